@@ -1,0 +1,1 @@
+//! The measured bounds that apply to a case.

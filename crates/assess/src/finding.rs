@@ -1,0 +1,76 @@
+//! What can be wrong with a figure.
+
+use model::named;
+
+named! {
+    /// What was found. Each is defined in METHODOLOGY.md.
+    Code "finding" {
+        /// Claimed cold, but the page cache served some of it.
+        CacheLeak "CacheLeak",
+        /// Claimed warm, but not all of it was in the page cache.
+        NotWarm "NotWarm",
+        /// Claimed direct, but it went through the page cache.
+        DirectIgnored "DirectIgnored",
+        /// Holes or unwritten extents: nothing was read to serve them.
+        NoIo "NoIo",
+        /// The file system keeps its files in memory.
+        Ram "Ram",
+        /// What is below cannot be seen from here: FUSE, a network.
+        Unverified "Unverified",
+        /// The bytes that were read are not those that were written.
+        DigestMismatch "DigestMismatch",
+        /// The tool's own overhead is a large part of the figure.
+        OverheadBound "OverheadBound",
+        /// The CPU, not the storage, bounds the figure.
+        CpuBound "CpuBound",
+        /// Others used the device at the same time.
+        Foreign "Foreign",
+        /// The hypervisor gave CPU time to others.
+        Steal "Steal",
+        /// Too few rounds for an interval.
+        TooFew "TooFew",
+        /// Trials too short to trust.
+        TooShort "TooShort",
+        /// Some threads waited for others.
+        Imbalanced "Imbalanced",
+        /// The device is presented by a hypervisor: what is below it is unknown.
+        VirtualDevice "VirtualDevice",
+    }
+}
+
+named! {
+    /// How much a finding takes from a figure.
+    Severity "severity" {
+        /// Worth knowing; the figure stands.
+        Note "note",
+        /// The figure may not mean what it says.
+        Doubt "doubt",
+        /// The figure does not mean what it says.
+        Void "void",
+    }
+}
+
+named! {
+    /// What a figure is worth.
+    Verdict "verdict" {
+        /// Nothing speaks against it.
+        Sound "sound",
+        /// Something does.
+        Doubtful "doubtful",
+        /// It is not what it claims to be, or there is none.
+        Void "void",
+    }
+}
+
+/// Something found wrong, or worth knowing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// What kind.
+    pub code: Code,
+    /// How much it takes from the figure.
+    pub severity: Severity,
+    /// What was seen, with numbers, and the likely cause.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}

@@ -1,0 +1,20 @@
+//! Judges a record: what a figure is, how sure it is, what bounds it, and what is wrong with it.
+//!
+//! Pure: an [`Assessment`] is a function of a [`model::record::Record`] and nothing else, so a
+//! record made today is judged the same tomorrow.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+#![forbid(unsafe_code)]
+
+pub mod stats;
+pub mod finding;
+pub mod summary;
+pub mod ceiling;
+pub mod comparison;
+pub mod rules;
+pub mod answer;
+
+mod assessment;
+
+pub use assessment::{Assessment, RunFinding};

@@ -1,0 +1,1 @@
+//! Loops over memory, written for each instruction set

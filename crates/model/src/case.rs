@@ -1,0 +1,386 @@
+//! A case: one thing to be measured, said by its axes.
+//!
+//! A case has one text form, [`Case::axes`]: pairs of an axis and a value. The command line, the
+//! wire, the record, the tables and the JSON all speak in those words.
+
+use crate::named;
+use crate::pattern::{Pattern, Share};
+use crate::units::{self, ParseError};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+named! {
+    /// A way to move a block from a file to the program.
+    Engine "engine" {
+        /// Moves nothing: what is left is the tool's own overhead.
+        Null "null",
+        /// `read(2)` at the file's own offset, one open file a thread.
+        Read "read",
+        /// `pread(2)`.
+        Pread "pread",
+        /// `mmap(2)`: the block is touched in the page cache itself.
+        Mmap "mmap",
+        /// io_uring with registered buffers and files.
+        Uring "uring",
+    }
+}
+
+named! {
+    /// Where the data is to be at the start.
+    Cache "cache" {
+        /// All of it in the page cache, proved before and after.
+        Warm "warm",
+        /// None of it in the page cache, proved before; each block is read once.
+        Cold "cold",
+        /// Past the page cache: `O_DIRECT`.
+        Direct "direct",
+        /// As it was found; nothing is claimed.
+        AsIs "as-is",
+    }
+}
+
+named! {
+    /// What is done with the bytes of a block.
+    Touch "touch" {
+        /// Nothing: they were delivered, nobody looked.
+        None "none",
+        /// One word in every 4 KiB is read.
+        Page "page",
+        /// Every byte is added up, and the sum is checked.
+        Sum "sum",
+    }
+}
+
+named! {
+    /// What the OS is told about the use of the file.
+    Advice "advice" {
+        /// Nothing.
+        None "none",
+        /// It will be read in order.
+        Sequential "sequential",
+        /// It will be read in no order: no readahead.
+        Random "random",
+        /// It will be needed soon: begin to read it now.
+        WillNeed "willneed",
+        /// Map every page at once, before the first touch (mmap only).
+        Populate "populate",
+        /// Use huge pages (mmap only).
+        HugePage "hugepage",
+    }
+}
+
+named! {
+    /// How io_uring learns of new requests.
+    Submission "submission" {
+        /// By a system call.
+        Enter "enter",
+        /// By a thread of the OS that polls the queue.
+        Sqpoll "sqpoll",
+    }
+}
+
+named! {
+    /// A loop over memory.
+    Kernel "kernel" {
+        /// Adds up every byte of an array.
+        Read "read",
+        /// Copies one array into another.
+        Copy "copy",
+        /// Follows a random cycle of pointers, one a cache line.
+        Chase "chase",
+    }
+}
+
+named! {
+    /// The instruction set a kernel is written for.
+    Isa "isa" {
+        /// Plain 64-bit registers.
+        Scalar "scalar",
+        /// 256-bit vectors.
+        Avx2 "avx2",
+    }
+}
+
+/// Reads a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileWork {
+    /// How a block is moved.
+    pub engine: Engine,
+    /// Where the data is at the start.
+    pub cache: Cache,
+    /// In which order.
+    pub pattern: Pattern,
+    /// Blocks from one step of a strided pattern to the next.
+    pub stride: u64,
+    /// Bytes of the file.
+    pub size: u64,
+    /// Bytes an operation.
+    pub block: u64,
+    /// Operations in flight, for each thread.
+    pub depth: u32,
+    /// Threads at work.
+    pub threads: u32,
+    /// How blocks are dealt out to the threads.
+    pub share: Share,
+    /// What is done with the bytes.
+    pub touch: Touch,
+    /// What the OS is told.
+    pub advice: Advice,
+    /// How io_uring learns of requests.
+    pub submission: Submission,
+    /// The most operations of a trial, over all threads; 0 is no limit.
+    pub ops: u64,
+    /// The longest a trial lasts. Cold files end sooner: when every block was read once.
+    pub time: Duration,
+}
+
+/// Runs a loop over memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MemoryWork {
+    /// Which loop.
+    pub kernel: Kernel,
+    /// Written for which instruction set.
+    pub isa: Isa,
+    /// Bytes of all arrays of all threads together.
+    pub working_set: u64,
+    /// Threads at work.
+    pub threads: u32,
+    /// The longest a trial lasts.
+    pub time: Duration,
+}
+
+/// What a case does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Work {
+    /// Reads a file.
+    File(FileWork),
+    /// Runs over memory.
+    Memory(MemoryWork),
+}
+
+/// One thing to be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "Axes", try_from = "Axes")]
+pub struct Case {
+    /// What it does.
+    pub work: Work,
+}
+
+/// The text form of a case: each axis with its value, in a fixed order.
+pub type Axes = Vec<(String, String)>;
+
+impl Case {
+    /// The case's axes by name. [`Case::from_axes`] reads them back.
+    pub fn axes(&self) -> Vec<(&'static str, String)> {
+        match &self.work {
+            Work::File(work) => vec![
+                ("engine", work.engine.to_string()),
+                ("cache", work.cache.to_string()),
+                ("pattern", work.pattern.to_string()),
+                ("stride", work.stride.to_string()),
+                ("size", units::bytes(work.size)),
+                ("block", units::bytes(work.block)),
+                ("depth", work.depth.to_string()),
+                ("threads", work.threads.to_string()),
+                ("share", work.share.to_string()),
+                ("touch", work.touch.to_string()),
+                ("advice", work.advice.to_string()),
+                ("submission", work.submission.to_string()),
+                ("ops", work.ops.to_string()),
+                ("time", units::time(work.time)),
+            ],
+            Work::Memory(work) => vec![
+                ("kernel", work.kernel.to_string()),
+                ("isa", work.isa.to_string()),
+                ("working_set", units::bytes(work.working_set)),
+                ("threads", work.threads.to_string()),
+                ("time", units::time(work.time)),
+            ],
+        }
+    }
+
+    /// Reads a case from its axes, in any order; every axis must be there, once.
+    pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
+        let get = |axis: &'static str| -> Result<&str, ParseError> {
+            let mut values = axes.iter().filter(|(key, _)| key.as_ref() == axis);
+            match (values.next(), values.next()) {
+                (Some((_, value)), None) => Ok(value.as_ref()),
+                (None, _) => Err(ParseError::Axis { axis, problem: "is missing" }),
+                (Some(_), Some(_)) => Err(ParseError::Axis { axis, problem: "is given twice" }),
+            }
+        };
+        let number = |axis, min| parse_number(axis, get(axis)?, min);
+        let small = |axis| -> Result<u32, ParseError> {
+            u32::try_from(number(axis, 1)?)
+                .map_err(|_| ParseError::Axis { axis, problem: "is too large" })
+        };
+        let work = if axes.iter().any(|(key, _)| key.as_ref() == "kernel") {
+            Work::Memory(MemoryWork {
+                kernel: get("kernel")?.parse()?,
+                isa: get("isa")?.parse()?,
+                working_set: units::parse_bytes(get("working_set")?)?,
+                threads: small("threads")?,
+                time: units::parse_time(get("time")?)?,
+            })
+        } else {
+            Work::File(FileWork {
+                engine: get("engine")?.parse()?,
+                cache: get("cache")?.parse()?,
+                pattern: get("pattern")?.parse()?,
+                stride: number("stride", 1)?,
+                size: units::parse_bytes(get("size")?)?,
+                block: units::parse_bytes(get("block")?)?,
+                depth: small("depth")?,
+                threads: small("threads")?,
+                share: get("share")?.parse()?,
+                touch: get("touch")?.parse()?,
+                advice: get("advice")?.parse()?,
+                submission: get("submission")?.parse()?,
+                ops: number("ops", 0)?,
+                time: units::parse_time(get("time")?)?,
+            })
+        };
+        Ok(Case { work })
+    }
+
+    /// A short name that no other case of a plan has: `pread warm random 4KiB d1 t1 sum`.
+    ///
+    /// What is at its usual value is left out, so that what is unusual stands out.
+    pub fn id(&self) -> String {
+        match &self.work {
+            Work::File(work) => work.id(),
+            Work::Memory(work) => {
+                let (kernel, isa, threads) = (work.kernel, work.isa, work.threads);
+                let working_set = units::bytes(work.working_set);
+                format!("memory {kernel} {isa} {working_set} t{threads}")
+            }
+        }
+    }
+
+    /// How many threads are at work.
+    pub fn threads(&self) -> u32 {
+        match &self.work {
+            Work::File(work) => work.threads,
+            Work::Memory(work) => work.threads,
+        }
+    }
+
+    /// The longest a trial lasts.
+    pub fn time(&self) -> Duration {
+        match &self.work {
+            Work::File(work) => work.time,
+            Work::Memory(work) => work.time,
+        }
+    }
+
+    /// The file work, if it is one.
+    pub fn file(&self) -> Option<&FileWork> {
+        match &self.work {
+            Work::File(work) => Some(work),
+            Work::Memory(_) => None,
+        }
+    }
+
+    /// The memory work, if it is one.
+    pub fn memory(&self) -> Option<&MemoryWork> {
+        match &self.work {
+            Work::File(_) => None,
+            Work::Memory(work) => Some(work),
+        }
+    }
+}
+
+impl FileWork {
+    /// Blocks in the file; the last may be short.
+    pub fn blocks(&self) -> u64 {
+        self.size.div_ceil(self.block)
+    }
+
+    /// Whether the file is passed more than once if time allows: a cold file is not, for the
+    /// second time it would be warm.
+    pub fn repeats(&self) -> bool {
+        self.cache != Cache::Cold
+    }
+
+    fn id(&self) -> String {
+        let mut words = vec![self.engine.to_string(), self.cache.to_string()];
+        words.push(match self.pattern {
+            Pattern::Strided => format!("strided:{}", self.stride),
+            pattern => pattern.to_string(),
+        });
+        words.push(units::bytes(self.block));
+        words.push(format!("d{}", self.depth));
+        words.push(format!("t{}", self.threads));
+        words.push(self.touch.to_string());
+        if self.advice != Advice::None {
+            words.push(format!("advice:{}", self.advice));
+        }
+        if self.share != Share::Contiguous {
+            words.push(self.share.to_string());
+        }
+        if self.submission != Submission::Enter {
+            words.push(self.submission.to_string());
+        }
+        if self.ops > 0 {
+            words.push(format!("ops:{}", self.ops));
+        }
+        words.push(format!("of {}", units::bytes(self.size)));
+        words.join(" ")
+    }
+}
+
+impl From<Case> for Axes {
+    fn from(case: Case) -> Axes {
+        case.axes().into_iter().map(|(axis, value)| (axis.to_string(), value)).collect()
+    }
+}
+
+impl TryFrom<Axes> for Case {
+    type Error = ParseError;
+
+    fn try_from(axes: Axes) -> Result<Case, ParseError> {
+        Case::from_axes(&axes)
+    }
+}
+
+/// Reads a whole number of at least `min`.
+pub fn parse_number(axis: &'static str, text: &str, min: u64) -> Result<u64, ParseError> {
+    match text.trim().parse() {
+        Ok(number) if number >= min => Ok(number),
+        _ => Err(ParseError::Number { axis, given: text.trim().to_string(), min }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+
+    #[test]
+    fn axes_round_trip() {
+        for case in zoo::cases() {
+            assert_eq!(Case::from_axes(&case.axes()).as_ref(), Ok(&case));
+            let json = serde_json::to_string(&case).expect("a case is plain data");
+            assert_eq!(serde_json::from_str::<Case>(&json).expect("it was just written"), case);
+        }
+    }
+
+    #[test]
+    fn ids_differ_where_cases_differ() {
+        let cases = zoo::cases();
+        let mut ids: Vec<String> = cases.iter().map(Case::id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), cases.len());
+    }
+
+    #[test]
+    fn an_axis_that_is_missing_or_doubled_is_named() {
+        let mut axes = zoo::cases()[0].axes();
+        axes.push(axes[0].clone());
+        let twice = Case::from_axes(&axes).unwrap_err().to_string();
+        assert_eq!(twice, "axis 'engine' is given twice");
+        let missing = Case::from_axes(&axes[1..3]).unwrap_err().to_string();
+        assert_eq!(missing, "axis 'engine' is missing");
+    }
+}

@@ -1,0 +1,185 @@
+//! What a test file holds, and the digest that proves it was read.
+//!
+//! Word `i` of a file (8 bytes, little-endian) is a pure function of `i` and the seed, so the
+//! data neither compresses nor repeats, and any part of it can be checked without keeping a copy.
+//!
+//! The **digest** of some bytes is the wrapping sum of each byte shifted to its place in its
+//! word: `Σ byte(o) << 8·(o mod 8)` over file offsets `o`. For whole words that is the sum of the
+//! words. A sum does not ask for an order: threads, blocks and passes may come as they like.
+
+use crate::random::{GOLDEN, mix};
+use std::ops::Range;
+
+/// Bytes in a word.
+pub const WORD_BYTES: u64 = 8;
+
+/// What a test file holds: `size` bytes decided by `seed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Content {
+    /// Decides every word.
+    pub seed: u64,
+    /// Bytes in the file; need not be whole words.
+    pub size: u64,
+}
+
+impl Content {
+    /// Word `index` of the file.
+    #[inline]
+    pub const fn word(&self, index: u64) -> u64 {
+        mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)))
+    }
+
+    /// Fills `buffer` with the bytes of the file that begin at `offset`, a multiple of 8.
+    ///
+    /// # Panics
+    /// If `offset` is not a multiple of 8.
+    pub fn fill(&self, offset: u64, buffer: &mut [u8]) {
+        assert!(offset.is_multiple_of(WORD_BYTES), "content is filled from a word's border");
+        let first = offset / WORD_BYTES;
+        let (words, tail) = buffer.as_chunks_mut::<8>();
+        for (index, word) in (first..).zip(&mut *words) {
+            *word = self.word(index).to_le_bytes();
+        }
+        let last = self.word(first + words.len() as u64).to_le_bytes();
+        tail.copy_from_slice(&last[..tail.len()]);
+    }
+
+    /// The digest of the bytes at `range`, computed word by word.
+    ///
+    /// # Panics
+    /// If the range leaves the file.
+    pub fn digest(&self, range: Range<u64>) -> u64 {
+        assert!(range.start <= range.end && range.end <= self.size, "{range:?} leaves the file");
+        let (first, last) = (range.start.div_ceil(WORD_BYTES), range.end / WORD_BYTES);
+        if first > last {
+            // The range lies within one word.
+            let word = self.word(last);
+            return word & below(range.end % WORD_BYTES) & !below(range.start % WORD_BYTES);
+        }
+        let mut sum = (first..last).fold(0, |sum: u64, i| sum.wrapping_add(self.word(i)));
+        if !range.start.is_multiple_of(WORD_BYTES) {
+            sum = sum.wrapping_add(self.word(first - 1) & !below(range.start % WORD_BYTES));
+        }
+        if !range.end.is_multiple_of(WORD_BYTES) {
+            sum = sum.wrapping_add(self.word(last) & below(range.end % WORD_BYTES));
+        }
+        sum
+    }
+}
+
+/// A mask of the lowest `bytes` bytes of a word, fewer than 8.
+const fn below(bytes: u64) -> u64 {
+    (1 << (8 * bytes)) - 1
+}
+
+/// The digest of `bytes` that were read from file offset `offset`: the naive definition.
+///
+/// The timed loops use a vectorised sum; this is the oracle they are tested against.
+pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
+    (offset..).zip(bytes).fold(0, |sum, (offset, &byte)| {
+        sum.wrapping_add(u64::from(byte) << (8 * (offset % WORD_BYTES)))
+    })
+}
+
+/// Answers the digest of any part of a file in constant time, from a table of prefix sums.
+///
+/// Random trials read millions of blocks in an order of their own; to check them, the digest of
+/// each block they read is looked up here.
+#[derive(Debug)]
+pub struct DigestTable {
+    content: Content,
+    granule: u64,
+    prefix: Vec<u64>,
+}
+
+/// The table has at most this many entries (8 MiB), however large the file is.
+const GRANULES_MAX: u64 = 1 << 20;
+
+impl DigestTable {
+    /// Computes the table: one pass over the content, about 1 s for 4 GiB.
+    pub fn new(content: Content) -> DigestTable {
+        let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(4096);
+        let mut sum = 0u64;
+        let mut prefix = vec![0];
+        for start in (0..content.size / granule).map(|index| index * granule) {
+            sum = sum.wrapping_add(content.digest(start..start + granule));
+            prefix.push(sum);
+        }
+        DigestTable { content, granule, prefix }
+    }
+
+    /// The content the table is of.
+    pub fn content(&self) -> Content {
+        self.content
+    }
+
+    /// The digest of the bytes at `range`.
+    ///
+    /// # Panics
+    /// If the range leaves the file.
+    pub fn digest(&self, range: Range<u64>) -> u64 {
+        let first = range.start.div_ceil(self.granule);
+        let last = range.end / self.granule;
+        if first >= last {
+            return self.content.digest(range);
+        }
+        let middle = self.prefix[last as usize].wrapping_sub(self.prefix[first as usize]);
+        let head = self.content.digest(range.start..first * self.granule);
+        let tail = self.content.digest(last * self.granule..range.end);
+        middle.wrapping_add(head).wrapping_add(tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes_of(content: Content) -> Vec<u8> {
+        let mut bytes = vec![0; content.size as usize];
+        content.fill(0, &mut bytes);
+        bytes
+    }
+
+    /// Other languages must produce these very words: see `peers/README.md` when it exists.
+    #[test]
+    fn golden_words() {
+        let content = Content { seed: 42, size: 64 };
+        let words: Vec<u64> = (0..3).map(|index| content.word(index)).collect();
+        assert_eq!(words, [mix(42), mix(42u64.wrapping_add(GOLDEN)), content.word(2)]);
+        assert_eq!(words[0], 0xa759_ea27_d472_7622);
+        assert_eq!(words[1], 0xbdd7_3226_2feb_6e95);
+    }
+
+    #[test]
+    fn the_content_does_not_repeat() {
+        let content = Content { seed: 1, size: 1 << 20 };
+        let mut words: Vec<u64> = (0..content.size / 8).map(|index| content.word(index)).collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len() as u64, content.size / 8);
+    }
+
+    proptest! {
+        #[test]
+        fn any_part_has_the_digest_of_its_bytes(
+            seed: u64, size in 0u64..40_000, a in 0u64..40_000, b in 0u64..40_000,
+        ) {
+            let content = Content { seed, size };
+            let range = a.min(b).min(size)..a.max(b).min(size);
+            let bytes = &bytes_of(content)[range.start as usize..range.end as usize];
+            let naive = digest_of(range.start, bytes);
+            prop_assert_eq!(content.digest(range.clone()), naive);
+            prop_assert_eq!(DigestTable::new(content).digest(range), naive);
+        }
+
+        #[test]
+        fn parts_are_filled_alike(seed: u64, size in 0u64..5_000, start in 0u64..600) {
+            let content = Content { seed, size };
+            let start = (start * 8).min(size / 8 * 8);
+            let mut part = vec![0; (size - start) as usize];
+            content.fill(start, &mut part);
+            prop_assert_eq!(&part[..], &bytes_of(content)[start as usize..]);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The machine and the storage a run was made on.
+
+use crate::case::Isa;
+use crate::evidence::Probe;
+use crate::named;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name.
+    pub name: String,
+    /// The OS and its release.
+    pub os: String,
+    /// The processor's model.
+    pub cpu: String,
+    /// Processors this program may run on.
+    pub cores: u32,
+    /// Instruction sets the kernels can use.
+    pub isas: Vec<Isa>,
+    /// Bytes of the last-level cache, as the OS reports it.
+    pub last_level_cache: u64,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Bytes of memory that could be had when the run began, control-group limits included.
+    pub memory_available: u64,
+    /// Bytes of a page.
+    pub page: u64,
+    /// Which hypervisor it runs under, if any is told of: `kvm`, or `unknown`.
+    pub hypervisor: Option<String>,
+    /// The clock source of the OS.
+    pub clock_source: Option<String>,
+}
+
+named! {
+    /// What is at the bottom of a file system.
+    Medium "medium" {
+        /// Memory: tmpfs, ramfs, zram, brd.
+        Ram "ram",
+        /// Block devices of this machine.
+        Block "block",
+        /// Something that this machine's counters do not see: FUSE, a network, a share of the host.
+        Unseen "unseen",
+    }
+}
+
+/// What `O_DIRECT` does on a file system, tried on a canary file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direct {
+    /// The file cannot be opened with it.
+    Refused,
+    /// It can be opened and read.
+    Accepted {
+        /// Offsets and lengths must be multiples of this.
+        offset_align: u32,
+        /// Whether a read left nothing in the page cache; none if no probe works.
+        bypasses: Option<bool>,
+    },
+}
+
+/// A block device under the file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its name: `vda`, `nvme0n1`.
+    pub name: String,
+    /// The model it reports, if it does.
+    pub model: Option<String>,
+    /// Whether a hypervisor presents it: what is below is unknown.
+    pub is_virtual: bool,
+    /// Readahead in bytes.
+    pub read_ahead: Option<u64>,
+}
+
+/// The file system a test file is on, and what is below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// The directory that was asked for.
+    pub directory: PathBuf,
+    /// `ext4`, `xfs`, `tmpfs` …
+    pub file_system: String,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// Its mount options.
+    pub mount_options: String,
+    /// What is at the bottom.
+    pub medium: Medium,
+    /// The block devices it is on.
+    pub devices: Vec<Device>,
+    /// Bytes of the file system.
+    pub capacity: u64,
+    /// Bytes that can still be written.
+    pub free: u64,
+    /// The probe that told the truth about a canary file; none if neither did.
+    pub residency_probe: Option<Probe>,
+    /// Whether a canary file could be evicted from the page cache, by proof of the probe.
+    pub evictable: bool,
+    /// What O_DIRECT does.
+    pub direct: Direct,
+    /// What was found out on the way and a reader should know: `cachestat says 0 pages of a
+    /// cached file: mincore is used`.
+    pub notes: Vec<String>,
+}
+
+/// How a file lies on its storage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Bytes for which nothing is stored: holes, and extents allocated but never written.
+    pub unwritten: u64,
+    /// Bytes stored in another form: compressed, or inside metadata.
+    pub encoded: u64,
+    /// How many extents it has; none where the file system does not tell.
+    pub extents: Option<u64>,
+}
+
+/// The file that is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fixture {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The seed of its content; none for a user's own file, whose content is unknown.
+    pub seed: Option<u64>,
+    /// How it lies; none where the file system does not tell.
+    pub layout: Option<Layout>,
+}

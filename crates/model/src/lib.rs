@@ -1,0 +1,22 @@
+//! The nouns of ioassay and the text they are written in.
+//!
+//! Nothing here reads a clock, opens a file or prints: a value of this crate is the same
+//! on every machine. All that measures and all that judges speaks in these types.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+#![forbid(unsafe_code)]
+
+pub mod units;
+pub mod random;
+pub mod content;
+pub mod pattern;
+pub mod case;
+pub mod sample;
+pub mod evidence;
+pub mod trial;
+pub mod wire;
+pub mod host;
+pub mod plan;
+pub mod record;
+pub mod zoo;

@@ -1,0 +1,226 @@
+//! In which order the blocks of a file are read, and by which thread.
+//!
+//! An order is a bijection from step `k` to block `b`: every block comes exactly once a pass, so
+//! the bytes and the digest of a pass are known, and no "cold" read is the second of its block.
+
+use crate::named;
+use crate::random::{Rng, mix};
+
+named! {
+    /// The order in which blocks are visited.
+    Pattern "pattern" {
+        /// From the first to the last.
+        Sequential "sequential",
+        /// A random permutation.
+        Random "random",
+        /// Every `stride`-th block, then again from the next one, until all were visited.
+        Strided "strided",
+    }
+}
+
+named! {
+    /// How the steps of a pass are dealt out to threads.
+    Share "share" {
+        /// Each thread has one run of steps.
+        Contiguous "contiguous",
+        /// Thread `t` of `n` has the steps `t`, `t + n`, `t + 2n` …
+        Interleaved "interleaved",
+    }
+}
+
+/// A bijection on the blocks `0..blocks`.
+#[derive(Debug, Clone)]
+pub struct Order {
+    blocks: u64,
+    walk: Walk,
+}
+
+#[derive(Debug, Clone)]
+enum Walk {
+    Sequential,
+    Random(Scramble),
+    Strided { stride: u64, long_lanes: u64, lane: u64 },
+}
+
+impl Order {
+    /// The order of `blocks` blocks by `pattern`; `stride` counts blocks, `seed` decides a
+    /// random order.
+    ///
+    /// # Panics
+    /// If `stride` is 0.
+    pub fn new(pattern: Pattern, blocks: u64, stride: u64, seed: u64) -> Order {
+        assert!(stride > 0, "a stride of 0 visits one block for ever");
+        let walk = match pattern {
+            Pattern::Sequential => Walk::Sequential,
+            Pattern::Random => Walk::Random(Scramble::new(blocks, seed)),
+            Pattern::Strided => {
+                Walk::Strided { stride, long_lanes: blocks % stride, lane: blocks / stride }
+            }
+        };
+        Order { blocks, walk }
+    }
+
+    /// How many blocks there are.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The block visited at step `step`, which must be below [`Order::blocks`].
+    #[inline]
+    pub fn block(&self, step: u64) -> u64 {
+        debug_assert!(step < self.blocks, "step {step} is past the pass of {}", self.blocks);
+        match &self.walk {
+            Walk::Sequential => step,
+            Walk::Random(scramble) => scramble.apply(step),
+            // The first `long_lanes` lanes have one block more than the others.
+            Walk::Strided { stride, long_lanes, lane } => {
+                let in_long = long_lanes * (lane + 1);
+                let (start, place) = if step < in_long {
+                    (step / (lane + 1), step % (lane + 1))
+                } else {
+                    (long_lanes + (step - in_long) / lane, (step - in_long) % lane)
+                };
+                start + place * stride
+            }
+        }
+    }
+}
+
+/// A keyed bijection on `0..blocks`: three rounds of multiply and shift on the next power of two,
+/// walked along its cycle until it falls inside (on average fewer than two steps).
+#[derive(Debug, Clone)]
+struct Scramble {
+    blocks: u64,
+    mask: u64,
+    shift: u32,
+    keys: [u64; 3],
+}
+
+impl Scramble {
+    fn new(blocks: u64, seed: u64) -> Scramble {
+        let mask = blocks.next_power_of_two().max(2) - 1;
+        let mut rng = Rng::new(mix(seed));
+        let keys = std::array::from_fn(|_| rng.next_u64() | 1);
+        Scramble { blocks, mask, shift: mask.count_ones().div_ceil(2), keys }
+    }
+
+    #[inline]
+    fn apply(&self, step: u64) -> u64 {
+        let mut block = step;
+        loop {
+            for key in self.keys {
+                // Each line is invertible modulo the power of two: odd product, sum, xor-shift.
+                block = block.wrapping_mul(key).wrapping_add(key >> 32) & self.mask;
+                block ^= block >> self.shift;
+            }
+            if block < self.blocks {
+                return block;
+            }
+        }
+    }
+}
+
+/// The steps of a pass that are one thread's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    /// The thread's first step.
+    pub first: u64,
+    /// From one of its steps to the next.
+    pub stride: u64,
+    /// How many steps it has in a pass.
+    pub count: u64,
+}
+
+impl Steps {
+    /// The share of `thread` out of `threads` in a pass of `blocks` steps.
+    ///
+    /// # Panics
+    /// If `thread` is not below `threads`.
+    pub fn of(share: Share, blocks: u64, thread: u64, threads: u64) -> Steps {
+        assert!(thread < threads, "thread {thread} of {threads}");
+        match share {
+            Share::Contiguous => {
+                let border =
+                    |t: u64| (u128::from(blocks) * u128::from(t) / u128::from(threads)) as u64;
+                let first = border(thread);
+                Steps { first, stride: 1, count: border(thread + 1) - first }
+            }
+            Share::Interleaved => {
+                let count = (blocks + threads - 1 - thread) / threads;
+                Steps { first: thread, stride: threads, count }
+            }
+        }
+    }
+
+    /// The thread's `index`-th step.
+    #[inline]
+    pub fn step(&self, index: u64) -> u64 {
+        self.first + index * self.stride
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn patterns() -> impl Strategy<Value = Pattern> {
+        proptest::sample::select(Pattern::ALL)
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_comes_exactly_once(
+            pattern in patterns(), blocks in 1u64..5_000, stride in 1u64..200, seed: u64,
+        ) {
+            let order = Order::new(pattern, blocks, stride, seed);
+            let mut seen: Vec<u64> = (0..blocks).map(|step| order.block(step)).collect();
+            seen.sort_unstable();
+            prop_assert!(seen.into_iter().eq(0..blocks));
+        }
+
+        #[test]
+        fn shares_partition_the_steps(blocks in 0u64..2_000, threads in 1u64..20) {
+            for share in Share::ALL.iter().copied() {
+                let mut seen = Vec::new();
+                for thread in 0..threads {
+                    let steps = Steps::of(share, blocks, thread, threads);
+                    seen.extend((0..steps.count).map(|index| steps.step(index)));
+                }
+                seen.sort_unstable();
+                prop_assert!(seen.into_iter().eq(0..blocks));
+            }
+        }
+    }
+
+    #[test]
+    fn a_strided_order_steps_by_the_stride() {
+        let order = Order::new(Pattern::Strided, 7, 3, 0);
+        let blocks: Vec<u64> = (0..7).map(|step| order.block(step)).collect();
+        assert_eq!(blocks, [0, 3, 6, 1, 4, 2, 5]);
+    }
+
+    /// Readahead follows neighbours: a random order must have hardly any, and no trend.
+    #[test]
+    fn a_random_order_has_no_neighbours() {
+        let blocks = 65_536;
+        for seed in 0..20 {
+            let order = Order::new(Pattern::Random, blocks, 1, seed);
+            let near = (1..blocks)
+                .filter(|&step| order.block(step).abs_diff(order.block(step - 1)) <= 16)
+                .count();
+            // By chance 33/65536 of the steps are this near: 33 expected.
+            assert!(near < 500, "seed {seed}: {near} steps go to a near block");
+        }
+    }
+
+    #[test]
+    fn seeds_give_different_orders() {
+        let order = |seed| -> Vec<u64> {
+            let order = Order::new(Pattern::Random, 1000, 1, seed);
+            (0..1000).map(|step| order.block(step)).collect()
+        };
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+    }
+}

@@ -1,0 +1,100 @@
+//! What a worker timed: raw, nothing derived.
+
+use serde::{Deserialize, Serialize};
+
+/// One thread's part of a trial. Times are nanoseconds of the worker's monotonic clock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// Which thread, from 0.
+    pub thread: u32,
+    /// When it left the barrier.
+    pub start_ns: u64,
+    /// When its last byte was touched.
+    pub end_ns: u64,
+    /// Bytes it moved.
+    pub bytes: u64,
+    /// Operations it completed.
+    pub ops: u64,
+    /// The digest of the bytes; 0 unless they were summed.
+    pub digest: u64,
+}
+
+/// How often each latency occurred: pairs of nanoseconds and count, ascending.
+///
+/// A worker may round a latency, by at most 1/256 of it, to keep the list short.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// `(nanoseconds, count)`, ascending, no latency twice.
+    pub counts: Vec<(u64, u64)>,
+    /// The longest latency, exact.
+    pub max_ns: u64,
+}
+
+impl Latencies {
+    /// How many operations were timed.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Latencies) {
+        self.counts.extend_from_slice(&other.counts);
+        self.counts.sort_unstable();
+        self.counts.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// What a worker timed in one trial.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Opening, buffers, rings, arrays: all that came before the barrier.
+    pub setup_ns: u64,
+    /// One for each thread.
+    pub spans: Vec<Span>,
+    /// Latencies of all threads together; empty where operations were not timed one by one.
+    pub latencies: Latencies,
+}
+
+impl Sample {
+    /// From the first thread's start to the last thread's end.
+    pub fn elapsed_ns(&self) -> u64 {
+        let start = self.spans.iter().map(|span| span.start_ns).min().unwrap_or(0);
+        let end = self.spans.iter().map(|span| span.end_ns).max().unwrap_or(0);
+        end.saturating_sub(start)
+    }
+
+    /// Bytes of all threads.
+    pub fn bytes(&self) -> u64 {
+        self.spans.iter().map(|span| span.bytes).sum()
+    }
+
+    /// Operations of all threads.
+    pub fn ops(&self) -> u64 {
+        self.spans.iter().map(|span| span.ops).sum()
+    }
+
+    /// The digest of all that was read.
+    pub fn digest(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.wrapping_add(span.digest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adding_latencies_adds_their_counts() {
+        let mut sum = Latencies { counts: vec![(10, 1), (30, 2)], max_ns: 31 };
+        sum.add(&Latencies { counts: vec![(10, 4), (20, 1)], max_ns: 20 });
+        assert_eq!(sum, Latencies { counts: vec![(10, 5), (20, 1), (30, 2)], max_ns: 31 });
+        assert_eq!(sum.count(), 8);
+    }
+}

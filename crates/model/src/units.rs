@@ -1,0 +1,293 @@
+//! Quantities as people write and read them.
+//!
+//! Two rules: what is typed means what it says (`4KiB` is 4096 bytes, `4kB` is 4000, a bare
+//! `4K` is refused), and what is printed names its unit (MB is 10⁶ bytes, MiB is 2²⁰).
+
+use std::time::Duration;
+
+/// A quantity or a name that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// Not a number of bytes.
+    #[error("'{given}' is not a size: write a number and a unit, such as 4KiB, 1GiB or 4MB")]
+    Size {
+        /// What was written.
+        given: String,
+    },
+    /// `4K` means 4000 to some tools and 4096 to others.
+    #[error("'{given}' is ambiguous: write {given}iB for powers of 1024 or {given}B for 1000")]
+    AmbiguousSize {
+        /// What was written.
+        given: String,
+    },
+    /// Not a length of time.
+    #[error("'{given}' is not a time: write a number and a unit, such as 500ms, 2s or 1m")]
+    Time {
+        /// What was written.
+        given: String,
+    },
+    /// Not a whole number in range.
+    #[error("{axis} '{given}' is not a whole number of at least {min}")]
+    Number {
+        /// Which axis was being read.
+        axis: &'static str,
+        /// What was written.
+        given: String,
+        /// The least value allowed.
+        min: u64,
+    },
+    /// A case that is not said in full.
+    #[error("axis '{axis}' {problem}")]
+    Axis {
+        /// Which axis.
+        axis: &'static str,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// A name that is none of the known ones.
+    #[error("unknown {axis} '{given}'{}: known are {}", suggestion(nearest), known.join(", "))]
+    Name {
+        /// Which axis was being read.
+        axis: &'static str,
+        /// What was written.
+        given: String,
+        /// The known name that is nearest, if one is near.
+        nearest: Option<String>,
+        /// All known names.
+        known: Vec<String>,
+    },
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
+}
+
+/// The error for a `given` name of `axis` that is none of `known`; suggests the nearest.
+pub fn unknown_name(axis: &'static str, given: &str, known: &[&str]) -> ParseError {
+    ParseError::Name {
+        axis,
+        given: given.to_string(),
+        nearest: nearest(given, known).map(str::to_string),
+        known: known.iter().map(|name| name.to_string()).collect(),
+    }
+}
+
+/// The one of `known` that a person who typed `given` most likely meant.
+pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&given, name), *name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// Declares an enum whose values have names: the ones typed, recorded and printed.
+#[macro_export]
+macro_rules! named {
+    ($(#[$doc:meta])* $kind:ident $axis:literal {
+        $($(#[$value_doc:meta])* $value:ident $name:literal),+ $(,)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(::serde::Serialize, ::serde::Deserialize)]
+        pub enum $kind {
+            $($(#[$value_doc])* #[serde(rename = $name)] $value),+
+        }
+
+        impl $kind {
+            /// Every value, in the order of declaration.
+            pub const ALL: &'static [$kind] = &[$($kind::$value),+];
+
+            /// The one name of this value.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($kind::$value => $name),+
+                }
+            }
+        }
+
+        impl ::std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl ::std::str::FromStr for $kind {
+            type Err = $crate::units::ParseError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text.trim() {
+                    $($name => Ok($kind::$value),)+
+                    other => Err($crate::units::unknown_name($axis, other, &[$($name),+])),
+                }
+            }
+        }
+    };
+}
+
+/// Reads a number of bytes, at least 1: `4096`, `512B`, `4KiB`, `4MB`, `1.5GiB`.
+pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
+    let given = text.trim();
+    let error = || ParseError::Size { given: given.to_string() };
+    let unit = given.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start();
+    if matches!(unit, "K" | "k" | "M" | "m" | "G" | "g" | "T" | "t") {
+        return Err(ParseError::AmbiguousSize { given: given.to_string() });
+    }
+    let unit = unit.to_ascii_lowercase();
+    let known = ["", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"];
+    if !known.contains(&unit.as_str()) {
+        return Err(error());
+    }
+    match given.parse::<bytesize::ByteSize>() {
+        Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
+        _ => Err(error()),
+    }
+}
+
+/// Reads a length of time above zero: `500ms`, `2s`, `1m 30s`.
+pub fn parse_time(text: &str) -> Result<Duration, ParseError> {
+    match humantime::parse_duration(text.trim()) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(ParseError::Time { given: text.trim().to_string() }),
+    }
+}
+
+/// A length of time as [`parse_time`] reads it: `1s 500ms`.
+pub fn time(time: Duration) -> String {
+    humantime::format_duration(time).to_string()
+}
+
+/// A number of bytes, exact and short: `4KiB`, `1GiB`, `1000B`. [`parse_bytes`] reads it back.
+pub fn bytes(count: u64) -> String {
+    for (unit, name) in [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+    {
+        if count >= unit && count.is_multiple_of(unit) {
+            return format!("{}{name}", count / unit);
+        }
+    }
+    format!("{count}B")
+}
+
+/// A number of bytes rounded for reading: `17.3 GiB`.
+pub fn bytes_rounded(count: u64) -> String {
+    let count = count as f64;
+    for (unit, name) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        let scaled = count / f64::from(unit).exp2();
+        if scaled >= 1.0 {
+            return format!("{} {name}", three_digits(scaled));
+        }
+    }
+    format!("{count} B")
+}
+
+/// Bytes per second in decimal units: `612 MB/s`, `11.2 GB/s`.
+pub fn rate(bytes_per_second: f64) -> String {
+    format!("{}B/s", scaled(bytes_per_second))
+}
+
+/// Something per second or a count, with a decimal prefix: `11.0 k`, `3.80 M`.
+pub fn scaled(value: f64) -> String {
+    for (unit, prefix) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
+        // What three digits would print as 1000 belongs to the next prefix.
+        if value >= unit * 0.9995 {
+            return format!("{} {prefix}", three_digits(value / unit));
+        }
+    }
+    format!("{} ", three_digits(value))
+}
+
+/// A length of time given in nanoseconds: `83.2 µs`, `1.37 s`.
+pub fn nanoseconds(ns: f64) -> String {
+    for (unit, name) in [(1e9, "s"), (1e6, "ms"), (1e3, "µs")] {
+        if ns >= unit * 0.9995 {
+            return format!("{} {name}", three_digits(ns / unit));
+        }
+    }
+    format!("{} ns", three_digits(ns))
+}
+
+/// A share as per cent: `99.3 %`, `0.12 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", three_digits(share * 100.0))
+}
+
+/// Three significant digits, without an exponent.
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        v if v > 0.0 => format!("{value:.2}"),
+        _ => "0".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_mean_what_they_say() {
+        for (text, size) in [
+            ("1", 1),
+            ("512B", 512),
+            ("4KiB", 4096),
+            ("4kB", 4000),
+            ("4KB", 4000),
+            ("4MB", 4_000_000),
+            ("4 MiB", 4 << 20),
+            ("1.5GiB", 3 << 29),
+            ("2TiB", 2 << 40),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(size), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["0", "0KiB", "12XB", "", "KiB", "-1", "1e3", "4 4", "NaN"] {
+            let error = parse_bytes(text).unwrap_err();
+            assert!(matches!(error, ParseError::Size { .. }), "{text}: {error}");
+        }
+        let ambiguous = parse_bytes("4K").unwrap_err().to_string();
+        assert_eq!(ambiguous, "'4K' is ambiguous: write 4KiB for powers of 1024 or 4KB for 1000");
+    }
+
+    #[test]
+    fn an_unknown_name_suggests_the_nearest() {
+        let error = unknown_name("engine", "perad", &["read", "pread", "mmap"]);
+        assert_eq!(
+            error.to_string(),
+            "unknown engine 'perad' (did you mean 'pread'?): known are read, pread, mmap"
+        );
+        assert_eq!(nearest("zzz", &["read", "mmap"]), None);
+    }
+
+    #[test]
+    fn printed_quantities_name_their_unit() {
+        assert_eq!(rate(612.4e6), "612 MB/s");
+        assert_eq!(rate(999.96e6), "1.00 GB/s");
+        assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(nanoseconds(83_210.0), "83.2 µs");
+        assert_eq!(nanoseconds(16.04), "16.0 ns");
+        assert_eq!(nanoseconds(1.37e9), "1.37 s");
+        assert_eq!(scaled(11_042.0), "11.0 k");
+        assert_eq!(percent(0.993), "99.3 %");
+        assert_eq!(bytes_rounded(18_576_182_000), "17.3 GiB");
+    }
+
+    proptest! {
+        #[test]
+        fn sizes_round_trip(count in 1u64..1 << 53) {
+            prop_assert_eq!(parse_bytes(&bytes(count)), Ok(count));
+        }
+
+        #[test]
+        fn times_round_trip(ms in 1u64..1 << 40) {
+            let asked = Duration::from_millis(ms);
+            prop_assert_eq!(parse_time(&time(asked)), Ok(asked));
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The protocol between the tool and a worker: lines of text on stdin and stdout.
+//!
+//! ```text
+//! worker  > hello protocol=1 name=rust version=0.1.0
+//! tool    < job seed=7 engine=pread cache=cold … file=/data/test
+//! worker  > ready                      threads wait at the barrier; evidence is taken
+//! tool    < go
+//! worker  > span thread=0 start_ns=… end_ns=… bytes=… ops=… digest=…
+//! worker  > latency ns=1200 count=17
+//! worker  > done setup_ns=… max_ns=…   evidence is taken again; threads end at the next line
+//! ```
+//! Instead of `ready` or `done` a worker may say `unavailable reason=…` or `failed reason=…`.
+//! Each line is a verb and pairs `key=value`; in a value, every byte that is not a printable
+//! ASCII character, and space, `=` and `%`, is written as `%` and two hexadecimal digits.
+
+use crate::case::Case;
+use crate::sample::{Latencies, Sample, Span};
+use crate::trial::{Job, Outcome};
+use crate::units::ParseError;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// The version both sides must speak.
+pub const PROTOCOL: u64 = 1;
+
+/// A line that is not of the protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem} in the line '{line}'")]
+pub struct ProtocolError {
+    /// What is wrong.
+    pub problem: String,
+    /// The line, cut to 200 characters.
+    pub line: String,
+}
+
+/// What the tool says to a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Prepare this, then say that you are ready.
+    Job(Job),
+    /// Open the barrier.
+    Go,
+}
+
+/// What a worker says to the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The first line: who speaks.
+    Hello {
+        /// Version of the protocol.
+        protocol: u64,
+        /// Name of the worker.
+        name: String,
+        /// Its version.
+        version: String,
+    },
+    /// All threads wait at the barrier.
+    Ready,
+    /// One thread's part.
+    Span(Span),
+    /// How often one latency occurred.
+    Latency {
+        /// Nanoseconds.
+        ns: u64,
+        /// How often.
+        count: u64,
+    },
+    /// The trial is over and all was told.
+    Done {
+        /// Nanoseconds from the job to the barrier.
+        setup_ns: u64,
+        /// The longest latency, exact.
+        max_ns: u64,
+    },
+    /// This machine cannot do it.
+    Unavailable {
+        /// What was tried and what the OS answered.
+        reason: String,
+    },
+    /// It went wrong.
+    Failed {
+        /// What was tried and what happened.
+        reason: String,
+    },
+}
+
+impl Request {
+    /// The line, without its end.
+    pub fn encode(&self) -> String {
+        match self {
+            Request::Go => "go".to_string(),
+            Request::Job(job) => {
+                let mut line = Line::new("job").with("seed", job.seed);
+                for (axis, value) in job.case.axes() {
+                    line = line.with(axis, value);
+                }
+                match &job.file {
+                    Some(file) => line.with_bytes("file", file.as_os_str().as_bytes()).text,
+                    None => line.text,
+                }
+            }
+        }
+    }
+
+    /// Reads a line.
+    pub fn decode(line: &str) -> Result<Request, ProtocolError> {
+        let mut fields = Fields::parse(line)?;
+        match fields.verb {
+            "go" => Ok(Request::Go),
+            "job" => {
+                let seed = fields.number("seed")?;
+                let file = fields.take("file").map(|f| OsString::from_vec(f).into());
+                let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
+                    .into_iter()
+                    .map(|(key, value)| Ok((key, fields.utf8(value)?)))
+                    .collect();
+                let case =
+                    Case::from_axes(&axes?).map_err(|error: ParseError| fields.error(error))?;
+                Ok(Request::Job(Job { case, seed, file }))
+            }
+            _ => Err(fields.error("an unknown verb")),
+        }
+    }
+}
+
+impl Reply {
+    /// The line, without its end.
+    pub fn encode(&self) -> String {
+        let line = match self {
+            Reply::Hello { protocol, name, version } => Line::new("hello")
+                .with("protocol", protocol)
+                .with("name", name)
+                .with("version", version),
+            Reply::Ready => Line::new("ready"),
+            Reply::Span(span) => Line::new("span")
+                .with("thread", span.thread)
+                .with("start_ns", span.start_ns)
+                .with("end_ns", span.end_ns)
+                .with("bytes", span.bytes)
+                .with("ops", span.ops)
+                .with("digest", span.digest),
+            Reply::Latency { ns, count } => {
+                Line::new("latency").with("ns", ns).with("count", count)
+            }
+            Reply::Done { setup_ns, max_ns } => {
+                Line::new("done").with("setup_ns", setup_ns).with("max_ns", max_ns)
+            }
+            Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
+            Reply::Failed { reason } => Line::new("failed").with("reason", reason),
+        };
+        line.text
+    }
+
+    /// Reads a line.
+    pub fn decode(line: &str) -> Result<Reply, ProtocolError> {
+        let mut fields = Fields::parse(line)?;
+        let reply = match fields.verb {
+            "hello" => Reply::Hello {
+                protocol: fields.number("protocol")?,
+                name: fields.text("name")?,
+                version: fields.text("version")?,
+            },
+            "ready" => Reply::Ready,
+            "span" => Reply::Span(Span {
+                thread: u32::try_from(fields.number("thread")?)
+                    .map_err(|_| fields.error("a thread number out of range"))?,
+                start_ns: fields.number("start_ns")?,
+                end_ns: fields.number("end_ns")?,
+                bytes: fields.number("bytes")?,
+                ops: fields.number("ops")?,
+                digest: fields.number("digest")?,
+            }),
+            "latency" => {
+                Reply::Latency { ns: fields.number("ns")?, count: fields.number("count")? }
+            }
+            "done" => Reply::Done {
+                setup_ns: fields.number("setup_ns")?,
+                max_ns: fields.number("max_ns")?,
+            },
+            "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
+            "failed" => Reply::Failed { reason: fields.text("reason")? },
+            _ => return Err(fields.error("an unknown verb")),
+        };
+        Ok(reply)
+    }
+
+    /// The replies that tell an outcome, the closing one last.
+    pub fn of(outcome: &Outcome) -> Vec<Reply> {
+        let sample = match outcome {
+            Outcome::Done(sample) => sample,
+            Outcome::Unavailable { reason } => {
+                return vec![Reply::Unavailable { reason: reason.clone() }];
+            }
+            Outcome::Failed { reason } => return vec![Reply::Failed { reason: reason.clone() }],
+        };
+        let mut replies: Vec<Reply> = sample.spans.iter().cloned().map(Reply::Span).collect();
+        let counts = sample.latencies.counts.iter();
+        replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
+        let max_ns = sample.latencies.max_ns;
+        replies.push(Reply::Done { setup_ns: sample.setup_ns, max_ns });
+        replies
+    }
+}
+
+/// Puts an outcome together from the replies that tell it.
+#[derive(Debug, Default)]
+pub struct Gather {
+    spans: Vec<Span>,
+    latencies: Latencies,
+}
+
+impl Gather {
+    /// Takes the next reply; answers the outcome when it was the closing one.
+    pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
+        match reply {
+            Reply::Span(span) => self.spans.push(span),
+            Reply::Latency { ns, count } => {
+                if self.latencies.counts.last().is_some_and(|(last, _)| *last >= ns) {
+                    let line = Reply::Latency { ns, count }.encode();
+                    let problem = "latencies that do not ascend".to_string();
+                    return Err(ProtocolError { problem, line });
+                }
+                self.latencies.counts.push((ns, count));
+            }
+            Reply::Done { setup_ns, max_ns } => {
+                let latencies = Latencies { max_ns, ..std::mem::take(&mut self.latencies) };
+                let spans = std::mem::take(&mut self.spans);
+                return Ok(Some(Outcome::Done(Sample { setup_ns, spans, latencies })));
+            }
+            Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
+            Reply::Failed { reason } => return Ok(Some(Outcome::Failed { reason })),
+            Reply::Hello { .. } | Reply::Ready => {
+                let problem = "a greeting in the middle of a trial".to_string();
+                return Err(ProtocolError { problem, line: reply.encode() });
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A line that is being written.
+struct Line {
+    text: String,
+}
+
+impl Line {
+    fn new(verb: &str) -> Line {
+        Line { text: verb.to_string() }
+    }
+
+    fn with(self, key: &str, value: impl ToString) -> Line {
+        self.with_bytes(key, value.to_string().as_bytes())
+    }
+
+    fn with_bytes(mut self, key: &str, value: &[u8]) -> Line {
+        self.text.push(' ');
+        self.text.push_str(key);
+        self.text.push('=');
+        for &byte in value {
+            if byte.is_ascii_graphic() && byte != b'%' && byte != b'=' {
+                self.text.push(byte.into());
+            } else {
+                self.text.push_str(&format!("%{byte:02X}"));
+            }
+        }
+        self
+    }
+}
+
+/// A line that is being read.
+struct Fields<'a> {
+    line: &'a str,
+    verb: &'a str,
+    pairs: Vec<(String, Vec<u8>)>,
+}
+
+impl<'a> Fields<'a> {
+    fn parse(line: &'a str) -> Result<Fields<'a>, ProtocolError> {
+        let mut words = line.split_ascii_whitespace();
+        let verb = words.next().unwrap_or_default();
+        let mut fields = Fields { line, verb, pairs: Vec::new() };
+        for word in words {
+            let Some((key, value)) = word.split_once('=') else {
+                return Err(fields.error(format!("'{word}', which is no key=value,")));
+            };
+            let value = unescape(value).ok_or_else(|| fields.error("a broken % escape"))?;
+            fields.pairs.push((key.to_string(), value));
+        }
+        Ok(fields)
+    }
+
+    fn take(&mut self, key: &str) -> Option<Vec<u8>> {
+        let index = self.pairs.iter().position(|(name, _)| name == key)?;
+        Some(self.pairs.swap_remove(index).1)
+    }
+
+    fn text(&mut self, key: &str) -> Result<String, ProtocolError> {
+        let value = self.take(key).ok_or_else(|| self.error(format!("no '{key}'")))?;
+        self.utf8(value)
+    }
+
+    fn number(&mut self, key: &str) -> Result<u64, ProtocolError> {
+        let text = self.text(key)?;
+        text.parse().map_err(|_| self.error(format!("'{key}' that is no number")))
+    }
+
+    fn utf8(&self, value: Vec<u8>) -> Result<String, ProtocolError> {
+        String::from_utf8(value).map_err(|_| self.error("a value that is not UTF-8"))
+    }
+
+    fn error(&self, problem: impl ToString) -> ProtocolError {
+        let line = self.line.chars().take(200).collect();
+        ProtocolError { problem: problem.to_string(), line }
+    }
+}
+
+fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_case_travels() {
+        for case in zoo::cases() {
+            let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
+            let request = Request::Job(Job { case, seed: u64::MAX, file });
+            let line = request.encode();
+            assert!(!line.contains('\n'));
+            assert_eq!(Request::decode(&line), Ok(request));
+        }
+        assert_eq!(Request::decode(&Request::Go.encode()), Ok(Request::Go));
+    }
+
+    #[test]
+    fn a_broken_line_says_what_is_broken() {
+        for (line, problem) in [
+            ("", "an unknown verb"),
+            ("dance", "an unknown verb"),
+            ("span thread", "'thread', which is no key=value,"),
+            ("span thread=0", "no 'start_ns'"),
+            ("latency ns=x count=1", "'ns' that is no number"),
+            ("failed reason=%zz", "a broken % escape"),
+            ("failed reason=%ff", "a value that is not UTF-8"),
+        ] {
+            assert_eq!(Reply::decode(line).unwrap_err().problem, problem, "{line}");
+        }
+    }
+
+    fn outcomes() -> impl Strategy<Value = Outcome> {
+        let spans = proptest::collection::vec(any::<[u64; 5]>(), 0..5);
+        let counts = proptest::collection::btree_map(any::<u64>(), any::<u64>(), 0..20);
+        let done =
+            (spans, counts, any::<[u64; 2]>()).prop_map(|(spans, counts, [setup_ns, max_ns])| {
+                let spans = (0..).zip(spans).map(|(thread, s)| Span {
+                    thread,
+                    start_ns: s[0],
+                    end_ns: s[1],
+                    bytes: s[2],
+                    ops: s[3],
+                    digest: s[4],
+                });
+                let latencies = Latencies { counts: counts.into_iter().collect(), max_ns };
+                Outcome::Done(Sample { setup_ns, spans: spans.collect(), latencies })
+            });
+        prop_oneof![
+            done,
+            "\\PC*".prop_map(|reason| Outcome::Failed { reason }),
+            any::<String>().prop_map(|reason| Outcome::Unavailable { reason }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_outcome_travels(outcome in outcomes()) {
+            let mut gather = Gather::default();
+            let mut arrived = None;
+            for reply in Reply::of(&outcome) {
+                let line = reply.encode();
+                prop_assert!(!line.contains('\n') && line.is_ascii());
+                prop_assert!(arrived.is_none(), "the closing reply came too early");
+                arrived = gather.take(Reply::decode(&line)?)?;
+            }
+            prop_assert_eq!(arrived, Some(outcome));
+        }
+
+        #[test]
+        fn babble_is_an_error_not_a_panic(line in any::<String>()) {
+            let _ = Request::decode(&line);
+            let _ = Reply::decode(&line);
+        }
+    }
+}

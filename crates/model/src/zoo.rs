@@ -1,0 +1,205 @@
+//! Awkward cases that everything must get right: tests of every floor walk through them.
+
+use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork};
+use crate::case::{Submission, Touch, Work};
+use crate::evidence::{Evidence, Probe, Residency};
+use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage};
+use crate::pattern::{Pattern, Share};
+use crate::plan::{Place, Plan, Role};
+use crate::record::{End, Header, Record, Tool};
+use crate::sample::{Latencies, Sample, Span};
+use crate::trial::{Outcome, Trial};
+use std::time::Duration;
+
+/// A plain case, from which others are made by changing a few axes.
+pub fn plain() -> FileWork {
+    FileWork {
+        engine: Engine::Pread,
+        cache: Cache::AsIs,
+        pattern: Pattern::Sequential,
+        stride: 16,
+        size: 1 << 20,
+        block: 4096,
+        depth: 1,
+        threads: 1,
+        share: Share::Contiguous,
+        touch: Touch::Sum,
+        advice: Advice::None,
+        submission: Submission::Enter,
+        ops: 0,
+        time: Duration::from_secs(60),
+    }
+}
+
+/// File cases at the borders: one block, odd tails, blocks of a byte, more threads than blocks,
+/// more depth than blocks. Those with depth above 1 are only for engines that can.
+pub fn shapes() -> Vec<FileWork> {
+    let plain = plain();
+    let shape = |size, block, threads| FileWork { size, block, threads, ..plain.clone() };
+    let mut shapes = vec![
+        shape(1, 1, 1),
+        shape(4096, 4096, 1),
+        shape(4097, 4096, 1),
+        shape(10_000, 4096, 2),
+        shape(1 << 20, 1 << 20, 1),
+        shape(1 << 20, 4096, 8),
+        shape(999, 7, 3),
+        shape(4096, 1, 2),
+        shape(3 * 4096, 4096, 5),
+        shape((1 << 20) + 13, 65_536, 3),
+    ];
+    for pattern in [Pattern::Random, Pattern::Strided] {
+        shapes.push(FileWork { pattern, stride: 3, ..shape(100_000, 4096, 2) });
+    }
+    shapes.push(FileWork { share: Share::Interleaved, ..shape(100_001, 4096, 3) });
+    shapes.push(FileWork { depth: 8, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2) });
+    shapes.push(FileWork { depth: 32, ..shape(10_000, 4096, 1) });
+    shapes.push(FileWork { ops: 5, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2) });
+    shapes
+}
+
+/// Cases of all kinds.
+pub fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        shapes().into_iter().map(|work| Case { work: Work::File(work) }).collect();
+    for engine in Engine::ALL.iter().copied().filter(|engine| *engine != Engine::Pread) {
+        cases.push(Case { work: Work::File(FileWork { engine, ..plain() }) });
+    }
+    cases.push(Case {
+        work: Work::File(FileWork { advice: Advice::Random, touch: Touch::Page, ..plain() }),
+    });
+    cases.push(Case {
+        work: Work::File(FileWork {
+            engine: Engine::Uring,
+            submission: Submission::Sqpoll,
+            ..plain()
+        }),
+    });
+    for kernel in Kernel::ALL.iter().copied() {
+        cases.push(Case {
+            work: Work::Memory(MemoryWork {
+                kernel,
+                isa: Isa::Scalar,
+                working_set: 1 << 20,
+                threads: 2,
+                time: Duration::from_millis(100),
+            }),
+        });
+    }
+    cases
+}
+
+/// A small machine.
+pub fn host() -> Host {
+    Host {
+        name: "zoo".to_string(),
+        os: "Linux 6.18.0".to_string(),
+        cpu: "Zebra 9000".to_string(),
+        cores: 2,
+        isas: Isa::ALL.to_vec(),
+        last_level_cache: 32 << 20,
+        memory: 24 << 30,
+        memory_available: 20 << 30,
+        page: 4096,
+        hypervisor: None,
+        clock_source: Some("tsc".to_string()),
+    }
+}
+
+/// An ext4 on one disk, where all probes work.
+pub fn storage() -> Storage {
+    Storage {
+        directory: "/data".into(),
+        file_system: "ext4".to_string(),
+        mount_point: "/".into(),
+        mount_options: "rw,relatime".to_string(),
+        medium: Medium::Block,
+        devices: vec![Device {
+            name: "sda".to_string(),
+            model: Some("ZEBRA SSD".to_string()),
+            is_virtual: false,
+            read_ahead: Some(128 << 10),
+        }],
+        capacity: 1 << 40,
+        free: 1 << 39,
+        residency_probe: Some(Probe::Cachestat),
+        evictable: true,
+        direct: Direct::Accepted { offset_align: 512, bypasses: Some(true) },
+        notes: Vec::new(),
+    }
+}
+
+/// The first file case, measured cold `rounds` times without a flaw: one thread reads 1 GiB in
+/// one second a round, every byte of it from the device.
+pub fn record_of(work: FileWork, rounds: u32) -> Record {
+    let (host, storage) = (host(), storage());
+    let mut plan = Plan::new("zoo", rounds, 0.025, 1);
+    let place = Place { host: &host, storage: Some(&storage) };
+    plan.add([Case { work: Work::File(work) }], Role::Asked, &place);
+    let fixture = Fixture {
+        path: "/data/zoo".into(),
+        size: 1 << 30,
+        seed: Some(1),
+        layout: Some(Layout { unwritten: 0, encoded: 0, extents: Some(3) }),
+    };
+    let header = Header {
+        tool: Tool {
+            name: "ioassay".to_string(),
+            version: "0.1.0".to_string(),
+            command: vec!["ioassay".to_string(), "run".to_string(), "zoo".to_string()],
+        },
+        began: "2026-01-01T00:00:00Z".to_string(),
+        host,
+        storage: Some(storage),
+        fixtures: vec![fixture],
+        plan,
+    };
+    let trials = (0..rounds).map(trial).collect();
+    Record { header, trials, end: End::Complete, damage: Vec::new() }
+}
+
+/// [`record_of`] a cold sequential pread of 1 MiB blocks in ten rounds.
+pub fn record() -> Record {
+    record_of(FileWork { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain() }, 10)
+}
+
+fn trial(round: u32) -> Trial {
+    // Rounds differ a little, as they do: by at most 1 % around one second.
+    let elapsed_ns = 1_000_000_000 + u64::from(round * 7 % 10) * 2_000_000 - 9_000_000;
+    let (ops, bytes) = (1024, 1 << 30);
+    let pages = bytes / 4096;
+    let residency =
+        |cached| Some(Residency { probe: Probe::Cachestat, pages, cached, dirty: Some(0) });
+    let span = Span { thread: 0, start_ns: 5, end_ns: 5 + elapsed_ns, bytes, ops, digest: 77 };
+    let latencies = Latencies { counts: vec![(960_000, ops)], max_ns: 961_000 };
+    Trial {
+        case: 0,
+        round,
+        at_ms: u64::from(round) * 1_200,
+        outcome: Outcome::Done(Sample { setup_ns: 100_000, spans: vec![span], latencies }),
+        evidence: Evidence {
+            window_ns: elapsed_ns + 200_000,
+            residency_before: residency(0),
+            residency_after: residency(pages),
+            task_read_bytes: Some(bytes),
+            device_read_bytes: Some(bytes),
+            device_reads: Some(1024),
+            device_write_bytes: Some(0),
+            cpu_ns: Some(200_000_000),
+            cpu_user_ns: Some(50_000_000),
+            cpu_system_ns: Some(150_000_000),
+            minor_faults: Some(3),
+            major_faults: Some(0),
+            switches_voluntary: Some(1030),
+            switches_involuntary: Some(2),
+            run_delay_ns: Some(100_000),
+            steal_ns: Some(0),
+            machine_cpu_ns: Some(2 * elapsed_ns),
+            pressure_cpu_ns: Some(0),
+            pressure_io_ns: Some(700_000_000),
+            pressure_memory_ns: Some(0),
+            throttled_ns: Some(0),
+        },
+        expected_digest: Some(77),
+    }
+}

@@ -1,0 +1,1 @@
+//! Says the judgement: tables and JSON

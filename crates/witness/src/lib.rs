@@ -1,0 +1,1 @@
+//! Asks the OS what it counted, and sets and proves the state of the page cache

@@ -1,0 +1,2 @@
+//! ioassay's own chores.
+fn main() {}
