@@ -3,8 +3,11 @@
 //! A case has one text form, [`Case::axes`]: pairs of an axis and a value. The command line, the
 //! wire, the record, the tables and the JSON all speak in those words.
 
+use crate::content::Content;
 use crate::named;
-use crate::pattern::{Pattern, Share};
+use crate::pattern::{Order, Pattern, Share, Steps};
+use crate::random::mix;
+use crate::sample::Sample;
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -296,10 +299,21 @@ impl FileWork {
         self.size.div_ceil(self.block)
     }
 
-    /// Whether the file is passed more than once if time allows: a cold file is not, for the
-    /// second time it would be warm.
+    /// Whether the file is passed more than once if time allows. A cold file is not, for the
+    /// second time it would be warm; nor is any where the number of operations is given.
     pub fn repeats(&self) -> bool {
-        self.cache != Cache::Cold
+        self.cache != Cache::Cold && self.ops == 0
+    }
+
+    /// The order in which a trial with `seed` visits the blocks; the same in every pass.
+    pub fn order(&self, seed: u64) -> Order {
+        Order::new(self.pattern, self.blocks(), self.stride, seed)
+    }
+
+    /// The steps of a pass that are `thread`'s.
+    pub fn steps(&self, thread: u32) -> Steps {
+        let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
+        Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))
     }
 
     fn id(&self) -> String {
@@ -326,6 +340,31 @@ impl FileWork {
         }
         words.push(format!("of {}", units::bytes(self.size)));
         words.join(" ")
+    }
+}
+
+impl MemoryWork {
+    /// What the array of `thread` holds in a trial with `seed`: its part of the working set, half
+    /// of that where a kernel has two arrays. A multiple of 4 KiB, and at least that.
+    pub fn content(&self, thread: u32, seed: u64) -> Content {
+        let arrays = if self.kernel == Kernel::Copy { 2 } else { 1 };
+        let share = self.working_set / u64::from(self.threads) / arrays;
+        let size = share.next_multiple_of(4096).max(4096);
+        Content { seed: mix(seed ^ u64::from(thread)), size }
+    }
+
+    /// The digest that a `sample` of this work must have; none for a chase, which sums nothing.
+    pub fn expected_digest(&self, seed: u64, sample: &Sample) -> Option<u64> {
+        let digest_of_thread = |(thread, bytes): (u32, u64)| {
+            let content = self.content(thread, seed);
+            let once = content.digest(0..content.size);
+            // What a read adds up in each pass, a copy leaves once.
+            let passes = if self.kernel == Kernel::Read { bytes / content.size } else { 1 };
+            once.wrapping_mul(passes)
+        };
+        let spans = sample.spans.iter().map(|span| (span.thread, span.bytes));
+        (self.kernel != Kernel::Chase)
+            .then(|| spans.map(digest_of_thread).fold(0, u64::wrapping_add))
     }
 }
 

@@ -159,6 +159,13 @@ fn shape_refusal(work: &FileWork) -> Option<String> {
             work.threads
         ));
     }
+    if work.ops > work.blocks() {
+        return Some(format!(
+            "{} operations need as many different blocks, the file has {}",
+            work.ops,
+            work.blocks()
+        ));
+    }
     (work.depth > 4096).then(|| format!("depth {} is above 4096", work.depth))
 }
 
@@ -256,6 +263,7 @@ mod tests {
             (FileWork { advice: Advice::Random, ..direct }, "which O_DIRECT passes by"),
             (FileWork { advice: Advice::Populate, ..plain.clone() }, "mmap only"),
             (FileWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),
+            (FileWork { ops: 257, ..plain.clone() }, "different blocks, the file has 256"),
             (FileWork { threads: 257, ..plain.clone() }, "256 blocks, fewer than 257 threads"),
             (FileWork { submission: Submission::Sqpoll, ..plain.clone() }, "only io_uring"),
             (FileWork { engine: Engine::Null, ..plain.clone() }, "null moves no data"),

@@ -1,8 +1,9 @@
 //! One request, its answer, and what was seen around it.
 
-use crate::case::Case;
+use crate::case::{Case, FileWork, Touch, Work};
+use crate::content::DigestTable;
 use crate::evidence::Evidence;
-use crate::sample::Sample;
+use crate::sample::{Sample, Span};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -15,6 +16,42 @@ pub struct Job {
     pub seed: u64,
     /// The file to read; none for work on memory.
     pub file: Option<PathBuf>,
+}
+
+impl Job {
+    /// The digest that `sample` must have if all its blocks were read rightly: computed from what
+    /// the file holds (`table`) and the order of its blocks, whatever the engine. None where
+    /// nothing was summed.
+    pub fn expected_digest(&self, table: &DigestTable, sample: &Sample) -> Option<u64> {
+        match &self.case.work {
+            Work::Memory(work) => work.expected_digest(self.seed, sample),
+            Work::File(work) if work.touch != Touch::Sum => None,
+            Work::File(work) => {
+                let spans = sample.spans.iter();
+                let digests = spans.map(|span| self.digest_of_steps(work, table, span));
+                Some(digests.fold(0, u64::wrapping_add))
+            }
+        }
+    }
+
+    /// The digest of the first `span.ops` blocks of a thread's steps, taken round and round.
+    fn digest_of_steps(&self, work: &FileWork, table: &DigestTable, span: &Span) -> u64 {
+        let (order, steps) = (work.order(self.seed), work.steps(span.thread));
+        if steps.count == 0 {
+            return 0;
+        }
+        let digest = |index| {
+            let offset = order.block(steps.step(index)) * work.block;
+            table.digest(offset..(offset + work.block).min(work.size))
+        };
+        let (passes, rest) = (span.ops / steps.count, span.ops % steps.count);
+        let part: u64 = (0..rest).map(digest).fold(0, u64::wrapping_add);
+        if passes == 0 {
+            return part;
+        }
+        let whole = (rest..steps.count).map(digest).fold(part, u64::wrapping_add);
+        whole.wrapping_mul(passes).wrapping_add(part)
+    }
 }
 
 /// How a trial ended. A failure is data: the run goes on.
