@@ -1,1 +1,21 @@
-//! Does one job at a time: the engines and the one timed loop
+//! A worker: does one job at a time, and times nothing but the job.
+//!
+//! It knows no statistic, judges nothing and takes no evidence: it answers each job with what it
+//! timed. Every engine runs through the one loop in [`drive`].
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+pub mod clock;
+pub mod buffer;
+pub mod meter;
+pub mod engine;
+pub mod drive;
+pub mod stream;
+pub mod team;
+pub mod perform;
+pub mod serve;
+
+pub use serve::serve;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! `mmap(2)`: a block is where the page cache has it; touching it is the I/O.
+//!
+//! The file is mapped anew for each pass, within the timed region. Else the page faults would be
+//! paid in the first pass only, and the figure would depend on how long a trial lasts.
+
+use super::{BlockIo, Range};
+use memmap2::{Mmap, MmapOptions};
+use model::case::{Advice, FileWork};
+use std::fs::File;
+use std::io;
+
+/// A mapping of a whole file.
+#[derive(Debug)]
+pub struct Mapping {
+    file: File,
+    size: usize,
+    advice: Advice,
+    range: Range,
+    map: Option<Mmap>,
+    offset: usize,
+    length: usize,
+}
+
+impl Mapping {
+    /// An engine for the `range` of `file`.
+    pub fn new(file: File, work: &FileWork, range: Range) -> io::Result<Mapping> {
+        let held = file.metadata()?.len();
+        if held < work.size {
+            // To touch what lies past the end of a file would kill the worker.
+            return Err(io::Error::other(format!(
+                "the file has {held} bytes, fewer than the {} to be read",
+                work.size
+            )));
+        }
+        let (size, advice) = (work.size as usize, work.advice);
+        Ok(Mapping { file, size, advice, range, map: None, offset: 0, length: 0 })
+    }
+}
+
+impl BlockIo for Mapping {
+    const LOADS_ARE_IO: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.map = None;
+        // SAFETY: the mapping is only read. Nobody who keeps to the rules changes the file: it is
+        // a test file of ours, or one that its owner asked us to read and nothing else; the bytes
+        // are summed, never trusted.
+        let map = unsafe { MmapOptions::new().len(self.size).map(&self.file)? };
+        let advice = match self.advice {
+            Advice::None => None,
+            Advice::Sequential => Some(memmap2::Advice::Sequential),
+            Advice::Random => Some(memmap2::Advice::Random),
+            Advice::WillNeed => Some(memmap2::Advice::WillNeed),
+            Advice::Populate => Some(memmap2::Advice::PopulateRead),
+            Advice::HugePage => Some(memmap2::Advice::HugePage),
+        };
+        if let Some(advice) = advice {
+            let (offset, length) = (self.range.offset as usize, self.range.length as usize);
+            map.advise_range(advice, offset, length).map_err(|error| {
+                let text = format!("madvise '{}' failed: {error}", self.advice);
+                io::Error::new(error.kind(), text)
+            })?;
+        }
+        self.map = Some(map);
+        Ok(())
+    }
+
+    #[inline]
+    fn submit(&mut self, _slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        (self.offset, self.length) = (offset as usize, length);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        let map = self.map.as_ref().expect("a pass was begun before its blocks are reaped");
+        Ok((0, &map[self.offset..self.offset + self.length]))
+    }
+}

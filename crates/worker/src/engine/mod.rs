@@ -1,0 +1,101 @@
+//! Ways to move a block from a file to the program.
+//!
+//! An engine belongs to one thread: it is made by it before the barrier and dropped after the
+//! clock has stopped.
+
+pub mod null;
+pub mod read;
+pub mod pread;
+pub mod mmap;
+pub mod uring;
+
+use model::case::{Cache, FileWork};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Moves blocks: what the timed loop asks of an engine.
+pub trait BlockIo {
+    /// Whether touching the bytes is itself the I/O, as with a mapping: the clock must then be
+    /// read after the loads.
+    const LOADS_ARE_IO: bool;
+
+    /// Called before the first block of each pass, within the timed region.
+    fn begin_pass(&mut self) -> io::Result<()>;
+
+    /// Begins to move the `length` bytes at `offset` into `slot`, which must be free.
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;
+
+    /// Waits for a block that was submitted: its slot, which is free again, and its bytes. All
+    /// `length` bytes have arrived; a short or failed operation is an error.
+    fn reap(&mut self) -> io::Result<(usize, &[u8])>;
+}
+
+/// Why an engine could not be made.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// This machine cannot do it.
+    Unavailable(String),
+    /// It went wrong.
+    Failed(String),
+}
+
+impl Obstacle {
+    /// For an error that means that something went wrong.
+    pub fn failed(tried: &str, path: &Path, error: &io::Error) -> Obstacle {
+        Obstacle::Failed(format!("{tried} {} failed: {error}", path.display()))
+    }
+}
+
+/// Opens the file of a job: read-only, whatever the case; past the page cache if it says so.
+pub fn open(path: &Path, work: &FileWork) -> Result<File, Obstacle> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    if work.cache == Cache::Direct {
+        options.custom_flags(libc::O_DIRECT);
+    }
+    options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if work.cache == Cache::Direct => {
+            Obstacle::Unavailable(format!("opening {} with O_DIRECT: {error}", path.display()))
+        }
+        _ => Obstacle::failed("opening", path, &error),
+    })
+}
+
+/// The part of the file that this thread reads, if it is one run of bytes: what advice is about.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// First byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+}
+
+/// Tells the OS about the use of `file`, by `posix_fadvise(2)`.
+pub fn advise(file: &File, work: &FileWork, range: Range) -> io::Result<()> {
+    use model::case::Advice;
+    let advice = match work.advice {
+        Advice::None => return Ok(()),
+        Advice::Sequential => rustix::fs::Advice::Sequential,
+        Advice::Random => rustix::fs::Advice::Random,
+        Advice::WillNeed => rustix::fs::Advice::WillNeed,
+        Advice::Populate | Advice::HugePage => {
+            return Err(io::Error::other("advice about mappings for an engine without one"));
+        }
+    };
+    rustix::fs::fadvise(file, range.offset, std::num::NonZeroU64::new(range.length), advice)?;
+    Ok(())
+}
+
+/// An error that names the operation and where it was tried.
+fn io_error(tried: &str, offset: u64, length: usize, error: io::Error) -> io::Error {
+    let text = format!("{tried} of {length} bytes at offset {offset} failed: {error}");
+    io::Error::new(error.kind(), text)
+}
+
+/// The error for a file that ends before its size.
+fn ended_early(offset: u64, length: usize, got: usize) -> io::Error {
+    let text = format!("the file ended: {got} of {length} bytes at offset {offset} came");
+    io::Error::new(io::ErrorKind::UnexpectedEof, text)
+}

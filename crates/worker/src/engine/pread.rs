@@ -1,0 +1,57 @@
+//! `pread(2)`: one call a block, one block in flight.
+
+use super::{BlockIo, Range, advise, ended_early, io_error};
+use crate::buffer::Buffers;
+use model::case::FileWork;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Reads at an offset.
+#[derive(Debug)]
+pub struct Pread {
+    file: File,
+    buffers: Buffers,
+    work: FileWork,
+    range: Range,
+    offset: u64,
+    length: usize,
+}
+
+impl Pread {
+    /// An engine for the `range` of `file`.
+    pub fn new(file: File, work: &FileWork, range: Range) -> io::Result<Pread> {
+        let buffers = Buffers::new(1, work.block as usize)?;
+        Ok(Pread { file, buffers, work: work.clone(), range, offset: 0, length: 0 })
+    }
+}
+
+impl BlockIo for Pread {
+    const LOADS_ARE_IO: bool = false;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        advise(&self.file, &self.work, self.range)
+    }
+
+    #[inline]
+    fn submit(&mut self, _slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        (self.offset, self.length) = (offset, length);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+        let mut filled = 0;
+        while filled < self.length {
+            let buffer = &mut self.buffers.slot_mut(0)[filled..];
+            match self.file.read_at(buffer, self.offset + filled as u64) {
+                Ok(0) => return Err(ended_early(self.offset, self.length, filled)),
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io_error("pread", self.offset, self.length, error)),
+            }
+        }
+        Ok((0, &self.buffers.slot(0)[..self.length]))
+    }
+}
