@@ -1,12 +1,17 @@
 //! The judgement of a whole record.
 
-use crate::answer::Answer;
-use crate::comparison::Comparison;
+use crate::answer::{Answer, answer};
+use crate::ceiling::{ceiling, of_memory};
+use crate::comparison::{Comparison, comparisons};
 use crate::finding::Finding;
+use crate::measured::Measured;
+use crate::row::Row;
+use crate::rules::{self, Context};
 use crate::summary::Summary;
+use model::case::{Engine, FileWork};
 use model::host::{Fixture, Host, Storage};
 use model::plan::Skip;
-use model::record::{End, Tool};
+use model::record::{End, Record, Tool};
 
 /// A finding with the cases it was made on.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,4 +57,102 @@ pub struct Assessment {
     pub end: End,
     /// What of the record could not be read.
     pub damage: Vec<String>,
+}
+
+/// Judges a record.
+pub fn assess(record: &Record) -> Assessment {
+    let rows = rows(record);
+    let header = &record.header;
+    let overhead_ns = null_rows(&rows).next().and_then(overhead_ns);
+    Assessment {
+        tool: header.tool.clone(),
+        began: header.began.clone(),
+        host: header.host.clone(),
+        storage: header.storage.clone(),
+        fixtures: header.fixtures.clone(),
+        recipe: header.plan.recipe.clone(),
+        rounds: header.plan.rounds,
+        seed: header.plan.seed,
+        skips: header.plan.skips.clone(),
+        comparisons: comparisons(&rows),
+        findings: findings(&rows, header.storage.as_ref()),
+        overhead_ns,
+        answer: answer(&rows),
+        end: record.end.clone(),
+        damage: record.damage.clone(),
+        cases: rows.into_iter().map(|row| row.summary).collect(),
+    }
+}
+
+/// The cases of a record, asked before controls, each judged and under its ceiling.
+fn rows(record: &Record) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row> = (0..record.header.plan.cases.len())
+        .map(|index| {
+            let measured = Measured::of(record, index);
+            let summary = Summary::of(&measured);
+            Row { measured, summary }
+        })
+        .collect();
+    rows.sort_by_key(|row| row.measured.role);
+    let found: Vec<Vec<Finding>> = rows
+        .iter()
+        .map(|row| {
+            let overhead_ns = row.file().and_then(|work| overhead_of(work, &rows));
+            let (measured, summary) = (&row.measured, &row.summary);
+            rules::find(&Context { measured, summary, overhead_ns })
+        })
+        .collect();
+    for (row, findings) in rows.iter_mut().zip(found) {
+        row.summary.judge(findings);
+    }
+    // A void case is nobody's ceiling, so ceilings come after the verdicts.
+    let bounds: Vec<_> =
+        rows.iter().map(|row| (ceiling(row, &rows), of_memory(row, &rows))).collect();
+    for (row, (ceiling, of_memory)) in rows.iter_mut().zip(bounds) {
+        row.summary.ceiling = ceiling;
+        row.summary.of_memory = of_memory;
+    }
+    rows
+}
+
+fn null_rows<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
+    let is_null = |row: &&Row| row.measured.case.file().is_some_and(|w| w.engine == Engine::Null);
+    rows.iter().filter(is_null).filter(|row| row.measured.n() > 0)
+}
+
+fn overhead_ns(null: &Row) -> Option<f64> {
+    Some(null.summary.ns_per_op?.median)
+}
+
+/// What the null engine takes for an operation in the order of `work`; an order costs time to
+/// compute. In any order, where that one was not measured.
+fn overhead_of(work: &FileWork, rows: &[Row]) -> Option<f64> {
+    let same_order =
+        |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == work.pattern);
+    let null = null_rows(rows).find(same_order).or_else(|| null_rows(rows).next());
+    null.and_then(overhead_ns)
+}
+
+/// The findings of all rows, one entry a code, gravest first.
+fn findings(rows: &[Row], storage: Option<&Storage>) -> Vec<RunFinding> {
+    let mut all: Vec<RunFinding> = Vec::new();
+    for row in rows {
+        for finding in &row.summary.findings {
+            let id = row.summary.id.clone();
+            match all.iter_mut().find(|known| known.finding.code == finding.code) {
+                Some(known) => {
+                    known.cases.push(id);
+                    if finding.severity > known.finding.severity {
+                        known.finding = finding.clone();
+                    }
+                }
+                None => all.push(RunFinding { finding: finding.clone(), cases: vec![id] }),
+            }
+        }
+    }
+    let served = rows.iter().filter_map(|row| row.summary.served_by);
+    let virtual_device = rules::virtual_device(storage, served);
+    all.extend(virtual_device.map(|finding| RunFinding { finding, cases: Vec::new() }));
+    all.sort_by_key(|found| (std::cmp::Reverse(found.finding.severity), found.finding.code));
+    all
 }

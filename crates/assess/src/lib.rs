@@ -7,14 +7,21 @@
 
 #![forbid(unsafe_code)]
 
+mod binomial;
 pub mod stats;
 pub mod finding;
+mod measured;
+mod ratio;
+mod served;
 pub mod summary;
-pub mod ceiling;
+mod row;
+mod ceiling;
 pub mod comparison;
-pub mod rules;
+mod rules;
 pub mod answer;
 
 mod assessment;
 
-pub use assessment::{Assessment, RunFinding};
+pub use assessment::{Assessment, RunFinding, assess};
+pub use measured::throughput;
+pub use stats::is_settled;

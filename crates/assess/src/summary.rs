@@ -1,28 +1,17 @@
 //! What the trials of one case come to.
 
-use crate::finding::{Finding, Verdict};
-use crate::stats::{Estimate, Percentile};
+use crate::finding::{Finding, Severity, Verdict};
+use crate::measured::{Counted, Measured, NS_PER_SECOND};
+use crate::served::served;
+use crate::stats::{Estimate, Percentile, median};
 use model::case::Case;
 use model::named;
 use model::plan::Role;
+use model::sample::{Latencies, Span};
+use std::cmp::Reverse;
+use std::time::Duration;
 
-named! {
-    /// What served the bytes, by the evidence.
-    ServedBy "served_by" {
-        /// Memory: a memory kernel, or a file system that is kept in memory.
-        Ram "ram",
-        /// The OS's page cache.
-        PageCache "page-cache",
-        /// Page cache and device.
-        Mixed "mixed",
-        /// They crossed the block layer; caches below it are unknown.
-        Device "device",
-        /// Nothing: the null engine, holes, extents never written.
-        NoIo "no-io",
-        /// Something that cannot be seen from here.
-        Unverified "unverified",
-    }
-}
+pub use crate::served::ServedBy;
 
 /// Percentiles of latency over all rounds; absent where the sample is too small for one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -105,4 +94,124 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// Whether all that was read had the expected digest; none where nothing was summed.
     pub digest_verified: Option<bool>,
+}
+
+impl Summary {
+    /// What the trials of a case come to, before it is judged: without findings and ceilings.
+    pub(crate) fn of(measured: &Measured) -> Summary {
+        let done = measured.n() > 0;
+        let (served_by, hit_share) = if done {
+            let (served_by, hit_share) = served(measured);
+            (Some(served_by), hit_share)
+        } else {
+            (None, None)
+        };
+        let threads = f64::from(measured.case.threads());
+        let ops_per_ns = |trial: &Counted| {
+            let ops = trial.sample.ops() as f64;
+            (ops > 0.0).then(|| ops / trial.sample.elapsed_ns() as f64)
+        };
+        let estimate =
+            |value: &dyn Fn(&Counted) -> Option<f64>| Estimate::of(&measured.values(value));
+        let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
+        let whole = |value: f64| value.round() as u64;
+        Summary {
+            id: measured.case.id(),
+            case: measured.case.clone(),
+            role: measured.role,
+            n: measured.n(),
+            failures: measured.failures.clone(),
+            verdict: verdict(measured.n(), &[]),
+            served_by,
+            hit_share,
+            throughput: estimate(&|trial| Some(trial.throughput)),
+            iops: estimate(&|trial| Some(ops_per_ns(trial)? * NS_PER_SECOND)),
+            ns_per_op: estimate(&|trial| Some(threads / ops_per_ns(trial)?)),
+            latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
+            imbalance_percent: median_of(&|trial| {
+                imbalance_percent(&trial.sample.spans, measured.case.time())
+            }),
+            cpu_ns_per_op: median_of(&|trial| {
+                let (cpu_ns, ops) = (trial.evidence.cpu_ns?, trial.sample.ops());
+                (ops > 0).then(|| cpu_ns as f64 / ops as f64)
+            }),
+            bytes_per_trial: median_of(&|trial| Some(trial.sample.bytes() as f64)).map(whole),
+            device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
+                .map(whole),
+            ceiling: None,
+            of_memory: None,
+            findings: Vec::new(),
+            digest_verified: digest_verified(&measured.trials),
+        }
+    }
+
+    /// Takes in what was found; the verdict follows from it.
+    pub(crate) fn judge(&mut self, mut findings: Vec<Finding>) {
+        findings.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
+        self.verdict = verdict(self.n, &findings);
+        self.findings = findings;
+    }
+}
+
+/// A case without a trial is void, else the gravest finding decides.
+fn verdict(n: usize, findings: &[Finding]) -> Verdict {
+    match findings.iter().map(|finding| finding.severity).max() {
+        _ if n == 0 => Verdict::Void,
+        Some(Severity::Void) => Verdict::Void,
+        Some(Severity::Doubt) => Verdict::Doubtful,
+        Some(Severity::Note) | None => Verdict::Sound,
+    }
+}
+
+impl Latency {
+    fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latency {
+        let merged = all.fold(Latencies::default(), |mut sum, latencies| {
+            sum.add(latencies);
+            sum
+        });
+        let count = merged.count();
+        Latency {
+            count,
+            p50: Percentile::of(&merged, 5_000),
+            p90: Percentile::of(&merged, 1_000),
+            p99: Percentile::of(&merged, 100),
+            p99_9: Percentile::of(&merged, 10),
+            p99_99: Percentile::of(&merged, 1),
+            max_ns: (count > 0).then_some(merged.max_ns),
+        }
+    }
+}
+
+/// The clocks of the loop and of the spans agree to this: a thread whose span is as long as this
+/// share of the time it was given was stopped by it.
+const TIME_OVER: f64 = 0.99;
+
+/// The mean idle share of threads in per cent: `100·Σ(T−tᵢ)/(n·T)`. None for one thread.
+///
+/// Where a thread was done with its share before the `limit`, T is the longest span and tᵢ are
+/// the spans: who is done waits for the others. Where all were stopped by the limit none waits,
+/// and T is the most bytes a thread moved and tᵢ what each did: the same work, dealt out in
+/// equal shares, would have let the faster threads wait just that long.
+fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
+    if spans.len() < 2 {
+        return None;
+    }
+    let spans_ns = spans.iter().map(|span| span.end_ns.saturating_sub(span.start_ns) as f64);
+    let limit_ns = limit.as_nanos() as f64 * TIME_OVER;
+    let parts: Vec<f64> = if spans_ns.clone().all(|ns| ns >= limit_ns) {
+        spans.iter().map(|span| span.bytes as f64).collect()
+    } else {
+        spans_ns.collect()
+    };
+    let most = parts.iter().copied().fold(0.0, f64::max);
+    let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+    (most > 0.0).then(|| 100.0 * (most - mean) / most)
+}
+
+/// Whether every trial that was summed has the digest its bytes must have.
+fn digest_verified(trials: &[Counted]) -> Option<bool> {
+    trials
+        .iter()
+        .filter_map(|trial| Some(trial.sample.digest() == trial.expected_digest?))
+        .reduce(|all, this| all && this)
 }

@@ -1,0 +1,60 @@
+//! A case with its trials and its summary, and what the other cases of the run are to it.
+
+use crate::finding::Verdict;
+use crate::measured::Measured;
+use crate::ratio::Ratio;
+use crate::summary::{ServedBy, Summary};
+use model::case::{Engine, FileWork};
+
+/// A case with its trials and its judged summary.
+#[derive(Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) measured: Measured<'a>,
+    pub(crate) summary: Summary,
+}
+
+impl Row<'_> {
+    /// Whether the figure means what it says, with or without doubt: others may be compared
+    /// with it. It has a throughput then.
+    pub(crate) fn stands(&self) -> bool {
+        self.summary.verdict != Verdict::Void
+    }
+
+    /// The file work, if one is done: not by the null engine, which reads none.
+    pub(crate) fn file(&self) -> Option<&FileWork> {
+        self.measured.case.file().filter(|work| work.engine != Engine::Null)
+    }
+
+    /// Whether it stands and `by` served it.
+    pub(crate) fn is_served(&self, by: ServedBy) -> bool {
+        self.stands() && self.summary.served_by == Some(by)
+    }
+
+    /// The median throughput; 0 if there is none.
+    pub(crate) fn throughput(&self) -> f64 {
+        self.summary.throughput.map_or(0.0, |estimate| estimate.median)
+    }
+
+    /// The ratio of this throughput to that of `base`, from paired rounds.
+    pub(crate) fn ratio(&self, base: &Row) -> Option<Ratio> {
+        Ratio::of(&self.measured.rates(), &base.measured.rates())
+    }
+
+    /// The throughput as a share of that of `base`: from paired rounds if there are any, else of
+    /// the two medians.
+    pub(crate) fn share_of(&self, base: &Row) -> Option<f64> {
+        let of_medians = || {
+            let (this, base) = (self.summary.throughput?, base.summary.throughput?);
+            Some(this.median / base.median)
+        };
+        self.ratio(base).map(|ratio| ratio.median).or_else(of_medians)
+    }
+}
+
+/// The row of the highest throughput.
+pub(crate) fn fastest<'a, 'r>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<&'a Row<'r>>
+where
+    'r: 'a,
+{
+    rows.max_by(|a, b| a.throughput().total_cmp(&b.throughput()))
+}

@@ -1,1 +1,0 @@
-//! One small function for each finding.

@@ -1,0 +1,101 @@
+//! Whether the page cache was as claimed.
+
+use super::context::{Context, Fault};
+use crate::finding::Severity;
+use crate::measured::Counted;
+use crate::served::{SHARE_NOISE, hit_share};
+use crate::summary::ServedBy;
+use model::case::{Cache, FileWork};
+use model::evidence::Residency;
+use model::host::{Direct, Medium};
+use model::units::percent;
+
+/// Less than this of a file in the page cache is not warm (method.md C12).
+const WARM_LEAST: f64 = 0.999;
+
+/// Claimed cold, but the page cache served more than 1 % of the bytes (method.md §0).
+pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
+    let work = context.claims(Cache::Cold)?;
+    let hit = leaked(context)?;
+    let trials = context.how_many(|trial| leaks(work, trial));
+    let encoded = context.measured.fixture.and_then(|fixture| fixture.layout.as_ref());
+    let cause = if encoded.is_some_and(|layout| layout.encoded > 0) {
+        "part of the file is stored in another form, such as compressed, so less is read"
+    } else {
+        "part of it was cached before, or came in while the trial ran"
+    };
+    let message = format!(
+        "claimed cold, but {} of the bytes came without a device read (in {trials}): {cause}",
+        percent(hit)
+    );
+    let remedy = "use a file of incompressible data that nobody else reads, or cache 'direct'";
+    Fault::new(Severity::Void, message, remedy)
+}
+
+/// The hit share, if it is above the noise and the page cache is what served.
+fn leaked(context: &Context) -> Option<f64> {
+    let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
+    context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
+}
+
+fn leaks(work: &FileWork, trial: &Counted) -> bool {
+    hit_share(work, trial).is_some_and(|hit| hit > SHARE_NOISE)
+}
+
+/// Claimed warm, but not all of the file was in the page cache before and after, or the worker
+/// caused device reads of more than 1 % of the bytes (method.md C12).
+pub(super) fn not_warm(context: &Context) -> Option<Fault> {
+    context.claims(Cache::Warm)?;
+    if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
+        // A file that is kept in memory can neither be cached nor be evicted: rule Ram tells.
+        return None;
+    }
+    let share = |residency: Option<Residency>| residency.map(|seen| (seen.cached, seen.pages));
+    let before = context.total_share(|trial| share(trial.evidence.residency_before));
+    let after = context.total_share(|trial| share(trial.evidence.residency_after));
+    let fetched = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())));
+    let too_cold = |cached: &Option<f64>| cached.is_some_and(|share| share < WARM_LEAST);
+    let seen = if too_cold(&before) || too_cold(&after) {
+        let [before, after] =
+            [before, after].map(|share| share.map_or("unknown".to_string(), percent));
+        format!("the page cache held {before} of the file before the trials and {after} after")
+    } else {
+        let fetched = fetched.filter(|share| *share > SHARE_NOISE)?;
+        format!("devices had to read {} of the bytes", percent(fetched))
+    };
+    let message = format!(
+        "claimed warm, but {seen}: memory is short, or another program pushed the file out"
+    );
+    Fault::new(Severity::Void, message, "use a smaller file, or free memory")
+}
+
+/// Claimed direct, but the bytes went through the page cache: the file system is known to do so,
+/// the cached part of the file grew, or it served hits (method.md D1).
+pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
+    let work = context.claims(Cache::Direct)?;
+    let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
+    let page = context.measured.host.page;
+    let grown = |trial: &Counted| {
+        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+        Some((after.cached.saturating_sub(before.cached) * page, trial.sample.bytes()))
+    };
+    let grown_share = context.total_share(grown).filter(|share| *share > SHARE_NOISE);
+    let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
+        format!(
+            "{} left a file in the page cache that was read with O_DIRECT to try it",
+            storage.file_system
+        )
+    } else if let Some(share) = grown_share {
+        format!("pages for {} of the bytes appeared in the page cache", percent(share))
+    } else {
+        let trials = context.how_many(|trial| leaks(work, trial));
+        let hit = leaked(context)?;
+        format!("{} of the bytes came without a device read (in {trials})", percent(hit))
+    };
+    let message = format!(
+        "claimed direct, but {seen}: this file system takes O_DIRECT and does not follow it"
+    );
+    let remedy = "use cache 'cold' here, or another file system (on btrfs: a directory with \
+                  'chattr +C', without compression)";
+    Fault::new(Severity::Void, message, remedy)
+}

@@ -1,0 +1,65 @@
+//! What a rule looks at, and what it may say.
+
+use crate::finding::Severity;
+use crate::measured::{Counted, Measured};
+use crate::summary::{ServedBy, Summary};
+use model::case::{Cache, Engine, FileWork};
+
+/// A case before its rules: its trials, at least one, and what they come to.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) measured: &'a Measured<'a>,
+    pub(crate) summary: &'a Summary,
+    /// What the null engine takes for an operation, if that was measured.
+    pub(crate) overhead_ns: Option<f64>,
+}
+
+/// What a rule found; the table of rules adds the code.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) severity: Severity,
+    pub(crate) message: String,
+    pub(crate) remedy: String,
+}
+
+impl Fault {
+    pub(crate) fn new(severity: Severity, message: String, remedy: &str) -> Option<Fault> {
+        Some(Fault { severity, message, remedy: remedy.to_string() })
+    }
+}
+
+impl Context<'_> {
+    /// The work on a file, unless the null engine does it, which reads none.
+    pub(crate) fn file(&self) -> Option<&FileWork> {
+        self.measured.case.file().filter(|work| work.engine != Engine::Null)
+    }
+
+    /// The same, where this cache state is claimed.
+    pub(crate) fn claims(&self, cache: Cache) -> Option<&FileWork> {
+        self.file().filter(|work| work.cache == cache)
+    }
+
+    pub(crate) fn is_served(&self, by: &[ServedBy]) -> bool {
+        self.summary.served_by.is_some_and(|served_by| by.contains(&served_by))
+    }
+
+    /// The sum of a part over all trials divided by the sum of a whole, over the trials that
+    /// tell both. Sums, not medians: one trial that went wrong counts by its weight, and one
+    /// page more or less in a hundred trials does not.
+    pub(crate) fn total_share(
+        &self,
+        part_and_whole: impl Fn(&Counted) -> Option<(u64, u64)>,
+    ) -> Option<f64> {
+        let pairs = self.measured.trials.iter().filter_map(part_and_whole);
+        let (part, whole) = pairs.fold((0u128, 0u128), |sum, (part, whole)| {
+            (sum.0 + u128::from(part), sum.1 + u128::from(whole))
+        });
+        (whole > 0).then(|| part as f64 / whole as f64)
+    }
+
+    /// `3 of 10 trials`: how many of the trials are `seen`.
+    pub(crate) fn how_many(&self, seen: impl Fn(&Counted) -> bool) -> String {
+        let count = self.measured.trials.iter().filter(|trial| seen(trial)).count();
+        format!("{count} of {} trials", self.measured.n())
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether the tool, the CPU or the trials themselves are what the figure shows.
+
+use super::context::{Context, Fault};
+use crate::finding::Severity;
+use crate::summary::ServedBy;
+use model::case::Work;
+use model::plan::ROUNDS_MIN;
+use model::units::{nanoseconds, percent};
+
+/// The tool's own part of an operation, from which it is told.
+const OVERHEAD_NOTE: f64 = 0.05;
+/// The tool's own part of an operation, from which the figure is doubted.
+const OVERHEAD_DOUBT: f64 = 0.10;
+/// Threads this busy are what bounds the figure (method.md B9).
+const CPU_BUSY: f64 = 0.90;
+/// Stolen CPU time that is told (method.md E9).
+const STEAL_NOTE: f64 = 0.01;
+/// Stolen CPU time that makes figures doubtful (method.md E9).
+const STEAL_DOUBT: f64 = 0.05;
+/// A pass over memory this short is not trusted (method.md M1, after STREAM).
+const MEMORY_NS_LEAST: f64 = 10e6;
+/// One time slice of a scheduler is 3 to 4 ms: it may be a fifth of a trial this short.
+const FILE_NS_DOUBT: f64 = 20e6;
+/// A trial of a file this short shows the start more than the steady state (a tenth of the least
+/// round of method.md §5.1).
+const FILE_NS_NOTE: f64 = 100e6;
+/// Idle time of threads in per cent that is told.
+const IMBALANCE_NOTE: f64 = 10.0;
+/// Idle time of threads in per cent that makes a figure one of the slowest thread.
+const IMBALANCE_DOUBT: f64 = 25.0;
+
+/// What the null engine takes is a large part of an operation (method.md B5). Both are the time
+/// of one thread, so depth and threads need no correction: with operations in flight a thread
+/// still spends the loop's own time on each.
+pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
+    context.file()?;
+    let (overhead, ns) = (context.overhead_ns?, context.summary.ns_per_op?.median);
+    let share = overhead / ns;
+    let severity = match share {
+        share if share >= OVERHEAD_DOUBT => Severity::Doubt,
+        share if share >= OVERHEAD_NOTE => Severity::Note,
+        _ => return None,
+    };
+    let message = format!(
+        "the tool itself takes {} of the {} of an operation ({}): the null engine shows it",
+        nanoseconds(overhead),
+        nanoseconds(ns),
+        percent(share)
+    );
+    Fault::new(severity, message, "use larger blocks; compare such figures only with each other")
+}
+
+/// The device served, but the threads, or all processors, were busy nearly all the time.
+pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
+    context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
+    let threads = context.measured.case.threads();
+    let busiest = threads.min(context.measured.host.cores);
+    let busy = context.total_share(|trial| {
+        Some((trial.evidence.cpu_ns?, trial.sample.elapsed_ns() * u64::from(busiest)))
+    })?;
+    if busy < CPU_BUSY {
+        return None;
+    }
+    let message = format!(
+        "{threads} {} used {} of {busiest} {}: the CPU bounds this figure, not the device",
+        if threads == 1 { "thread" } else { "threads" },
+        percent(busy),
+        if busiest == 1 { "processor" } else { "processors" },
+    );
+    let remedy = "use larger blocks, more threads if there are processors for them, or touch \
+                  'none' to see the device";
+    Fault::new(Severity::Note, message, remedy)
+}
+
+/// The hypervisor gave CPU time to others (method.md E9).
+pub(super) fn steal(context: &Context) -> Option<Fault> {
+    let share = context
+        .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
+        .filter(|share| *share > STEAL_NOTE)?;
+    let severity = if share > STEAL_DOUBT { Severity::Doubt } else { Severity::Note };
+    let message = format!(
+        "the hypervisor gave {} of this machine's CPU time to others: figures that need the CPU, \
+         and long latencies, are worse than the machine",
+        percent(share)
+    );
+    Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
+}
+
+/// Fewer rounds than a usable interval needs (method.md §5.2).
+pub(super) fn too_few(context: &Context) -> Option<Fault> {
+    let n = context.measured.n();
+    if n >= ROUNDS_MIN as usize {
+        return None;
+    }
+    let interval = if context.summary.throughput?.low.is_some() {
+        "its 95 % interval is the whole range"
+    } else {
+        "there is no 95 % interval of fewer than 6"
+    };
+    let failed: usize = context.measured.failures.iter().map(|(_, count)| count).sum();
+    let message = format!("{n} rounds count, {failed} failed: {interval}");
+    Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")
+}
+
+/// The trials are so short that starting threads and being interrupted once are a large part.
+///
+/// What counts is the time, not the number of operations: a whole file read in 250 ms is sound
+/// however large its blocks are, and percentiles are not shown where operations are too few for
+/// them. Reading 1 000 warm blocks of 4 KiB takes a millisecond, and is doubted.
+pub(super) fn too_short(context: &Context) -> Option<Fault> {
+    let elapsed = context.measured.values(|trial| Some(trial.sample.elapsed_ns() as f64));
+    let elapsed = crate::stats::median(&elapsed)?;
+    let (doubt, note) = match context.measured.case.work {
+        Work::File(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
+        Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),
+    };
+    let severity = match elapsed {
+        ns if ns < doubt => Severity::Doubt,
+        ns if ns < note => Severity::Note,
+        _ => return None,
+    };
+    let message = format!(
+        "a trial lasts {}: how threads start, and one interruption, are a large part of that",
+        nanoseconds(elapsed)
+    );
+    let remedy = "give it more time, more operations or a larger file";
+    Fault::new(severity, message, remedy)
+}
+
+/// Threads waited for others (architecture.md §7: imbalance).
+pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
+    let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
+    let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };
+    let message = format!(
+        "the threads were idle for {percent:.0} % of the time on average: the slowest of {} \
+         decides the figure",
+        context.measured.case.threads()
+    );
+    let remedy = "use share 'interleaved', smaller blocks, or no more threads than processors";
+    Fault::new(severity, message, remedy)
+}

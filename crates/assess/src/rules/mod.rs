@@ -1,0 +1,71 @@
+//! One small function for each finding on a case, and the table of them.
+
+mod context;
+mod cache;
+mod origin;
+mod effort;
+
+pub(crate) use context::Context;
+use context::Fault;
+
+use crate::finding::{Code, Finding, Severity};
+use crate::summary::ServedBy;
+use model::host::Storage;
+
+type Rule = fn(&Context) -> Option<Fault>;
+
+/// The rule of each finding that is made on a case.
+const RULES: [(Code, Rule); 14] = [
+    (Code::CacheLeak, cache::cache_leak),
+    (Code::NotWarm, cache::not_warm),
+    (Code::DirectIgnored, cache::direct_ignored),
+    (Code::NoIo, origin::no_io),
+    (Code::Ram, origin::ram),
+    (Code::Unverified, origin::unverified),
+    (Code::DigestMismatch, origin::digest_mismatch),
+    (Code::OverheadBound, effort::overhead_bound),
+    (Code::CpuBound, effort::cpu_bound),
+    (Code::Foreign, origin::foreign),
+    (Code::Steal, effort::steal),
+    (Code::TooFew, effort::too_few),
+    (Code::TooShort, effort::too_short),
+    (Code::Imbalanced, effort::imbalanced),
+];
+
+/// All that is found on a case. Of a case without a trial nothing can be said.
+pub(crate) fn find(context: &Context) -> Vec<Finding> {
+    if context.measured.n() == 0 {
+        return Vec::new();
+    }
+    let apply = |(code, rule): &(Code, Rule)| {
+        let Fault { severity, message, remedy } = rule(context)?;
+        Some(Finding { code: *code, severity, message, remedy })
+    };
+    RULES.iter().filter_map(apply).collect()
+}
+
+/// The one finding about the whole run: a hypervisor presents the device that served a case
+/// (method.md E17). `served` are the sources of all cases.
+pub(crate) fn virtual_device(
+    storage: Option<&Storage>,
+    mut served: impl Iterator<Item = ServedBy>,
+) -> Option<Finding> {
+    let devices: Vec<&str> = storage?
+        .devices
+        .iter()
+        .filter(|device| device.is_virtual)
+        .map(|device| device.name.as_str())
+        .collect();
+    let matters = served.any(|by| matches!(by, ServedBy::Device | ServedBy::Mixed));
+    (matters && !devices.is_empty()).then(|| Finding {
+        code: Code::VirtualDevice,
+        severity: Severity::Note,
+        message: format!(
+            "a hypervisor presents {}: what is below, such as caches of the host, cannot be seen \
+             from here",
+            devices.join(", ")
+        ),
+        remedy: "read 'device' as 'this virtual device'; measure on the host to know the disk"
+            .to_string(),
+    })
+}

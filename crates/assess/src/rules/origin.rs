@@ -1,0 +1,105 @@
+//! Where the bytes came from, whether they are the right ones, and who else read.
+
+use super::context::{Context, Fault};
+use crate::finding::Severity;
+use crate::measured::Counted;
+use crate::served::{SHARE_NOISE, hole_share};
+use crate::summary::ServedBy;
+use model::case::Cache;
+use model::units::percent;
+
+/// Others that read this share of what the worker did disturb it (method.md §0).
+const FOREIGN_DOUBT: f64 = 0.05;
+/// Others that read this share make the figure theirs too (method.md §0).
+const FOREIGN_VOID: f64 = 0.20;
+
+/// The file has holes or unwritten extents (method.md D5), or nothing was read from anywhere.
+///
+/// A hole of up to 1 % moves no figure by more than that, and a warm hole is a page of zeros like
+/// any other page: both are noted only.
+pub(super) fn no_io(context: &Context) -> Option<Fault> {
+    let work = context.file()?;
+    if let Some(share) = context.measured.fixture.map(hole_share).filter(|share| *share > 0.0) {
+        let harmless = share <= SHARE_NOISE || work.cache == Cache::Warm;
+        let severity = if harmless { Severity::Note } else { Severity::Void };
+        let message = format!(
+            "{} of the file is holes or was never written: reading that needs no device",
+            percent(share)
+        );
+        return Fault::new(severity, message, "read a file that was wholly written, then synced");
+    }
+    if !context.is_served(&[ServedBy::NoIo]) {
+        return None;
+    }
+    let message = "no device read anything, and the page cache did not hold the file: the bytes \
+                   were made up, or came from where no counter is"
+        .to_string();
+    Fault::new(Severity::Void, message, "read a file of random data on a local block device")
+}
+
+/// The file system keeps its files in memory (method.md D2, D8).
+pub(super) fn ram(context: &Context) -> Option<Fault> {
+    let work = context.file().filter(|_| context.is_served(&[ServedBy::Ram]))?;
+    let severity = match work.cache {
+        Cache::Direct | Cache::Cold => Severity::Doubt,
+        Cache::Warm | Cache::AsIs => Severity::Note,
+    };
+    let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
+    let message = format!(
+        "the file is in memory ({file_system}): no device took part, and '{}' means nothing here",
+        work.cache
+    );
+    Fault::new(severity, message, "to measure a disk, give a directory that is on one")
+}
+
+/// What served the bytes cannot be seen from here (method.md C5).
+pub(super) fn unverified(context: &Context) -> Option<Fault> {
+    let work = context.file().filter(|_| context.is_served(&[ServedBy::Unverified]))?;
+    let severity = match work.cache {
+        Cache::Direct | Cache::Cold => Severity::Doubt,
+        Cache::Warm | Cache::AsIs => Severity::Note,
+    };
+    let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
+    let message = format!(
+        "this machine's counters do not see what served the bytes (file system: {file_system}): \
+         a cache on the other side may have"
+    );
+    let remedy = "measure on the machine that has the disk, or read far more than its memory";
+    Fault::new(severity, message, remedy)
+}
+
+/// Bytes that were read are not those that were written. One such trial is enough.
+pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
+    let differs = |trial: &Counted| {
+        trial.expected_digest.is_some_and(|expected| trial.sample.digest() != expected)
+    };
+    if !context.measured.trials.iter().any(differs) {
+        return None;
+    }
+    let message = format!(
+        "the digest of what was read is wrong in {}: bytes were skipped, read twice or changed",
+        context.how_many(differs)
+    );
+    let remedy = "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong";
+    Fault::new(Severity::Void, message, remedy)
+}
+
+/// Others read from the device in the same time (method.md §0).
+pub(super) fn foreign(context: &Context) -> Option<Fault> {
+    context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
+    let foreign = |trial: &Counted| {
+        let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
+        Some((all.saturating_sub(own), own))
+    };
+    let share = context.total_share(foreign).filter(|share| *share > FOREIGN_DOUBT)?;
+    let severity = if share > FOREIGN_VOID { Severity::Void } else { Severity::Doubt };
+    let disturbed = |trial: &Counted| {
+        foreign(trial).is_some_and(|(others, own)| others as f64 > own as f64 * FOREIGN_DOUBT)
+    };
+    let message = format!(
+        "others read {} as much from the device as this did (in {}): they shared its time",
+        percent(share),
+        context.how_many(disturbed)
+    );
+    Fault::new(severity, message, "stop what else uses the device, and run again")
+}

@@ -1,0 +1,124 @@
+//! What served the bytes, told from the evidence and never from the request.
+
+use crate::measured::{Counted, Measured};
+use model::case::{Cache, Engine, FileWork, Work};
+use model::host::{Direct, Fixture, Medium, Storage};
+use model::named;
+use model::pattern::Pattern;
+
+named! {
+    /// What served the bytes, by the evidence.
+    ServedBy "served_by" {
+        /// Memory: a memory kernel, or a file system that is kept in memory.
+        Ram "ram",
+        /// The OS's page cache.
+        PageCache "page-cache",
+        /// Page cache and device.
+        Mixed "mixed",
+        /// They crossed the block layer; caches below it are unknown.
+        Device "device",
+        /// Nothing: the null engine, holes, extents never written.
+        NoIo "no-io",
+        /// Something that cannot be seen from here.
+        Unverified "unverified",
+    }
+}
+
+/// A share of bytes up to this is the noise of the counters: metadata, the file's odd tail
+/// (method.md §0).
+pub(crate) const SHARE_NOISE: f64 = 0.01;
+
+/// Holes that cover at least this share of a file decide what its figure means.
+const HOLES_MOST: f64 = 0.5;
+
+/// What served the bytes, and the share of them that caused no device read, where it can be told.
+pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
+    match (&measured.case.work, measured.storage) {
+        (Work::Memory(_), _) => (ServedBy::Ram, None),
+        (Work::File(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
+        (Work::File(_), None) => (ServedBy::Unverified, None),
+        (Work::File(work), Some(storage)) => match storage.medium {
+            Medium::Ram => (ServedBy::Ram, None),
+            Medium::Unseen => (ServedBy::Unverified, None),
+            Medium::Block => served_by_blocks(measured, work, storage),
+        },
+    }
+}
+
+fn served_by_blocks(
+    measured: &Measured,
+    work: &FileWork,
+    storage: &Storage,
+) -> (ServedBy, Option<f64>) {
+    // Holes that are warm are pages of zeros, which the page cache serves like any others.
+    if work.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST) {
+        return (ServedBy::NoIo, None);
+    }
+    let hits: Vec<(f64, u64)> = measured
+        .trials
+        .iter()
+        .filter_map(|trial| Some((hit_share(work, trial)?, trial.sample.bytes())))
+        .collect();
+    let app: f64 = hits.iter().map(|(_, bytes)| *bytes as f64).sum();
+    if app == 0.0 {
+        return (ServedBy::Unverified, None);
+    }
+    if measured.trials.iter().all(read_nothing) {
+        return match served_without_reads(measured, work, storage) {
+            ServedBy::PageCache => (ServedBy::PageCache, Some(1.0)),
+            other => (other, None),
+        };
+    }
+    let hit = hits.iter().map(|(hit, bytes)| hit * *bytes as f64).sum::<f64>() / app;
+    let served_by = match hit {
+        hit if hit <= SHARE_NOISE => ServedBy::Device,
+        hit if hit >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
+        _ => ServedBy::Mixed,
+    };
+    (served_by, Some(hit))
+}
+
+/// The share of a file for which nothing is stored; 0 where the file system does not tell.
+pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
+    let unwritten = fixture.layout.as_ref().map_or(0, |layout| layout.unwritten);
+    if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
+}
+
+/// The share of a trial's bytes that caused no read of a device: `1 - task/app` (method.md §0).
+/// The worker's own counter decides; where there is none, what the devices read for anyone, which
+/// sees too few hits if others read too. None where neither is known.
+///
+/// Readahead fetches more than was asked for, and that hides hits from the counter. Over a whole
+/// pass it cannot: a page that is cached is not fetched. In a random part of a pass it can, and
+/// there the share of the file that was cached before is what is expected to hit.
+pub(crate) fn hit_share(work: &FileWork, trial: &Counted) -> Option<f64> {
+    let fetched = trial.evidence.task_read_bytes.or(trial.evidence.device_read_bytes)?;
+    let app = trial.sample.bytes();
+    let by_counter = (1.0 - fetched as f64 / app as f64).clamp(0.0, 1.0);
+    let is_partial_random = work.pattern == Pattern::Random && app < work.size;
+    if work.cache == Cache::Direct || !is_partial_random {
+        return Some(by_counter);
+    }
+    let by_residency = trial.evidence.residency_before.map_or(0.0, |before| before.share());
+    Some(by_counter.max(by_residency))
+}
+
+/// Whether neither the worker nor any device read anything, as far as they are known.
+fn read_nothing(trial: &Counted) -> bool {
+    let evidence = trial.evidence;
+    evidence.task_read_bytes.unwrap_or(0) == 0 && evidence.device_read_bytes.unwrap_or(0) == 0
+}
+
+/// What served bytes for which no device read anything.
+fn served_without_reads(measured: &Measured, work: &FileWork, storage: &Storage) -> ServedBy {
+    if work.cache == Cache::Direct {
+        let bypasses = !matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. });
+        return if bypasses { ServedBy::NoIo } else { ServedBy::PageCache };
+    }
+    let cached = measured.values(|trial| Some(trial.evidence.residency_before?.share()));
+    match cached.into_iter().reduce(f64::max) {
+        None => ServedBy::Unverified,
+        Some(share) if share <= SHARE_NOISE => ServedBy::NoIo,
+        Some(_) => ServedBy::PageCache,
+    }
+}
