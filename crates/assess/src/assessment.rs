@@ -124,8 +124,8 @@ fn overhead_ns(null: &Row) -> Option<f64> {
     Some(null.summary.ns_per_op?.median)
 }
 
-/// What the null engine takes for an operation in the order of `work`; an order costs time to
-/// compute. In any order, where that one was not measured.
+/// What the null engine takes for an operation in the order of `work`, for an order costs time to
+/// compute; in another order, where that one was not measured.
 fn overhead_of(work: &FileWork, rows: &[Row]) -> Option<f64> {
     let same_order =
         |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == work.pattern);

@@ -71,14 +71,15 @@ mod tests {
         #[test]
         fn quantiles_match_the_naive_sum(n in 1u64..150, p in 0.02f64..0.98) {
             let cdf = naive_cdf(n, p);
-            for (k, probability) in quantiles(n, p, [0.025, 0.975]).into_iter().zip([0.025, 0.975]) {
+            let probabilities = [0.025, 0.975];
+            for (k, probability) in quantiles(n, p, probabilities).into_iter().zip(probabilities) {
                 let naive = cdf.iter().position(|sum| *sum >= probability).map(|k| k as u64);
                 prop_assert_eq!(Some(k), naive);
             }
         }
     }
 
-    /// Ranks printed in method.md §5.7, L2, and what scipy's `binom.ppf` says.
+    /// The ranks printed in method.md §5.7, L2, and the normal approximation.
     #[test]
     fn large_samples_have_the_known_quantiles() {
         assert_eq!(quantiles(100_000, 0.999, [0.025, 0.975]), [99_880, 99_919]);

@@ -102,3 +102,65 @@ fn difference(ratio: f64, interval: Option<(f64, f64)>, interest: f64) -> Differ
         Difference::Inconclusive
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measured::Rounds;
+    use crate::ratio::Ratio;
+    use model::random::Rng;
+
+    /// Of many sessions of `n` rounds in which one case is `factor` times as fast as the other,
+    /// the share that say they differ. The machine drifts by an AR(1) with φ = .9 that both
+    /// share; each round of each has a noise of 3 % of its own.
+    fn share_that_differs(n: u32, factor: f64) -> f64 {
+        const SESSIONS: u32 = 2_000;
+        let mut rng = Rng::new(u64::from(n));
+        // A sum of 12 uniform numbers is normal enough here.
+        let mut normal = move || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        let mut differs = || {
+            let mut drift = normal();
+            let (mut base, mut other) = (Rounds::new(), Rounds::new());
+            for round in 0..n {
+                drift = 0.9 * drift + 0.19f64.sqrt() * normal();
+                let level = (0.1 * drift).exp();
+                base.push((round, level * (0.03 * normal()).exp()));
+                other.push((round, level * factor * (0.03 * normal()).exp()));
+            }
+            let ratio = Ratio::of(&other, &base).expect("all rounds are common");
+            let found = difference(ratio.median, ratio.low.zip(ratio.high), INTEREST_MEMORY);
+            u32::from(found == Difference::Different)
+        };
+        f64::from((0..SESSIONS).map(|_| differs()).sum::<u32>()) / f64::from(SESSIONS)
+    }
+
+    /// A case compared with itself differs in at most 5 of 100 sessions, whatever the drift, and
+    /// a tenth more is mostly found (method.md §5.5).
+    #[test]
+    fn a_drift_is_no_difference_and_a_tenth_is() {
+        for n in [10, 20] {
+            let same = share_that_differs(n, 1.0);
+            assert!(same < 0.05, "{n} rounds: {same} of the sessions found a difference");
+            let tenth = share_that_differs(n, 1.1);
+            assert!(tenth > 0.9, "{n} rounds: only {tenth} of the sessions found the tenth");
+        }
+    }
+
+    #[test]
+    fn a_difference_needs_an_interval_and_a_size() {
+        use Difference::{Different, Equivalent, Inconclusive};
+        for (ratio, low, high, expected) in [
+            (1.10, 1.07, 1.12, Different),
+            (0.90, 0.85, 0.94, Different),
+            (1.10, 0.99, 1.20, Inconclusive),
+            (1.03, 1.02, 1.04, Equivalent),
+            (1.00, 0.96, 1.04, Equivalent),
+            (1.04, 1.01, 1.08, Inconclusive),
+            (1.00, 0.90, 1.04, Inconclusive),
+        ] {
+            let found = difference(ratio, Some((low, high)), 0.05);
+            assert_eq!(found, expected, "{ratio} [{low}, {high}]");
+        }
+        assert_eq!(difference(9.0, None, 0.05), Inconclusive);
+    }
+}

@@ -22,6 +22,9 @@ pub mod answer;
 
 mod assessment;
 
+#[cfg(test)]
+mod tests;
+
 pub use assessment::{Assessment, RunFinding, assess};
 pub use measured::throughput;
 pub use stats::is_settled;

@@ -36,3 +36,35 @@ impl Ratio {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn only_rounds_that_both_have_are_paired() {
+        let base = vec![(0, 10.0), (1, 20.0), (2, 40.0), (7, 1.0)];
+        let twice = vec![(2, 80.0), (0, 20.0), (1, 40.0), (9, 5.0)];
+        let ratio = Ratio::of(&twice, &base).expect("three rounds are common");
+        assert_eq!((ratio.pairs, ratio.low), (3, None));
+        assert!((ratio.median - 2.0).abs() < 1e-12);
+        assert_eq!(Ratio::of(&vec![(9, 5.0)], &base), None);
+    }
+
+    proptest! {
+        /// A drift that both share, however large, is not in the ratio.
+        #[test]
+        fn a_shared_drift_cancels(drift in proptest::collection::vec(1.0f64..1e9, 6..30)) {
+            let rounds = |factor: f64| -> Rounds {
+                (0..).zip(&drift).map(|(round, level)| (round, factor * level)).collect()
+            };
+            let ratio = Ratio::of(&rounds(3.0), &rounds(2.0)).expect("all rounds are common");
+            let turned = Ratio::of(&rounds(2.0), &rounds(3.0)).expect("all rounds are common");
+            for value in [Some(ratio.median), ratio.low, ratio.high] {
+                prop_assert!((value.expect("there are 6 or more") - 1.5).abs() < 1e-9);
+            }
+            prop_assert!((ratio.median * turned.median - 1.0).abs() < 1e-9);
+        }
+    }
+}

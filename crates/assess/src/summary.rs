@@ -215,3 +215,43 @@ fn digest_verified(trials: &[Counted]) -> Option<bool> {
         .filter_map(|trial| Some(trial.sample.digest() == trial.expected_digest?))
         .reduce(|all, this| all && this)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn imbalance(limit_ms: u64, spans: &[(u64, u64)]) -> Option<f64> {
+        let span = |(thread, (ms, bytes)): (u32, &(u64, u64))| Span {
+            thread,
+            start_ns: 7,
+            end_ns: 7 + ms * 1_000_000,
+            bytes: *bytes,
+            ops: 1,
+            digest: 0,
+        };
+        let spans: Vec<Span> = (0..).zip(spans).map(span).collect();
+        imbalance_percent(&spans, Duration::from_millis(limit_ms))
+    }
+
+    #[test]
+    fn threads_that_were_done_early_were_idle() {
+        assert_eq!(imbalance(1_000, &[(100, 50), (50, 50)]), Some(25.0));
+        assert_eq!(imbalance(1_000, &[(80, 5), (80, 500)]), Some(0.0));
+        assert_eq!(imbalance(1_000, &[(100, 9), (100, 9), (100, 9), (20, 9)]), Some(20.0));
+        // One was stopped by the time, the other was done with its share.
+        assert_eq!(imbalance(100, &[(101, 50), (50, 90)]).map(f64::round), Some(25.0));
+    }
+
+    #[test]
+    fn threads_that_were_stopped_together_differ_in_bytes() {
+        assert_eq!(imbalance(100, &[(101, 100), (100, 50)]), Some(25.0));
+        assert_eq!(imbalance(100, &[(100, 70), (104, 70)]), Some(0.0));
+    }
+
+    #[test]
+    fn one_thread_or_no_work_has_no_imbalance() {
+        assert_eq!(imbalance(100, &[(100, 70)]), None);
+        assert_eq!(imbalance(100, &[]), None);
+        assert_eq!(imbalance(100, &[(0, 0), (0, 0)]), None);
+    }
+}

@@ -77,7 +77,10 @@ pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
     let page = context.measured.host.page;
     let grown = |trial: &Counted| {
         let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
-        Some((after.cached.saturating_sub(before.cached) * page, trial.sample.bytes()))
+        Some((
+            after.cached.saturating_sub(before.cached).saturating_mul(page),
+            trial.sample.bytes(),
+        ))
     };
     let grown_share = context.total_share(grown).filter(|share| *share > SHARE_NOISE);
     let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {

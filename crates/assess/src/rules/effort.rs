@@ -2,6 +2,7 @@
 
 use super::context::{Context, Fault};
 use crate::finding::Severity;
+use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::Work;
 use model::plan::ROUNDS_MIN;
@@ -56,7 +57,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
     let threads = context.measured.case.threads();
     let busiest = threads.min(context.measured.host.cores);
     let busy = context.total_share(|trial| {
-        Some((trial.evidence.cpu_ns?, trial.sample.elapsed_ns() * u64::from(busiest)))
+        Some((trial.evidence.cpu_ns?, trial.sample.elapsed_ns().saturating_mul(busiest.into())))
     })?;
     if busy < CPU_BUSY {
         return None;
@@ -98,7 +99,8 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
         "there is no 95 % interval of fewer than 6"
     };
     let failed: usize = context.measured.failures.iter().map(|(_, count)| count).sum();
-    let message = format!("{n} rounds count, {failed} failed: {interval}");
+    let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    let message = format!("only {n} rounds count{others}: {interval}");
     Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")
 }
 
@@ -109,7 +111,7 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
 /// them. Reading 1 000 warm blocks of 4 KiB takes a millisecond, and is doubted.
 pub(super) fn too_short(context: &Context) -> Option<Fault> {
     let elapsed = context.measured.values(|trial| Some(trial.sample.elapsed_ns() as f64));
-    let elapsed = crate::stats::median(&elapsed)?;
+    let elapsed = median(&elapsed)?;
     let (doubt, note) = match context.measured.case.work {
         Work::File(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),

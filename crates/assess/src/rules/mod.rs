@@ -69,3 +69,18 @@ pub(crate) fn virtual_device(
             .to_string(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_rule() {
+        for code in Code::ALL {
+            let rules = RULES.iter().filter(|(known, _)| known == code).count();
+            // That one is about the run.
+            let expected = usize::from(*code != Code::VirtualDevice);
+            assert_eq!(rules, expected, "{code}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! Each rule with its fault planted, and with a flaw too small for it.
+
+use super::*;
+use model::host::{Direct, Layout, Medium};
+use model::pattern::Pattern;
+
+fn set_reads(record: &mut Record, share: f64) {
+    let bytes = (FILE as f64 * share) as u64;
+    evidence(record, |evidence| {
+        evidence.task_read_bytes = Some(bytes);
+        evidence.device_read_bytes = Some(bytes);
+    });
+}
+
+fn storage(record: &mut Record) -> &mut model::host::Storage {
+    record.header.storage.as_mut().expect("the zoo has a storage")
+}
+
+fn layout(record: &mut Record) -> &mut Layout {
+    record.header.fixtures[0].layout.as_mut().expect("the zoo's file has a layout")
+}
+
+#[test]
+fn flawless_records_are_sound() {
+    check(zoo::record(), |_| {}, "sound device:");
+    check(flawless(work(Cache::Cold)), |_| {}, "sound device:");
+    check(flawless(work(Cache::Direct)), |_| {}, "sound device:");
+    check(flawless(work(Cache::Warm)), |_| {}, "sound page-cache:");
+    check(flawless(work(Cache::AsIs)), |_| {}, "sound page-cache:");
+    check(memory(), |_| {}, "sound ram:");
+    assert_eq!(assess(&zoo::record()).findings, []);
+}
+
+#[test]
+fn cache_leak() {
+    let cold = || flawless(work(Cache::Cold));
+    check(cold(), |r| set_reads(r, 0.92), "void mixed: CacheLeak void");
+    check(cold(), |r| set_reads(r, 0.995), "sound device:");
+    check(cold(), |r| set_reads(r, 1.3), "sound device:");
+    // One trial of ten was served by the cache, and the others read ahead too far.
+    let one_leaks = |r: &mut Record| {
+        set_reads(r, 1.2);
+        let evidence = &mut r.trials[4].evidence;
+        (evidence.task_read_bytes, evidence.residency_before) = (Some(0), residency(PAGES));
+    };
+    check(cold(), one_leaks, "void mixed: CacheLeak void");
+    let all_cached = |r: &mut Record| {
+        set_reads(r, 0.0);
+        evidence(r, |evidence| evidence.residency_before = residency(PAGES));
+    };
+    check(cold(), all_cached, "void page-cache: CacheLeak void");
+    // A claim that was not made is not broken.
+    check(flawless(work(Cache::AsIs)), |r| set_reads(r, 0.5), "sound mixed:");
+}
+
+#[test]
+fn cache_leak_tells_of_compression() {
+    let mut record = flawless(work(Cache::Cold));
+    set_reads(&mut record, 0.4);
+    let message = |record: &Record| assess(record).cases[0].findings[0].message.clone();
+    assert!(!message(&record).contains("compressed"));
+    layout(&mut record).encoded = FILE;
+    assert!(message(&record).contains("compressed"), "{}", message(&record));
+}
+
+/// Readahead of a random part of a file fetches as much as the cache hides.
+#[test]
+fn hits_that_overread_hides_are_found() {
+    let random = FileWork { pattern: Pattern::Random, ops: 100, ..work(Cache::AsIs) };
+    let mut record = flawless(random);
+    each(&mut record, |trial| sample(trial).spans[0].bytes = FILE / 10);
+    set_reads(&mut record, 0.2);
+    evidence(&mut record, |evidence| evidence.residency_before = residency(PAGES / 2));
+    assert_eq!(judge(&record), "sound mixed:");
+    assert_eq!(assess(&record).cases[0].hit_share, Some(0.5));
+    evidence(&mut record, |evidence| evidence.residency_before = residency(0));
+    assert_eq!(judge(&record), "sound device:");
+}
+
+#[test]
+fn the_devices_counter_stands_in_for_the_workers() {
+    let mut record = flawless(work(Cache::Cold));
+    evidence(&mut record, |evidence| evidence.task_read_bytes = None);
+    assert_eq!(judge(&record), "sound device:");
+    evidence(&mut record, |evidence| evidence.device_read_bytes = None);
+    assert_eq!(judge(&record), "doubtful unverified: Unverified doubt");
+}
+
+#[test]
+fn not_warm() {
+    let warm = || flawless(work(Cache::Warm));
+    let before =
+        |pages| move |r: &mut Record| evidence(r, |e| e.residency_before = residency(pages));
+    let after = |pages| move |r: &mut Record| evidence(r, |e| e.residency_after = residency(pages));
+    check(warm(), before(PAGES * 9 / 10), "void page-cache: NotWarm void");
+    check(warm(), after(PAGES * 9 / 10), "void page-cache: NotWarm void");
+    check(warm(), before(PAGES - PAGES / 2_000), "sound page-cache:");
+    check(warm(), |r| set_reads(r, 0.05), "void mixed: NotWarm void");
+    check(warm(), |r| set_reads(r, 0.005), "sound page-cache:");
+}
+
+#[test]
+fn direct_ignored() {
+    let direct = || flawless(work(Cache::Direct));
+    let canary = |bypasses| {
+        move |r: &mut Record| {
+            storage(r).direct = Direct::Accepted { offset_align: 512, bypasses };
+        }
+    };
+    check(direct(), canary(Some(false)), "void device: DirectIgnored void");
+    check(direct(), canary(None), "sound device:");
+    let residency_of = |before, after| {
+        move |r: &mut Record| {
+            evidence(r, |evidence| {
+                (evidence.residency_before, evidence.residency_after) =
+                    (residency(before), residency(after));
+            });
+        }
+    };
+    check(direct(), residency_of(0, PAGES), "void device: DirectIgnored void");
+    check(direct(), residency_of(0, PAGES / 200), "sound device:");
+    // What an earlier, warm trial left in the cache is no sign.
+    check(direct(), residency_of(PAGES, PAGES), "sound device:");
+    check(direct(), |r| set_reads(r, 0.7), "void mixed: DirectIgnored void");
+    let ram = |r: &mut Record| {
+        canary(Some(false))(r);
+        storage(r).medium = Medium::Ram;
+    };
+    check(direct(), ram, "doubtful ram: Ram doubt");
+}
+
+#[test]
+fn no_io() {
+    let holes = |bytes| move |r: &mut Record| layout(r).unwritten = bytes;
+    let cold = || flawless(work(Cache::Cold));
+    check(cold(), holes(FILE), "void no-io: NoIo void");
+    check(cold(), holes(FILE / 10), "void device: NoIo void");
+    check(cold(), holes(4096), "sound device: NoIo note");
+    check(flawless(work(Cache::Warm)), holes(FILE), "sound page-cache: NoIo note");
+    let nothing = |r: &mut Record| set_reads(r, 0.0);
+    check(cold(), nothing, "void no-io: NoIo void");
+    check(flawless(work(Cache::Direct)), nothing, "void no-io: NoIo void");
+}
+
+#[test]
+fn ram() {
+    let in_memory = |r: &mut Record| storage(r).medium = Medium::Ram;
+    check(flawless(work(Cache::Warm)), in_memory, "sound ram: Ram note");
+    check(flawless(work(Cache::AsIs)), in_memory, "sound ram: Ram note");
+    check(flawless(work(Cache::Direct)), in_memory, "doubtful ram: Ram doubt");
+    // Memory that is read as memory is what it claims to be.
+    check(memory(), in_memory, "sound ram:");
+}
+
+#[test]
+fn unverified() {
+    let unseen = |r: &mut Record| storage(r).medium = Medium::Unseen;
+    check(flawless(work(Cache::Cold)), unseen, "doubtful unverified: Unverified doubt");
+    check(flawless(work(Cache::Direct)), unseen, "doubtful unverified: Unverified doubt");
+    check(flawless(work(Cache::Warm)), unseen, "sound unverified: Unverified note");
+    check(flawless(work(Cache::AsIs)), unseen, "sound unverified: Unverified note");
+}
+
+#[test]
+fn digest_mismatch() {
+    let one = |r: &mut Record| sample(&mut r.trials[7]).spans[0].digest ^= 1 << 40;
+    check(zoo::record(), one, "void device: DigestMismatch void");
+    let verified = |record: &Record| assess(record).cases[0].digest_verified;
+    let mut record = zoo::record();
+    assert_eq!(verified(&record), Some(true));
+    one(&mut record);
+    assert_eq!(verified(&record), Some(false));
+    each(&mut record, |trial| trial.expected_digest = None);
+    assert_eq!(verified(&record), None);
+    assert_eq!(judge(&record), "sound device:");
+}
+
+#[test]
+fn overhead_bound() {
+    // The zoo's operation takes 976 µs; the null engine's as long as is planted.
+    let null = |ns_per_op: f64| {
+        move |r: &mut Record| {
+            let slowness = ns_per_op * 262_144.0 / 1e9;
+            add(r, null_case(), Role::Control, FILE, slowness, 0);
+        }
+    };
+    check(zoo::record(), null(120_000.0), "doubtful device: OverheadBound doubt");
+    check(zoo::record(), null(70_000.0), "sound device: OverheadBound note");
+    check(zoo::record(), null(30_000.0), "sound device:");
+    // Twice the operations by two threads: each still takes as long.
+    let two_threads = |r: &mut Record| {
+        two_spans(r, 1.0, 1);
+        each(r, |trial| sample(trial).spans[1].ops = 1_024);
+        null(70_000.0)(r);
+    };
+    let record = flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    check(record, two_threads, "sound device: OverheadBound note");
+}
+
+/// Gives every trial a second thread: its span is `length` times the first's, and of the bytes
+/// it moves one part in `part + 1`.
+fn two_spans(record: &mut Record, length: f64, part: u64) {
+    each(record, |trial| {
+        let spans = &mut sample(trial).spans;
+        let mut second = spans[0].clone();
+        second.thread = 1;
+        second.digest = 0;
+        second.end_ns =
+            second.start_ns + ((second.end_ns - second.start_ns) as f64 * length) as u64;
+        second.bytes = FILE / (part + 1);
+        spans[0].bytes = FILE - second.bytes;
+        spans.push(second);
+    });
+}
+
+#[test]
+fn cpu_bound() {
+    let busy = |ms: u64| move |r: &mut Record| evidence(r, |e| e.cpu_ns = Some(ms * 1_000_000));
+    check(zoo::record(), busy(950), "sound device: CpuBound note");
+    check(zoo::record(), busy(800), "sound device:");
+    // Two threads on two processors, one of them busy.
+    let threads = |threads| flawless(FileWork { threads, ..work(Cache::Cold) });
+    check(threads(2), busy(950), "sound device:");
+    // Four threads cannot be busier than two processors.
+    check(threads(4), busy(1_900), "sound device: CpuBound note");
+    check(flawless(work(Cache::Warm)), busy(999), "sound page-cache:");
+}
+
+#[test]
+fn foreign() {
+    let others = |share: f64| {
+        move |r: &mut Record| {
+            evidence(r, |e| e.device_read_bytes = Some(FILE + (FILE as f64 * share) as u64));
+        }
+    };
+    check(zoo::record(), others(0.02), "sound device:");
+    check(zoo::record(), others(0.10), "doubtful device: Foreign doubt");
+    check(zoo::record(), others(0.50), "void device: Foreign void");
+    // Others cannot disturb what no device serves.
+    check(flawless(work(Cache::Warm)), others(0.50), "sound page-cache:");
+    let unknown = |r: &mut Record| evidence(r, |e| e.device_read_bytes = None);
+    check(zoo::record(), unknown, "sound device:");
+}
+
+#[test]
+fn steal() {
+    let stolen = |ms: u64| move |r: &mut Record| evidence(r, |e| e.steal_ns = Some(ms * 1_000_000));
+    check(zoo::record(), stolen(15), "sound device:");
+    check(zoo::record(), stolen(50), "sound device: Steal note");
+    check(zoo::record(), stolen(150), "doubtful device: Steal doubt");
+    check(zoo::record(), |r| evidence(r, |e| e.steal_ns = None), "sound device:");
+}
+
+#[test]
+fn too_few() {
+    let rounds = |n| move |r: &mut Record| r.trials.truncate(n);
+    check(zoo::record(), rounds(7), "sound device:");
+    check(zoo::record(), rounds(6), "doubtful device: TooFew doubt");
+    check(zoo::record(), rounds(1), "doubtful device: TooFew doubt");
+    check(zoo::record(), rounds(0), "void none:");
+}
+
+#[test]
+fn too_short() {
+    let lasts = |ms: u64| {
+        move |r: &mut Record| {
+            last_ns(r, ms * 1_000_000);
+            evidence(r, |e| e.cpu_ns = Some(0));
+        }
+    };
+    check(zoo::record(), lasts(250), "sound device:");
+    check(zoo::record(), lasts(50), "sound device: TooShort note");
+    check(zoo::record(), lasts(10), "doubtful device: TooShort doubt");
+    check(memory(), lasts(15), "sound ram:");
+    check(memory(), lasts(5), "doubtful ram: TooShort doubt");
+}
+
+#[test]
+fn imbalanced() {
+    let record = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    check(record(), |r| two_spans(r, 1.0, 1), "sound device:");
+    check(record(), |r| two_spans(r, 0.9, 1), "sound device:");
+    check(record(), |r| two_spans(r, 0.7, 1), "sound device: Imbalanced note");
+    check(record(), |r| two_spans(r, 0.3, 1), "doubtful device: Imbalanced doubt");
+    // Stopped by the time: bytes differ, spans do not.
+    let timed = || flawless(FileWork { time: Duration::from_millis(900), ..record_work() });
+    check(timed(), |r| two_spans(r, 1.0, 9), "doubtful device: Imbalanced doubt");
+    check(timed(), |r| two_spans(r, 1.0, 1), "sound device:");
+}
+
+fn record_work() -> FileWork {
+    FileWork { threads: 2, ..work(Cache::Direct) }
+}
+
+#[test]
+fn a_virtual_device_is_noted_once_for_the_run() {
+    let mut record = flawless(work(Cache::Cold));
+    add(&mut record, file_case(work(Cache::Direct)), Role::Asked, FILE, 1.0, FILE);
+    assert_eq!(assess(&record).findings, []);
+    storage(&mut record).devices[0].is_virtual = true;
+    let findings = assess(&record).findings;
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].finding.code, crate::finding::Code::VirtualDevice);
+    assert!(findings[0].finding.message.contains("sda"));
+    assert!(findings[0].cases.is_empty());
+    // It does not matter where the page cache serves.
+    let mut warm = flawless(work(Cache::Warm));
+    storage(&mut warm).devices[0].is_virtual = true;
+    assert_eq!(assess(&warm).findings, []);
+}

@@ -1,0 +1,298 @@
+//! What the cases of a run are to each other.
+
+use super::*;
+use crate::answer::Bound;
+use crate::comparison::Difference;
+use crate::finding::{Severity, Verdict};
+use crate::summary::CeilingKind;
+use model::pattern::Pattern;
+use proptest::prelude::*;
+
+/// 1 GiB a second is read cold; memory reads ten times as much by one thread and sixteen by
+/// two, the page cache gives five, the device past it two at depth 8.
+fn ladder() -> Record {
+    let mut record = flawless(work(Cache::Cold));
+    // The zoo's rounds differ by another drift than those that are added.
+    each(&mut record, |trial| {
+        let elapsed_ns = base_ns(trial.round);
+        sample(trial).spans[0].end_ns = 5 + elapsed_ns;
+    });
+    let mut add = |case, role, times: u64, device_bytes| {
+        add(&mut record, case, role, times * FILE, 1.0, device_bytes);
+    };
+    add(null_case(), Role::Control, 200, 0);
+    add(memory_case(Kernel::Read, 1), Role::Control, 10, 0);
+    add(memory_case(Kernel::Read, 2), Role::Control, 16, 0);
+    add(file_case(work(Cache::Warm)), Role::Asked, 5, 0);
+    add(file_case(direct(8)), Role::Asked, 2, 2 * FILE);
+    add(memory_case(Kernel::Chase, 1), Role::Asked, 1, 0);
+    record
+}
+
+fn direct(depth: u32) -> FileWork {
+    FileWork { engine: Engine::Uring, depth, ..work(Cache::Direct) }
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-5, "{found} is not {expected}");
+}
+
+#[test]
+fn asked_cases_come_first_and_all_stand() {
+    let assessment = assess(&ladder());
+    let roles: Vec<Role> = assessment.cases.iter().map(|case| case.role).collect();
+    assert!(roles.is_sorted(), "{roles:?}");
+    for case in &assessment.cases {
+        assert_eq!(case.verdict, Verdict::Sound, "{}: {:#?}", case.id, case.findings);
+    }
+    assert_eq!(assessment.overhead_ns.map(f64::round), Some(20.0));
+}
+
+#[test]
+fn each_case_is_held_against_what_bounds_it() {
+    let assessment = assess(&ladder());
+    let ceiling = |id| {
+        let ceiling = case(&assessment, id).ceiling;
+        ceiling.map(|ceiling| (ceiling.kind, (ceiling.share * 1e3).round() / 1e3))
+    };
+    assert_eq!(ceiling("pread warm"), Some((CeilingKind::Memory, 0.5)));
+    assert_eq!(ceiling("pread cold"), Some((CeilingKind::Device, 0.5)));
+    for id in ["uring direct", "memory read", "memory chase", "null"] {
+        assert_eq!(ceiling(id), None, "{id}");
+    }
+    let of_memory = |id| case(&assessment, id).of_memory.map(|share| (share * 1e3).round());
+    assert_eq!(of_memory("pread cold"), Some(100.0));
+    assert_eq!(of_memory("memory read avx2 128MiB t1"), Some(1_000.0));
+    assert_eq!(of_memory("memory read avx2 128MiB t2"), Some(1_600.0));
+    assert_eq!((of_memory("null"), of_memory("memory chase")), (None, None));
+}
+
+#[test]
+fn threads_are_held_against_as_many_or_fewer() {
+    let mut record = ladder();
+    for threads in [2, 7] {
+        let work = FileWork { threads, ..work(Cache::Warm) };
+        add(&mut record, file_case(work), Role::Asked, 7 * 8 * FILE / 7, 1.0, 0);
+    }
+    let assessment = assess(&record);
+    for threads in ["t2", "t7"] {
+        let warm = case(&assessment, &format!("pread warm sequential 1MiB d1 {threads}"));
+        near(warm.ceiling.expect("memory bounds it").share, 0.5);
+    }
+}
+
+/// Arrays that fit into the cache tell nothing about memory.
+#[test]
+fn a_cache_is_no_memory() {
+    let mut record = ladder();
+    for planned in &mut record.header.plan.cases {
+        if let Work::Memory(work) = &mut planned.case.work {
+            work.working_set = 1 << 20;
+        }
+    }
+    let assessment = assess(&record);
+    assert!(assessment.answer.is_none());
+    assert!(assessment.cases.iter().all(|case| case.of_memory.is_none()));
+}
+
+#[test]
+fn what_is_void_bounds_nothing() {
+    let mut record = ladder();
+    let direct =
+        record.header.plan.cases.iter().position(|planned| {
+            planned.case.file().is_some_and(|work| work.cache == Cache::Direct)
+        });
+    for trial in record.trials.iter_mut().filter(|trial| Some(trial.case) == direct) {
+        trial.evidence.task_read_bytes = Some(0);
+    }
+    let assessment = assess(&record);
+    assert_eq!(case(&assessment, "uring direct").verdict, Verdict::Void);
+    assert_eq!(case(&assessment, "pread cold").ceiling, None);
+    let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
+    assert_eq!(device.map(|device| &device.id), Some(&case(&assessment, "pread cold").id));
+}
+
+#[test]
+fn the_answer_tells_memory_from_disk() {
+    let answer = assess(&ladder()).answer.expect("memory and files were measured");
+    near(answer.page_cache.expect("it was measured") / answer.memory, 0.5);
+    let device = answer.device.expect("it was measured");
+    near(device.of_memory, 0.2);
+    near(device.low.expect("ten rounds"), 0.2);
+    near(device.throughput, answer.memory / 5.0);
+    assert!(device.id.starts_with("uring direct"), "{}", device.id);
+    assert_eq!(device.bound, Bound::Unknown);
+    assert_eq!(answer.device_latency_ns, None);
+    let chase_ns = answer.memory_latency_ns.expect("it was measured");
+    assert!((50.0..70.0).contains(&chase_ns), "{chase_ns}");
+}
+
+#[test]
+fn the_answer_tells_what_bounds_the_device() {
+    let bound = |plant: &dyn Fn(&mut Record)| {
+        let mut record = ladder();
+        plant(&mut record);
+        assess(&record).answer.and_then(|answer| answer.device).map(|device| device.bound)
+    };
+    let with_depth = |depth, bytes| {
+        move |record: &mut Record| {
+            add(record, file_case(direct(depth)), Role::Asked, bytes, 1.0, bytes);
+        }
+    };
+    // More in flight gave no more, or half as much in flight gave as much.
+    assert_eq!(bound(&with_depth(16, 2 * FILE - FILE / 10)), Some(Bound::Device));
+    assert_eq!(bound(&with_depth(4, 2 * FILE - FILE / 50)), Some(Bound::Device));
+    // It still grows with depth.
+    assert_eq!(bound(&with_depth(16, 3 * FILE)), Some(Bound::Unknown));
+    assert_eq!(bound(&with_depth(4, FILE)), Some(Bound::Unknown));
+    let busy = |record: &mut Record| evidence(record, |e| e.cpu_ns = Some(1_100_000_000));
+    assert_eq!(bound(&busy), Some(Bound::Cpu));
+}
+
+#[test]
+fn the_answer_has_the_latency_of_one_random_page() {
+    let mut record = ladder();
+    let random = FileWork { pattern: Pattern::Random, block: 4096, ..direct(1) };
+    add(&mut record, file_case(random.clone()), Role::Asked, FILE, 30.0, FILE);
+    let deep = FileWork { depth: 32, ..random };
+    add(&mut record, file_case(deep), Role::Asked, FILE, 3.0, FILE);
+    let answer = assess(&record).answer.expect("memory and files were measured");
+    assert_eq!(answer.device_latency_ns, Some(1_000));
+}
+
+#[test]
+fn engines_are_compared_with_pread() {
+    let mut record = flawless(work(Cache::Cold));
+    each(&mut record, |trial| {
+        let elapsed_ns = base_ns(trial.round);
+        sample(trial).spans[0].end_ns = 5 + elapsed_ns;
+    });
+    let with = |engine, cache| file_case(FileWork { engine, ..work(cache) });
+    add(&mut record, with(Engine::Mmap, Cache::Cold), Role::Asked, FILE, 1.25, FILE);
+    add(&mut record, with(Engine::Read, Cache::Cold), Role::Asked, FILE, 1.001, FILE);
+    // Another cache state, a control, and a leak are no comparison.
+    add(&mut record, with(Engine::Uring, Cache::Warm), Role::Asked, FILE, 0.1, 0);
+    add(&mut record, with(Engine::Null, Cache::Cold), Role::Asked, FILE, 0.1, FILE);
+    add(&mut record, with(Engine::Uring, Cache::Cold), Role::Control, FILE, 0.5, FILE);
+    let comparisons = assess(&record).comparisons;
+    let base = "pread cold sequential 1MiB d1 t1 sum of 1GiB";
+    let found: Vec<_> = comparisons.iter().map(|c| (c.case.as_str(), c.difference)).collect();
+    assert_eq!(
+        found,
+        [
+            (base.replace("pread", "mmap").as_str(), Difference::Different),
+            (base.replace("pread", "read").as_str(), Difference::Equivalent),
+        ]
+    );
+    assert!(comparisons.iter().all(|c| c.base == base && c.pairs == 10));
+    near(comparisons[0].ratio, 0.8);
+}
+
+#[test]
+fn a_case_without_a_trial_is_void_and_says_why() {
+    let mut record = zoo::record();
+    each(&mut record, |trial| {
+        let reason = "no io_uring here".to_string();
+        trial.outcome = match trial.round {
+            0 => Outcome::Failed { reason: "the worker died".to_string() },
+            _ => Outcome::Unavailable { reason },
+        };
+    });
+    let assessment = assess(&record);
+    let case = &assessment.cases[0];
+    assert_eq!((case.verdict, case.n, &case.findings[..]), (Verdict::Void, 0, &[][..]));
+    assert_eq!((case.throughput, case.served_by, case.of_memory), (None, None, None));
+    let failures = [
+        ("failed: the worker died".to_string(), 1),
+        ("unavailable: no io_uring here".to_string(), 9),
+    ];
+    assert_eq!(case.failures, failures);
+}
+
+#[test]
+fn some_failures_among_good_trials_are_told() {
+    let mut record = zoo::record();
+    for trial in &mut record.trials[..3] {
+        trial.outcome = Outcome::Failed { reason: "it hung".to_string() };
+    }
+    let ended_at_once = |record: &mut Record, round: usize| {
+        let span = &mut sample(&mut record.trials[round]).spans[0];
+        span.end_ns = span.start_ns;
+    };
+    assert_eq!(judge(&record), "sound device:");
+    assert_eq!(assess(&record).cases[0].failures, [("failed: it hung".to_string(), 3)]);
+    ended_at_once(&mut record, 3);
+    assert_eq!(judge(&record), "doubtful device: TooFew doubt");
+    assert_eq!(assess(&record).cases[0].n, 6);
+}
+
+#[test]
+fn findings_of_the_run_are_one_a_code_gravest_first() {
+    let mut record = zoo::record();
+    evidence(&mut record, |evidence| evidence.steal_ns = Some(50_000_000));
+    let direct = file_case(work(Cache::Direct));
+    add(&mut record, direct, Role::Asked, FILE, 1.0, FILE / 2);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence.steal_ns = Some(900_000_000);
+        trial.evidence.machine_cpu_ns = Some(2_000_000_000);
+    }
+    let assessment = assess(&record);
+    let found: Vec<_> = assessment
+        .findings
+        .iter()
+        .map(|f| (f.finding.code.name(), f.finding.severity, f.cases.len()))
+        .collect();
+    let expected = [("DirectIgnored", Severity::Void, 1), ("Steal", Severity::Doubt, 2)];
+    assert_eq!(found, expected);
+    assert!(assessment.findings[1].finding.message.contains("45.0 %"));
+}
+
+#[test]
+fn what_a_record_says_is_handed_on() {
+    let mut record = zoo::record();
+    record.damage.push("line 17 is cut off".to_string());
+    let assessment = assess(&record);
+    assert_eq!(assessment.damage, record.damage);
+    assert_eq!((assessment.recipe.as_str(), assessment.rounds), ("zoo", 10));
+    let case = &assessment.cases[0];
+    assert_eq!((case.bytes_per_trial, case.device_bytes), (Some(FILE), Some(FILE)));
+    near(case.throughput.expect("ten rounds").median, FILE as f64);
+    near(case.iops.expect("ten rounds").median, 1_024.0);
+    near(case.ns_per_op.expect("ten rounds").median, 1e9 / 1_024.0);
+    near(case.cpu_ns_per_op.expect("ten rounds"), 2e8 / 1_024.0);
+    assert_eq!((case.latency.count, case.latency.max_ns), (10_240, Some(961_000)));
+    assert!(case.latency.p99_9.is_some_and(|p| !p.solid) && case.latency.p99_99.is_none());
+}
+
+proptest! {
+    /// Whatever a broken worker or OS may tell, a record is judged.
+    #[test]
+    fn any_numbers_are_judged(
+        numbers in proptest::collection::vec(0u64..1 << 50, 12),
+        cache in proptest::sample::select(Cache::ALL),
+        known in proptest::collection::vec(any::<bool>(), 6),
+    ) {
+        let mut record = flawless(work(cache));
+        let given = |index: usize| known[index].then_some(numbers[index]);
+        let trial = &mut record.trials[3];
+        let span = &mut sample(trial).spans[0];
+        (span.start_ns, span.end_ns) = (numbers[6], numbers[7]);
+        (span.bytes, span.ops) = (numbers[8], numbers[9]);
+        trial.evidence = Evidence {
+            task_read_bytes: given(0),
+            device_read_bytes: given(1),
+            cpu_ns: given(2),
+            steal_ns: given(3),
+            machine_cpu_ns: given(4),
+            residency_after: given(5).map(|cached| Residency {
+                probe: Probe::Mincore, pages: numbers[10], cached, dirty: None,
+            }),
+            ..Evidence::default()
+        };
+        let case = &assess(&record).cases[0];
+        prop_assert!(case.n == 9 || case.n == 10);
+        prop_assert!(case.hit_share.is_none_or(|hit| (0.0..=1.0).contains(&hit)));
+        let gravest = case.findings.iter().map(|finding| finding.severity).max();
+        prop_assert_eq!(case.verdict == Verdict::Void, gravest == Some(Severity::Void));
+    }
+}
