@@ -134,8 +134,8 @@ pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
     let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
     let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };
     let message = format!(
-        "the threads were idle for {percent:.0} % of the time on average: the slowest of {} \
-         decides the figure",
+        "the threads had uneven parts (imbalance {percent:.0} %): the slowest of {} decides when \
+         all is read",
         context.measured.case.threads()
     );
     let remedy = "use share 'interleaved', smaller blocks, or no more threads than processors";

@@ -58,8 +58,12 @@ fn file_case(work: FileWork) -> Case {
 
 /// The null engine, as it is run to know the tool's own overhead.
 fn null_case() -> Case {
+    file_case(null_work())
+}
+
+fn null_work() -> FileWork {
     let plain = work(Cache::AsIs);
-    file_case(FileWork { engine: Engine::Null, touch: Touch::None, block: 4096, ..plain })
+    FileWork { engine: Engine::Null, touch: Touch::None, block: 4096, ..plain }
 }
 
 fn residency(cached: u64) -> Option<Residency> {

@@ -35,6 +35,7 @@ fn flawless_records_are_sound() {
 fn cache_leak() {
     let cold = || flawless(work(Cache::Cold));
     check(cold(), |r| set_reads(r, 0.92), "void mixed: CacheLeak void");
+    check(cold(), |r| set_reads(r, 0.98), "void mixed: CacheLeak void");
     check(cold(), |r| set_reads(r, 0.995), "sound device:");
     check(cold(), |r| set_reads(r, 1.3), "sound device:");
     // One trial of ten was served by the cache, and the others read ahead too far.
@@ -74,6 +75,16 @@ fn hits_that_overread_hides_are_found() {
     assert_eq!(judge(&record), "sound mixed:");
     assert_eq!(assess(&record).cases[0].hit_share, Some(0.5));
     evidence(&mut record, |evidence| evidence.residency_before = residency(0));
+    assert_eq!(judge(&record), "sound device:");
+    // Past the page cache, what it holds does not matter.
+    let random = FileWork { pattern: Pattern::Random, ops: 100, ..work(Cache::Direct) };
+    let mut record = flawless(random);
+    each(&mut record, |trial| sample(trial).spans[0].bytes = FILE / 10);
+    set_reads(&mut record, 0.1);
+    evidence(&mut record, |evidence| {
+        evidence.residency_before = residency(PAGES);
+        evidence.residency_after = residency(PAGES);
+    });
     assert_eq!(judge(&record), "sound device:");
 }
 
@@ -143,6 +154,21 @@ fn no_io() {
 }
 
 #[test]
+fn holes_are_those_of_the_file_that_was_read() {
+    let mut record = flawless(work(Cache::Cold));
+    record.header.fixtures[0].size = 2 * FILE;
+    layout(&mut record).unwritten = 2 * FILE;
+    // There is but one file: it was read, of whatever size the case says it is.
+    assert_eq!(judge(&record), "void no-io: NoIo void");
+    let mut whole = record.header.fixtures[0].clone();
+    whole.size = 3 * FILE;
+    record.header.fixtures.push(whole.clone());
+    assert_eq!(judge(&record), "sound device:");
+    record.header.fixtures.push(model::host::Fixture { size: FILE, ..whole });
+    assert_eq!(judge(&record), "void no-io: NoIo void");
+}
+
+#[test]
 fn ram() {
     let in_memory = |r: &mut Record| storage(r).medium = Medium::Ram;
     check(flawless(work(Cache::Warm)), in_memory, "sound ram: Ram note");
@@ -195,6 +221,17 @@ fn overhead_bound() {
     };
     let record = flawless(FileWork { threads: 2, ..work(Cache::Cold) });
     check(record, two_threads, "sound device: OverheadBound note");
+}
+
+/// A random order costs time to compute, so a sequential case is held against a sequential null.
+#[test]
+fn overhead_is_that_of_the_same_order() {
+    let in_order = |pattern| file_case(FileWork { pattern, ..null_work() });
+    let mut record = zoo::record();
+    add(&mut record, in_order(Pattern::Random), Role::Control, FILE, 52.4, 0);
+    assert_eq!(judge(&record), "doubtful device: OverheadBound doubt");
+    add(&mut record, in_order(Pattern::Sequential), Role::Control, FILE, 0.2, 0);
+    assert_eq!(judge(&record), "sound device:");
 }
 
 /// Gives every trial a second thread: its span is `length` times the first's, and of the bytes

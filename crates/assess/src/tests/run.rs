@@ -139,6 +139,12 @@ fn the_answer_tells_what_bounds_the_device() {
             add(record, file_case(direct(depth)), Role::Asked, bytes, 1.0, bytes);
         }
     };
+    // Another order tells nothing.
+    let random = |record: &mut Record| {
+        let work = FileWork { pattern: Pattern::Random, ..direct(16) };
+        add(record, file_case(work), Role::Asked, FILE, 1.0, FILE);
+    };
+    assert_eq!(bound(&random), Some(Bound::Unknown));
     // More in flight gave no more, or half as much in flight gave as much.
     assert_eq!(bound(&with_depth(16, 2 * FILE - FILE / 10)), Some(Bound::Device));
     assert_eq!(bound(&with_depth(4, 2 * FILE - FILE / 50)), Some(Bound::Device));
@@ -147,6 +153,16 @@ fn the_answer_tells_what_bounds_the_device() {
     assert_eq!(bound(&with_depth(4, FILE)), Some(Bound::Unknown));
     let busy = |record: &mut Record| evidence(record, |e| e.cpu_ns = Some(1_100_000_000));
     assert_eq!(bound(&busy), Some(Bound::Cpu));
+    let slow_tool = |record: &mut Record| {
+        let slow = FileWork { pattern: Pattern::Random, ..null_work() };
+        record.header.plan.cases.remove(1);
+        record.trials.retain(|trial| trial.case != 1);
+        for trial in record.trials.iter_mut().filter(|trial| trial.case > 1) {
+            trial.case -= 1;
+        }
+        add(record, file_case(slow), Role::Control, FILE, 20.0, 0);
+    };
+    assert_eq!(bound(&slow_tool), Some(Bound::Tool));
 }
 
 #[test]
@@ -189,6 +205,58 @@ fn engines_are_compared_with_pread() {
 }
 
 #[test]
+fn where_there_is_no_pread_the_first_engine_is_the_base() {
+    let mut record = flawless(FileWork { engine: Engine::Read, ..work(Cache::Cold) });
+    for engine in [Engine::Mmap, Engine::Uring] {
+        let case = file_case(FileWork { engine, ..work(Cache::Cold) });
+        add(&mut record, case, Role::Asked, FILE, 1.0, FILE);
+    }
+    let bases: Vec<String> = assess(&record).comparisons.into_iter().map(|c| c.base).collect();
+    let read = record.header.plan.cases[0].case.id();
+    assert_eq!(bases, [read.clone(), read]);
+}
+
+#[test]
+fn a_cache_is_not_compared_with_a_disk() {
+    let as_is = |engine| file_case(FileWork { engine, ..work(Cache::AsIs) });
+    let mut record = flawless(work(Cache::AsIs));
+    add(&mut record, as_is(Engine::Read), Role::Asked, FILE, 1.0, FILE);
+    assert_eq!(assess(&record).comparisons, []);
+    add(&mut record, as_is(Engine::Mmap), Role::Asked, FILE, 1.0, 0);
+    assert_eq!(assess(&record).comparisons.len(), 1);
+}
+
+#[test]
+fn what_is_void_is_not_compared() {
+    let mut record = flawless(work(Cache::Cold));
+    let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Cold) };
+    add(&mut record, file_case(mmap), Role::Asked, FILE, 1.0, FILE);
+    assert_eq!(assess(&record).comparisons.len(), 1);
+    each(&mut record, |trial| trial.expected_digest = Some(1));
+    assert_eq!(assess(&record).comparisons, []);
+}
+
+/// The rounds of a run drift; a share is taken within rounds, where there are common ones.
+#[test]
+fn shares_are_of_paired_rounds() {
+    let mut record = ladder();
+    let of_memory = |record: &Record| {
+        case(&assess(record), "pread cold").of_memory.expect("memory was measured")
+    };
+    let memory = 2;
+    assert!(record.header.plan.cases[memory].case.memory().is_some());
+    // Memory was settled after seven rounds, and those were not the middling ones.
+    record.trials.retain(|trial| trial.case != memory || trial.round < 7);
+    near(of_memory(&record), 0.1);
+    // Without any common round there are the medians.
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == memory) {
+        trial.round += 100;
+    }
+    let share = of_memory(&record);
+    assert!((share / 0.1 - 1.0).abs() > 1e-4 && (share / 0.1 - 1.0).abs() < 0.1, "{share}");
+}
+
+#[test]
 fn a_case_without_a_trial_is_void_and_says_why() {
     let mut record = zoo::record();
     each(&mut record, |trial| {
@@ -224,6 +292,8 @@ fn some_failures_among_good_trials_are_told() {
     ended_at_once(&mut record, 3);
     assert_eq!(judge(&record), "doubtful device: TooFew doubt");
     assert_eq!(assess(&record).cases[0].n, 6);
+    sample(&mut record.trials[4]).spans[0].bytes = 0;
+    assert_eq!(assess(&record).cases[0].n, 5);
 }
 
 #[test]
