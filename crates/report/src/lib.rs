@@ -1,1 +1,41 @@
-//! Says the judgement: tables and JSON
+//! Says the judgement: an [`assess::Assessment`] as text for eyes or as JSON for programs.
+//!
+//! Pure: the text is a function of the assessment and the [`Style`], and no figure is computed
+//! here; figures are only scaled to a unit and rounded.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+#![forbid(unsafe_code)]
+
+mod style;
+mod words;
+mod names;
+mod grid;
+mod frame;
+mod versus;
+mod table;
+mod plan;
+mod contract;
+mod json;
+
+pub use json::{json, json_schema};
+pub use plan::plan;
+pub use style::Style;
+pub use table::table;
+
+use assess::Assessment;
+use assess::finding::Verdict;
+
+/// The view that suits the recipe of the assessment.
+pub fn text(assessment: &Assessment, style: &Style) -> String {
+    table(assessment, style)
+}
+
+/// The exit status that an assessment asks for: 0 if every case is sound or doubtful, 1 if one
+/// is void or has no figure.
+pub fn exit_code(assessment: &Assessment) -> u8 {
+    let is_bad = |summary: &assess::summary::Summary| {
+        summary.verdict == Verdict::Void || summary.n == 0
+    };
+    u8::from(assessment.cases.iter().any(is_bad))
+}

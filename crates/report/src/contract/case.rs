@@ -1,0 +1,229 @@
+//! The form of a case and its figures.
+
+use assess::finding::{Code, Severity, Verdict};
+use assess::summary::{CeilingKind, ServedBy};
+use model::case;
+use model::pattern::{Pattern, Share};
+use model::plan::Role;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// All names of a set, or null.
+macro_rules! names_or_null {
+    ($kind:ty) => {
+        <$kind>::ALL.iter().map(|value| Some(value.name())).chain([None]).collect::<Vec<_>>()
+    };
+}
+
+/// A case and what its trials came to.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Case<'a> {
+    /// A short name that no other case of the run has.
+    pub(crate) id: &'a str,
+    /// Its axes by name.
+    pub(crate) case: Axes,
+    /// `asked`: it answers the question. `control`: it bounds the answers.
+    #[schemars(extend("enum" = names!(Role)))]
+    pub(crate) role: &'static str,
+    /// Trials that were done and count.
+    pub(crate) n: usize,
+    /// What went wrong in the others, each reason once.
+    pub(crate) failures: Vec<Failure<'a>>,
+    /// What the figures are worth.
+    #[schemars(extend("enum" = names!(Verdict)))]
+    pub(crate) verdict: &'static str,
+    /// What served the bytes, by the evidence.
+    #[schemars(extend("enum" = names_or_null!(ServedBy)))]
+    pub(crate) served_by: Option<&'static str>,
+    /// The share of bytes that caused no device read, 0 to 1.
+    pub(crate) hit_share: Option<f64>,
+    /// Bytes a second.
+    pub(crate) throughput: Option<Estimate>,
+    /// Operations a second.
+    pub(crate) iops: Option<Estimate>,
+    /// Nanoseconds one thread and one slot took for an operation: elapsed * threads / operations.
+    pub(crate) ns_per_op: Option<Estimate>,
+    /// Latency percentiles over all rounds, in nanoseconds.
+    pub(crate) latency_ns: Latency,
+    /// The 95 % intervals of those percentiles.
+    pub(crate) latency_ns_intervals: LatencyIntervals,
+    /// Mean idle share of the threads, 0 to 100; null for one thread.
+    pub(crate) imbalance_percent: Option<f64>,
+    /// CPU nanoseconds of an operation, over all threads: median of the rounds.
+    pub(crate) cpu_ns_per_op: Option<f64>,
+    /// Bytes that a trial moved: median of the rounds.
+    pub(crate) bytes_per_trial: Option<u64>,
+    /// Bytes read from devices in a trial, as the OS accounts to the worker: median of the rounds.
+    pub(crate) device_bytes: Option<u64>,
+    /// What bounds the figure, and how near it comes.
+    pub(crate) ceiling: Option<Ceiling>,
+    /// Throughput divided by that of one thread reading memory.
+    pub(crate) of_memory: Option<f64>,
+    /// What was found, gravest first.
+    pub(crate) findings: Vec<Finding<'a>>,
+    /// Whether all that was read had the expected digest; null where nothing was summed.
+    pub(crate) digest_verified: Option<bool>,
+}
+
+/// The axes of a case, named as on the command line. A length of time is in seconds: `time_s`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Axes {
+    /// Reads a file.
+    File(FileAxes),
+    /// Runs a loop over memory.
+    Memory(MemoryAxes),
+}
+
+/// The axes of a case that reads a file.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FileAxes {
+    /// How a block is moved.
+    #[schemars(extend("enum" = names!(case::Engine)))]
+    pub(crate) engine: &'static str,
+    /// Where the data was to be at the start.
+    #[schemars(extend("enum" = names!(case::Cache)))]
+    pub(crate) cache: &'static str,
+    /// In which order.
+    #[schemars(extend("enum" = names!(Pattern)))]
+    pub(crate) pattern: &'static str,
+    /// Blocks from one step of a strided pattern to the next.
+    pub(crate) stride: u64,
+    /// Bytes of the file.
+    pub(crate) size: u64,
+    /// Bytes of an operation.
+    pub(crate) block: u64,
+    /// Operations in flight, for each thread.
+    pub(crate) depth: u32,
+    /// Threads at work.
+    pub(crate) threads: u32,
+    /// How blocks are dealt out to the threads.
+    #[schemars(extend("enum" = names!(Share)))]
+    pub(crate) share: &'static str,
+    /// What is done with the bytes.
+    #[schemars(extend("enum" = names!(case::Touch)))]
+    pub(crate) touch: &'static str,
+    /// What the OS is told.
+    #[schemars(extend("enum" = names!(case::Advice)))]
+    pub(crate) advice: &'static str,
+    /// How io_uring learns of requests.
+    #[schemars(extend("enum" = names!(case::Submission)))]
+    pub(crate) submission: &'static str,
+    /// The most operations of a trial, over all threads; 0 is no limit.
+    pub(crate) ops: u64,
+    /// The longest a trial lasts, in seconds.
+    pub(crate) time_s: f64,
+}
+
+/// The axes of a case that runs over memory.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MemoryAxes {
+    /// Which loop.
+    #[schemars(extend("enum" = names!(case::Kernel)))]
+    pub(crate) kernel: &'static str,
+    /// Written for which instruction set.
+    #[schemars(extend("enum" = names!(case::Isa)))]
+    pub(crate) isa: &'static str,
+    /// Bytes of all arrays of all threads together.
+    pub(crate) working_set: u64,
+    /// Threads at work.
+    pub(crate) threads: u32,
+    /// The longest a trial lasts, in seconds.
+    pub(crate) time_s: f64,
+}
+
+/// Why trials have no figure.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Failure<'a> {
+    /// What went wrong.
+    pub(crate) reason: &'a str,
+    /// In how many trials.
+    pub(crate) trials: usize,
+}
+
+/// A quantity over the rounds of a case.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Estimate {
+    /// The median of the rounds.
+    pub(crate) median: f64,
+    /// Lower end of its exact 95 % interval; null with too few rounds.
+    pub(crate) low: Option<f64>,
+    /// Upper end of it.
+    pub(crate) high: Option<f64>,
+    /// The smallest.
+    pub(crate) min: f64,
+    /// The largest.
+    pub(crate) max: f64,
+    /// The arithmetic mean.
+    pub(crate) mean: f64,
+}
+
+/// Percentiles in nanoseconds; null where too few operations were timed to say one.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Latency {
+    /// Half were at most this.
+    pub(crate) p50: Option<u64>,
+    /// 90 %.
+    pub(crate) p90: Option<u64>,
+    /// 99 %.
+    pub(crate) p99: Option<u64>,
+    /// 99.9 %.
+    pub(crate) p99_9: Option<u64>,
+    /// 99.99 %.
+    pub(crate) p99_99: Option<u64>,
+    /// The longest.
+    pub(crate) max: Option<u64>,
+    /// How many operations were timed.
+    pub(crate) count: u64,
+}
+
+/// The intervals of the percentiles.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LatencyIntervals {
+    /// Of the median.
+    pub(crate) p50: Option<Interval>,
+    /// Of the 90th percentile.
+    pub(crate) p90: Option<Interval>,
+    /// Of the 99th.
+    pub(crate) p99: Option<Interval>,
+    /// Of the 99.9th.
+    pub(crate) p99_9: Option<Interval>,
+    /// Of the 99.99th.
+    pub(crate) p99_99: Option<Interval>,
+}
+
+/// A 95 % interval of a percentile, in nanoseconds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Interval {
+    /// Its lower end.
+    pub(crate) low: u64,
+    /// Its upper end.
+    pub(crate) high: u64,
+    /// Whether at least 100 operations lie above the percentile.
+    pub(crate) solid: bool,
+}
+
+/// What bounds a figure.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Ceiling {
+    /// What it is.
+    #[schemars(extend("enum" = names!(CeilingKind)))]
+    pub(crate) kind: &'static str,
+    /// Throughput divided by the ceiling's.
+    pub(crate) share: f64,
+}
+
+/// Something found wrong, or worth knowing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Finding<'a> {
+    /// What kind; METHODOLOGY.md defines each.
+    #[schemars(extend("enum" = names!(Code)))]
+    pub(crate) code: &'static str,
+    /// How much it takes from the figure.
+    #[schemars(extend("enum" = names!(Severity)))]
+    pub(crate) severity: &'static str,
+    /// What was seen, and the likely cause.
+    pub(crate) message: &'a str,
+    /// What to do about it.
+    pub(crate) remedy: &'a str,
+}

@@ -1,0 +1,259 @@
+//! The form of the JSON: a contract that others rely on.
+//!
+//! These structures are the contract, not the ones in memory: a change here is a change for
+//! every reader. Quantities are plain numbers in the unit that the field's name or text states.
+//! What is not known is null, never 0 and never absent.
+
+/// All names of a set, for the schema.
+macro_rules! names {
+    ($kind:ty) => {
+        <$kind>::ALL.iter().map(|value| value.name()).collect::<Vec<_>>()
+    };
+}
+
+mod case;
+
+pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding};
+pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes};
+
+use assess::comparison::Difference;
+use assess::finding::{Code, Severity};
+use model::host::Medium;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The version of the form.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The judgement of a run by ioassay. Quantities are in the unit their name or description
+/// states; null is "not known" or "cannot be said".
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay assessment", rename = "Assessment")]
+pub(crate) struct Report<'a> {
+    /// Version of this form. It rises when a field changes its meaning or goes; new fields may
+    /// come without.
+    pub(crate) format: u32,
+    /// The program that made the record.
+    pub(crate) tool: Tool<'a>,
+    /// When the run began: RFC 3339, UTC.
+    pub(crate) began: &'a str,
+    /// How the run ended. `missing`: the record is cut off, or the run still goes on.
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    pub(crate) end: &'static str,
+    /// What of the record could not be read.
+    pub(crate) damage: &'a [String],
+    /// The recipe's name.
+    pub(crate) recipe: &'a str,
+    /// Rounds that were planned.
+    pub(crate) rounds: u32,
+    /// Decides the data, the random orders and the order of cases.
+    pub(crate) seed: u64,
+    /// The machine.
+    pub(crate) host: Host<'a>,
+    /// The storage; null if no file was read.
+    pub(crate) storage: Option<Storage<'a>>,
+    /// The files that were read.
+    pub(crate) fixtures: Vec<Fixture>,
+    /// Each case, controls last.
+    pub(crate) cases: Vec<Case<'a>>,
+    /// What was not measured, and why.
+    pub(crate) skips: Vec<Skip<'a>>,
+    /// Cases that differ in their engine only, compared by their paired rounds.
+    pub(crate) comparisons: Vec<Comparison<'a>>,
+    /// All that was found, one entry a code, gravest first.
+    pub(crate) findings: Vec<RunFinding<'a>>,
+    /// The tool's own overhead in nanoseconds an operation, measured with the null engine.
+    pub(crate) overhead_ns: Option<f64>,
+    /// Is this storage faster than memory, and what bounds it? Null where not both were measured.
+    pub(crate) answer: Option<Answer<'a>>,
+}
+
+/// The program that made the record.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Tool<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// Its version.
+    pub(crate) version: &'a str,
+    /// Its command line.
+    pub(crate) command: &'a [String],
+}
+
+/// The machine.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Host<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The OS and its release.
+    pub(crate) os: &'a str,
+    /// The processor's model.
+    pub(crate) cpu: &'a str,
+    /// Processors the program may run on.
+    pub(crate) cores: u32,
+    /// Instruction sets the memory kernels can use.
+    pub(crate) isas: Vec<&'static str>,
+    /// Bytes of the last-level cache, as the OS reports it.
+    pub(crate) last_level_cache: u64,
+    /// Bytes of memory.
+    pub(crate) memory: u64,
+    /// Bytes of memory that could be had when the run began.
+    pub(crate) memory_available: u64,
+    /// Bytes of a page.
+    pub(crate) page: u64,
+    /// The hypervisor, `unknown` if there is one without a name, null if none is told of.
+    pub(crate) hypervisor: Option<&'a str>,
+    /// The clock source of the OS.
+    pub(crate) clock_source: Option<&'a str>,
+}
+
+/// The file system the files are on, and what is below it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Storage<'a> {
+    /// The directory that was asked for.
+    pub(crate) directory: String,
+    /// Such as `ext4` or `tmpfs`.
+    pub(crate) file_system: &'a str,
+    /// Where it is mounted.
+    pub(crate) mount_point: String,
+    /// Its mount options.
+    pub(crate) mount_options: &'a str,
+    /// What is at the bottom.
+    #[schemars(extend("enum" = names!(Medium)))]
+    pub(crate) medium: &'static str,
+    /// The block devices it is on.
+    pub(crate) devices: Vec<Device<'a>>,
+    /// Bytes of the file system.
+    pub(crate) capacity: u64,
+    /// Bytes that could still be written when the run began.
+    pub(crate) free: u64,
+    /// How residency in the page cache was proved: `cachestat`, `mincore`, or null.
+    pub(crate) residency_probe: Option<&'static str>,
+    /// Whether a canary file could be evicted from the page cache.
+    pub(crate) evictable: bool,
+    /// Whether a file can be opened with O_DIRECT.
+    pub(crate) direct_accepted: bool,
+    /// What offsets and lengths of direct reads must be multiples of, in bytes.
+    pub(crate) direct_align: Option<u32>,
+    /// Whether a direct read left nothing in the page cache.
+    pub(crate) direct_bypasses: Option<bool>,
+    /// What was found out about it.
+    pub(crate) notes: &'a [String],
+}
+
+/// A block device.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Device<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The model it reports.
+    pub(crate) model: Option<&'a str>,
+    /// Whether a hypervisor presents it: what is below is unknown.
+    pub(crate) is_virtual: bool,
+    /// Readahead in bytes.
+    pub(crate) read_ahead: Option<u64>,
+}
+
+/// A file that was read.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Fixture {
+    /// Where it was.
+    pub(crate) path: String,
+    /// Its size in bytes.
+    pub(crate) size: u64,
+    /// The seed of its content; null for a user's own file.
+    pub(crate) seed: Option<u64>,
+    /// How it lies; null where the file system does not tell.
+    pub(crate) layout: Option<Layout>,
+}
+
+/// How a file lies on its storage.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Layout {
+    /// Bytes for which nothing is stored.
+    pub(crate) unwritten: u64,
+    /// Bytes stored in another form: compressed, or inside metadata.
+    pub(crate) encoded: u64,
+    /// Its extents; null where the file system does not tell.
+    pub(crate) extents: Option<u64>,
+}
+
+/// A finding with the cases it was made on.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunFinding<'a> {
+    /// What kind; METHODOLOGY.md defines each.
+    #[schemars(extend("enum" = names!(Code)))]
+    pub(crate) code: &'static str,
+    /// The gravest severity.
+    #[schemars(extend("enum" = names!(Severity)))]
+    pub(crate) severity: &'static str,
+    /// What was seen in the gravest case.
+    pub(crate) message: &'a str,
+    /// What to do about it.
+    pub(crate) remedy: &'a str,
+    /// Ids of the cases; empty if it is about the whole run.
+    pub(crate) cases: &'a [String],
+}
+
+/// A case that was asked for and not measured.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Skip<'a> {
+    /// Its short name.
+    pub(crate) id: String,
+    /// Its axes by name.
+    pub(crate) case: Axes,
+    /// Why it would mean nothing.
+    pub(crate) reason: &'a str,
+}
+
+/// The ratio of the throughputs of two cases.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Comparison<'a> {
+    /// Id of the case that is compared.
+    pub(crate) case: &'a str,
+    /// Id of the case it is compared with.
+    pub(crate) base: &'a str,
+    /// Rounds in which both were measured.
+    pub(crate) pairs: usize,
+    /// Median of the paired ratios, case over base.
+    pub(crate) ratio: f64,
+    /// Lower end of its 95 % interval; null below 6 pairs.
+    pub(crate) low: Option<f64>,
+    /// Upper end of it.
+    pub(crate) high: Option<f64>,
+    /// What can be said.
+    #[schemars(extend("enum" = names!(Difference)))]
+    pub(crate) difference: &'static str,
+}
+
+/// The figures that the closing answer rests on. Throughputs are in bytes a second.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Answer<'a> {
+    /// One thread reading memory.
+    pub(crate) memory: f64,
+    /// The fastest row that the page cache served.
+    pub(crate) page_cache: Option<f64>,
+    /// The fastest row that a device served.
+    pub(crate) device: Option<Fastest<'a>>,
+    /// A random 4 KiB read from the device at the median, in nanoseconds.
+    pub(crate) device_latency_ns: Option<u64>,
+    /// A load from memory that hits no cache, in nanoseconds.
+    pub(crate) memory_latency_ns: Option<f64>,
+}
+
+/// The fastest row of a kind.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Fastest<'a> {
+    /// Its id.
+    pub(crate) id: &'a str,
+    /// Bytes a second.
+    pub(crate) throughput: f64,
+    /// Its share of memory's throughput: median of the paired ratios.
+    pub(crate) of_memory: f64,
+    /// Lower end of the 95 % interval of that share.
+    pub(crate) low: Option<f64>,
+    /// Upper end of it.
+    pub(crate) high: Option<f64>,
+    /// What bounds it; `unknown`: nothing with more in flight was measured.
+    #[schemars(extend("enum" = ["device", "cpu", "tool", "unknown"]))]
+    pub(crate) bound: &'static str,
+}

@@ -1,0 +1,165 @@
+//! What stands above and below the figures in every view: where they were made, and what was
+//! found, what failed and what was left out.
+
+use crate::style::{Paint, Style};
+use crate::words::{count, listed, sentence, severity_paint};
+use assess::finding::Severity;
+use assess::{Assessment, RunFinding};
+use model::host::{Device, Medium, Storage};
+use model::plan::Skip;
+use model::record::End;
+use model::units;
+
+/// The lines above: the run, the machine, the storage, and what is missing of the record.
+pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
+    let (tool, host) = (&assessment.tool, &assessment.host);
+    let mut out = style.paint(
+        &format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began),
+        Paint::Strong,
+    );
+    out.push('\n');
+    let mut machine = vec![
+        host.cpu.clone(),
+        count(host.cores as usize, "core"),
+        format!("{} of memory", units::bytes_rounded(host.memory)),
+        host.os.clone(),
+    ];
+    machine.extend(host.hypervisor.as_ref().map(|hypervisor| match hypervisor.as_str() {
+        "unknown" => "in a virtual machine".to_string(),
+        name => format!("in a virtual machine ({name})"),
+    }));
+    out.push_str(&style.wrap("", Paint::Plain, &machine.join(" · ")));
+    if let Some(storage) = &assessment.storage {
+        out.push_str(&style.wrap("", Paint::Plain, &place(storage, assessment)));
+    }
+    out.push_str(&missing(assessment, style));
+    out
+}
+
+fn place(storage: &Storage, assessment: &Assessment) -> String {
+    let devices: Vec<String> = storage.devices.iter().map(device).collect();
+    let bottom = match storage.medium {
+        Medium::Ram => ", which is kept in memory".to_string(),
+        Medium::Unseen => ", what is below cannot be seen from here".to_string(),
+        Medium::Block if devices.is_empty() => String::new(),
+        Medium::Block => format!(" on {}", listed(&devices)),
+    };
+    let mut parts = vec![
+        storage.directory.display().to_string(),
+        format!("{}{bottom}", storage.file_system),
+        format!("{} free", units::bytes_rounded(storage.free)),
+    ];
+    for fixture in assessment.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
+        let (path, size) = (fixture.path.display(), units::bytes_rounded(fixture.size));
+        parts.push(format!("your own file {path} of {size}, whose content is not known"));
+    }
+    parts.join(" · ")
+}
+
+fn device(device: &Device) -> String {
+    let about: Vec<String> = device
+        .is_virtual
+        .then(|| "virtual".to_string())
+        .into_iter()
+        .chain(device.model.clone())
+        .collect();
+    if about.is_empty() {
+        return device.name.clone();
+    }
+    format!("{} ({})", device.name, about.join(", "))
+}
+
+fn missing(assessment: &Assessment, style: &Style) -> String {
+    let mut out = String::new();
+    let end = match assessment.end {
+        End::Complete => None,
+        End::Interrupted => Some("the run was stopped before all was measured"),
+        End::Missing => Some("the record has no end: the run was cut off, or still goes on"),
+    };
+    for text in end.into_iter().chain(assessment.damage.iter().map(String::as_str)) {
+        out.push_str(&style.wrap("! ", Paint::Doubt, &sentence(text)));
+    }
+    out
+}
+
+/// The lines below: failures, findings, skips, and notes about the storage. `name` gives the
+/// name that a case has in this view.
+pub(crate) fn below(
+    assessment: &Assessment,
+    style: &Style,
+    name: &dyn Fn(&str) -> String,
+) -> String {
+    let mut out = failures(assessment, style, name);
+    for found in &assessment.findings {
+        out.push_str(&finding(found, style, name));
+    }
+    out.push_str(&skips(&assessment.skips, style, name));
+    for note in assessment.storage.iter().flat_map(|storage| &storage.notes) {
+        out.push_str(&style.wrap("note   ", Paint::Faint, &sentence(note)));
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+fn failures(assessment: &Assessment, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let mut reasons: Vec<(&str, Vec<String>, usize)> = Vec::new();
+    for summary in &assessment.cases {
+        for (reason, trials) in &summary.failures {
+            match reasons.iter_mut().find(|(known, ..)| known == reason) {
+                Some((_, ids, all)) => {
+                    ids.push(summary.id.clone());
+                    *all += trials;
+                }
+                None => reasons.push((reason, vec![summary.id.clone()], *trials)),
+            }
+        }
+    }
+    let say = |(reason, ids, trials): &(&str, Vec<String>, usize)| {
+        let text = format!("{}, {}: {reason}", whom(ids, name), count(*trials, "trial"));
+        style.wrap("failed ", Paint::Void, &sentence(&text))
+    };
+    reasons.iter().map(say).collect()
+}
+
+/// A finding: what was seen in the gravest case, and what to do; a note needs no remedy.
+fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let finding = &found.finding;
+    let whom = match found.cases.as_slice() {
+        [] => String::new(),
+        ids => format!(" ({})", whom(ids, name)),
+    };
+    let mut text = format!("{}{whom}: {}", finding.code, sentence(&finding.message));
+    if finding.severity != Severity::Note && !finding.remedy.is_empty() {
+        text.push_str(&format!(" Remedy: {}", sentence(&finding.remedy)));
+    }
+    let lead = format!("{:7}", finding.severity);
+    style.wrap(&lead, severity_paint(finding.severity), &text)
+}
+
+/// Skips, those with one reason together.
+pub(crate) fn skips(skips: &[Skip], style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let say = |(reason, ids): &(&str, Vec<String>)| {
+        let text = format!("{}: {reason}", whom(ids, name));
+        style.wrap("skip   ", Paint::Faint, &sentence(&text))
+    };
+    by_reason(skips).iter().map(say).collect()
+}
+
+/// The ids of skips by their reasons, in the order of the first of each.
+pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(&str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for skip in skips {
+        match reasons.iter_mut().find(|(known, _)| *known == skip.reason) {
+            Some((_, ids)) => ids.push(skip.case.id()),
+            None => reasons.push((&skip.reason, vec![skip.case.id()])),
+        }
+    }
+    reasons
+}
+
+/// One case by its name, more by their number.
+fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
+    match ids {
+        [id] => name(id),
+        ids => count(ids.len(), "case"),
+    }
+}

@@ -1,0 +1,267 @@
+//! A table without borders that fits a width: the columns that matter least are left out.
+
+use crate::style::{Paint, Style, fold, printable};
+use crate::words::NONE;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// On which side the text of a column begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    title: String,
+    side: Side,
+    /// The column with the highest rank is left out first; one of rank 0 never.
+    rank: u8,
+}
+
+/// A column of text.
+pub(crate) fn left(title: &str, rank: u8) -> Column {
+    Column { title: title.to_string(), side: Side::Left, rank }
+}
+
+/// A column of figures.
+pub(crate) fn right(title: &str, rank: u8) -> Column {
+    Column { title: title.to_string(), side: Side::Right, rank }
+}
+
+/// A cell.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    text: String,
+    paint: Paint,
+}
+
+impl Cell {
+    pub(crate) fn new(text: impl Into<String>, paint: Paint) -> Cell {
+        Cell { text: printable(&text.into()), paint }
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+/// A line of a table.
+#[derive(Debug, Clone)]
+enum Line {
+    Heading(String),
+    Cells(Vec<Cell>),
+}
+
+/// A table.
+#[derive(Debug, Clone)]
+pub(crate) struct Grid {
+    columns: Vec<Column>,
+    lines: Vec<Line>,
+}
+
+/// The first column is not folded to less than this.
+const FIRST_MIN: usize = 16;
+
+impl Grid {
+    pub(crate) fn new(columns: Vec<Column>) -> Grid {
+        Grid { columns, lines: Vec::new() }
+    }
+
+    /// A line that says what the following rows are.
+    pub(crate) fn heading(&mut self, text: &str) {
+        self.lines.push(Line::Heading(text.to_string()));
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<Cell>) {
+        assert_eq!(cells.len(), self.columns.len(), "a row has a cell for each column");
+        self.lines.push(Line::Cells(cells));
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Cells(cells) => Some(cells),
+            Line::Heading(_) => None,
+        })
+    }
+
+    pub(crate) fn render(&self, style: &Style) -> String {
+        let (shown, gap) = self.fit(style.width);
+        let first = self.first_width(&shown, gap, style.width);
+        let rows: Vec<Line> =
+            self.lines.iter().flat_map(|line| unfold(line, &shown, first)).collect();
+
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.force_no_tty();
+        table.set_header(shown.iter().map(|&column| self.columns[column].title.as_str()));
+        for line in &rows {
+            if let Line::Cells(cells) = line {
+                table.add_row(cells.iter().map(|cell| cell.text.as_str()));
+            }
+        }
+        for (index, &column) in shown.iter().enumerate() {
+            let side = match self.columns[column].side {
+                Side::Left => CellAlignment::Left,
+                Side::Right => CellAlignment::Right,
+            };
+            let column = table.column_mut(index).expect("each column has a title");
+            column.set_cell_alignment(side);
+            column.set_padding((0, gap));
+        }
+        let widths: Vec<usize> =
+            table.column_max_content_widths().into_iter().map(usize::from).collect();
+        let mut laid_out = table.lines();
+        let title = laid_out.next().expect("a table has a line of titles");
+        let mut out = format!("{}\n", style.paint(title.trim_end(), Paint::Strong));
+        for line in &rows {
+            match line {
+                Line::Heading(text) => out.push_str(&style.paint(text, Paint::Strong)),
+                Line::Cells(cells) => {
+                    let text = laid_out.next().expect("each row is one line");
+                    out.push_str(&painted(&text, cells, &widths, usize::from(gap), style));
+                }
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The columns that are shown, and the spaces between them. A narrower gap is tried before a
+    /// column is left out; a column without any content is always left out.
+    fn fit(&self, width: usize) -> (Vec<usize>, u16) {
+        let has_content = |column: &usize| {
+            let rank = self.columns[*column].rank;
+            rank == 0 || self.rows().any(|row| !["", NONE].contains(&row[*column].text.as_str()))
+        };
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(has_content).collect();
+        if self.total(&shown, 2) > width && self.total(&shown, 1) <= width {
+            return (shown, 1);
+        }
+        while self.total(&shown, 2) > width {
+            let least = shown.iter().copied().filter(|&c| self.columns[c].rank > 0);
+            match least.max_by_key(|&column| self.columns[column].rank) {
+                Some(least) => shown.retain(|&column| column != least),
+                None => break,
+            }
+        }
+        (shown, 2)
+    }
+
+    fn column_width(&self, column: usize) -> usize {
+        let title = self.columns[column].title.chars().count();
+        self.rows().map(|row| row[column].width()).fold(title, usize::max)
+    }
+
+    fn total(&self, shown: &[usize], gap: usize) -> usize {
+        let content: usize = shown.iter().map(|&column| self.column_width(column)).sum();
+        content + gap * shown.len().saturating_sub(1)
+    }
+
+    /// How wide the first column may be, so that the others fit beside it.
+    fn first_width(&self, shown: &[usize], gap: u16, width: usize) -> usize {
+        let others = self.total(&shown[1..], gap.into()) + usize::from(gap);
+        width.saturating_sub(others).max(FIRST_MIN)
+    }
+}
+
+/// A line with the shown columns only, and more lines below it if the first column is too wide.
+fn unfold(line: &Line, shown: &[usize], first: usize) -> Vec<Line> {
+    let Line::Cells(cells) = line else { return vec![line.clone()] };
+    let mut cells: Vec<Cell> = shown.iter().map(|&column| cells[column].clone()).collect();
+    if cells[0].width() <= first {
+        return vec![Line::Cells(cells)];
+    }
+    let indent = cells[0].text.chars().take_while(|c| *c == ' ').count();
+    let parts = fold(&cells[0].text, first.saturating_sub(indent + 2));
+    let mut lines = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let indent = if index == 0 { indent } else { indent + 2 };
+        let text = format!("{}{part}", " ".repeat(indent));
+        let paint = cells[0].paint;
+        cells[0] = Cell::new(text, paint);
+        lines.push(Line::Cells(cells.clone()));
+        for cell in &mut cells {
+            *cell = Cell::new("", paint);
+        }
+    }
+    lines
+}
+
+/// A laid out line with the colours of its cells: the text of each column is found by its width.
+fn painted(line: &str, cells: &[Cell], widths: &[usize], gap: usize, style: &Style) -> String {
+    let mut characters = line.chars();
+    let mut out = String::new();
+    for (cell, &width) in cells.iter().zip(widths) {
+        let text: String = characters.by_ref().take(width).collect();
+        out.push_str(&style.paint(&text, cell.paint));
+        out.extend(characters.by_ref().take(gap));
+    }
+    out.trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid {
+        let mut grid =
+            Grid::new(vec![left("name", 0), right("few", 2), right("many", 1), left("none", 3)]);
+        grid.heading("all of them");
+        for (name, few) in [("one two three four five", "1 µs"), ("six", "20 µs")] {
+            grid.row(
+                [name, few, "123456789", NONE].map(|text| Cell::new(text, Paint::Void)).to_vec(),
+            );
+        }
+        grid
+    }
+
+    fn check(width: usize, expected: &str) {
+        assert_eq!(grid().render(&Style { colour: false, width }), expected);
+    }
+
+    #[test]
+    fn the_least_important_columns_are_left_out() {
+        check(
+            80,
+            "name                       few       many\n\
+             all of them\n\
+             one two three four five   1 µs  123456789\n\
+             six                      20 µs  123456789\n",
+        );
+        check(
+            35,
+            "name                          many\n\
+             all of them\n\
+             one two three four five  123456789\n\
+             six                      123456789\n",
+        );
+    }
+
+    #[test]
+    fn the_first_column_is_folded_when_nothing_else_helps() {
+        check(
+            28,
+            "name                    many\n\
+             all of them\n\
+             one two three      123456789\n  \
+               four five\n\
+             six                123456789\n",
+        );
+    }
+
+    #[test]
+    fn colours_do_not_change_the_layout() {
+        let plain = grid().render(&Style { colour: false, width: 80 });
+        let colour = grid().render(&Style { colour: true, width: 80 });
+        assert_ne!(plain, colour);
+        let mut stripped = String::new();
+        for (index, piece) in colour.split("\x1b[").enumerate() {
+            let text = if index == 0 { piece } else { piece.split_once('m').expect("SGR").1 };
+            stripped.push_str(text);
+        }
+        let trim = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(trim(&stripped), trim(&plain));
+    }
+}

@@ -1,0 +1,267 @@
+//! The assessment as JSON, in the form of [`crate::contract`].
+
+use crate::contract as wire;
+use assess::answer::{Answer, Bound};
+use assess::comparison::Comparison;
+use assess::finding::Finding;
+use assess::stats::{Estimate, Percentile};
+use assess::summary::{Latency, Summary};
+use assess::{Assessment, RunFinding};
+use model::case::{Case, Work};
+use model::host::{Device, Direct, Fixture, Host, Storage};
+use model::plan::Skip;
+use model::record::End;
+use schemars::generate::SchemaSettings;
+
+/// The assessment as pretty JSON, with a line end.
+pub fn json(assessment: &Assessment) -> String {
+    let text = serde_json::to_string_pretty(&report(assessment));
+    format!("{}\n", text.expect("the contract holds plain data only"))
+}
+
+/// The JSON schema (draft 2020-12) of [`json`], pretty, with a line end.
+pub fn json_schema() -> String {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<wire::Report<'static>>();
+    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
+    format!("{text}\n")
+}
+
+fn report(assessment: &Assessment) -> wire::Report<'_> {
+    wire::Report {
+        format: wire::FORMAT,
+        tool: wire::Tool {
+            name: &assessment.tool.name,
+            version: &assessment.tool.version,
+            command: &assessment.tool.command,
+        },
+        began: &assessment.began,
+        end: match assessment.end {
+            End::Complete => "complete",
+            End::Interrupted => "interrupted",
+            End::Missing => "missing",
+        },
+        damage: &assessment.damage,
+        recipe: &assessment.recipe,
+        rounds: assessment.rounds,
+        seed: assessment.seed,
+        host: host(&assessment.host),
+        storage: assessment.storage.as_ref().map(storage),
+        fixtures: assessment.fixtures.iter().map(fixture).collect(),
+        cases: assessment.cases.iter().map(case).collect(),
+        skips: assessment.skips.iter().map(skip).collect(),
+        comparisons: assessment.comparisons.iter().map(comparison).collect(),
+        findings: assessment.findings.iter().map(run_finding).collect(),
+        overhead_ns: assessment.overhead_ns,
+        answer: assessment.answer.as_ref().map(answer),
+    }
+}
+
+fn host(host: &Host) -> wire::Host<'_> {
+    wire::Host {
+        name: &host.name,
+        os: &host.os,
+        cpu: &host.cpu,
+        cores: host.cores,
+        isas: host.isas.iter().map(|isa| isa.name()).collect(),
+        last_level_cache: host.last_level_cache,
+        memory: host.memory,
+        memory_available: host.memory_available,
+        page: host.page,
+        hypervisor: host.hypervisor.as_deref(),
+        clock_source: host.clock_source.as_deref(),
+    }
+}
+
+fn storage(storage: &Storage) -> wire::Storage<'_> {
+    let (direct_accepted, direct_align, direct_bypasses) = match storage.direct {
+        Direct::Refused => (false, None, None),
+        Direct::Accepted { offset_align, bypasses } => (true, Some(offset_align), bypasses),
+    };
+    wire::Storage {
+        directory: storage.directory.display().to_string(),
+        file_system: &storage.file_system,
+        mount_point: storage.mount_point.display().to_string(),
+        mount_options: &storage.mount_options,
+        medium: storage.medium.name(),
+        devices: storage.devices.iter().map(device).collect(),
+        capacity: storage.capacity,
+        free: storage.free,
+        residency_probe: storage.residency_probe.map(|probe| probe.name()),
+        evictable: storage.evictable,
+        direct_accepted,
+        direct_align,
+        direct_bypasses,
+        notes: &storage.notes,
+    }
+}
+
+fn device(device: &Device) -> wire::Device<'_> {
+    wire::Device {
+        name: &device.name,
+        model: device.model.as_deref(),
+        is_virtual: device.is_virtual,
+        read_ahead: device.read_ahead,
+    }
+}
+
+fn fixture(fixture: &Fixture) -> wire::Fixture {
+    wire::Fixture {
+        path: fixture.path.display().to_string(),
+        size: fixture.size,
+        seed: fixture.seed,
+        layout: fixture.layout.as_ref().map(|layout| wire::Layout {
+            unwritten: layout.unwritten,
+            encoded: layout.encoded,
+            extents: layout.extents,
+        }),
+    }
+}
+
+fn case(summary: &Summary) -> wire::Case<'_> {
+    wire::Case {
+        id: &summary.id,
+        case: axes(&summary.case),
+        role: summary.role.name(),
+        n: summary.n,
+        failures: summary
+            .failures
+            .iter()
+            .map(|(reason, trials)| wire::Failure { reason, trials: *trials })
+            .collect(),
+        verdict: summary.verdict.name(),
+        served_by: summary.served_by.map(|served| served.name()),
+        hit_share: summary.hit_share,
+        throughput: summary.throughput.as_ref().map(estimate),
+        iops: summary.iops.as_ref().map(estimate),
+        ns_per_op: summary.ns_per_op.as_ref().map(estimate),
+        latency_ns: latency(&summary.latency),
+        latency_ns_intervals: intervals(&summary.latency),
+        imbalance_percent: summary.imbalance_percent,
+        cpu_ns_per_op: summary.cpu_ns_per_op,
+        bytes_per_trial: summary.bytes_per_trial,
+        device_bytes: summary.device_bytes,
+        ceiling: summary
+            .ceiling
+            .map(|ceiling| wire::Ceiling { kind: ceiling.kind.name(), share: ceiling.share }),
+        of_memory: summary.of_memory,
+        findings: summary.findings.iter().map(finding).collect(),
+        digest_verified: summary.digest_verified,
+    }
+}
+
+fn axes(case: &Case) -> wire::Axes {
+    match &case.work {
+        Work::File(work) => wire::Axes::File(wire::FileAxes {
+            engine: work.engine.name(),
+            cache: work.cache.name(),
+            pattern: work.pattern.name(),
+            stride: work.stride,
+            size: work.size,
+            block: work.block,
+            depth: work.depth,
+            threads: work.threads,
+            share: work.share.name(),
+            touch: work.touch.name(),
+            advice: work.advice.name(),
+            submission: work.submission.name(),
+            ops: work.ops,
+            time_s: work.time.as_secs_f64(),
+        }),
+        Work::Memory(work) => wire::Axes::Memory(wire::MemoryAxes {
+            kernel: work.kernel.name(),
+            isa: work.isa.name(),
+            working_set: work.working_set,
+            threads: work.threads,
+            time_s: work.time.as_secs_f64(),
+        }),
+    }
+}
+
+fn estimate(estimate: &Estimate) -> wire::Estimate {
+    let Estimate { n: _, median, low, high, mean, min, max } = *estimate;
+    wire::Estimate { median, low, high, min, max, mean }
+}
+
+fn latency(latency: &Latency) -> wire::Latency {
+    let ns = |percentile: Option<Percentile>| percentile.map(|p| p.ns);
+    wire::Latency {
+        p50: ns(latency.p50),
+        p90: ns(latency.p90),
+        p99: ns(latency.p99),
+        p99_9: ns(latency.p99_9),
+        p99_99: ns(latency.p99_99),
+        max: latency.max_ns,
+        count: latency.count,
+    }
+}
+
+fn intervals(latency: &Latency) -> wire::LatencyIntervals {
+    let interval = |percentile: Option<Percentile>| {
+        percentile.map(|p| wire::Interval { low: p.low_ns, high: p.high_ns, solid: p.solid })
+    };
+    wire::LatencyIntervals {
+        p50: interval(latency.p50),
+        p90: interval(latency.p90),
+        p99: interval(latency.p99),
+        p99_9: interval(latency.p99_9),
+        p99_99: interval(latency.p99_99),
+    }
+}
+
+fn finding(finding: &Finding) -> wire::Finding<'_> {
+    wire::Finding {
+        code: finding.code.name(),
+        severity: finding.severity.name(),
+        message: &finding.message,
+        remedy: &finding.remedy,
+    }
+}
+
+fn run_finding(found: &RunFinding) -> wire::RunFinding<'_> {
+    wire::RunFinding {
+        code: found.finding.code.name(),
+        severity: found.finding.severity.name(),
+        message: &found.finding.message,
+        remedy: &found.finding.remedy,
+        cases: &found.cases,
+    }
+}
+
+fn skip(skip: &Skip) -> wire::Skip<'_> {
+    wire::Skip { id: skip.case.id(), case: axes(&skip.case), reason: &skip.reason }
+}
+
+fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {
+    wire::Comparison {
+        case: &comparison.case,
+        base: &comparison.base,
+        pairs: comparison.pairs,
+        ratio: comparison.ratio,
+        low: comparison.low,
+        high: comparison.high,
+        difference: comparison.difference.name(),
+    }
+}
+
+fn answer(answer: &Answer) -> wire::Answer<'_> {
+    wire::Answer {
+        memory: answer.memory,
+        page_cache: answer.page_cache,
+        device: answer.device.as_ref().map(|fastest| wire::Fastest {
+            id: &fastest.id,
+            throughput: fastest.throughput,
+            of_memory: fastest.of_memory,
+            low: fastest.low,
+            high: fastest.high,
+            bound: match fastest.bound {
+                Bound::Device => "device",
+                Bound::Cpu => "cpu",
+                Bound::Tool => "tool",
+                Bound::Unknown => "unknown",
+            },
+        }),
+        device_latency_ns: answer.device_latency_ns,
+        memory_latency_ns: answer.memory_latency_ns,
+    }
+}

@@ -1,0 +1,55 @@
+//! A plan before it is run: what would be measured, what not, and why not.
+
+use crate::frame;
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::words::count;
+use model::plan::{Plan, Role};
+
+/// Of more skips with one reason than this, the first are named and the others counted.
+const NAMED_MAX: usize = 4;
+
+/// The cases of a plan and its skips with their reasons.
+pub fn plan(plan: &Plan, style: &Style) -> String {
+    let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
+    let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
+    let names = Names::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
+
+    let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
+    let title = format!("{} · {cases} in up to {rounds} · seed {}", plan.recipe, plan.seed);
+    let mut out = style.wrap("", Paint::Plain, &title);
+    let common = names.said_once();
+    if !common.is_empty() {
+        out.push_str(&style.wrap("", Paint::Plain, &format!("every case: {common}")));
+    }
+    for (role, title) in [(Role::Asked, "measured"), (Role::Control, "controls")] {
+        let ids: Vec<String> = plan
+            .cases
+            .iter()
+            .filter(|planned| planned.role == role)
+            .map(|planned| names.short(&planned.case.id()))
+            .collect();
+        if !ids.is_empty() {
+            out.push_str(&section(title, style));
+            out.extend(ids.iter().map(|id| style.wrap("  ", Paint::Plain, id)));
+        }
+    }
+    let reasons = frame::by_reason(&plan.skips);
+    if !reasons.is_empty() {
+        out.push_str(&section("skipped", style));
+    }
+    for (reason, ids) in reasons {
+        let mut named: Vec<String> = ids.iter().map(|id| names.short(id)).collect();
+        if named.len() > NAMED_MAX {
+            named.truncate(NAMED_MAX - 1);
+            named.push(format!("and {} more", ids.len() - named.len()));
+        }
+        out.push_str(&style.wrap("  ", Paint::Plain, &format!("{reason}:")));
+        out.extend(named.iter().map(|id| style.wrap("    ", Paint::Plain, id)));
+    }
+    out
+}
+
+fn section(title: &str, style: &Style) -> String {
+    format!("\n{}\n", style.paint(title, Paint::Strong))
+}

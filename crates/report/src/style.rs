@@ -1,0 +1,132 @@
+//! How the text may look: its width and whether it may have colours. The caller decides both;
+//! nothing here asks a terminal or the environment.
+
+/// How the text may look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether colours may be used; without, the text says the same.
+    pub colour: bool,
+    /// The most columns of a line. Only a single word that is longer goes beyond.
+    pub width: usize,
+}
+
+/// What a piece of text is, for its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Plain,
+    Strong,
+    Faint,
+    Doubt,
+    Void,
+    /// The background of a heat map, from 0 (coolest) to [`SHADES`] - 1.
+    Shade(u8),
+}
+
+/// How many backgrounds a heat map has.
+pub(crate) const SHADES: u8 = 5;
+
+/// From pale to deep blue. Text and background are both set, so it reads on any terminal.
+const SHADE_CODES: [&str; SHADES as usize] = [
+    "38;5;16;48;5;195",
+    "38;5;16;48;5;153",
+    "38;5;16;48;5;75",
+    "38;5;231;48;5;27",
+    "38;5;231;48;5;18",
+];
+
+impl Paint {
+    /// The ANSI "select graphic rendition" parameters.
+    fn code(self) -> Option<&'static str> {
+        match self {
+            Paint::Plain => None,
+            Paint::Strong => Some("1"),
+            Paint::Faint => Some("2"),
+            Paint::Doubt => Some("33"),
+            Paint::Void => Some("31"),
+            Paint::Shade(shade) => Some(SHADE_CODES[usize::from(shade.min(SHADES - 1))]),
+        }
+    }
+}
+
+impl Style {
+    pub(crate) fn paint(&self, text: &str, paint: Paint) -> String {
+        match paint.code() {
+            Some(code) if self.colour && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.to_string(),
+        }
+    }
+
+    /// `text` in lines of at most the width: the first begins with `lead`, the others are
+    /// indented as far.
+    pub(crate) fn wrap(&self, lead: &str, paint: Paint, text: &str) -> String {
+        let indent = lead.chars().count();
+        let room = self.width.saturating_sub(indent).max(20);
+        let lines = fold(text, room);
+        let mut out = String::new();
+        for (index, line) in lines.iter().enumerate() {
+            if index == 0 {
+                out.push_str(&self.paint(lead, paint));
+            } else {
+                out.push_str(&" ".repeat(indent));
+            }
+            out.push_str(line);
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// `text` in lines of at most `room` characters, broken at spaces. What a record says may hold
+/// control characters: they become spaces, so that no record can steer a terminal.
+pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in printable(text).split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+/// `text` with a space for each control character.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_no_wider_than_asked_and_lose_no_word() {
+        let text = "one two three four five six seven eight nine ten eleven twelve";
+        let style = Style { colour: false, width: 30 };
+        let wrapped = style.wrap("note  ", Paint::Faint, text);
+        assert!(wrapped.lines().all(|line| line.chars().count() <= 30), "{wrapped}");
+        assert!(wrapped.lines().skip(1).all(|line| line.starts_with("      ")), "{wrapped}");
+        let words: Vec<&str> = wrapped.split_whitespace().skip(1).collect();
+        assert_eq!(words.join(" "), text);
+    }
+
+    #[test]
+    fn colour_is_used_only_where_it_may_be() {
+        let text = "void";
+        assert_eq!(Style { colour: false, width: 80 }.paint(text, Paint::Void), "void");
+        assert_eq!(
+            Style { colour: true, width: 80 }.paint(text, Paint::Void),
+            "\x1b[31mvoid\x1b[0m"
+        );
+        assert_eq!(Style { colour: true, width: 80 }.paint(text, Paint::Plain), "void");
+    }
+
+    #[test]
+    fn a_record_cannot_steer_the_terminal() {
+        assert_eq!(fold("a\x1b[2Jb\r\nc", 80), ["a [2Jb c"]);
+    }
+}

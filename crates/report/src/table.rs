@@ -1,0 +1,94 @@
+//! The table that suits any recipe: a row for each case.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::versus;
+use crate::words::{self, NONE, figure};
+use assess::Assessment;
+use assess::summary::Summary;
+use model::host::Storage;
+use model::plan::Role;
+use model::units;
+
+/// All cases of any recipe, as a table of at most the style's width: the columns that matter
+/// least are left out. Figures of void cases stand in brackets.
+pub fn table(assessment: &Assessment, style: &Style) -> String {
+    let names = Names::of(assessment);
+    let mut out = frame::head(assessment, style);
+    let common = names.said_once();
+    if !common.is_empty() {
+        let text = format!("every case: {common}");
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    }
+    out.push('\n');
+    if assessment.cases.is_empty() {
+        out.push_str("no case was measured\n");
+    } else {
+        out.push_str(&rows(assessment, &names).render(style));
+    }
+    let versus = versus::list(&assessment.comparisons, &names, style);
+    if !versus.is_empty() {
+        out.push_str(&format!("\n{versus}"));
+    }
+    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out
+}
+
+fn rows(assessment: &Assessment, names: &Names) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("case", 0),
+        right("n", 7),
+        right("throughput", 0),
+        left("95 %", 0),
+        left("min/mean/max", 5),
+        right("op/s", 9),
+        right("p50", 2),
+        right("p99", 3),
+        right("p99.9", 8),
+        right("idle", 6),
+        right("CPU/op", 4),
+        right("ceiling", 10),
+        left("served by", 1),
+        left("verdict", 0),
+    ]);
+    let mut role = Role::Asked;
+    for summary in &assessment.cases {
+        if summary.role != role {
+            grid.heading("controls");
+            role = summary.role;
+        }
+        grid.row(cells(summary, assessment.storage.as_ref(), names));
+    }
+    grid
+}
+
+fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cell> {
+    let verdict = words::verdict_paint(summary);
+    let plain = |text: String| Cell::new(text, Paint::Plain);
+    let said = |text: String| Cell::new(figure(summary, text), verdict);
+    let (median, interval) = words::main_figure(summary);
+    let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
+    let throughput = summary.throughput.as_ref();
+    vec![
+        plain(names.short(&summary.id)),
+        plain(summary.n.to_string()),
+        said(median),
+        said(interval),
+        said(or_none(throughput.map(|estimate| words::min_mean_max(estimate, units::rate)))),
+        said(or_none(summary.iops.map(|iops| words::per_second(iops.median)))),
+        said(words::percentile(summary.latency.p50)),
+        said(words::percentile(summary.latency.p99)),
+        said(words::percentile(summary.latency.p99_9)),
+        said(or_none(summary.imbalance_percent.map(words::percent))),
+        said(words::ns(summary.cpu_ns_per_op)),
+        said(or_none(
+            summary
+                .ceiling
+                .map(|ceiling| format!("{} of {}", units::percent(ceiling.share), ceiling.kind)),
+        )),
+        plain(words::served_by(summary, storage)),
+        Cell::new(words::verdict(summary), verdict),
+    ]
+}

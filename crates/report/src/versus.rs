@@ -1,0 +1,68 @@
+//! Comparisons of cases that differ in their engine only.
+
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::words::{NONE, listed, times, times_interval};
+use assess::comparison::{Comparison, Difference};
+
+/// Of more comparisons than this only those that found a difference are listed; the others are
+/// counted.
+const LISTED_MAX: usize = 12;
+
+/// The comparisons as a table, or nothing if there are none.
+pub(crate) fn list(comparisons: &[Comparison], names: &Names, style: &Style) -> String {
+    if comparisons.is_empty() {
+        return String::new();
+    }
+    let is_long = comparisons.len() > LISTED_MAX;
+    let is_listed = |found: &Comparison| !is_long || found.difference == Difference::Different;
+    let mut grid = Grid::new(vec![
+        left("compared, round by round", 0),
+        right("ratio", 0),
+        left("95 %", 0),
+        left("finding", 0),
+    ]);
+    for found in comparisons.iter().filter(|found| is_listed(found)) {
+        let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
+        let paint = match found.difference {
+            Difference::Different => Paint::Plain,
+            Difference::Equivalent | Difference::Inconclusive => Paint::Faint,
+        };
+        let texts =
+            [pair(found, names), times(found.ratio), interval, found.difference.name().to_string()];
+        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+    }
+    let mut out = grid.render(style);
+    if is_long {
+        out.push_str(&unlisted(comparisons, style));
+    }
+    out
+}
+
+/// How many are not listed: `and 5 equivalent and 3 inconclusive`.
+fn unlisted(comparisons: &[Comparison], style: &Style) -> String {
+    let counted = |difference: Difference| {
+        let count = comparisons.iter().filter(|found| found.difference == difference).count();
+        (count > 0).then(|| format!("{count} {difference}"))
+    };
+    let others: Vec<String> = [Difference::Equivalent, Difference::Inconclusive]
+        .into_iter()
+        .filter_map(counted)
+        .collect();
+    if others.is_empty() {
+        return String::new();
+    }
+    style.wrap("", Paint::Plain, &format!("and {}", listed(&others)))
+}
+
+/// `mmap vs pread, cold 4KiB t1`: an id begins with its engine, and the rest is the same.
+fn pair(found: &Comparison, names: &Names) -> String {
+    let (case, base) = (names.short(&found.case), names.short(&found.base));
+    match (case.split_once(' '), base.split_once(' ')) {
+        (Some((engine, rest)), Some((other, same))) if rest == same => {
+            format!("{engine} vs {other}, {rest}")
+        }
+        _ => format!("{case} vs {base}"),
+    }
+}

@@ -1,0 +1,214 @@
+//! Figures and names as they are said in every view. Units come from [`model::units`]; what is
+//! done here is to put texts beside each other.
+
+use crate::style::Paint;
+use assess::finding::{Severity, Verdict};
+use assess::stats::{Estimate, Percentile};
+use assess::summary::{ServedBy, Summary};
+use model::case::Kernel;
+use model::host::Storage;
+use model::units;
+
+/// Stands where there is no figure.
+pub(crate) const NONE: &str = "-";
+
+/// Texts with a unit, joined: `598-631` and `MB/s` if all have one unit; otherwise each keeps
+/// the first letter of its own, `998M-1.05G`, and no unit is returned.
+pub(crate) fn joined(texts: &[String], between: &str) -> (String, Option<String>) {
+    let parts: Vec<(&str, &str)> =
+        texts.iter().map(|text| text.split_once(' ').unwrap_or((text, ""))).collect();
+    let unit = parts.first().map_or("", |(_, unit)| unit);
+    if parts.iter().all(|(_, other)| *other == unit) {
+        let numbers: Vec<&str> = parts.iter().map(|(number, _)| *number).collect();
+        return (numbers.join(between), Some(unit.to_string()));
+    }
+    let letters: Vec<String> = parts
+        .iter()
+        .map(|(number, unit)| number.chars().chain(unit.chars().take(1)).collect())
+        .collect();
+    (letters.join(between), None)
+}
+
+/// The ends of an interval: `598-631`, without the unit that its median names.
+pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: fn(f64) -> String) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => joined(&[say(low), say(high)], "-").0,
+        _ => NONE.to_string(),
+    }
+}
+
+/// `612 MB/s [598-631]`, or the median alone where there is no interval.
+pub(crate) fn with_interval(estimate: &Estimate, say: fn(f64) -> String) -> String {
+    let median = say(estimate.median);
+    match interval(estimate.low, estimate.high, say) {
+        none if none == NONE => median,
+        ends => format!("{median} [{ends}]"),
+    }
+}
+
+/// `598/612/631 MB/s`: the least, the mean and the greatest of the rounds.
+pub(crate) fn min_mean_max(estimate: &Estimate, say: fn(f64) -> String) -> String {
+    let texts = [say(estimate.min), say(estimate.mean), say(estimate.max)];
+    match joined(&texts, "/") {
+        (numbers, Some(unit)) => format!("{numbers} {unit}"),
+        (numbers, None) => numbers,
+    }
+}
+
+/// A percentile: `83.2 µs`; `~83.2 µs` where it rests on few operations.
+pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
+    match percentile {
+        None => NONE.to_string(),
+        Some(p) if p.solid => units::nanoseconds(p.ns as f64),
+        Some(p) => format!("~{}", units::nanoseconds(p.ns as f64)),
+    }
+}
+
+/// Operations a second: `11.0 k/s`.
+pub(crate) fn per_second(value: f64) -> String {
+    format!("{}/s", units::scaled(value))
+}
+
+/// A ratio: `1.31×`, `0.05×`, `0.0043×`.
+pub(crate) fn times(ratio: f64) -> String {
+    match ratio.abs() {
+        r if r >= 99.95 => format!("{ratio:.0}×"),
+        r if r >= 9.995 => format!("{ratio:.1}×"),
+        r if r >= 0.00995 => format!("{ratio:.2}×"),
+        r if r > 0.0 => format!("{ratio:.4}×"),
+        _ => "0×".to_string(),
+    }
+}
+
+/// The ends of a ratio's interval: `1.25-1.38`.
+pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<String> {
+    let bare = |ratio| times(ratio).trim_end_matches('×').to_string();
+    Some(format!("{}-{}", bare(low?), bare(high?)))
+}
+
+/// Per cent, given as such.
+pub(crate) fn percent(percent: f64) -> String {
+    units::percent(percent / 100.0)
+}
+
+/// What a row is read for, with its interval: the throughput; of the chase, the time of a load.
+pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
+    let is_chase = summary.case.memory().is_some_and(|work| work.kernel == Kernel::Chase);
+    let (estimate, say): (_, fn(f64) -> String) = match is_chase {
+        true => (summary.ns_per_op, units::nanoseconds),
+        false => (summary.throughput, units::rate),
+    };
+    let Some(estimate) = estimate else { return (NONE.to_string(), NONE.to_string()) };
+    (say(estimate.median), interval(estimate.low, estimate.high, say))
+}
+
+/// A time, if there is one.
+pub(crate) fn ns(value: Option<f64>) -> String {
+    value.map_or(NONE.to_string(), units::nanoseconds)
+}
+
+/// `1 row`, `3 rows`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `text` as a sentence: with its full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let ends = text.is_empty() || text.ends_with(['.', '!', '?']);
+    if ends { text.to_string() } else { format!("{text}.") }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// Whether a hypervisor presents a device of this storage.
+pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
+    storage.is_some_and(|storage| storage.devices.iter().any(|device| device.is_virtual))
+}
+
+/// What served the bytes: `device (virtual)`, `mixed (37.2 %)`.
+pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String {
+    match (summary.served_by, summary.hit_share) {
+        (None, _) => NONE.to_string(),
+        (Some(ServedBy::Device), _) if is_virtual(storage) => "device (virtual)".to_string(),
+        (Some(ServedBy::Mixed), Some(share)) => format!("mixed ({})", units::percent(share)),
+        (Some(served), _) => served.to_string(),
+    }
+}
+
+/// What a case is worth: its verdict, or that there is no figure.
+pub(crate) fn verdict(summary: &Summary) -> &'static str {
+    match summary.throughput {
+        Some(_) => summary.verdict.name(),
+        None if summary.failures.is_empty() => "not run",
+        None => "failed",
+    }
+}
+
+/// The colour of a verdict.
+pub(crate) fn verdict_paint(summary: &Summary) -> Paint {
+    match summary.verdict {
+        Verdict::Sound => Paint::Plain,
+        Verdict::Doubtful => Paint::Doubt,
+        Verdict::Void => Paint::Void,
+    }
+}
+
+/// The colour of a severity.
+pub(crate) fn severity_paint(severity: Severity) -> Paint {
+    match severity {
+        Severity::Note => Paint::Faint,
+        Severity::Doubt => Paint::Doubt,
+        Severity::Void => Paint::Void,
+    }
+}
+
+/// A figure of a case: in brackets if the case is void, so that it cannot be mistaken for one.
+pub(crate) fn figure(summary: &Summary, text: String) -> String {
+    let bare = summary.verdict != Verdict::Void || text == NONE || text.is_empty();
+    if bare { text } else { format!("({text})") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_an_interval_share_a_unit_or_keep_their_letter() {
+        assert_eq!(interval(Some(598e6), Some(631e6), units::rate), "598-631");
+        assert_eq!(interval(Some(998e6), Some(1.05e9), units::rate), "998M-1.05G");
+        assert_eq!(interval(Some(980.0), Some(1020.0), units::nanoseconds), "980n-1.02µ");
+        assert_eq!(interval(None, Some(1.0), units::rate), "-");
+    }
+
+    #[test]
+    fn ratios_keep_two_digits_that_count() {
+        for (ratio, text) in [
+            (1.0, "1.00×"),
+            (12.34, "12.3×"),
+            (0.05, "0.05×"),
+            (0.0043, "0.0043×"),
+            (0.0, "0×"),
+            (250.0, "250×"),
+        ] {
+            assert_eq!(times(ratio), text);
+        }
+    }
+
+    #[test]
+    fn lists_and_sentences_read_well() {
+        let names: Vec<String> = ["a", "b", "c"].map(str::to_string).to_vec();
+        assert_eq!(listed(&names), "a, b and c");
+        assert_eq!(listed(&names[..1]), "a");
+        assert_eq!(sentence("do this"), "do this.");
+        assert_eq!(sentence("Done."), "Done.");
+        assert_eq!(count(1, "row"), "1 row");
+    }
+}
