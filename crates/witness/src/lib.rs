@@ -1,1 +1,19 @@
-//! Asks the OS what it counted, and sets and proves the state of the page cache
+//! Asks the OS what it counted, and sets and proves the state of the page cache.
+//!
+//! It times nothing and judges nothing. What a machine does not tell is absent from what is
+//! answered, never zero.
+
+pub mod error;
+pub mod page_cache;
+mod layout;
+mod mounts;
+mod cgroup;
+mod host;
+mod device;
+mod storage;
+pub mod counters;
+
+pub use error::Error;
+pub use host::host;
+pub use layout::layout;
+pub use storage::{storage, storage_of};

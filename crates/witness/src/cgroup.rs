@@ -1,0 +1,152 @@
+//! The control groups a process is in, and what they hold back.
+
+use crate::mounts::{self, Mount};
+use procfs::{FromRead, ProcessCGroups};
+use std::path::{Path, PathBuf};
+
+/// Bytes of memory that the control groups of this process still allow it, the tightest of all
+/// up the path. None where no group limits it.
+pub(crate) fn memory_left() -> Option<u64> {
+    directories(std::process::id(), "memory").iter().filter_map(|group| left_in(group)).min()
+}
+
+/// Files that may tell, as [`parse_throttled`] reads it, how long the groups of process `pid` were
+/// held back by their quota of CPU time.
+pub(crate) fn cpu_stats(pid: u32) -> Vec<PathBuf> {
+    directories(pid, "cpu").iter().map(|group| group.join("cpu.stat")).collect()
+}
+
+/// The directories of the groups of process `pid` that `controller` acts on, from its own up to
+/// the topmost that can be seen. Both versions: a machine may have both.
+fn directories(pid: u32, controller: &str) -> Vec<PathBuf> {
+    let Ok(groups) = std::fs::read(format!("/proc/{pid}/cgroup")) else { return Vec::new() };
+    let Ok(groups) = ProcessCGroups::from_read(&groups[..]) else { return Vec::new() };
+    let mounts = mounts::all().unwrap_or_default();
+    let mut directories = Vec::new();
+    for group in groups {
+        let found = mounts.iter().find(|mount| match mount.file_system.as_str() {
+            "cgroup2" => group.hierarchy == 0,
+            "cgroup" => mount.has(controller) && group.controllers.iter().any(|c| c == controller),
+            _ => false,
+        });
+        directories.extend(found.map(|mount| path_up(mount, &group.pathname)).unwrap_or_default());
+    }
+    directories
+}
+
+/// The directory of the group named `name` and those above it, up to the mount point.
+///
+/// In a container the mount may show only the group's own part, and then the name begins with
+/// what is not shown. A name that is outside of what is shown leads to the mount point.
+fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
+    let inside = Path::new(name).strip_prefix(&mount.root).unwrap_or(Path::new(""));
+    let is_outside = inside.components().any(|part| part == std::path::Component::ParentDir);
+    let inside = if is_outside { Path::new("") } else { inside };
+    // `ancestors` ends with the empty path, which is the mount point; joining it would only add
+    // a slash at the end.
+    inside
+        .ancestors()
+        .map(|part| match part.as_os_str().is_empty() {
+            true => mount.point.clone(),
+            false => mount.point.join(part),
+        })
+        .collect()
+}
+
+/// What one group leaves, if it has a limit. Cached pages of files count as usage to the OS, but
+/// they give way.
+fn left_in(group: &Path) -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"];
+    let limit = limits.iter().filter_map(|name| number(name)).min()?;
+    let usage = number("memory.current").or_else(|| number("memory.usage_in_bytes"))?;
+    let reclaimable = read("memory.stat").map_or(0, |text| parse_reclaimable(&text));
+    Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
+}
+
+/// Bytes of cached files of a group and all below it, from its `memory.stat`.
+fn parse_reclaimable(memory_stat: &str) -> u64 {
+    // Version 1 tells of the group alone by the short names, and of all below by these.
+    let names = match value_of(memory_stat, "total_inactive_file") {
+        Some(_) => ["total_inactive_file", "total_active_file"],
+        None => ["inactive_file", "active_file"],
+    };
+    names.iter().filter_map(|name| value_of(memory_stat, name)).sum()
+}
+
+/// Nanoseconds for which a group was held back, from its `cpu.stat`: version 2 counts
+/// microseconds, version 1 nanoseconds. None where the group has no quota to count by.
+pub(crate) fn parse_throttled(cpu_stat: &str) -> Option<u64> {
+    let microseconds = value_of(cpu_stat, "throttled_usec");
+    microseconds.map(|us| us.saturating_mul(1000)).or_else(|| value_of(cpu_stat, "throttled_time"))
+}
+
+/// The number after `name` in lines of `name number`.
+fn value_of(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let (found, value) = line.split_once(' ')?;
+        (found == name).then(|| value.trim().parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throttling_is_in_nanoseconds_whatever_the_version() {
+        let of_version_2 = "usage_usec 5\nnr_throttled 26\nthrottled_usec 1234\n";
+        let of_version_1 = "nr_periods 30\nnr_throttled 26\nthrottled_time 1234567\n";
+        assert_eq!(parse_throttled(of_version_2), Some(1_234_000));
+        assert_eq!(parse_throttled(of_version_1), Some(1_234_567));
+        assert_eq!(parse_throttled("usage_usec 5\nuser_usec 3\n"), None);
+    }
+
+    #[test]
+    fn cached_files_give_way() {
+        let of_version_1 = "cache 9\ninactive_file 1\nactive_file 2\ntotal_inactive_file 30\n\
+                            total_active_file 40\n";
+        assert_eq!(parse_reclaimable(of_version_1), 70);
+        assert_eq!(parse_reclaimable("anon 5\ninactive_file 1\nactive_file 2\n"), 3);
+        assert_eq!(parse_reclaimable(""), 0);
+    }
+
+    #[test]
+    fn a_group_leaves_its_tightest_limit_less_what_cannot_give_way() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(left_in(group.path()), None);
+        write("memory.max", "max\n");
+        write("memory.current", "700\n");
+        assert_eq!(left_in(group.path()), None);
+        write("memory.high", "1000\n");
+        assert_eq!(left_in(group.path()), Some(300));
+        write("memory.stat", "inactive_file 200\nactive_file 100\n");
+        assert_eq!(left_in(group.path()), Some(600));
+        write("memory.max", "500\n");
+        assert_eq!(left_in(group.path()), Some(100));
+    }
+
+    #[test]
+    fn the_path_of_a_group_is_followed_up_to_the_mount() {
+        let mount = |root: &str| Mount {
+            id: 1,
+            device: "0:1".to_string(),
+            root: root.into(),
+            point: "/cg".into(),
+            file_system: "cgroup2".to_string(),
+            source: "cgroup2".into(),
+            options: Vec::new(),
+        };
+        let check = |root, name, expected: &[&str]| {
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(path_up(&mount(root), name), expected, "{name} seen from {root}");
+        };
+        check("/", "/a/b", &["/cg/a/b", "/cg/a", "/cg"]);
+        check("/", "/", &["/cg"]);
+        check("/a", "/a/b", &["/cg/b", "/cg"]);
+        check("/other", "/a/b", &["/cg"]);
+        check("/", "/../a", &["/cg"]);
+    }
+}

@@ -1,0 +1,373 @@
+//! What the OS counts about a process, its file, the devices under it and the machine.
+//!
+//! All is read from outside the process. The order is such that the window is tight: what is slow
+//! to read, or does not move while the worker waits, is read first before and last after.
+
+use crate::cgroup;
+use crate::page_cache;
+use model::evidence::{Evidence, Probe, Residency};
+use model::host::Storage;
+use procfs::FromRead;
+use procfs::process::{Io, Stat};
+use rustix::time::ClockId;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a sector in `/sys/block/X/stat`, whatever the device's own sectors are.
+const SECTOR: u64 = 512;
+
+/// Takes evidence about one process. All that can be opened and looked up once is.
+#[derive(Debug)]
+pub struct Witness<'a> {
+    pid: u32,
+    /// The file, and the probe that tells the truth about it.
+    file: Option<(&'a File, Probe)>,
+    clock: Option<libc::clockid_t>,
+    io: Option<File>,
+    stat: Option<File>,
+    /// The `stat` of each device; none where one of them cannot be read.
+    devices: Option<Vec<File>>,
+    machine: Option<File>,
+    pressure: Pressure<Option<File>>,
+    throttled: Vec<File>,
+    buffer: Vec<u8>,
+}
+
+/// What PSI tells of, three times the same.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pressure<T> {
+    cpu: T,
+    io: T,
+    memory: T,
+}
+
+/// What was counted up to one moment, since whatever each counter began with.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    at_ns: u64,
+    residency: Option<Residency>,
+    cpu_ns: Option<u64>,
+    task: Option<Task>,
+    read_bytes: Option<u64>,
+    devices: Option<Devices>,
+    machine: Option<Machine>,
+    pressure_us: Pressure<Option<u64>>,
+    throttled_ns: Option<u64>,
+    threads: Option<BTreeMap<u32, Thread>>,
+}
+
+/// Of `/proc/PID/stat`.
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    user_ticks: u64,
+    system_ticks: u64,
+    minor_faults: u64,
+    major_faults: u64,
+}
+
+/// Of `/sys/block/X/stat`, over all devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Devices {
+    reads: u64,
+    sectors_read: u64,
+    sectors_written: u64,
+}
+
+/// Of the first line of `/proc/stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Machine {
+    steal_ticks: u64,
+    all_ticks: u64,
+}
+
+/// Of `/proc/PID/task/TID/`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Thread {
+    voluntary: Option<u64>,
+    involuntary: Option<u64>,
+    run_delay_ns: Option<u64>,
+}
+
+impl<'a> Witness<'a> {
+    /// A witness of process `pid`, and of `file` and its `storage` if it reads any.
+    ///
+    /// A counter that cannot be had is absent from all that is taken.
+    pub fn new(pid: u32, file: Option<&'a File>, storage: Option<&Storage>) -> Witness<'a> {
+        let of_process = |name: &str| open(Path::new(&format!("/proc/{pid}/{name}")));
+        let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
+        let devices = storage.filter(|storage| !storage.devices.is_empty()).and_then(|storage| {
+            let stat = |name: &str| open(&Path::new("/sys/block").join(name).join("stat"));
+            storage.devices.iter().map(|device| stat(&device.name)).collect()
+        });
+        Witness {
+            pid,
+            file: file.zip(storage.and_then(|storage| storage.residency_probe)),
+            clock: cpu_clock(pid),
+            io: of_process("io"),
+            stat: of_process("stat"),
+            devices,
+            machine: open(Path::new("/proc/stat")),
+            pressure: Pressure {
+                cpu: pressure("cpu"),
+                io: pressure("io"),
+                memory: pressure("memory"),
+            },
+            throttled: cgroup::cpu_stats(pid).iter().filter_map(|path| open(path)).collect(),
+            buffer: vec![0; 4096],
+        }
+    }
+
+    /// The counters just before the process is told to go.
+    pub fn before(&mut self) -> Snapshot {
+        let residency = self.residency();
+        let threads = threads(self.pid);
+        let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
+        self.machine_into(&mut snapshot);
+        self.process_into(&mut snapshot);
+        snapshot.at_ns = now_ns();
+        snapshot
+    }
+
+    /// The counters just after the process said that it is done. Its threads must still live, or
+    /// what they counted alone is lost.
+    pub fn after(&mut self) -> Snapshot {
+        let mut snapshot = Snapshot { at_ns: now_ns(), ..Snapshot::default() };
+        self.process_into(&mut snapshot);
+        self.machine_into(&mut snapshot);
+        snapshot.threads = threads(self.pid);
+        snapshot.residency = self.residency();
+        snapshot
+    }
+
+    fn residency(&self) -> Option<Residency> {
+        let (file, probe) = self.file?;
+        page_cache::residency(file, probe)
+            .inspect_err(|error| log::warn!("{probe} does not tell of the file: {error}"))
+            .ok()
+    }
+
+    fn process_into(&mut self, snapshot: &mut Snapshot) {
+        let buffer = &mut self.buffer;
+        snapshot.cpu_ns = self.clock.and_then(cpu_time_ns);
+        snapshot.task = read(&self.stat, buffer).and_then(parse_task);
+        snapshot.read_bytes = read(&self.io, buffer)
+            .and_then(|text| Io::from_read(text.as_bytes()).ok())
+            .map(|io| io.read_bytes);
+    }
+
+    fn machine_into(&mut self, snapshot: &mut Snapshot) {
+        let buffer = &mut self.buffer;
+        snapshot.devices = self.devices.as_ref().and_then(|devices| {
+            devices.iter().try_fold(Devices::default(), |sum, device| {
+                Some(sum.plus(parse_device(read_file(device, buffer)?)?))
+            })
+        });
+        snapshot.machine = read(&self.machine, buffer).and_then(parse_machine);
+        let mut total = |file: &Option<File>| read(file, buffer).and_then(parse_pressure);
+        snapshot.pressure_us = Pressure {
+            cpu: total(&self.pressure.cpu),
+            io: total(&self.pressure.io),
+            memory: total(&self.pressure.memory),
+        };
+        // A process waits whichever group up the path is held back.
+        let groups = self.throttled.iter();
+        snapshot.throttled_ns = groups
+            .filter_map(|file| cgroup::parse_throttled(read_file(file, buffer)?))
+            .reduce(u64::saturating_add);
+    }
+}
+
+fn open(path: &Path) -> Option<File> {
+    File::open(path)
+        .inspect_err(|error| log::debug!("'{}' is not counted: {error}", path.display()))
+        .ok()
+}
+
+/// Reads a counter file anew. All but `/proc/stat` are shorter than the buffer, and of that only
+/// the first line is needed.
+fn read_file<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b str> {
+    let length = file.read_at(buffer, 0).ok()?;
+    let text = &mut buffer[..length];
+    // Only the name of a process may be any bytes, and the name is not wanted.
+    text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+    std::str::from_utf8(text).ok()
+}
+
+fn read<'b>(file: &Option<File>, buffer: &'b mut [u8]) -> Option<&'b str> {
+    read_file(file.as_ref()?, buffer)
+}
+
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The clock of the CPU time of all threads of a process, those that ended included.
+fn cpu_clock(pid: u32) -> Option<libc::clockid_t> {
+    let mut clock = 0;
+    // SAFETY: the only memory written to is `clock`, which lives through the call.
+    let outcome = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) };
+    (outcome == 0).then_some(clock)
+}
+
+/// Nanoseconds; none once the process is gone.
+fn cpu_time_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the only memory written to is `time`, which lives through the call; an unknown
+    // clock is answered by an error.
+    let outcome = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (outcome == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+fn parse_task(text: &str) -> Option<Task> {
+    let stat = Stat::from_read(text.as_bytes()).ok()?;
+    Some(Task {
+        user_ticks: stat.utime,
+        system_ticks: stat.stime,
+        minor_faults: stat.minflt,
+        major_faults: stat.majflt,
+    })
+}
+
+/// Of `/sys/block/X/stat`: field 1 is reads completed, 3 sectors read, 7 sectors written.
+fn parse_device(text: &str) -> Option<Devices> {
+    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok());
+    Some(Devices {
+        reads: fields.next()??,
+        sectors_read: fields.nth(1)??,
+        sectors_written: fields.nth(3)??,
+    })
+}
+
+impl Devices {
+    fn plus(self, other: Devices) -> Devices {
+        Devices {
+            reads: self.reads.saturating_add(other.reads),
+            sectors_read: self.sectors_read.saturating_add(other.sectors_read),
+            sectors_written: self.sectors_written.saturating_add(other.sectors_written),
+        }
+    }
+}
+
+/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`; the guests' time is
+/// part of user and nice.
+fn parse_machine(text: &str) -> Option<Machine> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Option<Vec<u64>> =
+        line.split_ascii_whitespace().take(8).map(|field| field.parse().ok()).collect();
+    let ticks = ticks.filter(|ticks| ticks.len() == 8)?;
+    Some(Machine { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
+}
+
+/// Microseconds: the total of the line that begins with `some`.
+fn parse_pressure(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    line.split(' ').find_map(|field| field.strip_prefix("total=")?.parse().ok())
+}
+
+/// The counters that only threads have; those that live now.
+fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
+    let directory = PathBuf::from(format!("/proc/{pid}/task"));
+    let mut threads = BTreeMap::new();
+    for entry in std::fs::read_dir(&directory).ok()? {
+        let entry = entry.ok()?;
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        match thread(&entry.path()) {
+            Ok(thread) => threads.insert(id, thread),
+            // It ended while it was looked at.
+            Err(_) => continue,
+        };
+    }
+    Some(threads)
+}
+
+fn thread(directory: &Path) -> io::Result<Thread> {
+    let status = std::fs::read(directory.join("status"))?;
+    let status = String::from_utf8_lossy(&status);
+    // Not every kernel has it.
+    let schedstat = std::fs::read_to_string(directory.join("schedstat")).ok();
+    Ok(Thread {
+        voluntary: parse_status(&status, "voluntary_ctxt_switches"),
+        involuntary: parse_status(&status, "nonvoluntary_ctxt_switches"),
+        run_delay_ns: schedstat.and_then(|text| parse_run_delay(&text)),
+    })
+}
+
+fn parse_status(status: &str, name: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
+}
+
+/// The second of the three numbers: nanoseconds ready to run without a CPU.
+fn parse_run_delay(schedstat: &str) -> Option<u64> {
+    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// What changed from `before` to `after`. A counter that went backwards did not move.
+pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
+    let delta = |of: fn(&Snapshot) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
+    let cpu_ns = delta(|s| s.cpu_ns);
+    let user_ticks = delta(|s| Some(s.task?.user_ticks));
+    let system_ticks = delta(|s| Some(s.task?.system_ticks));
+    let (cpu_user_ns, cpu_system_ns) = split(cpu_ns, user_ticks, system_ticks).unzip();
+    let threads = |of: fn(&Thread) -> Option<u64>| {
+        over_threads(before.threads.as_ref()?, after.threads.as_ref()?, of)
+    };
+    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+    Evidence {
+        window_ns: after.at_ns.saturating_sub(before.at_ns),
+        residency_before: before.residency,
+        residency_after: after.residency,
+        task_read_bytes: delta(|s| s.read_bytes),
+        device_read_bytes: delta(|s| Some(s.devices?.sectors_read)).map(|n| n * SECTOR),
+        device_reads: delta(|s| Some(s.devices?.reads)),
+        device_write_bytes: delta(|s| Some(s.devices?.sectors_written)).map(|n| n * SECTOR),
+        cpu_ns,
+        cpu_user_ns,
+        cpu_system_ns,
+        minor_faults: delta(|s| Some(s.task?.minor_faults)),
+        major_faults: delta(|s| Some(s.task?.major_faults)),
+        switches_voluntary: threads(|thread| thread.voluntary),
+        switches_involuntary: threads(|thread| thread.involuntary),
+        run_delay_ns: threads(|thread| thread.run_delay_ns),
+        steal_ns: delta(|s| Some(s.machine?.steal_ticks)).map(|ticks| ticks * tick),
+        machine_cpu_ns: delta(|s| Some(s.machine?.all_ticks)).map(|ticks| ticks * tick),
+        pressure_cpu_ns: delta(|s| s.pressure_us.cpu).map(|us| us * 1000),
+        pressure_io_ns: delta(|s| s.pressure_us.io).map(|us| us * 1000),
+        pressure_memory_ns: delta(|s| s.pressure_us.memory).map(|us| us * 1000),
+        throttled_ns: delta(|s| s.throttled_ns),
+    }
+}
+
+/// Splits precise CPU time as the ticks are split, which are too coarse to be used themselves.
+/// None where no tick fell into the window: then nothing is known about the split.
+fn split(cpu_ns: Option<u64>, user: Option<u64>, system: Option<u64>) -> Option<(u64, u64)> {
+    let (cpu_ns, user, system) = (cpu_ns?, user?, system?);
+    let all = user + system;
+    if all == 0 {
+        return None;
+    }
+    let user_ns = u128::from(cpu_ns) * u128::from(user) / u128::from(all);
+    Some((user_ns as u64, cpu_ns - user_ns as u64))
+}
+
+/// The sum of what each thread added to a counter. A thread that began meanwhile counts from 0;
+/// one that ended took its part with it, and then the sum is not known.
+fn over_threads(
+    before: &BTreeMap<u32, Thread>,
+    after: &BTreeMap<u32, Thread>,
+    of: fn(&Thread) -> Option<u64>,
+) -> Option<u64> {
+    if before.keys().any(|id| !after.contains_key(id)) {
+        return None;
+    }
+    after.iter().try_fold(0u64, |sum, (id, thread)| {
+        let began = match before.get(id) {
+            Some(thread) => of(thread)?,
+            None => 0,
+        };
+        Some(sum.saturating_add(of(thread)?.saturating_sub(began)))
+    })
+}

@@ -1,0 +1,238 @@
+//! From a mount to what is at its bottom: the block devices whose counters see its bytes.
+
+use crate::mounts::{self, Mount};
+use model::host::{Device, Medium};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Overlays of loops of overlays end somewhere; what is deeper is not looked for.
+const DEPTH: u32 = 8;
+
+/// What is at the bottom of a mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ground {
+    pub(crate) medium: Medium,
+    /// Empty for memory, and for what cannot be seen from here.
+    pub(crate) devices: Vec<Device>,
+    /// What a reader should know, a sentence each.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Looks for devices.
+pub(crate) struct Finder {
+    /// Where sysfs is mounted.
+    sys: PathBuf,
+    /// Whether this machine is a virtual one. Then so are its disks, and what they tell of
+    /// themselves is fiction (method.md E17).
+    is_guest: bool,
+}
+
+impl Finder {
+    pub(crate) fn new(is_guest: bool) -> Finder {
+        Finder { sys: PathBuf::from("/sys"), is_guest }
+    }
+
+    /// What is at the bottom of `mount`.
+    pub(crate) fn ground(&self, mount: &Mount) -> Ground {
+        self.ground_at(mount, DEPTH)
+    }
+
+    fn ground_at(&self, mount: &Mount, depth: u32) -> Ground {
+        let kind = mount.file_system.as_str();
+        if depth == 0 {
+            return unseen(format!("{kind}: its layers are too deep to look through"));
+        }
+        match kind {
+            "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => {
+                Ground { medium: Medium::Ram, devices: Vec::new(), notes: Vec::new() }
+            }
+            "overlay" => self.ground_of_overlay(mount, depth),
+            "btrfs" => self.ground_of_blocks(kind, &self.members_of_btrfs(mount), depth),
+            "bcachefs" => {
+                let sources = mount.source.to_string_lossy();
+                let nodes = sources.split(':').map(Path::new).map(|node| self.block_of_node(node));
+                self.ground_of_blocks(kind, &nodes.collect::<Vec<_>>(), depth)
+            }
+            // Even where such a mount names a device, another process reads it.
+            _ if kind.starts_with("fuse") => unseen(format!(
+                "{kind}: another process serves this file system, and what it caches is not seen"
+            )),
+            _ if mount.device.starts_with("0:") => unseen(format!(
+                "{kind}: this file system is on no block device of this machine, and what is \
+                 cached elsewhere is not seen"
+            )),
+            _ => {
+                let block = self.sys.join("dev/block").join(&mount.device);
+                self.ground_of_blocks(kind, &[block], depth)
+            }
+        }
+    }
+
+    /// New files are made in the upper layer; without one, the first lower layer that can be
+    /// reached stands for all.
+    fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Ground {
+        let lower = mount.values("lowerdir").flat_map(|list| list.split(':'));
+        let layers = mount.values("upperdir").chain(lower).chain(mount.values("lowerdir+"));
+        let below = layers
+            .filter_map(|layer| mount_of_path(Path::new(layer)))
+            // A path that means something else in this container may lead back here.
+            .find(|below| below.id != mount.id);
+        let Some(below) = below else {
+            return unseen("overlay: its layers cannot be reached from here".to_string());
+        };
+        let mut ground = self.ground_at(&below, depth - 1);
+        ground.notes.push(format!(
+            "overlay: new and changed files are on {}; others are on lower layers, which may be \
+             on other devices",
+            below.file_system
+        ));
+        ground
+    }
+
+    /// The members of a btrfs of which the mount names only one.
+    fn members_of_btrfs(&self, mount: &Mount) -> Vec<PathBuf> {
+        let node = self.block_of_node(&mount.source);
+        let Some(name) = node.file_name() else { return Vec::new() };
+        entries(&self.sys.join("fs/btrfs"))
+            .map(|file_system| file_system.join("devices"))
+            .find(|devices| devices.join(name).exists())
+            .map_or(Vec::new(), |devices| entries(&devices).collect())
+    }
+
+    /// The directory in sysfs of a device node, whose name may be a link: `/dev/mapper/x`.
+    fn block_of_node(&self, node: &Path) -> PathBuf {
+        let node = std::fs::canonicalize(node).unwrap_or_else(|_| node.to_path_buf());
+        self.sys.join("class/block").join(node.file_name().unwrap_or_default())
+    }
+
+    /// The common ground of some block devices, given by their directories in sysfs.
+    fn ground_of_blocks(&self, kind: &str, blocks: &[PathBuf], depth: u32) -> Ground {
+        let mut disks: Vec<PathBuf> = blocks.iter().flat_map(|block| disks_of(block)).collect();
+        disks.sort();
+        disks.dedup();
+        let grounds: Vec<Ground> =
+            disks.iter().map(|disk| self.ground_of_disk(disk, depth)).collect();
+        let medium = match () {
+            () if grounds.is_empty() => {
+                return unseen(format!("{kind}: its devices cannot be found in /sys"));
+            }
+            () if grounds.iter().all(|ground| ground.medium == Medium::Ram) => Medium::Ram,
+            () if grounds.iter().any(|ground| ground.medium == Medium::Unseen) => Medium::Unseen,
+            () => Medium::Block,
+        };
+        let (mut devices, mut notes) = (Vec::new(), Vec::new());
+        for ground in grounds {
+            devices.extend(ground.devices);
+            notes.extend(ground.notes);
+        }
+        Ground { medium, devices, notes }
+    }
+
+    /// One disk, at `path` in sysfs.
+    fn ground_of_disk(&self, path: &Path, depth: u32) -> Ground {
+        let name = file_name(path);
+        let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
+        let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
+        let mut device = Device { name, model, is_virtual: false, read_ahead };
+        if path.join("loop").is_dir() {
+            return self.ground_of_loop(path, device, depth);
+        }
+        let is_memory = is_numbered(&device.name, "zram") || is_numbered(&device.name, "ram");
+        let driver = std::fs::read_link(path.join("device/driver")).unwrap_or_default();
+        device.is_virtual = !is_memory
+            && (self.is_guest
+                || device.name.starts_with("vd")
+                || device.name.starts_with("xvd")
+                || driver.file_name().is_some_and(|driver| driver == "virtio_blk"));
+        let medium = if is_memory { Medium::Ram } else { Medium::Block };
+        let notes = note_of_disk(path, &device.name).into_iter().collect();
+        Ground { medium, devices: vec![device], notes }
+    }
+
+    /// A loop device counts what goes through it, so it stands for itself; what it is made of is
+    /// decided by the file behind it.
+    fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Ground {
+        let name = device.name.clone();
+        let mut notes = Vec::new();
+        // Only then does O_DIRECT mean anything below (method.md D7).
+        if number(&path.join("loop/dio")) == Some(0) {
+            notes.push(format!(
+                "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache outside"
+            ));
+        }
+        let backing = text(&path.join("loop/backing_file"));
+        let below = backing.and_then(|file| mount_of_path(Path::new(&file)));
+        let Some(below) = below.map(|mount| self.ground_at(&mount, depth - 1)) else {
+            notes.push(format!("{name}: the file behind this loop device cannot be reached"));
+            device.is_virtual = self.is_guest;
+            return Ground { medium: Medium::Unseen, devices: vec![device], notes };
+        };
+        device.is_virtual = below.devices.iter().any(|device| device.is_virtual);
+        notes.extend(below.notes);
+        Ground { medium: below.medium, devices: vec![device], notes }
+    }
+}
+
+fn unseen(note: String) -> Ground {
+    Ground { medium: Medium::Unseen, devices: Vec::new(), notes: vec![note] }
+}
+
+/// The mount that `path` is on; no right to read it is needed.
+fn mount_of_path(path: &Path) -> Option<Mount> {
+    let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    mounts::mount_of(&File::from(file)).ok()
+}
+
+/// The disks below a block device: of a partition its disk, of a mapped or RAID device what it
+/// is made of.
+fn disks_of(block: &Path) -> Vec<PathBuf> {
+    let Ok(path) = std::fs::canonicalize(block) else { return Vec::new() };
+    if path.join("partition").exists() {
+        return path.parent().map(disks_of).unwrap_or_default();
+    }
+    let slaves: Vec<PathBuf> = entries(&path.join("slaves")).collect();
+    if slaves.is_empty() {
+        return vec![path];
+    }
+    slaves.iter().flat_map(|slave| disks_of(slave)).collect()
+}
+
+/// What a reader should know of a disk that is not what its name suggests.
+fn note_of_disk(path: &Path, name: &str) -> Option<String> {
+    let is = |kind| is_numbered(name, kind);
+    if is("nbd") || is("rbd") || is("drbd") {
+        return Some(format!("{name}: this device is at the other end of a network"));
+    }
+    if is("nullb") {
+        return Some(format!("{name}: this device stores nothing"));
+    }
+    if is("pmem") {
+        return Some(format!("{name}: this device is persistent memory"));
+    }
+    let transport = text(&path.join("device/transport"))?;
+    let is_remote = ["tcp", "rdma", "fc"].contains(&transport.as_str());
+    is_remote.then(|| format!("{name}: this device is at the other end of a network ({transport})"))
+}
+
+/// Whether `name` is `kind` and a number: `ram0` is of kind `ram`, `ramdisk` is not.
+fn is_numbered(name: &str, kind: &str) -> bool {
+    name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The text of a small file of sysfs, without blanks around it.
+fn text(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
+}
+
+fn number(path: &Path) -> Option<u64> {
+    text(path)?.parse().ok()
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,98 @@
+//! What can go wrong when the OS is asked, with the remedy.
+
+use model::evidence::Residency;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Something that the OS refused, or that was tried and could not be proved.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A step was refused.
+    #[error("failed to {attempt} '{}': {answer}", path.display())]
+    Refused {
+        /// What was tried, as in "failed to open".
+        attempt: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the OS answered.
+        answer: io::Error,
+    },
+    /// No file can be made in a directory.
+    #[error(
+        "failed to create a file in '{}': {answer}: name a directory that this user may write to",
+        directory.display()
+    )]
+    NotWritable {
+        /// Where it was tried.
+        directory: PathBuf,
+        /// What the OS answered.
+        answer: io::Error,
+    },
+    /// A path that names something other than a file with bytes.
+    #[error("'{}' is not a regular file: name one that can be read", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Pages of a file could not be evicted.
+    #[error(
+        "{} of {} pages stayed in the page cache: {cause}",
+        residency.cached,
+        residency.pages
+    )]
+    Stayed {
+        /// What the probe said at the end.
+        residency: Residency,
+        /// Why, as far as can be told, and what may help.
+        cause: &'static str,
+    },
+    /// A file that was read whole is not in the page cache.
+    #[error(
+        "only {} of {} pages are in the page cache after the file was read {passes} times: memory \
+         is too small for it, or its file system does not cache: choose a smaller file",
+        residency.cached,
+        residency.pages
+    )]
+    NotWarm {
+        /// What the probe said at the end.
+        residency: Residency,
+        /// How often the file was read.
+        passes: u32,
+    },
+    /// The whole page cache could not be emptied.
+    #[error(
+        "failed to write to '/proc/sys/vm/drop_caches': {answer}: it needs root, on the machine \
+         itself and not in a container; 'ioassay cache evict FILE' needs neither"
+    )]
+    NotDropped {
+        /// What the OS answered.
+        answer: io::Error,
+    },
+}
+
+impl Error {
+    /// The error for an `attempt` on `path`, to be given what the OS answered.
+    pub(crate) fn refused<A: Into<io::Error>>(
+        attempt: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(A) -> Error {
+        move |answer| Error::Refused { attempt, path: path.to_path_buf(), answer: answer.into() }
+    }
+
+    /// The same for an open file, whose path the OS is asked for.
+    pub(crate) fn refused_on<A: Into<io::Error>>(
+        attempt: &'static str,
+        file: &File,
+    ) -> impl FnOnce(A) -> Error {
+        let link = descriptor_path(file);
+        let path = std::fs::read_link(&link).unwrap_or(link);
+        move |answer| Error::Refused { attempt, path, answer: answer.into() }
+    }
+}
+
+/// A path that leads to the very file that is open, even if it has no name.
+pub(crate) fn descriptor_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}

@@ -1,0 +1,246 @@
+//! The machine.
+
+use crate::cgroup;
+use model::case::Isa;
+use model::host::Host;
+use procfs::{FromRead, Meminfo};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the OS tells of this machine. The kernels know which `isas` they can use.
+///
+/// What it does not tell is empty, 0 or none.
+pub fn host(isas: Vec<Isa>) -> Host {
+    let uname = rustix::system::uname();
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let meminfo = std::fs::read("/proc/meminfo").ok();
+    let meminfo = meminfo.and_then(|text| Meminfo::from_read(&text[..]).ok());
+    let memory = meminfo.as_ref().map_or(0, |info| info.mem_total);
+    let free = meminfo.and_then(|info| info.mem_available).unwrap_or(memory);
+    Host {
+        name: uname.nodename().to_string_lossy().into_owned(),
+        os: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
+        cpu: cpu_model(&cpuinfo).unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
+        cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()),
+        isas,
+        last_level_cache: last_level_cache(Path::new("/sys/devices/system/cpu")),
+        memory,
+        memory_available: free.min(cgroup::memory_left().unwrap_or(u64::MAX)),
+        page: rustix::param::page_size() as u64,
+        hypervisor: hypervisor(),
+        clock_source: read(&format!("{CLOCK}/current_clocksource")),
+    }
+}
+
+const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0";
+
+/// The text of a small file of `/proc` or `/sys` without blanks around it; none where there is
+/// none.
+fn read(path: &str) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // The strings of a device tree end with a zero byte.
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+/// The first value of `name` in `/proc/cpuinfo`.
+fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        (found.trim() == name).then(|| value.trim())
+    })
+}
+
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    // x86 says "model name", POWER "cpu", s390 "processor 0" and ARM nothing but numbers.
+    let names = ["model name", "Model Name", "cpu", "uarch"];
+    let named = names.iter().find_map(|name| cpuinfo_value(cpuinfo, name));
+    named.map(str::to_string).or_else(|| {
+        let implementer = cpuinfo_value(cpuinfo, "CPU implementer")?;
+        let part = cpuinfo_value(cpuinfo, "CPU part")?;
+        Some(format!("implementer {implementer} part {part}"))
+    })
+}
+
+/// Bytes of all caches of the highest level that the CPUs have, each counted once however many
+/// CPUs share it. In a VM it may be the share of the host.
+fn last_level_cache(cpus: &Path) -> u64 {
+    let mut caches: BTreeMap<(u32, String), u64> = BTreeMap::new();
+    for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
+        let indices = std::fs::read_dir(cpu.path().join("cache"));
+        for index in indices.into_iter().flatten().flatten() {
+            let text = |name: &str| read(&index.path().join(name).to_string_lossy());
+            let level = text("level").and_then(|level| level.parse().ok());
+            let size = text("size").as_deref().and_then(parse_cache_size);
+            if let (Some(level), Some(size), Some(shared)) = (level, size, text("shared_cpu_list"))
+            {
+                caches.insert((level, shared), size);
+            }
+        }
+    }
+    let last = caches.keys().map(|(level, _)| *level).max();
+    caches.iter().filter(|((level, _), _)| Some(*level) == last).map(|(_, size)| size).sum()
+}
+
+/// `32768K`, as sysfs writes it.
+fn parse_cache_size(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let shift = match unit {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Which hypervisor this machine runs under; `unknown` when it is certain that there is one and
+/// not which. None on bare metal.
+pub(crate) fn hypervisor() -> Option<String> {
+    let dmi = |name: &str| read(&format!("/sys/class/dmi/id/{name}"));
+    let flags = read("/proc/cpuinfo").unwrap_or_default();
+    Signs {
+        xen: read("/sys/hypervisor/type"),
+        cpu_flag: cpuinfo_value(&flags, "flags")
+            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        device_tree: read("/sys/firmware/devicetree/base/hypervisor/compatible"),
+        vendor: dmi("sys_vendor"),
+        product: dmi("product_name"),
+        clocks: read(&format!("{CLOCK}/available_clocksource")),
+    }
+    .name()
+}
+
+/// What gives a hypervisor away.
+#[derive(Default)]
+struct Signs {
+    /// What Xen says of itself.
+    xen: Option<String>,
+    /// The flag that every x86 hypervisor sets, and bare metal never.
+    cpu_flag: bool,
+    /// The node that ARM hypervisors add.
+    device_tree: Option<String>,
+    vendor: Option<String>,
+    product: Option<String>,
+    /// A guest may be offered a clock of its hypervisor's.
+    clocks: Option<String>,
+}
+
+/// Words of vendors, products and clocks, and whose they are.
+const KNOWN: [(&str, &str); 11] = [
+    ("kvm", "kvm"),
+    ("qemu", "kvm"),
+    ("amazon ec2", "kvm"),
+    ("google", "kvm"),
+    ("xen", "xen"),
+    ("vmware", "vmware"),
+    ("virtualbox", "virtualbox"),
+    ("innotek", "virtualbox"),
+    ("microsoft", "hyper-v"),
+    ("hyperv", "hyper-v"),
+    ("parallels", "parallels"),
+];
+
+impl Signs {
+    fn name(&self) -> Option<String> {
+        if let Some(kind) = &self.xen {
+            return Some(kind.clone());
+        }
+        let words = [&self.device_tree, &self.product, &self.vendor, &self.clocks];
+        let words = words.map(|word| word.as_deref().unwrap_or_default().to_lowercase());
+        let known = words.iter().find_map(|word| {
+            KNOWN.iter().find(|(sign, _)| word.contains(sign)).map(|(_, name)| name.to_string())
+        });
+        // ARM has no flag: there the vendor alone must say it, and some of these also sell or
+        // rent machines without a hypervisor.
+        let is_metal = words[1].contains("metal") || words[2].contains("microsoft");
+        let is_told = self.cpu_flag || self.device_tree.is_some();
+        match known {
+            Some(name) if is_told || !is_metal && cfg!(target_arch = "aarch64") => Some(name),
+            _ if is_told => Some("unknown".to_string()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_of_a_cpu_is_found() {
+        let x86 =
+            "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n";
+        let arm = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+        assert_eq!(cpu_model(x86).as_deref(), Some("AMD EPYC"));
+        assert_eq!(cpu_model(arm).as_deref(), Some("implementer 0x41 part 0xd0c"));
+        assert_eq!(cpu_model(""), None);
+    }
+
+    #[test]
+    fn a_cache_size_has_a_unit() {
+        for (text, size) in [("32768K", Some(32 << 20)), ("1M", Some(1 << 20)), ("12", None)] {
+            assert_eq!(parse_cache_size(text), size, "{text}");
+        }
+        assert_eq!(parse_cache_size("K"), None);
+        assert_eq!(parse_cache_size("5X"), None);
+    }
+
+    #[test]
+    fn shared_caches_of_the_highest_level_count_once() {
+        let cpus = tempfile::tempdir().unwrap();
+        let add = |cpu: u32, level: u32, size: &str, shared: &str| {
+            let index = cpus.path().join(format!("cpu{cpu}/cache/index{level}"));
+            std::fs::create_dir_all(&index).unwrap();
+            for (name, text) in
+                [("level", level.to_string().as_str()), ("size", size), ("shared_cpu_list", shared)]
+            {
+                std::fs::write(index.join(name), format!("{text}\n")).unwrap();
+            }
+        };
+        assert_eq!(last_level_cache(cpus.path()), 0);
+        for (cpu, shared) in [(0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3")] {
+            add(cpu, 2, "512K", &cpu.to_string());
+            add(cpu, 3, "4096K", shared);
+        }
+        assert_eq!(last_level_cache(cpus.path()), 8 << 20);
+    }
+
+    #[test]
+    fn a_hypervisor_is_named_by_its_signs() {
+        let some = |text: &str| Some(text.to_string());
+        let check = |signs: Signs, expected: Option<&str>| {
+            assert_eq!(signs.name().as_deref(), expected);
+        };
+        check(Signs::default(), None);
+        check(Signs { cpu_flag: true, ..Signs::default() }, Some("unknown"));
+        check(Signs { xen: some("xen"), ..Signs::default() }, Some("xen"));
+        let firecracker =
+            Signs { cpu_flag: true, clocks: some("tsc kvm-clock"), ..Signs::default() };
+        check(firecracker, Some("kvm"));
+        let qemu = Signs { cpu_flag: true, vendor: some("QEMU"), ..Signs::default() };
+        check(qemu, Some("kvm"));
+        let laptop = Signs {
+            vendor: some("Microsoft Corporation"),
+            product: some("Surface Laptop 7"),
+            clocks: some("tsc hpet acpi_pm"),
+            ..Signs::default()
+        };
+        check(laptop, None);
+        let metal =
+            Signs { vendor: some("Amazon EC2"), product: some("c6g.metal"), ..Signs::default() };
+        check(metal, None);
+        check(Signs { device_tree: some("linux,kvm"), ..Signs::default() }, Some("kvm"));
+    }
+
+    #[test]
+    fn this_machine_answers() {
+        let host = host(vec![Isa::Scalar]);
+        assert!(host.os.starts_with("Linux "), "{host:?}");
+        assert!(host.cores >= 1 && !host.cpu.is_empty(), "{host:?}");
+        assert!(host.memory_available > 0 && host.memory_available <= host.memory, "{host:?}");
+        assert!(host.page.is_power_of_two() && host.page >= 4096, "{host:?}");
+        assert_eq!(host.isas, [Isa::Scalar]);
+    }
+}

@@ -1,0 +1,177 @@
+//! How a file lies on its storage: what of it was never written, and what is stored in another
+//! form.
+
+use model::host::Layout;
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Updater, opcode};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// `struct fiemap` of `linux/fiemap.h`, without the extents that follow it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Header {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    capacity: u32,
+    reserved: u32,
+}
+
+/// `struct fiemap_extent`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    reserved_flags: [u32; 3],
+}
+
+/// Extents asked for at once: 28 KiB.
+const EXTENTS: usize = 512;
+
+/// A header with room for the answer.
+#[repr(C)]
+struct Request {
+    header: Header,
+    extents: [Extent; EXTENTS],
+}
+
+const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
+/// Write dirty pages first: until then even ext4 says that data is not written (method.md D5).
+const FLAG_SYNC: u32 = 0x1;
+const EXTENT_LAST: u32 = 0x1;
+const EXTENT_ENCODED: u32 = 0x8;
+const EXTENT_ENCRYPTED: u32 = 0x80;
+const EXTENT_INLINE: u32 = 0x200;
+const EXTENT_TAIL: u32 = 0x400;
+const EXTENT_UNWRITTEN: u32 = 0x800;
+
+/// How `file` lies on its storage. Its dirty pages are written back first.
+///
+/// None where the file system does not tell.
+///
+/// # Errors
+/// What the OS answered, other than that it cannot tell.
+pub fn layout(file: &File) -> io::Result<Option<Layout>> {
+    let size = file.metadata()?.len();
+    match by_extents(file, size) {
+        Ok(layout) => Ok(Some(layout)),
+        Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::BADR | Errno::NOSYS) => {
+            by_seeking(file, size)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
+    let mut request =
+        Box::new(Request { header: Header::default(), extents: [Extent::default(); EXTENTS] });
+    let mut tally = Tally::new(size);
+    loop {
+        request.header = Header {
+            start: tally.end,
+            length: u64::MAX - tally.end,
+            flags: FLAG_SYNC,
+            capacity: EXTENTS as u32,
+            ..Header::default()
+        };
+        // SAFETY: the kernel takes a `struct fiemap` for this number, followed by as many
+        // extents as its capacity says; `Request` is that, and is borrowed for the call alone.
+        unsafe {
+            let call = Updater::<FS_IOC_FIEMAP, Request>::new(&mut *request);
+            rustix::ioctl::ioctl(file, call)
+        }?;
+        let mapped = (request.header.mapped as usize).min(EXTENTS);
+        request.extents[..mapped].iter().for_each(|extent| tally.add(extent));
+        let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
+        // An answer that brings nothing new would come for ever.
+        if is_last || tally.end == request.header.start {
+            return Ok(tally.layout());
+        }
+    }
+}
+
+/// Adds up extents that come in the order of the file.
+struct Tally {
+    size: u64,
+    /// Where the last extent ended.
+    end: u64,
+    unwritten: u64,
+    encoded: u64,
+    extents: u64,
+}
+
+impl Tally {
+    fn new(size: u64) -> Tally {
+        Tally { size, end: 0, unwritten: 0, encoded: 0, extents: 0 }
+    }
+
+    fn add(&mut self, extent: &Extent) {
+        // What is allocated behind the end of the file is no part of it.
+        let start = extent.logical.clamp(self.end.min(self.size), self.size);
+        let end = extent.logical.saturating_add(extent.length);
+        let length = end.clamp(start, self.size) - start;
+        self.unwritten += start.saturating_sub(self.end);
+        self.end = self.end.max(end);
+        if length == 0 {
+            return;
+        }
+        self.extents += 1;
+        if extent.flags & EXTENT_UNWRITTEN != 0 {
+            self.unwritten += length;
+        }
+        // An encrypted extent is encoded too, but lies on the device byte for byte.
+        let is_encoded = extent.flags & EXTENT_ENCODED != 0 && extent.flags & EXTENT_ENCRYPTED == 0;
+        if is_encoded || extent.flags & (EXTENT_INLINE | EXTENT_TAIL) != 0 {
+            self.encoded += length;
+        }
+    }
+
+    fn layout(&self) -> Layout {
+        Layout {
+            unwritten: self.unwritten + self.size.saturating_sub(self.end),
+            encoded: self.encoded,
+            extents: Some(self.extents),
+        }
+    }
+}
+
+/// Where extents are not told, holes may be. A file system that knows of none answers that there
+/// are none; it is believed only if it has as many blocks as that takes.
+fn by_seeking(file: &File, size: u64) -> io::Result<Option<Layout>> {
+    let position = rustix::fs::tell(file)?;
+    let holes = holes(file, size);
+    rustix::fs::seek(file, SeekFrom::Start(position))?;
+    let unwritten = match holes {
+        Ok(unwritten) => unwritten,
+        Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let is_believed = unwritten > 0 || file.metadata()?.blocks().saturating_mul(512) >= size;
+    Ok(is_believed.then_some(Layout { unwritten, encoded: 0, extents: None }))
+}
+
+fn holes(file: &File, size: u64) -> Result<u64, Errno> {
+    let (mut unwritten, mut end) = (0, 0);
+    while end < size {
+        let data = match rustix::fs::seek(file, SeekFrom::Data(end)) {
+            Ok(data) => data.min(size),
+            // There is no data behind this.
+            Err(Errno::NXIO) => size,
+            Err(error) => return Err(error),
+        };
+        unwritten += data - end;
+        if data == size {
+            break;
+        }
+        end = rustix::fs::seek(file, SeekFrom::Hole(data))?;
+    }
+    Ok(unwritten)
+}

@@ -1,0 +1,167 @@
+//! What is mounted, and which mount a file is on.
+
+use crate::error::{Error, descriptor_path};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+/// One line of `/proc/self/mountinfo`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Its number, unique while it is mounted.
+    pub(crate) id: u64,
+    /// The device, as `major:minor`; major 0 is none.
+    pub(crate) device: String,
+    /// The directory of the file system that is seen at the mount point.
+    pub(crate) root: PathBuf,
+    /// Where it is mounted.
+    pub(crate) point: PathBuf,
+    /// `ext4`, `fuse.sshfs` …
+    pub(crate) file_system: String,
+    /// What was mounted: a device node, a server's export, any name.
+    pub(crate) source: PathBuf,
+    /// The options of the mount, then those of the file system, each once.
+    pub(crate) options: Vec<String>,
+}
+
+impl Mount {
+    /// The values of the option `name`, in order: `lowerdir+` may be given more than once.
+    pub(crate) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.options.iter().filter_map(move |option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// Whether the option `name` is set, with a value or without.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.split('=').next() == Some(name))
+    }
+}
+
+/// Every mount that this process sees.
+pub(crate) fn all() -> Result<Vec<Mount>, Error> {
+    let text = std::fs::read(MOUNTINFO).map_err(Error::refused("read", Path::new(MOUNTINFO)))?;
+    Ok(parse(&text))
+}
+
+/// The mount that `file` is on, by its number: `st_dev` is not the one of mountinfo on btrfs and
+/// overlayfs (method.md D6).
+pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
+    let id = mount_id(file)?;
+    let unlisted = || std::io::Error::other(format!("mount {id} is not listed in {MOUNTINFO}"));
+    let found = all()?.into_iter().find(|mount| mount.id == id);
+    found.ok_or_else(|| Error::refused_on("find the mount of", file)(unlisted()))
+}
+
+/// The number of the mount; the same as `stx_mnt_id` of statx, which is younger (Linux 5.8) than
+/// this (3.15).
+fn mount_id(file: &File) -> Result<u64, Error> {
+    let path = PathBuf::from(descriptor_path(file).to_string_lossy().replace("/fd/", "/fdinfo/"));
+    let text = std::fs::read_to_string(&path).map_err(Error::refused("read", &path))?;
+    parse_mount_id(&text).ok_or_else(|| {
+        Error::refused("find 'mnt_id' in", &path)(std::io::Error::other("there is no such line"))
+    })
+}
+
+fn parse_mount_id(fdinfo: &str) -> Option<u64> {
+    fdinfo.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok())
+}
+
+fn parse(text: &[u8]) -> Vec<Mount> {
+    text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
+}
+
+/// `27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw,discard`: an unknown number of
+/// fields before the lone dash.
+fn parse_line(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|&byte| byte == b' ');
+    let id = text(fields.next()?).parse().ok()?;
+    let device = text(fields.nth(1)?);
+    let (root, point) = (path(fields.next()?), path(fields.next()?));
+    let of_mount = text(fields.next()?);
+    fields.find(|&field| field == b"-")?;
+    let file_system = text(fields.next()?);
+    let source = path(fields.next()?);
+    let of_file_system = text(fields.next()?);
+    let mut options: Vec<String> = Vec::new();
+    for option in of_mount.split(',').chain(of_file_system.split(',')) {
+        if !options.iter().any(|known| known == option) {
+            options.push(option.to_string());
+        }
+    }
+    Some(Mount { id, device, root, point, file_system, source, options })
+}
+
+fn text(field: &[u8]) -> String {
+    path(field).to_string_lossy().into_owned()
+}
+
+/// The OS writes a space, tab, newline and backslash as three octal digits: `\040`.
+fn path(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|digits| digits.iter().all(|d| (b'0'..b'8').contains(d)));
+        match octal {
+            Some(digits) if first == b'\\' => {
+                let value = digits.iter().fold(0u32, |value, d| value * 8 + u32::from(d - b'0'));
+                bytes.push(value as u8);
+                rest = &after[3..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard,resuid=65534
+40 27 0:41 /sub\\040dir /mnt/with\\040space\\011and\\134tab rw,nosuid shared:5 master:1 - fuse.sshfs me@host:/x rw,user_id=0
+50 27 0:50 / /merged ro,relatime - overlay none rw,lowerdir=/a:/b,upperdir=/up\\040per,workdir=/w
+not a line
+";
+
+    #[test]
+    fn a_line_of_mountinfo_is_read_whole() {
+        let mounts = parse(TEXT);
+        assert_eq!(mounts.iter().map(|mount| mount.id).collect::<Vec<_>>(), [27, 40, 50]);
+        assert_eq!(mounts[0].device, "254:0");
+        assert_eq!(mounts[0].source, Path::new("/dev/vda"));
+        assert_eq!(mounts[0].options.join(","), "rw,relatime,discard,resuid=65534");
+        assert_eq!(mounts[1].root, Path::new("/sub dir"));
+        assert_eq!(mounts[1].point, Path::new("/mnt/with space\tand\\tab"));
+        assert_eq!(mounts[1].file_system, "fuse.sshfs");
+        assert_eq!(mounts[2].values("upperdir").collect::<Vec<_>>(), ["/up per"]);
+        assert!(mounts[2].has("lowerdir") && !mounts[2].has("lower"));
+    }
+
+    #[test]
+    fn a_backslash_that_is_no_escape_stays() {
+        for (field, expected) in [("a\\", "a\\"), ("a\\04", "a\\04"), ("\\0409", " 9")] {
+            assert_eq!(path(field.as_bytes()), Path::new(expected), "{field}");
+        }
+    }
+
+    #[test]
+    fn the_mount_number_is_found_in_fdinfo() {
+        let fdinfo = "pos:\t0\nflags:\t0100000\nmnt_id:\t27\nino:\t9\n";
+        assert_eq!(parse_mount_id(fdinfo), Some(27));
+        assert_eq!(parse_mount_id("pos:\t0\n"), None);
+    }
+
+    #[test]
+    fn the_mount_of_a_file_is_the_one_of_its_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = File::create(directory.path().join("file")).unwrap();
+        let mount = mount_of(&file).unwrap();
+        assert!(directory.path().starts_with(&mount.point), "{mount:?}");
+    }
+}

@@ -1,0 +1,351 @@
+//! What storage a directory or a file is on, and what works there, tried on a canary file.
+
+use crate::device::{Finder, Ground};
+use crate::error::{Error, descriptor_path};
+use crate::host;
+use crate::mounts::{self, Mount};
+use crate::page_cache;
+use model::content::Content;
+use model::evidence::Probe;
+use model::host::{Direct, Storage};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the canary file.
+const CANARY: u64 = 1 << 20;
+
+/// Looks at the storage of `directory`, and tries what works there on a canary file of 1 MiB that
+/// is removed at once.
+///
+/// # Errors
+/// [`Error::NotWritable`] when no file can be made there, or what the OS answered to a step.
+pub fn storage(directory: &Path) -> Result<Storage, Error> {
+    let directory = std::path::absolute(directory).map_err(Error::refused("find", directory))?;
+    let canary = Canary::create(&directory)?;
+    let mount = mounts::mount_of(&canary.file)?;
+    let mut storage = describe(&directory, &mount, &canary.file)?;
+    try_canary(&canary.file, &mut storage);
+    Ok(storage)
+}
+
+/// Looks at the storage of a user's own file, which is never opened for writing, nor evicted.
+///
+/// What can be tried only by writing or evicting is tried on a canary file beside it. Where none
+/// can be made, it is taken to work and a note says so: whoever evicts the file will have proof
+/// or an error.
+///
+/// # Errors
+/// [`Error::NotAFile`] when it is not a regular file, or what the OS answered to a step.
+pub fn storage_of(path: &Path) -> Result<Storage, Error> {
+    let path = std::path::absolute(path).map_err(Error::refused("find", path))?;
+    // Opening something else, a pipe for one, might wait for ever.
+    let metadata = std::fs::metadata(&path).map_err(Error::refused("look at", &path))?;
+    if !metadata.is_file() {
+        return Err(Error::NotAFile { path });
+    }
+    let file = File::open(&path).map_err(Error::refused("open", &path))?;
+    let mount = mounts::mount_of(&file)?;
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let mut storage = describe(directory, &mount, &file)?;
+    match canary_beside(directory, &mount) {
+        Ok(canary) => {
+            try_canary(&canary.file, &mut storage);
+            look_at_file(&file, &mut storage);
+        }
+        Err(error) => {
+            let note = "no canary file can be made beside the file, so that it can be evicted and \
+                        whether O_DIRECT bypasses the page cache was not tried";
+            storage.notes.push(note.to_string());
+            log::debug!("no canary file: {error}");
+            look_at_file(&file, &mut storage);
+            storage.evictable =
+                storage.residency_probe.is_some() && !page_cache::is_kept_in_memory(&file);
+        }
+    }
+    Ok(storage)
+}
+
+/// All that is known without trying.
+fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
+    let Ground { medium, devices, mut notes } =
+        Finder::new(host::hypervisor().is_some()).ground(mount);
+    notes.extend(notes_of(mount, file));
+    let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
+    Ok(Storage {
+        directory: directory.to_path_buf(),
+        file_system: mount.file_system.clone(),
+        mount_point: mount.point.clone(),
+        mount_options: mount.options.join(","),
+        medium,
+        devices,
+        capacity: space.f_blocks.saturating_mul(space.f_frsize),
+        free: space.f_bavail.saturating_mul(space.f_frsize),
+        residency_probe: None,
+        evictable: false,
+        direct: Direct::Refused,
+        notes,
+    })
+}
+
+/// What a reader should know of a file system or of the files on it.
+fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
+    let kind = &mount.file_system;
+    let mut notes = Vec::new();
+    if mount.options.iter().any(|option| option.starts_with("compress")) {
+        notes.push(format!("{kind}: files may be compressed; test files are of data that is not"));
+    }
+    if kind == "btrfs" {
+        notes.push(
+            "btrfs: with O_DIRECT it still copies compressed reads and checksummed writes, and no \
+             probe sees it; a directory with 'chattr +C' has neither"
+                .to_string(),
+        );
+    }
+    if kind == "zfs" {
+        notes.push("zfs: it has a cache of its own that no probe sees".to_string());
+    }
+    let attributes = [
+        (StatxAttributes::DAX, "files are read from persistent memory, without a page cache (DAX)"),
+        (StatxAttributes::ENCRYPTED, "files are encrypted"),
+        (StatxAttributes::VERITY, "reads of this file are verified (fs-verity)"),
+    ];
+    let known = statx(file).map_or(StatxAttributes::empty(), |statx| statx.stx_attributes);
+    let found = attributes.iter().filter(|(attribute, _)| known.contains(*attribute));
+    notes.extend(found.map(|(_, note)| format!("{kind}: {note}")));
+    notes
+}
+
+fn statx(file: &File) -> Option<Statx> {
+    let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
+    rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, flags).ok()
+}
+
+/// A file to try things on. It has no name, or loses it when this is dropped.
+#[derive(Debug)]
+struct Canary {
+    file: File,
+    name: Option<PathBuf>,
+}
+
+impl Canary {
+    /// Writes the file, on its device and of data that does not compress.
+    fn create(directory: &Path) -> Result<Canary, Error> {
+        let canary = Canary::open(directory)?;
+        let seed = u64::from(std::process::id());
+        let mut data = vec![0; CANARY as usize];
+        Content { seed, size: CANARY }.fill(0, &mut data);
+        let written = canary.file.write_all_at(&data, 0).and_then(|()| canary.file.sync_all());
+        written.map_err(Error::refused("write a canary file in", directory))?;
+        Ok(canary)
+    }
+
+    fn open(directory: &Path) -> Result<Canary, Error> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+            return Ok(Canary { file: File::from(file), name: None });
+        }
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let unique = format!("{}-{}-{}", std::process::id(), now.tv_sec, now.tv_nsec);
+        let path = directory.join(format!(".ioassay-canary-{unique}"));
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(&path);
+        match file {
+            Ok(file) => Ok(Canary { file, name: Some(path) }),
+            Err(answer) if is_forbidden(&answer) => {
+                Err(Error::NotWritable { directory: directory.to_path_buf(), answer })
+            }
+            Err(answer) => Err(Error::refused("create a canary file in", directory)(answer)),
+        }
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name
+            && let Err(error) = std::fs::remove_file(name)
+        {
+            log::warn!("failed to remove the canary file '{}': {error}", name.display());
+        }
+    }
+}
+
+fn is_forbidden(answer: &io::Error) -> bool {
+    let forbidden = [Errno::ACCESS, Errno::PERM, Errno::ROFS];
+    Errno::from_io_error(answer).is_some_and(|errno| forbidden.contains(&errno))
+}
+
+/// A canary in `directory`, if files there are on the same mount: a file may be mounted alone.
+fn canary_beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
+    let canary = Canary::create(directory)?;
+    if mounts::mount_of(&canary.file)?.id == mount.id {
+        return Ok(canary);
+    }
+    let elsewhere = io::Error::other("the file is on another mount than its directory");
+    Err(Error::refused("create a canary file in", directory)(elsewhere))
+}
+
+/// Tries everything on a file made for it.
+fn try_canary(canary: &File, storage: &mut Storage) {
+    storage.residency_probe = probe_that_sees(canary, CANARY, &mut storage.notes);
+    storage.direct = direct(canary, &mut storage.notes);
+    let Some(probe) = storage.residency_probe else { return };
+    if let Err(error) = page_cache::evict(canary, probe) {
+        storage.notes.push(format!("a file cannot be evicted here: {error}"));
+        return;
+    }
+    storage.evictable = true;
+    if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
+        match bypasses_cache(canary, probe) {
+            Ok(answer) => *bypasses = Some(answer),
+            Err(error) => storage.notes.push(format!("O_DIRECT could not be tried: {error}")),
+        }
+    }
+}
+
+/// Looks again at what may be different for the file itself: who may ask, and its own flags.
+fn look_at_file(file: &File, storage: &mut Storage) {
+    let page = rustix::param::page_size() as u64;
+    let mut notes = Vec::new();
+    let probe = probe_that_sees(file, page, &mut notes);
+    if probe != storage.residency_probe {
+        storage.residency_probe = probe;
+        storage.notes.append(&mut notes);
+    }
+    let mut notes = Vec::new();
+    let mut of_file = direct(file, &mut notes);
+    if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut of_file
+        && let Direct::Accepted { bypasses: of_canary, .. } = storage.direct
+    {
+        *bypasses = of_canary;
+    }
+    if of_file != storage.direct {
+        storage.direct = of_file;
+        storage.notes.append(&mut notes);
+    }
+}
+
+/// The probe that says of the first `length` bytes of a file, just read, that they are cached.
+///
+/// mincore says so of anything to whoever neither owns the file nor may write it, so then it is
+/// not asked (method.md C4).
+fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
+    let mut denials = Vec::new();
+    for probe in [Probe::Cachestat, Probe::Mincore] {
+        if probe == Probe::Mincore && !may_ask_mincore(file) {
+            denials.push("mincore answers only who owns a file or may write it".to_string());
+            continue;
+        }
+        let residency = read_first(file, length)
+            .and_then(|()| page_cache::residency_of_range(file, probe, 0..length));
+        match residency {
+            Ok(residency) if residency.cached == residency.pages => {
+                if !denials.is_empty() {
+                    notes.push(format!("{}: {probe} is used", denials.join("; ")));
+                }
+                return Some(probe);
+            }
+            Ok(residency) => denials.push(format!(
+                "{probe} says {} of {} pages of a file just read",
+                residency.cached, residency.pages
+            )),
+            Err(error) => denials.push(format!("{probe} is refused ({error})")),
+        }
+    }
+    notes.push(format!("{}: what is cached is not known", denials.join("; ")));
+    None
+}
+
+/// Reads the first `length` bytes and no more: readahead would bring more of a user's file into
+/// the page cache than it must.
+fn read_first(file: &File, length: u64) -> io::Result<()> {
+    let reader = File::open(descriptor_path(file))?;
+    rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::Random)?;
+    let mut buffer = vec![0; length as usize];
+    let mut done = 0;
+    while done < buffer.len() {
+        match reader.read_at(&mut buffer[done..], done as u64)? {
+            0 => return Ok(()),
+            count => done += count,
+        }
+    }
+    Ok(())
+}
+
+/// Whether mincore tells this process the truth about `file`: it must own it, have the right of
+/// owners, or be allowed to write it.
+fn may_ask_mincore(file: &File) -> bool {
+    let owner = file.metadata().map(|metadata| metadata.uid()).ok();
+    if owner == Some(rustix::process::geteuid().as_raw()) {
+        return true;
+    }
+    let is_privileged = rustix::thread::capabilities(None)
+        .is_ok_and(|sets| sets.effective.contains(rustix::thread::CapabilitySet::FOWNER));
+    let path = descriptor_path(file);
+    is_privileged
+        || rustix::fs::accessat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::Access::WRITE_OK,
+            AtFlags::EACCESS,
+        )
+        .is_ok()
+}
+
+/// The most that O_DIRECT is expected to be aligned to, and the bytes read with it at once.
+const DIRECT_BLOCK: usize = 1 << 16;
+
+/// Memory aligned for O_DIRECT.
+#[repr(align(65536))]
+struct Aligned([u8; DIRECT_BLOCK]);
+
+/// Opens and reads `file` with O_DIRECT. Where it is certain already that it does not bypass the
+/// page cache, that is answered too.
+fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
+    let Ok(reader) = open_direct(file) else { return Direct::Refused };
+    let statx = statx(file).filter(|statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
+    let told = statx.map(|statx| (statx.stx_dio_mem_align, statx.stx_dio_offset_align));
+    let least = told.map_or(0, |(_, offset)| offset).max(512);
+    let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
+    let accepted = (least.trailing_zeros()..=DIRECT_BLOCK.trailing_zeros())
+        .map(|shift| 1u32 << shift)
+        .find(|&align| reader.read_at(&mut block.0[..align as usize], u64::from(align)).is_ok());
+    let Some(offset_align) = accepted else { return Direct::Refused };
+    let falls_back = told.is_some_and(|(memory, _)| memory == 0);
+    if falls_back {
+        notes.push("O_DIRECT is accepted and served through the page cache: statx says so".into());
+    }
+    let is_certain = falls_back || page_cache::is_kept_in_memory(file);
+    Direct::Accepted { offset_align, bypasses: is_certain.then_some(false) }
+}
+
+fn open_direct(file: &File) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::DIRECT.bits() as i32)
+        .open(descriptor_path(file))
+}
+
+/// Whether reading all of an evicted file with O_DIRECT leaves nothing in the page cache
+/// (method.md D1).
+fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
+    page_cache::evict(canary, probe)?;
+    let reader = open_direct(canary).map_err(Error::refused_on("open with O_DIRECT", canary))?;
+    let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
+    for offset in (0..CANARY).step_by(DIRECT_BLOCK) {
+        reader
+            .read_at(&mut block.0, offset)
+            .map_err(Error::refused_on("read with O_DIRECT", canary))?;
+    }
+    let residency = page_cache::residency(canary, probe)
+        .map_err(Error::refused_on("look for cached pages of", canary))?;
+    Ok(residency.cached == 0)
+}

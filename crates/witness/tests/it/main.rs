@@ -1,0 +1,1 @@
+//! What the OS is asked, and answers, on this very machine.
