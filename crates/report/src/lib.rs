@@ -14,13 +14,20 @@ mod grid;
 mod frame;
 mod versus;
 mod table;
+mod closing;
+mod survey;
+mod latency;
+mod heatmap;
 mod plan;
 mod contract;
 mod json;
 
+pub use heatmap::heatmap;
 pub use json::{json, json_schema};
+pub use latency::latency;
 pub use plan::plan;
 pub use style::Style;
+pub use survey::survey;
 pub use table::table;
 
 use assess::Assessment;
@@ -28,14 +35,21 @@ use assess::finding::Verdict;
 
 /// The view that suits the recipe of the assessment.
 pub fn text(assessment: &Assessment, style: &Style) -> String {
-    table(assessment, style)
+    match assessment.recipe.as_str() {
+        "survey" => survey(assessment, style),
+        "page-latency" => latency(assessment, style),
+        "read-methods" => heatmap(assessment, style),
+        _ => table(assessment, style),
+    }
 }
 
 /// The exit status that an assessment asks for: 0 if every case is sound or doubtful, 1 if one
 /// is void or has no figure.
 pub fn exit_code(assessment: &Assessment) -> u8 {
-    let is_bad = |summary: &assess::summary::Summary| {
-        summary.verdict == Verdict::Void || summary.n == 0
-    };
+    let is_bad =
+        |summary: &assess::summary::Summary| summary.verdict == Verdict::Void || summary.n == 0;
     u8::from(assessment.cases.iter().any(is_bad))
 }
+
+#[cfg(test)]
+mod tests;

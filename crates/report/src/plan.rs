@@ -20,7 +20,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let mut out = style.wrap("", Paint::Plain, &title);
     let common = names.said_once();
     if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("every case: {common}")));
+        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
     }
     for (role, title) in [(Role::Asked, "measured"), (Role::Control, "controls")] {
         let ids: Vec<String> = plan

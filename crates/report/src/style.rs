@@ -76,12 +76,28 @@ impl Style {
     }
 }
 
-/// `text` in lines of at most `room` characters, broken at spaces. What a record says may hold
-/// control characters: they become spaces, so that no record can steer a terminal.
+/// Units that stay on the line of their number.
+const UNITS: [&str; 13] =
+    ["%", "ns", "µs", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB", "MiB", "GiB"];
+
+/// `text` in lines of at most `room` characters, broken at spaces but not before a unit. What a
+/// record says may hold control characters: they become spaces, so that no record can steer a
+/// terminal.
 pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in printable(text).split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_string()),
+        }
+    }
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in printable(text).split_whitespace() {
+    for word in &words {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             lines.push(std::mem::take(&mut line));
         }
@@ -123,6 +139,11 @@ mod tests {
             "\x1b[31mvoid\x1b[0m"
         );
         assert_eq!(Style { colour: true, width: 80 }.paint(text, Paint::Plain), "void");
+    }
+
+    #[test]
+    fn a_unit_stays_with_its_number() {
+        assert_eq!(fold("it takes 83.2 µs, or 2 ms.", 14), ["it takes", "83.2 µs, or", "2 ms."]);
     }
 
     #[test]

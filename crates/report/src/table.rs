@@ -19,7 +19,7 @@ pub fn table(assessment: &Assessment, style: &Style) -> String {
     let mut out = frame::head(assessment, style);
     let common = names.said_once();
     if !common.is_empty() {
-        let text = format!("every case: {common}");
+        let text = format!("left out of the names: {common}");
         out.push_str(&style.wrap("", Paint::Plain, &text));
     }
     out.push('\n');
@@ -41,7 +41,7 @@ fn rows(assessment: &Assessment, names: &Names) -> Grid {
         left("case", 0),
         right("n", 7),
         right("throughput", 0),
-        left("95 %", 0),
+        left("95 % CI", 0),
         left("min/mean/max", 5),
         right("op/s", 9),
         right("p50", 2),
@@ -70,13 +70,13 @@ fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cel
     let said = |text: String| Cell::new(figure(summary, text), verdict);
     let (median, interval) = words::main_figure(summary);
     let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
-    let throughput = summary.throughput.as_ref();
+    let spread = words::main_estimate(summary).map(|(all, say)| words::min_mean_max(&all, say));
     vec![
         plain(names.short(&summary.id)),
         plain(summary.n.to_string()),
         said(median),
         said(interval),
-        said(or_none(throughput.map(|estimate| words::min_mean_max(estimate, units::rate)))),
+        said(or_none(spread)),
         said(or_none(summary.iops.map(|iops| words::per_second(iops.median)))),
         said(words::percentile(summary.latency.p50)),
         said(words::percentile(summary.latency.p99)),

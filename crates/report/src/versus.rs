@@ -20,7 +20,7 @@ pub(crate) fn list(comparisons: &[Comparison], names: &Names, style: &Style) -> 
     let mut grid = Grid::new(vec![
         left("compared, round by round", 0),
         right("ratio", 0),
-        left("95 %", 0),
+        left("95 % CI", 0),
         left("finding", 0),
     ]);
     for found in comparisons.iter().filter(|found| is_listed(found)) {
@@ -64,5 +64,38 @@ fn pair(found: &Comparison, names: &Names) -> String {
             format!("{engine} vs {other}, {rest}")
         }
         _ => format!("{case} vs {base}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(threads: usize, difference: Difference) -> Comparison {
+        Comparison {
+            case: format!("mmap cold t{threads}"),
+            base: format!("pread cold t{threads}"),
+            pairs: 10,
+            ratio: 1.2,
+            low: Some(1.1),
+            high: Some(1.3),
+            difference,
+        }
+    }
+
+    fn said(count: usize) -> String {
+        let cycle = [Difference::Different, Difference::Equivalent, Difference::Inconclusive];
+        let all: Vec<Comparison> = (0..count).map(|n| found(n, cycle[n % 3])).collect();
+        list(&all, &Names::default(), &Style { colour: false, width: 80 })
+    }
+
+    #[test]
+    fn few_are_listed_and_of_many_only_the_differences() {
+        assert_eq!(said(0), "");
+        assert_eq!(said(LISTED_MAX).lines().count(), 1 + LISTED_MAX);
+        let many = said(14);
+        assert_eq!(many.matches("different").count(), 5, "{many}");
+        assert!(many.contains("mmap vs pread, cold t3"), "{many}");
+        assert!(many.ends_with("and 5 equivalent and 4 inconclusive\n"), "{many}");
     }
 }

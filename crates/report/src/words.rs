@@ -5,54 +5,42 @@ use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{ServedBy, Summary};
-use model::case::Kernel;
+use model::case::{Engine, Kernel, Work};
 use model::host::Storage;
 use model::units;
 
 /// Stands where there is no figure.
 pub(crate) const NONE: &str = "-";
 
-/// Texts with a unit, joined: `598-631` and `MB/s` if all have one unit; otherwise each keeps
-/// the first letter of its own, `998M-1.05G`, and no unit is returned.
-pub(crate) fn joined(texts: &[String], between: &str) -> (String, Option<String>) {
+/// How a figure is said with its unit.
+pub(crate) type Say = fn(f64) -> String;
+
+/// Texts with a unit, joined without it: `598-631` if all have one unit; otherwise each keeps
+/// the first letter of its own, `998M-1.05G`.
+fn joined(texts: &[String], between: &str) -> String {
     let parts: Vec<(&str, &str)> =
         texts.iter().map(|text| text.split_once(' ').unwrap_or((text, ""))).collect();
-    let unit = parts.first().map_or("", |(_, unit)| unit);
-    if parts.iter().all(|(_, other)| *other == unit) {
-        let numbers: Vec<&str> = parts.iter().map(|(number, _)| *number).collect();
-        return (numbers.join(between), Some(unit.to_string()));
-    }
-    let letters: Vec<String> = parts
+    let is_one_unit = parts.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let letters = if is_one_unit { 0 } else { 1 };
+    let said: Vec<String> = parts
         .iter()
-        .map(|(number, unit)| number.chars().chain(unit.chars().take(1)).collect())
+        .map(|(number, unit)| number.chars().chain(unit.chars().take(letters)).collect())
         .collect();
-    (letters.join(between), None)
+    said.join(between)
 }
 
 /// The ends of an interval: `598-631`, without the unit that its median names.
-pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: fn(f64) -> String) -> String {
+pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: Say) -> String {
     match (low, high) {
-        (Some(low), Some(high)) => joined(&[say(low), say(high)], "-").0,
+        (Some(low), Some(high)) => joined(&[say(low), say(high)], "-"),
         _ => NONE.to_string(),
     }
 }
 
-/// `612 MB/s [598-631]`, or the median alone where there is no interval.
-pub(crate) fn with_interval(estimate: &Estimate, say: fn(f64) -> String) -> String {
-    let median = say(estimate.median);
-    match interval(estimate.low, estimate.high, say) {
-        none if none == NONE => median,
-        ends => format!("{median} [{ends}]"),
-    }
-}
-
-/// `598/612/631 MB/s`: the least, the mean and the greatest of the rounds.
-pub(crate) fn min_mean_max(estimate: &Estimate, say: fn(f64) -> String) -> String {
-    let texts = [say(estimate.min), say(estimate.mean), say(estimate.max)];
-    match joined(&texts, "/") {
-        (numbers, Some(unit)) => format!("{numbers} {unit}"),
-        (numbers, None) => numbers,
-    }
+/// `598/612/631`: the least, the mean and the greatest of the rounds, in the unit of their
+/// median; where they differ in it, each with its letter.
+pub(crate) fn min_mean_max(estimate: &Estimate, say: Say) -> String {
+    joined(&[say(estimate.min), say(estimate.mean), say(estimate.max)], "/")
 }
 
 /// A percentile: `83.2 µs`; `~83.2 µs` where it rests on few operations.
@@ -69,12 +57,13 @@ pub(crate) fn per_second(value: f64) -> String {
     format!("{}/s", units::scaled(value))
 }
 
-/// A ratio: `1.31×`, `0.05×`, `0.0043×`.
+/// A ratio: `1.31×`, `0.091×`, `0.0043×`.
 pub(crate) fn times(ratio: f64) -> String {
     match ratio.abs() {
         r if r >= 99.95 => format!("{ratio:.0}×"),
         r if r >= 9.995 => format!("{ratio:.1}×"),
-        r if r >= 0.00995 => format!("{ratio:.2}×"),
+        r if r >= 0.0995 => format!("{ratio:.2}×"),
+        r if r >= 0.00995 => format!("{ratio:.3}×"),
         r if r > 0.0 => format!("{ratio:.4}×"),
         _ => "0×".to_string(),
     }
@@ -86,20 +75,31 @@ pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<Stri
     Some(format!("{}-{}", bare(low?), bare(high?)))
 }
 
-/// Per cent, given as such.
+/// Per cent, given as such: `3.40 %`.
 pub(crate) fn percent(percent: f64) -> String {
     units::percent(percent / 100.0)
 }
 
-/// What a row is read for, with its interval: the throughput; of the chase, the time of a load.
-pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
-    let is_chase = summary.case.memory().is_some_and(|work| work.kernel == Kernel::Chase);
-    let (estimate, say): (_, fn(f64) -> String) = match is_chase {
-        true => (summary.ns_per_op, units::nanoseconds),
-        false => (summary.throughput, units::rate),
+/// What a row is read for: the throughput; of a chase and of the null engine, which move no
+/// bytes in bulk, the time of an operation.
+pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
+    let is_timed = match &summary.case.work {
+        Work::File(work) => work.engine == Engine::Null,
+        Work::Memory(work) => work.kernel == Kernel::Chase,
     };
-    let Some(estimate) = estimate else { return (NONE.to_string(), NONE.to_string()) };
-    (say(estimate.median), interval(estimate.low, estimate.high, say))
+    if is_timed {
+        Some((summary.ns_per_op?, |ns| format!("{}/op", units::nanoseconds(ns))))
+    } else {
+        Some((summary.throughput?, units::rate))
+    }
+}
+
+/// The median of [`main_estimate`] and its interval.
+pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
+    match main_estimate(summary) {
+        None => (NONE.to_string(), NONE.to_string()),
+        Some((estimate, say)) => (say(estimate.median), interval(estimate.low, estimate.high, say)),
+    }
 }
 
 /// A time, if there is one.
@@ -133,13 +133,20 @@ pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
     storage.is_some_and(|storage| storage.devices.iter().any(|device| device.is_virtual))
 }
 
-/// What served the bytes: `device (virtual)`, `mixed (37.2 %)`.
+/// What served the bytes: `device (virtual)`, `mixed`.
+pub(crate) fn server(summary: &Summary, storage: Option<&Storage>) -> String {
+    match summary.served_by {
+        None => NONE.to_string(),
+        Some(ServedBy::Device) if is_virtual(storage) => "device (virtual)".to_string(),
+        Some(served) => served.to_string(),
+    }
+}
+
+/// What served the bytes, and of a mixture the share of the cache: `mixed (37.2 %)`.
 pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String {
     match (summary.served_by, summary.hit_share) {
-        (None, _) => NONE.to_string(),
-        (Some(ServedBy::Device), _) if is_virtual(storage) => "device (virtual)".to_string(),
         (Some(ServedBy::Mixed), Some(share)) => format!("mixed ({})", units::percent(share)),
-        (Some(served), _) => served.to_string(),
+        _ => server(summary, storage),
     }
 }
 
@@ -189,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn ratios_keep_two_digits_that_count() {
+    fn ratios_keep_digits_that_count() {
         for (ratio, text) in [
             (1.0, "1.00×"),
             (12.34, "12.3×"),
-            (0.05, "0.05×"),
+            (0.05, "0.050×"),
             (0.0043, "0.0043×"),
             (0.0, "0×"),
             (250.0, "250×"),

@@ -1,0 +1,235 @@
+//! Read methods side by side: for each cache state and block size a table of threads × engines.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::versus;
+use crate::words::{self, listed};
+use assess::Assessment;
+use assess::finding::{Finding, Severity, Verdict};
+use assess::summary::Summary;
+use model::case::{Case, Engine, FileWork, Work};
+use model::plan::Role;
+use model::units;
+
+/// Least shares of the fastest in a table for the shades from the second to the deepest.
+const SHADE_SHARES: [(f64, u8); 4] = [(0.9, 4), (0.7, 3), (0.5, 2), (0.3, 1)];
+
+const LEGEND: &str = "each cell: throughput as the median of the rounds, ? if in doubt, and the \
+                      mean idle share of its threads; below it min/mean/max of the rounds";
+
+/// The width of the column of threads, and of a cell with the gap before it.
+const THREADS_WIDTH: usize = 7;
+const CELL_WIDTH: usize = 18;
+
+/// What is in a cell of a table.
+#[derive(Debug, Clone, Copy)]
+enum Content<'a> {
+    Measured(&'a Summary),
+    Skipped,
+}
+
+/// A table: all cases that differ in their engine and number of threads only.
+#[derive(Debug)]
+struct Block<'a> {
+    alike: FileWork,
+    cells: Vec<(Engine, u32, Content<'a>)>,
+}
+
+/// Throughput of engines by threads, with the idle share of threads beside it and the least,
+/// mean and greatest round below it.
+pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
+    let names = Names::of(assessment);
+    let blocks = blocks(assessment);
+    let mut out = frame::head(assessment, style);
+    let common = names.said_once();
+    if !common.is_empty() {
+        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
+    }
+    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push_str(&shades(style));
+    for block in &blocks {
+        out.push_str(&format!("\n{}", table(block, assessment, &names, style)));
+    }
+    if blocks.is_empty() {
+        out.push_str("\nno case was measured\n");
+    }
+    let versus = versus::list(&assessment.comparisons, &names, style);
+    if !versus.is_empty() {
+        out.push_str(&format!("\n{versus}"));
+    }
+    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out
+}
+
+/// What the colours mean; nothing without colours.
+fn shades(style: &Style) -> String {
+    if !style.colour {
+        return String::new();
+    }
+    let mut out = String::from("share of a table's fastest: ");
+    for (share, shade) in SHADE_SHARES {
+        let text = format!(" ≥ {} ", units::percent(share));
+        out.push_str(&style.paint(&text, Paint::Shade(shade)));
+    }
+    out.push_str(&style.paint(" less ", Paint::Shade(0)));
+    out.push('\n');
+    out
+}
+
+fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
+    let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
+    let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
+    let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
+    let mut blocks: Vec<Block> = Vec::new();
+    for (case, content) in measured.chain(skipped) {
+        let Some(work) = case.file() else { continue };
+        let alike = FileWork { engine: Engine::Null, threads: 1, ..work.clone() };
+        let cell = (work.engine, work.threads, content);
+        match blocks.iter_mut().find(|block| block.alike == alike) {
+            Some(block) => block.cells.push(cell),
+            None => blocks.push(Block { alike, cells: vec![cell] }),
+        }
+    }
+    // A table of skips only says nothing that the skips below do not say.
+    blocks.retain(|block| block.measured().next().is_some());
+    blocks
+}
+
+impl<'a> Block<'a> {
+    fn measured(&self) -> impl Iterator<Item = &'a Summary> {
+        self.cells.iter().filter_map(|(.., content)| match content {
+            Content::Measured(summary) => Some(*summary),
+            Content::Skipped => None,
+        })
+    }
+
+    /// Each engine, in the order of the plan's.
+    fn engines(&self) -> Vec<Engine> {
+        let mut engines: Vec<Engine> = self.cells.iter().map(|(engine, ..)| *engine).collect();
+        engines.sort();
+        engines.dedup();
+        engines
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        let mut threads: Vec<u32> = self.cells.iter().map(|(_, threads, _)| *threads).collect();
+        threads.sort();
+        threads.dedup();
+        threads
+    }
+
+    fn content(&self, engine: Engine, threads: u32) -> Option<Content<'a>> {
+        let is_it = |cell: &&(Engine, u32, Content)| cell.0 == engine && cell.1 == threads;
+        self.cells.iter().find(is_it).map(|(.., content)| *content)
+    }
+
+    /// The fastest figure that stands.
+    fn fastest(&self) -> f64 {
+        let stands = self.measured().filter(|summary| summary.verdict != Verdict::Void);
+        stands.filter_map(|summary| Some(summary.throughput?.median)).fold(0.0, f64::max)
+    }
+}
+
+fn table(block: &Block, assessment: &Assessment, names: &Names, style: &Style) -> String {
+    let (title, served_by) = (title(block, names), served_by(block, assessment));
+    let mut out = style.wrap("", Paint::Plain, &format!("{title}, served by {served_by}"));
+    let beside = style.width.saturating_sub(THREADS_WIDTH) / CELL_WIDTH;
+    for engines in block.engines().chunks(beside.max(1)) {
+        out.push_str(&part(block, engines).render(style));
+    }
+    out
+}
+
+/// The part of a table that has these engines.
+fn part(block: &Block, engines: &[Engine]) -> Grid {
+    let fastest = block.fastest();
+    let mut columns = vec![left("threads", 0)];
+    columns.extend(engines.iter().map(|engine| left(engine.name(), 0)));
+    let mut grid = Grid::new(columns);
+    for threads in block.threads() {
+        let mut above = vec![Cell::new(threads.to_string(), Paint::Plain)];
+        let mut below = vec![Cell::new("", Paint::Plain)];
+        for &engine in engines {
+            let (figure, spread) = cell(block.content(engine, threads), fastest);
+            above.push(figure);
+            below.push(spread);
+        }
+        grid.row(above);
+        grid.row(below);
+    }
+    grid
+}
+
+/// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
+fn title(block: &Block, names: &Names) -> String {
+    let of = |(engine, threads, _): &(Engine, u32, Content)| {
+        let work = FileWork { engine: *engine, threads: *threads, ..block.alike.clone() };
+        let id = Case { work: Work::File(work) }.id();
+        names.short(&id).split(' ').map(str::to_string).collect::<Vec<_>>()
+    };
+    let mut words = block.cells.first().map(of).unwrap_or_default();
+    for cell in &block.cells {
+        let other = of(cell);
+        words.retain(|word| other.contains(word));
+    }
+    let alike = &block.alike;
+    let mut title =
+        vec![alike.cache.to_string(), alike.pattern.to_string(), units::bytes(alike.block)];
+    words.retain(|word| !title.contains(word));
+    title.extend(words);
+    title.join(" ")
+}
+
+/// A figure and the line below it.
+fn cell(content: Option<Content>, fastest: f64) -> (Cell, Cell) {
+    let empty = Cell::new("", Paint::Plain);
+    let summary = match content {
+        None => return (empty.clone(), empty),
+        Some(Content::Skipped) => return (Cell::new("skip", Paint::Faint), empty),
+        Some(Content::Measured(summary)) => summary,
+    };
+    let Some(throughput) = summary.throughput else {
+        return (Cell::new(words::verdict(summary), Paint::Void), empty);
+    };
+    if summary.verdict == Verdict::Void {
+        let grave = |finding: &&Finding| finding.severity == Severity::Void;
+        let why = summary.findings.iter().find(grave).map_or("", |found| found.code.name());
+        return (Cell::new("void", Paint::Void), Cell::new(why, Paint::Faint));
+    }
+    let mut text = units::rate(throughput.median);
+    if summary.verdict == Verdict::Doubtful {
+        text.push('?');
+    }
+    if let Some(idle) = summary.imbalance_percent {
+        text.push_str(&format!(" {idle:.0}%"));
+    }
+    let shade = SHADE_SHARES
+        .iter()
+        .find(|(share, _)| throughput.median >= share * fastest)
+        .map_or(0, |(_, shade)| *shade);
+    let spread = words::min_mean_max(&throughput, units::rate);
+    (Cell::new(text, Paint::Shade(shade)), Cell::new(spread, Paint::Faint))
+}
+
+/// What served the cells, the most first: `device`; `device in 5 and mixed in 1`.
+fn served_by(block: &Block, assessment: &Assessment) -> String {
+    let mut served: Vec<(String, usize)> = Vec::new();
+    for summary in block.measured().filter(|summary| summary.n > 0) {
+        let by = words::server(summary, assessment.storage.as_ref());
+        match served.iter_mut().find(|(known, _)| *known == by) {
+            Some((_, count)) => *count += 1,
+            None => served.push((by, 1)),
+        }
+    }
+    match served.as_slice() {
+        [] => "nothing: no case has a figure".to_string(),
+        [(by, _)] => by.clone(),
+        _ => {
+            served.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let each = |(by, count): &(String, usize)| format!("{by} in {count}");
+            listed(&served.iter().map(each).collect::<Vec<_>>())
+        }
+    }
+}

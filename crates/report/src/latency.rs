@@ -1,0 +1,197 @@
+//! Page latency: warm and cold, random and sequential, by the number of iterations.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, figure, listed};
+use assess::Assessment;
+use assess::finding::Verdict;
+use assess::stats::{Estimate, Percentile};
+use assess::summary::Summary;
+use model::case::FileWork;
+use model::plan::Role;
+use model::units;
+
+/// Rows that differ in their number of iterations only, fewest first; no limit comes last.
+struct Group<'a> {
+    title: String,
+    rows: Vec<(&'a FileWork, &'a Summary)>,
+}
+
+/// Latency of pages by cache state, order and number of iterations, and how the answer changes
+/// with that number.
+pub fn latency(assessment: &Assessment, style: &Style) -> String {
+    let names = Names::of(assessment);
+    let groups = groups(assessment);
+    let mut out = frame::head(assessment, style);
+    out.push('\n');
+    if groups.is_empty() {
+        out.push_str("no case was measured\n");
+    } else {
+        out.push_str(&rows(&groups, assessment).render(style));
+        out.push_str(&legend(&groups, style));
+        out.push('\n');
+        out.extend(groups.iter().map(|group| style.wrap("", Paint::Plain, &change(group))));
+    }
+    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out
+}
+
+fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
+    let mut groups: Vec<(FileWork, Group)> = Vec::new();
+    for summary in assessment.cases.iter().filter(|summary| summary.role == Role::Asked) {
+        let Some(work) = summary.case.file() else { continue };
+        let alike = FileWork { ops: 0, ..work.clone() };
+        match groups.iter_mut().find(|(known, _)| *known == alike) {
+            Some((_, group)) => group.rows.push((work, summary)),
+            None => {
+                let group = Group { title: title(work), rows: vec![(work, summary)] };
+                groups.push((alike, group));
+            }
+        }
+    }
+    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+    for group in &mut groups {
+        // 0 is no limit, more than any number.
+        group.rows.sort_by_key(|(work, _)| work.ops.wrapping_sub(1));
+    }
+    groups
+}
+
+fn title(work: &FileWork) -> String {
+    let (cache, pattern, engine) = (work.cache, work.pattern, work.engine);
+    let mut title = format!("{cache} {pattern}: {engine}, {}", units::bytes(work.block));
+    if work.depth > 1 {
+        title.push_str(&format!(", depth {}", work.depth));
+    }
+    if work.threads > 1 {
+        title.push_str(&format!(", {}", words::count(work.threads as usize, "thread")));
+    }
+    title
+}
+
+/// How many reads a trial has: the limit, or all of a file that is passed once.
+fn iterations(work: &FileWork) -> String {
+    match (work.ops, work.repeats()) {
+        (0, false) => format!("all {}", work.blocks()),
+        (0, true) => "no limit".to_string(),
+        (ops, _) => ops.to_string(),
+    }
+}
+
+fn rows(groups: &[Group], assessment: &Assessment) -> Grid {
+    let mut grid = Grid::new(vec![
+        right("iterations", 0),
+        right("p50", 0),
+        right("p99", 0),
+        right("p99.9", 0),
+        right("max", 3),
+        right("throughput", 0),
+        left("95 % CI", 1),
+        left("served by", 2),
+        left("verdict", 0),
+    ]);
+    for group in groups {
+        grid.heading(&group.title);
+        for (work, summary) in &group.rows {
+            let verdict = words::verdict_paint(summary);
+            let said = |text: String| Cell::new(figure(summary, text), verdict);
+            let tail = |percentile: Option<Percentile>| match percentile {
+                Some(p) if !p.solid && verdict == Paint::Plain => {
+                    Cell::new(words::percentile(percentile), Paint::Faint)
+                }
+                _ => said(words::percentile(percentile)),
+            };
+            let (median, interval) = words::main_figure(summary);
+            let latency = &summary.latency;
+            grid.row(vec![
+                Cell::new(iterations(work), Paint::Plain),
+                tail(latency.p50),
+                tail(latency.p99),
+                tail(latency.p99_9),
+                said(words::ns(latency.max_ns.map(|ns| ns as f64))),
+                said(median),
+                said(interval),
+                Cell::new(words::served_by(summary, assessment.storage.as_ref()), Paint::Plain),
+                Cell::new(words::verdict(summary), verdict),
+            ]);
+        }
+    }
+    grid
+}
+
+/// The marks that are in the table, explained.
+fn legend(groups: &[Group], style: &Style) -> String {
+    let percentiles = |summary: &Summary| {
+        let latency = &summary.latency;
+        [latency.p50, latency.p99, latency.p99_9]
+    };
+    let all: Vec<Option<Percentile>> = groups
+        .iter()
+        .flat_map(|group| &group.rows)
+        .filter(|(_, summary)| summary.n > 0)
+        .flat_map(|(_, summary)| percentiles(summary))
+        .collect();
+    let mut marks = Vec::new();
+    if all.iter().flatten().any(|percentile| !percentile.solid) {
+        marks.push("~ fewer than 100 reads were slower than this");
+    }
+    if all.contains(&None) {
+        marks.push("- too few reads to say");
+    }
+    if marks.is_empty() {
+        return String::new();
+    }
+    style.wrap("", Paint::Faint, &marks.join("; "))
+}
+
+/// How the answer changes from the fewest iterations to the most: the rows' own figures.
+fn change(group: &Group) -> String {
+    let title = group.title.split(':').next().unwrap_or_default();
+    let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
+    let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
+        return format!("{title}: no figure stands.");
+    };
+    if with_figure.len() == 1 {
+        return format!(
+            "{title}: only one number of iterations has a figure that stands, so nothing can be \
+             said of a change."
+        );
+    }
+    let mut figures = Vec::new();
+    for (name, of) in [
+        ("p50", (|summary| words::percentile(summary.latency.p50)) as fn(&Summary) -> String),
+        ("p99", |summary| words::percentile(summary.latency.p99)),
+        ("p99.9", |summary| words::percentile(summary.latency.p99_9)),
+        ("throughput", |summary| words::main_figure(summary).0),
+    ] {
+        let (before, after) = (of(first), of(last));
+        figures.push(match (before.as_str(), after.as_str()) {
+            (NONE, NONE) => continue,
+            (NONE, _) => format!("{name}, which takes more reads to tell, is {after}"),
+            (_, NONE) => format!("{name} can no longer be said"),
+            _ if before == after => format!("{name} stays {after}"),
+            _ => format!("{name} goes from {before} to {after}"),
+        });
+    }
+    let (few, many) = (iterations(few), iterations(many));
+    let overlap = match first.throughput.zip(last.throughput).and_then(overlap) {
+        Some(true) => " Their intervals of throughput overlap: no change is seen.",
+        Some(false) => {
+            " Their intervals of throughput lie apart: the figure depends on how long \
+                        one reads."
+        }
+        None => "",
+    };
+    format!("{title}, from {few} iterations to {many}: {}.{overlap}", listed(&figures))
+}
+
+fn stands(summary: &Summary) -> bool {
+    summary.n > 0 && summary.verdict != Verdict::Void
+}
+
+/// Whether the intervals of two estimates have a value in common.
+fn overlap((one, other): (Estimate, Estimate)) -> Option<bool> {
+    Some(one.low? <= other.high? && other.low? <= one.high?)
+}

@@ -1,0 +1,215 @@
+//! The survey on one screen: the ladder from memory to storage, and the answer.
+
+use crate::closing::closing;
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, count, figure};
+use assess::Assessment;
+use assess::finding::Verdict;
+use assess::summary::Summary;
+use model::case::{Cache, Case, Engine, FileWork, Kernel, MemoryWork, Work};
+use model::host::Storage;
+use model::pattern::{Pattern, Share};
+use model::units;
+use std::collections::HashMap;
+
+/// The rows of a survey by what is below each other on the way to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rung {
+    Memory,
+    PageCache,
+    Cold,
+    Direct,
+    AsIs,
+}
+
+const RUNGS: [Rung; 5] = [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs];
+
+impl Rung {
+    /// None for the null engine, which is told of in a line of its own.
+    fn of(case: &Case) -> Option<Rung> {
+        match &case.work {
+            Work::Memory(_) => Some(Rung::Memory),
+            Work::File(work) if work.engine == Engine::Null => None,
+            Work::File(work) => Some(match work.cache {
+                Cache::Warm => Rung::PageCache,
+                Cache::Cold => Rung::Cold,
+                Cache::Direct => Rung::Direct,
+                Cache::AsIs => Rung::AsIs,
+            }),
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Rung::Memory => "memory",
+            Rung::PageCache => "page cache (warm)",
+            Rung::Cold => "storage, through the page cache (cold)",
+            Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
+            Rung::AsIs => "file, cached or not as it was found",
+        }
+    }
+}
+
+/// The survey: about one screen at 100 columns.
+pub fn survey(assessment: &Assessment, style: &Style) -> String {
+    let labels = labels(assessment);
+    let names = Names::of(assessment);
+    let mut out = frame::head(assessment, style);
+    out.push('\n');
+    out.push_str(&rows(assessment, &labels).render(style));
+    let overhead = match assessment.overhead_ns {
+        Some(ns) => format!(
+            "{} itself costs {} an operation (the null engine in the same loop)",
+            assessment.tool.name,
+            units::nanoseconds(ns)
+        ),
+        None => format!("what {} itself costs was not measured", assessment.tool.name),
+    };
+    out.push_str(&style.wrap("", Paint::Faint, &overhead));
+    let name = |id: &str| labels.get(id).cloned().unwrap_or_else(|| names.short(id));
+    out.push_str(&frame::below(assessment, style, &name));
+    out.push('\n');
+    out.push_str(&style.wrap("", Paint::Plain, &closing(assessment, &name)));
+    out
+}
+
+fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("", 0),
+        right("throughput", 0),
+        left("95 % CI", 0),
+        right("×mem", 2),
+        right("p50", 1),
+        right("p99", 3),
+        right("CPU/op", 4),
+        left("served by", 0),
+        left("verdict", 0),
+    ]);
+    for rung in RUNGS {
+        let on_rung = |summary: &&Summary| Rung::of(&summary.case) == Some(rung);
+        let mut summaries = assessment.cases.iter().filter(on_rung).peekable();
+        if summaries.peek().is_some() {
+            grid.heading(rung.title());
+        }
+        for summary in summaries {
+            let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);
+            grid.row(cells(summary, assessment.storage.as_ref(), rung_label(rung, label)));
+        }
+    }
+    grid
+}
+
+/// A row's label, shorter: the title of its rung has said the cache state and what `d` is.
+fn rung_label(rung: Rung, label: &str) -> String {
+    let said = match rung {
+        Rung::Memory => "memory ",
+        Rung::PageCache => "warm ",
+        Rung::Cold => "cold ",
+        Rung::Direct => "direct ",
+        Rung::AsIs => "as-is ",
+    };
+    let short = label.strip_prefix(said).unwrap_or(label);
+    format!("  {}", short.replace(" sequential", " seq.").replace(" depth ", " d"))
+}
+
+fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
+    let verdict = words::verdict_paint(summary);
+    let is_void = summary.verdict == Verdict::Void;
+    let said = |text: String| Cell::new(figure(summary, text), verdict);
+    // Of a void row only the throughput is told, so that its finding has something to refute.
+    let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, verdict);
+    let (median, interval) = words::main_figure(summary);
+    vec![
+        Cell::new(label, Paint::Plain),
+        said(median),
+        said(interval),
+        beside(summary.of_memory.map_or(NONE.to_string(), words::times)),
+        beside(words::percentile(summary.latency.p50)),
+        beside(words::percentile(summary.latency.p99)),
+        beside(words::ns(summary.cpu_ns_per_op)),
+        Cell::new(words::served_by(summary, storage), Paint::Plain),
+        Cell::new(words::verdict(summary), verdict),
+    ]
+}
+
+/// How much a label says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// What a reader of a survey asks for.
+    Short,
+    /// With the engine or the instruction set.
+    Longer,
+}
+
+/// A label in plain words for each id: the shortest that no other row has; at last the id.
+fn labels(assessment: &Assessment) -> HashMap<String, String> {
+    let mut labels = HashMap::new();
+    for detail in [Detail::Short, Detail::Longer] {
+        let measured = assessment.cases.iter().map(|summary| &summary.case);
+        let all: Vec<(String, String)> = measured
+            .chain(assessment.skips.iter().map(|skip| &skip.case))
+            .filter(|case| Rung::of(case).is_some())
+            .map(|case| (case.id(), label(case, detail)))
+            .collect();
+        for (id, label) in &all {
+            let is_alone = all.iter().filter(|(_, other)| other == label).count() == 1;
+            if is_alone && !labels.contains_key(id) {
+                labels.insert(id.clone(), label.clone());
+            }
+        }
+    }
+    labels
+}
+
+fn label(case: &Case, detail: Detail) -> String {
+    match &case.work {
+        Work::Memory(work) => memory_label(work, detail),
+        Work::File(work) => file_label(work, detail),
+    }
+}
+
+fn memory_label(work: &MemoryWork, detail: Detail) -> String {
+    let kernel = match work.kernel {
+        Kernel::Read => "read",
+        Kernel::Copy => "copy",
+        Kernel::Chase => "random load",
+    };
+    let threads = count(work.threads as usize, "thread");
+    match detail {
+        Detail::Short if work.kernel == Kernel::Chase && work.threads == 1 => {
+            format!("memory {kernel}")
+        }
+        Detail::Short => format!("memory {kernel}, {threads}"),
+        Detail::Longer => {
+            let (isa, working_set) = (work.isa, units::bytes(work.working_set));
+            format!("memory {kernel} {isa} {working_set}, {threads}")
+        }
+    }
+}
+
+fn file_label(work: &FileWork, detail: Detail) -> String {
+    let mut words = vec![work.cache.to_string()];
+    // Past the page cache all engines ask the same device; before it they differ.
+    if work.cache != Cache::Direct || detail == Detail::Longer {
+        words.push(work.engine.to_string());
+    }
+    words.push(units::bytes(work.block));
+    words.push(match work.pattern {
+        Pattern::Sequential => "sequential".to_string(),
+        Pattern::Random => "random".to_string(),
+        Pattern::Strided => format!("stride {}", work.stride),
+    });
+    if work.share == Share::Interleaved {
+        words.push(work.share.to_string());
+    }
+    if work.depth > 1 {
+        words.push(format!("depth {}", work.depth));
+    }
+    if work.threads > 1 {
+        words.push(count(work.threads as usize, "thread"));
+    }
+    words.join(" ")
+}
