@@ -1,10 +1,15 @@
 //! Every view of every assessment, held as snapshots; and the JSON, held against its schema.
 
+mod build;
 mod made;
+mod contract;
 
-use crate::{Style, exit_code, heatmap, json, json_schema, latency, plan, survey, table, text};
+use crate::closing::closing;
+use crate::{Style, exit_code, heatmap, latency, plan, survey, table, text};
 use assess::Assessment;
+use assess::answer::{Bound, Fastest};
 use insta::assert_snapshot;
+use model::host::Medium;
 use model::plan::{Place, Plan, Role, Skip};
 use model::zoo;
 
@@ -20,7 +25,8 @@ fn all() -> Vec<Assessment> {
         made::all_failed(),
         made::pages(),
         made::methods(),
-        made::assessment("empty", Vec::new()),
+        build::assessment("empty", Vec::new()),
+        assess::assess(&zoo::record()),
     ]
 }
 
@@ -97,7 +103,12 @@ fn table_where_all_failed() {
 
 #[test]
 fn table_of_nothing() {
-    assert_snapshot!(table(&made::assessment("empty", Vec::new()), &PLAIN));
+    assert_snapshot!(table(&build::assessment("empty", Vec::new()), &PLAIN));
+}
+
+#[test]
+fn table_of_a_record() {
+    assert_snapshot!(table(&assess::assess(&zoo::record()), &PLAIN));
 }
 
 #[test]
@@ -184,85 +195,66 @@ fn the_exit_status_tells_of_void_and_failed_cases() {
     assert_eq!(exit_code(&made::tmpfs()), 0);
     assert_eq!(exit_code(&made::rich()), 1);
     assert_eq!(exit_code(&made::all_failed()), 1);
-    let mut doubtful = made::assessment("any", made::tmpfs().cases);
-    doubtful.cases[6] = made::found(doubtful.cases[6].clone(), &made::steal());
+    let mut doubtful = build::assessment("any", made::tmpfs().cases);
+    doubtful.cases[6] = build::found(doubtful.cases[6].clone(), &build::steal());
     assert_eq!(exit_code(&doubtful), 0);
-    doubtful.cases[6] = made::found(doubtful.cases[6].clone(), &made::leak());
+    doubtful.cases[6] = build::found(doubtful.cases[6].clone(), &build::leak());
     assert_eq!(exit_code(&doubtful), 1);
 }
 
-mod contract {
-    use super::*;
-    use serde_json::{Value, json as value};
+fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
+    let mut assessment = made::rich();
+    change(&mut assessment);
+    let said = closing(&assessment, &|id| id.to_string());
+    assert!(said.contains(expected), "'{said}' does not say '{expected}'");
+}
 
-    fn is_valid(instance: &Value) -> Result<(), String> {
-        let schema: Value = serde_json::from_str(&json_schema()).expect("the schema is JSON");
-        let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
-        validator.validate(instance).map_err(|error| error.to_string())
+fn fastest(assessment: &mut Assessment) -> &mut Fastest {
+    let answer = assessment.answer.as_mut().expect("the rich one has an answer");
+    answer.device.as_mut().expect("and a device")
+}
+
+#[test]
+fn the_closing_answer_says_no_more_than_the_interval() {
+    for (low, high, expected) in [
+        (Some(1.2), Some(1.4), "This virtual disk is faster than memory"),
+        (Some(0.9), Some(1.1), "This virtual disk cannot be told apart from memory"),
+        (Some(0.1), Some(0.2), "This virtual disk is not faster than memory"),
+        (None, None, "does not seem faster than memory"),
+        (None, None, "(too few rounds for an interval)"),
+    ] {
+        check_closing(
+            |assessment| (fastest(assessment).low, fastest(assessment).high) = (low, high),
+            expected,
+        );
     }
+}
 
-    fn parsed(assessment: &Assessment) -> Value {
-        serde_json::from_str(&json(assessment)).expect("the output is JSON")
+#[test]
+fn the_closing_answer_names_the_bound() {
+    for (bound, expected) in [
+        (Bound::Device, "The virtual disk bounds it: more in flight gave no more."),
+        (Bound::Cpu, "The CPU bounds it, not the virtual disk."),
+        (Bound::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
+        (Bound::Unknown, "What bounds it is not known"),
+    ] {
+        check_closing(|assessment| fastest(assessment).bound = bound, expected);
     }
+}
 
-    #[test]
-    fn every_assessment_keeps_it() {
-        for assessment in all() {
-            assert_eq!(is_valid(&parsed(&assessment)), Ok(()));
+#[test]
+fn the_closing_answer_says_what_is_missing() {
+    let answer = |assessment: &mut Assessment| {
+        assessment.answer.as_mut().expect("the rich one has an answer").device = None;
+    };
+    let medium = |medium| {
+        move |assessment: &mut Assessment| {
+            answer(assessment);
+            assessment.storage.as_mut().expect("the rich one has storage").medium = medium;
         }
-    }
-
-    /// The check above is worth nothing if it cannot fail.
-    #[test]
-    fn what_breaks_it_is_refused() {
-        let sound = parsed(&made::rich());
-        let case = "/cases/5";
-        for (pointer, broken) in [
-            ("/format", value!("1")),
-            ("/end", value!("over")),
-            ("/storage/medium", value!("tape")),
-            (&format!("{case}/verdict"), value!("fine")),
-            (&format!("{case}/served_by"), value!("magic")),
-            (&format!("{case}/throughput/median"), value!("3.1 GB/s")),
-            (&format!("{case}/latency_ns/p99"), value!(-1)),
-            (&format!("{case}/case/block"), value!("4KiB")),
-            (&format!("{case}/case/engine"), value!("dd")),
-            (&format!("{case}/findings/0/severity"), value!("bad")),
-            ("/answer/device/bound", value!("luck")),
-            ("/findings/0/cases", value!("all")),
-        ] {
-            let mut json = sound.clone();
-            *json.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = broken;
-            assert!(is_valid(&json).is_err(), "{pointer} is broken and passes");
-        }
-        for key in ["tool", "host", "cases", "skips", "comparisons", "findings"] {
-            let mut json = sound.clone();
-            json.as_object_mut().expect("an object").remove(key);
-            assert!(is_valid(&json).is_err(), "without {key} it passes");
-        }
-    }
-
-    #[test]
-    fn a_missing_figure_is_null_and_not_absent() {
-        let json = parsed(&made::all_failed());
-        let case = json["cases"][0].as_object().expect("a case is an object");
-        for key in ["served_by", "throughput", "iops", "imbalance_percent", "digest_verified"] {
-            assert_eq!(case.get(key), Some(&Value::Null), "{key}");
-        }
-        assert_eq!(case["latency_ns"]["p99_9"], Value::Null);
-        assert_eq!(case["latency_ns"]["count"], 0);
-        assert_eq!(case["failures"][0]["trials"], 10);
-    }
-
-    #[test]
-    fn a_case_in_full() {
-        let json = parsed(&made::rich());
-        let case = serde_json::to_string_pretty(&json["cases"][9]).expect("it was just parsed");
-        assert_snapshot!(case);
-    }
-
-    #[test]
-    fn the_schema_is_published_as_it_is() {
-        assert_snapshot!(json_schema());
-    }
+    };
+    check_closing(|assessment| assessment.answer = None, "There is no answer");
+    check_closing(medium(Medium::Ram), "This directory is memory");
+    check_closing(medium(Medium::Unseen), "What is below ext4 cannot be seen from here");
+    check_closing(medium(Medium::Block), "No figure stands that a device served");
 }

@@ -1,0 +1,223 @@
+//! Cases and findings made by hand, from which assessments are built.
+
+use assess::Assessment;
+use assess::RunFinding;
+use assess::finding::{Code, Finding, Severity, Verdict};
+use assess::stats::{Estimate, Percentile};
+use assess::summary::{Ceiling, CeilingKind, Latency, ServedBy, Summary};
+use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Touch, Work};
+use model::host::Fixture;
+use model::pattern::Pattern;
+use model::plan::Role;
+use model::record::{End, Tool};
+use model::zoo;
+use std::time::Duration;
+
+pub(super) fn estimate(median: f64) -> Estimate {
+    Estimate {
+        n: 10,
+        median,
+        low: Some(median * 0.977),
+        high: Some(median * 1.031),
+        mean: median * 1.002,
+        min: median * 0.91,
+        max: median * 1.06,
+    }
+}
+
+pub(super) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
+    let ns = ns as u64;
+    Some(Percentile { ns, low_ns: ns - ns / 50, high_ns: ns + ns / 40, solid })
+}
+
+/// Percentiles of `count` reads around `p50`, as far as that many allow.
+pub(super) fn latency(p50: f64, count: u64) -> Latency {
+    let of = |above: u64, factor: f64| {
+        let tail = count / above;
+        (tail >= 10).then(|| percentile(p50 * factor, tail >= 100)).flatten()
+    };
+    Latency {
+        count,
+        p50: of(2, 1.0),
+        p90: of(10, 1.4),
+        p99: of(100, 2.6),
+        p99_9: of(1_000, 5.1),
+        p99_99: of(10_000, 9.7),
+        max_ns: Some((p50 * 31.0) as u64),
+    }
+}
+
+pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> FileWork {
+    let size = 1 << 30;
+    let time = Duration::from_millis(500);
+    FileWork { engine, cache, pattern, block, size, time, ..zoo::plain() }
+}
+
+/// A case of one thread reading at `rate` bytes a second.
+pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summary {
+    let block = work.block as f64;
+    let ns_per_op = block * 1e9 * f64::from(work.threads) / rate;
+    let in_flight = f64::from(work.depth);
+    let has_threads = work.threads > 1;
+    let count = if work.ops > 0 { work.ops * 10 } else { 400_000 };
+    let case = Case { work: Work::File(work) };
+    Summary {
+        id: case.id(),
+        case,
+        role: Role::Asked,
+        n: 10,
+        failures: Vec::new(),
+        verdict: Verdict::Sound,
+        served_by: Some(served_by),
+        hit_share: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
+        throughput: Some(estimate(rate)),
+        iops: Some(estimate(rate / block)),
+        ns_per_op: Some(estimate(ns_per_op)),
+        latency: latency(ns_per_op * in_flight * 0.96, count),
+        imbalance_percent: has_threads.then_some(3.4),
+        cpu_ns_per_op: Some(ns_per_op.min(4_100.0) * 0.97),
+        bytes_per_trial: Some(1 << 30),
+        device_bytes: Some(if served_by == ServedBy::Device { 1 << 30 } else { 0 }),
+        ceiling: Some(Ceiling { kind: CeilingKind::Memory, share: rate / 11.2e9 }),
+        of_memory: Some(rate / 11.2e9),
+        findings: Vec::new(),
+        digest_verified: Some(true),
+    }
+}
+
+pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
+    let isa = if kernel == Kernel::Chase { Isa::Scalar } else { Isa::Avx2 };
+    let time = Duration::from_millis(200);
+    let work = MemoryWork { kernel, isa, working_set: 128 << 20, threads, time };
+    let case = Case { work: Work::Memory(work) };
+    let is_chase = kernel == Kernel::Chase;
+    Summary {
+        id: case.id(),
+        case,
+        latency: Latency::default(),
+        ns_per_op: Some(estimate(if is_chase { 98.1 } else { 1e6 })),
+        cpu_ns_per_op: None,
+        of_memory: (!is_chase).then_some(rate / 11.2e9),
+        ceiling: None,
+        device_bytes: Some(0),
+        hit_share: None,
+        ..measured(zoo::plain(), ServedBy::Ram, rate)
+    }
+}
+
+pub(super) fn null() -> Summary {
+    let work =
+        FileWork { touch: Touch::None, ..file(Engine::Null, Cache::AsIs, Pattern::Random, 4096) };
+    Summary {
+        role: Role::Control,
+        ns_per_op: Some(estimate(16.4)),
+        ceiling: None,
+        of_memory: None,
+        digest_verified: None,
+        ..measured(work, ServedBy::NoIo, 250e9)
+    }
+}
+
+/// Adds a finding to a case; the verdict follows.
+pub(super) fn found(mut summary: Summary, finding: &Finding) -> Summary {
+    summary.verdict = summary.verdict.max(match finding.severity {
+        Severity::Note => Verdict::Sound,
+        Severity::Doubt => Verdict::Doubtful,
+        Severity::Void => Verdict::Void,
+    });
+    summary.findings.insert(0, finding.clone());
+    summary
+}
+
+pub(super) fn finding(code: Code, severity: Severity, message: &str, remedy: &str) -> Finding {
+    Finding { code, severity, message: message.to_string(), remedy: remedy.to_string() }
+}
+
+pub(super) fn steal() -> Finding {
+    finding(
+        Code::Steal,
+        Severity::Doubt,
+        "the hypervisor took 7.20 % of the CPU time of this machine in 4 of 10 trials",
+        "run again when the host is quieter, and compare within a run",
+    )
+}
+
+pub(super) fn leak() -> Finding {
+    finding(
+        Code::CacheLeak,
+        Severity::Void,
+        "37.2 % of the bytes caused no device read although the file was not in the page cache",
+        "use a file of incompressible data that nobody else reads, or cache 'direct'",
+    )
+}
+
+/// The findings of all cases, one entry a code, gravest first.
+pub(super) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
+    let mut all: Vec<RunFinding> = Vec::new();
+    for summary in cases {
+        for finding in &summary.findings {
+            match all.iter_mut().find(|known| known.finding.code == finding.code) {
+                Some(known) => known.cases.push(summary.id.clone()),
+                None => {
+                    let cases = vec![summary.id.clone()];
+                    all.push(RunFinding { finding: finding.clone(), cases });
+                }
+            }
+        }
+    }
+    all.sort_by_key(|found| std::cmp::Reverse(found.finding.severity));
+    all
+}
+
+/// An assessment of these cases on the zoo's machine.
+pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
+    Assessment {
+        tool: Tool {
+            name: "ioassay".to_string(),
+            version: "0.1.0".to_string(),
+            command: vec!["ioassay".to_string(), "run".to_string(), recipe.to_string()],
+        },
+        began: "2026-01-01T00:00:00Z".to_string(),
+        host: zoo::host(),
+        storage: Some(zoo::storage()),
+        fixtures: vec![Fixture {
+            path: "/data/zoo".into(),
+            size: 1 << 30,
+            seed: Some(1),
+            layout: None,
+        }],
+        recipe: recipe.to_string(),
+        rounds: 10,
+        seed: 1,
+        findings: gathered(&cases),
+        cases,
+        skips: Vec::new(),
+        comparisons: Vec::new(),
+        overhead_ns: None,
+        answer: None,
+        end: End::Complete,
+        damage: Vec::new(),
+    }
+}
+
+pub(super) fn without_figures(summary: &Summary) -> Summary {
+    Summary {
+        n: 0,
+        verdict: Verdict::Void,
+        served_by: None,
+        hit_share: None,
+        throughput: None,
+        iops: None,
+        ns_per_op: None,
+        latency: Latency::default(),
+        imbalance_percent: None,
+        cpu_ns_per_op: None,
+        bytes_per_trial: None,
+        device_bytes: None,
+        ceiling: None,
+        of_memory: None,
+        findings: Vec::new(),
+        digest_verified: None,
+        ..summary.clone()
+    }
+}

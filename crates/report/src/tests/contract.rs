@@ -1,0 +1,78 @@
+//! The JSON against its schema.
+
+use super::{all, made};
+use crate::{json, json_schema};
+use assess::Assessment;
+use insta::assert_snapshot;
+use serde_json::{Value, json as value};
+
+fn is_valid(instance: &Value) -> Result<(), String> {
+    let schema: Value = serde_json::from_str(&json_schema()).expect("the schema is JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    validator.validate(instance).map_err(|error| error.to_string())
+}
+
+fn parsed(assessment: &Assessment) -> Value {
+    serde_json::from_str(&json(assessment)).expect("the output is JSON")
+}
+
+#[test]
+fn every_assessment_keeps_it() {
+    for assessment in all() {
+        assert_eq!(is_valid(&parsed(&assessment)), Ok(()));
+    }
+}
+
+/// The check above is worth nothing if it cannot fail.
+#[test]
+fn what_breaks_it_is_refused() {
+    let sound = parsed(&made::rich());
+    let case = "/cases/5";
+    for (pointer, broken) in [
+        ("/format", value!("1")),
+        ("/end", value!("over")),
+        ("/storage/medium", value!("tape")),
+        (&format!("{case}/verdict"), value!("fine")),
+        (&format!("{case}/served_by"), value!("magic")),
+        (&format!("{case}/throughput/median"), value!("3.1 GB/s")),
+        (&format!("{case}/latency_ns/p99"), value!(-1)),
+        (&format!("{case}/case/block"), value!("4KiB")),
+        (&format!("{case}/case/engine"), value!("dd")),
+        (&format!("{case}/findings/0/severity"), value!("bad")),
+        ("/answer/device/bound", value!("luck")),
+        ("/findings/0/cases", value!("all")),
+    ] {
+        let mut json = sound.clone();
+        *json.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = broken;
+        assert!(is_valid(&json).is_err(), "{pointer} is broken and passes");
+    }
+    for key in ["tool", "host", "cases", "skips", "comparisons", "findings"] {
+        let mut json = sound.clone();
+        json.as_object_mut().expect("an object").remove(key);
+        assert!(is_valid(&json).is_err(), "without {key} it passes");
+    }
+}
+
+#[test]
+fn a_missing_figure_is_null_and_not_absent() {
+    let json = parsed(&made::all_failed());
+    let case = json["cases"][0].as_object().expect("a case is an object");
+    for key in ["served_by", "throughput", "iops", "imbalance_percent", "digest_verified"] {
+        assert_eq!(case.get(key), Some(&Value::Null), "{key}");
+    }
+    assert_eq!(case["latency_ns"]["p99_9"], Value::Null);
+    assert_eq!(case["latency_ns"]["count"], 0);
+    assert_eq!(case["failures"][0]["trials"], 10);
+}
+
+#[test]
+fn a_case_in_full() {
+    let json = parsed(&made::rich());
+    let case = serde_json::to_string_pretty(&json["cases"][9]).expect("it was just parsed");
+    assert_snapshot!(case);
+}
+
+#[test]
+fn the_schema_is_published_as_it_is() {
+    assert_snapshot!(json_schema());
+}
