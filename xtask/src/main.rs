@@ -1,2 +1,52 @@
-//! ioassay's own chores.
-fn main() {}
+//! ioassay's own chores, as `cargo xtask COMMAND`.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks to a developer")]
+
+mod install;
+mod tidy;
+mod test;
+
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+ioassay's own chores
+
+  cargo xtask test   all that must hold: format, lints, style, tests; installs what the tests
+                     need (as root on Debian; elsewhere it names what is missing)
+  cargo xtask tidy   style alone: every rule of STYLE.md that a program can check
+  cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match command(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(arguments: &[String]) -> Result<()> {
+    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match names[..] {
+        [] | ["--help" | "-h" | "help"] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        ["test"] => test::run(root(), test::Demand::of_environment()),
+        ["ci"] => test::run(root(), test::Demand::Everything),
+        ["tidy"] => tidy::run(root()),
+        _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
