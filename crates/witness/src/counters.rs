@@ -371,3 +371,105 @@ fn over_threads(
         Some(sum.saturating_add(of(thread)?.saturating_sub(began)))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_process_may_be_anything() {
+        let stat = |name: &str| {
+            format!(
+                "42 ({name}) S 1 42 42 0 -1 4194560 1001 0 7 0 30 12 0 0 20 0 3 0 500 1000000 200 \
+                 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 1 1 1 1 1 1 0\n"
+            )
+        };
+        for name in ["cat", "a) R 9 (b", "Web Content", ") ) )", ""] {
+            let task = parse_task(&stat(name)).unwrap();
+            assert_eq!((task.user_ticks, task.system_ticks), (30, 12), "{name}");
+            assert_eq!((task.minor_faults, task.major_faults), (1001, 7), "{name}");
+        }
+        assert!(parse_task("").is_none());
+    }
+
+    #[test]
+    fn the_fields_of_a_device_are_the_first_third_and_seventh() {
+        let stat =
+            "  68810  10302 10135834  90005  12213  19984  4687712  16382  0  28320  1 2 3\n";
+        let (reads, sectors_read, sectors_written) = (68810, 10_135_834, 4_687_712);
+        let expected = Devices { reads, sectors_read, sectors_written };
+        assert_eq!(parse_device(stat), Some(expected));
+        assert_eq!(parse_device("1 2 3"), None);
+        assert_eq!(parse_device("1 2 x 4 5 6 7"), None);
+    }
+
+    #[test]
+    fn steal_is_the_eighth_field_and_guests_are_not_counted_twice() {
+        let stat = "cpu  100 1 50 800 20 3 4 22 70 1\ncpu0 50 0 25 400 10 1 2 11 35 0\nintr 5\n";
+        assert_eq!(parse_machine(stat), Some(Machine { steal_ticks: 22, all_ticks: 1000 }));
+        assert_eq!(parse_machine("cpu  1 2 3\n"), None);
+        assert_eq!(parse_machine(""), None);
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=49.92 avg60=29.60 avg300=11.71 total=59540724\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
+        assert_eq!(parse_pressure(text), Some(59_540_724));
+        assert_eq!(parse_pressure(""), None);
+    }
+
+    #[test]
+    fn switches_are_told_apart_though_one_name_ends_the_other() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
+        assert_eq!(parse_status(status, "voluntary_ctxt_switches"), Some(150));
+        assert_eq!(parse_status(status, "nonvoluntary_ctxt_switches"), Some(545));
+        assert_eq!(parse_status("Name:\tx\n", "voluntary_ctxt_switches"), None);
+        assert_eq!(parse_run_delay("1000 32602 9\n"), Some(32602));
+        assert_eq!(parse_run_delay("1000\n"), None);
+    }
+
+    #[test]
+    fn a_split_loses_nothing_and_is_unknown_without_a_tick() {
+        assert_eq!(split(Some(1001), Some(3), Some(1)), Some((750, 251)));
+        assert_eq!(split(Some(1001), Some(0), Some(2)), Some((0, 1001)));
+        assert_eq!(split(Some(u64::MAX), Some(u64::MAX / 2), Some(0)), Some((u64::MAX, 0)));
+        assert_eq!(split(Some(1001), Some(0), Some(0)), None);
+        assert_eq!(split(None, Some(1), Some(1)), None);
+    }
+
+    #[test]
+    fn a_sum_over_threads_is_known_only_if_none_ended() {
+        let threads = |counts: &[(u32, u64)]| -> BTreeMap<u32, Thread> {
+            let thread =
+                |&(id, count)| (id, Thread { voluntary: Some(count), ..Thread::default() });
+            counts.iter().map(thread).collect()
+        };
+        let check = |before: &[_], after: &[_], expected| {
+            let sum = over_threads(&threads(before), &threads(after), |thread| thread.voluntary);
+            assert_eq!(sum, expected, "{before:?} {after:?}");
+        };
+        check(&[(1, 10), (2, 20)], &[(1, 15), (2, 20)], Some(5));
+        check(&[(1, 10)], &[(1, 15), (2, 7)], Some(12));
+        check(&[(1, 10), (2, 20)], &[(1, 15)], None);
+        check(&[(1, 10)], &[(1, 5)], Some(0));
+        let unknown = over_threads(&threads(&[(1, 1)]), &threads(&[(1, 2)]), |t| t.run_delay_ns);
+        assert_eq!(unknown, None);
+    }
+
+    #[test]
+    fn what_one_snapshot_lacks_is_absent_and_what_went_back_did_not_move() {
+        let devices = Some(Devices { reads: 5, sectors_read: 100, sectors_written: 7 });
+        let before = Snapshot { at_ns: 50, devices, cpu_ns: Some(9), ..Snapshot::default() };
+        let devices = Some(Devices { reads: 7, sectors_read: 104, sectors_written: 3 });
+        let after = Snapshot { at_ns: 80, devices, throttled_ns: Some(4), ..Snapshot::default() };
+        let expected = Evidence {
+            window_ns: 30,
+            device_reads: Some(2),
+            device_read_bytes: Some(4 * 512),
+            device_write_bytes: Some(0),
+            ..Evidence::default()
+        };
+        assert_eq!(between(&before, &after), expected);
+    }
+}

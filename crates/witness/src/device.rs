@@ -236,3 +236,180 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    /// A sysfs made by hand, for what this machine does not have.
+    struct Sys(TempDir);
+
+    impl Sys {
+        fn new() -> Sys {
+            let sys = Sys(TempDir::new().unwrap());
+            for directory in ["devices", "dev/block", "class/block", "fs/btrfs"] {
+                fs::create_dir_all(sys.0.path().join(directory)).unwrap();
+            }
+            sys
+        }
+
+        /// A block device of number 8:`minor`, at `path` below `devices`.
+        fn block(&self, path: &str, minor: u32, files: &[(&str, &str)]) -> PathBuf {
+            let block = self.0.path().join("devices").join(path);
+            fs::create_dir_all(&block).unwrap();
+            for (name, text) in files {
+                let file = block.join(name);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, format!("{text}\n")).unwrap();
+            }
+            symlink(&block, self.0.path().join(format!("dev/block/8:{minor}"))).unwrap();
+            symlink(&block, self.0.path().join("class/block").join(file_name(&block))).unwrap();
+            block
+        }
+
+        fn slave(&self, of: &Path, disk: &Path) {
+            let slaves = of.join("slaves");
+            fs::create_dir_all(&slaves).unwrap();
+            symlink(disk, slaves.join(file_name(disk))).unwrap();
+        }
+
+        fn ground(&self, mount: &Mount) -> Ground {
+            Finder { sys: self.0.path().to_path_buf(), is_guest: false }.ground(mount)
+        }
+
+        #[track_caller]
+        fn check(&self, mount: &Mount, medium: Medium, names: &[&str]) -> Ground {
+            let ground = self.ground(mount);
+            let found: Vec<&str> = ground.devices.iter().map(|d| d.name.as_str()).collect();
+            assert_eq!((ground.medium, found), (medium, names.to_vec()), "{ground:#?}");
+            ground
+        }
+    }
+
+    fn mount(file_system: &str, device: &str, source: &str, options: &str) -> Mount {
+        Mount {
+            id: 1,
+            device: device.to_string(),
+            root: "/".into(),
+            point: "/mnt".into(),
+            file_system: file_system.to_string(),
+            source: source.into(),
+            options: options.split(',').map(str::to_string).collect(),
+        }
+    }
+
+    fn ext4(minor: u32) -> Mount {
+        mount("ext4", &format!("8:{minor}"), "/dev/x", "rw")
+    }
+
+    #[test]
+    fn a_partition_is_of_its_disk() {
+        let sys = Sys::new();
+        let files = [("device/model", "  ZEBRA SSD  "), ("queue/read_ahead_kb", "128")];
+        sys.block("pci/sda", 0, &files);
+        sys.block("pci/sda/sda1", 1, &[("partition", "1")]);
+        let ground = sys.check(&ext4(1), Medium::Block, &["sda"]);
+        let model = Some("ZEBRA SSD".to_string());
+        let read_ahead = Some(128 << 10);
+        let disk = Device { name: "sda".to_string(), model, is_virtual: false, read_ahead };
+        assert_eq!(ground.devices, [disk]);
+        assert_eq!(ground.notes, [] as [String; 0]);
+    }
+
+    #[test]
+    fn mapped_and_raid_devices_are_what_they_are_made_of_each_once() {
+        let sys = Sys::new();
+        let sda = sys.block("pci/sda", 0, &[]);
+        let sda1 = sys.block("pci/sda/sda1", 1, &[("partition", "1")]);
+        let sda2 = sys.block("pci/sda/sda2", 2, &[("partition", "2")]);
+        let sdb = sys.block("pci/sdb", 16, &[]);
+        let md0 = sys.block("virtual/md0", 32, &[]);
+        for slave in [&sda1, &sdb] {
+            sys.slave(&md0, slave);
+        }
+        let mapped = sys.block("virtual/dm-0", 33, &[]);
+        for slave in [&md0, &sda2] {
+            sys.slave(&mapped, slave);
+        }
+        fs::create_dir(sda.join("slaves")).unwrap();
+        sys.check(&ext4(33), Medium::Block, &["sda", "sdb"]);
+    }
+
+    #[test]
+    fn a_btrfs_is_on_all_its_members() {
+        let sys = Sys::new();
+        let (sda, sdb) = (sys.block("pci/sda", 0, &[]), sys.block("pci/sdb", 16, &[]));
+        let devices = sys.0.path().join("fs/btrfs/some-uuid/devices");
+        fs::create_dir_all(&devices).unwrap();
+        fs::create_dir_all(sys.0.path().join("fs/btrfs/features")).unwrap();
+        for disk in [sda, sdb] {
+            symlink(&disk, devices.join(file_name(&disk))).unwrap();
+        }
+        sys.check(&mount("btrfs", "0:40", "/dev/sdb", "rw"), Medium::Block, &["sda", "sdb"]);
+        sys.check(&mount("btrfs", "0:41", "/dev/sdz", "rw"), Medium::Unseen, &[]);
+        let of_two = mount("bcachefs", "0:42", "/dev/sda:/dev/sdb", "rw");
+        sys.check(&of_two, Medium::Block, &["sda", "sdb"]);
+    }
+
+    #[test]
+    fn a_disk_of_a_hypervisor_is_virtual() {
+        let sys = Sys::new();
+        let by_driver = sys.block("pci/sda", 0, &[]);
+        fs::create_dir(by_driver.join("device")).unwrap();
+        symlink("../../bus/virtio/drivers/virtio_blk", by_driver.join("device/driver")).unwrap();
+        sys.block("pci/xvda", 1, &[]);
+        sys.block("pci/nvme0n1", 2, &[]);
+        let is_virtual = |minor| sys.ground(&ext4(minor)).devices[0].is_virtual;
+        assert_eq!([0, 1, 2].map(is_virtual), [true, true, false]);
+        let guest = Finder { sys: sys.0.path().to_path_buf(), is_guest: true };
+        assert!(guest.ground(&ext4(2)).devices[0].is_virtual);
+    }
+
+    #[test]
+    fn a_device_that_is_no_disk_is_told_of() {
+        let sys = Sys::new();
+        for (minor, name, files, medium, note) in [
+            (0, "ram0", [("size", "1")], Medium::Ram, ""),
+            (1, "zram3", [("size", "1")], Medium::Ram, ""),
+            (2, "nbd0", [("size", "1")], Medium::Block, "other end of a network"),
+            (3, "pmem0", [("size", "1")], Medium::Block, "persistent memory"),
+            (4, "nullb0", [("size", "1")], Medium::Block, "stores nothing"),
+            (5, "nvme1n1", [("device/transport", "tcp")], Medium::Block, "network (tcp)"),
+            (6, "nvme2n1", [("device/transport", "pcie")], Medium::Block, ""),
+        ] {
+            sys.block(&format!("virtual/{name}"), minor, &files);
+            let ground = sys.check(&ext4(minor), medium, &[name]);
+            let notes = ground.notes.join("|");
+            assert!(notes.contains(note) && notes.is_empty() == note.is_empty(), "{notes}");
+        }
+    }
+
+    #[test]
+    fn a_loop_device_whose_file_cannot_be_reached_is_unseen() {
+        let sys = Sys::new();
+        let files = [("loop/backing_file", "/nowhere/image"), ("loop/dio", "1")];
+        sys.block("virtual/loop0", 0, &files);
+        let ground = sys.check(&ext4(0), Medium::Unseen, &["loop0"]);
+        assert!(ground.notes[0].contains("cannot be reached"), "{ground:?}");
+    }
+
+    #[test]
+    fn what_is_not_on_a_block_device_is_unseen_and_says_so() {
+        let sys = Sys::new();
+        sys.block("pci/sda", 0, &[]);
+        for (mount, note) in [
+            (mount("nfs4", "0:50", "server:/export", "rw"), "nfs4: this file system is on no"),
+            (mount("fuse.sshfs", "0:51", "me@host:", "rw"), "another process serves"),
+            (mount("fuseblk", "8:0", "/dev/sda", "rw"), "another process serves"),
+            (mount("ext4", "8:77", "/dev/sdz", "rw"), "cannot be found in /sys"),
+            (mount("overlay", "0:52", "overlay", "lowerdir=/no/a:/no/b"), "cannot be reached"),
+        ] {
+            let ground = sys.check(&mount, Medium::Unseen, &[]);
+            assert!(ground.notes.len() == 1 && ground.notes[0].contains(note), "{ground:?}");
+        }
+        sys.check(&mount("tmpfs", "0:53", "tmpfs", "rw"), Medium::Ram, &[]);
+    }
+}

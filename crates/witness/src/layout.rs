@@ -175,3 +175,61 @@ fn holes(file: &File, size: u64) -> Result<u64, Errno> {
     }
     Ok(unwritten)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn check(size: u64, extents: &[(u64, u64, u32)], (unwritten, encoded): (u64, u64)) {
+        let mut tally = Tally::new(size);
+        for &(logical, length, flags) in extents {
+            tally.add(&Extent { logical, length, flags, ..Extent::default() });
+        }
+        let layout = tally.layout();
+        assert_eq!((layout.unwritten, layout.encoded), (unwritten, encoded), "{extents:?}");
+    }
+
+    #[test]
+    fn gaps_and_unwritten_extents_are_unwritten() {
+        check(0, &[], (0, 0));
+        check(100, &[], (100, 0));
+        check(100, &[(0, 100, EXTENT_LAST)], (0, 0));
+        check(100, &[(10, 20, 0), (50, 50, 0)], (30, 0));
+        check(100, &[(0, 40, 0), (40, 60, EXTENT_UNWRITTEN)], (60, 0));
+        check(100, &[(0, 40, 0)], (60, 0));
+    }
+
+    #[test]
+    fn what_lies_behind_the_end_does_not_count() {
+        check(100, &[(0, 128, 0)], (0, 0));
+        check(100, &[(0, 128, EXTENT_UNWRITTEN)], (100, 0));
+        check(100, &[(0, 50, 0), (200, 50, EXTENT_UNWRITTEN)], (50, 0));
+        check(100, &[(0, u64::MAX, EXTENT_ENCODED)], (0, 100));
+    }
+
+    #[test]
+    fn compressed_and_inline_extents_are_encoded_and_encrypted_ones_are_not() {
+        check(100, &[(0, 60, EXTENT_ENCODED), (60, 40, 0)], (0, 60));
+        check(100, &[(0, 100, EXTENT_INLINE)], (0, 100));
+        check(100, &[(0, 100, EXTENT_ENCODED | EXTENT_ENCRYPTED)], (0, 0));
+    }
+
+    /// Two ways of asking the same.
+    #[test]
+    fn extents_and_holes_agree() {
+        let directory = tempfile::tempdir().unwrap();
+        let size = 600 * 4096;
+        let file = File::create(directory.path().join("file")).unwrap();
+        file.set_len(size).unwrap();
+        let mut rng = model::random::Rng::new(7);
+        for _ in 0..150 {
+            let block = rng.next_u64() % 600;
+            file.write_all_at(&[1; 4096], block * 4096).unwrap();
+        }
+        if let Ok(layout) = by_extents(&file, size) {
+            assert_eq!(layout.unwritten, holes(&file, size).unwrap());
+            assert!(layout.unwritten > 0 && layout.unwritten < size, "{layout:?}");
+        }
+    }
+}

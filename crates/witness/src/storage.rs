@@ -51,20 +51,20 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     let mount = mounts::mount_of(&file)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     let mut storage = describe(directory, &mount, &file)?;
-    match canary_beside(directory, &mount) {
-        Ok(canary) => {
-            try_canary(&canary.file, &mut storage);
-            look_at_file(&file, &mut storage);
-        }
+    let canary = canary_beside(directory, &mount);
+    match &canary {
+        Ok(canary) => try_canary(&canary.file, &mut storage),
         Err(error) => {
+            log::debug!("no canary file: {error}");
             let note = "no canary file can be made beside the file, so that it can be evicted and \
                         whether O_DIRECT bypasses the page cache was not tried";
             storage.notes.push(note.to_string());
-            log::debug!("no canary file: {error}");
-            look_at_file(&file, &mut storage);
-            storage.evictable =
-                storage.residency_probe.is_some() && !page_cache::is_kept_in_memory(&file);
         }
+    }
+    look_at_file(&file, &mut storage);
+    if canary.is_err() {
+        storage.evictable =
+            storage.residency_probe.is_some() && !page_cache::is_kept_in_memory(&file);
     }
     Ok(storage)
 }
@@ -215,22 +215,16 @@ fn try_canary(canary: &File, storage: &mut Storage) {
 fn look_at_file(file: &File, storage: &mut Storage) {
     let page = rustix::param::page_size() as u64;
     let mut notes = Vec::new();
-    let probe = probe_that_sees(file, page, &mut notes);
-    if probe != storage.residency_probe {
-        storage.residency_probe = probe;
-        storage.notes.append(&mut notes);
-    }
-    let mut notes = Vec::new();
-    let mut of_file = direct(file, &mut notes);
-    if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut of_file
-        && let Direct::Accepted { bypasses: of_canary, .. } = storage.direct
+    storage.residency_probe = probe_that_sees(file, page, &mut notes);
+    let of_canary = storage.direct;
+    storage.direct = direct(file, &mut notes);
+    if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct
+        && let Direct::Accepted { bypasses: of_canary, .. } = of_canary
     {
         *bypasses = of_canary;
     }
-    if of_file != storage.direct {
-        storage.direct = of_file;
-        storage.notes.append(&mut notes);
-    }
+    notes.retain(|note| !storage.notes.contains(note));
+    storage.notes.append(&mut notes);
 }
 
 /// The probe that says of the first `length` bytes of a file, just read, that they are cached.
@@ -253,10 +247,7 @@ fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<
                 }
                 return Some(probe);
             }
-            Ok(residency) => denials.push(format!(
-                "{probe} says {} of {} pages of a file just read",
-                residency.cached, residency.pages
-            )),
+            Ok(_) => denials.push(format!("{probe} does not see a file that was just read")),
             Err(error) => denials.push(format!("{probe} is refused ({error})")),
         }
     }

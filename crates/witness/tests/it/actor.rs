@@ -1,0 +1,133 @@
+//! This very test program, started once more to be watched, or to try things as another user.
+//!
+//! What it is to do comes in the environment. Lines that begin with `@` are its own; the others
+//! are the test harness's.
+#![expect(clippy::print_stdout, reason = "the pipe to the test that started it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+const ACT: &str = "WITNESS_TEST_ACT";
+const PATH: &str = "WITNESS_TEST_PATH";
+
+/// Numbers of the user that owns nothing.
+const NOBODY: u32 = 65534;
+
+/// Who the actor is.
+#[derive(Clone, Copy)]
+pub(crate) enum User {
+    Same,
+    Nobody,
+}
+
+/// A started actor, that waits to be told to go.
+pub(crate) struct Actor {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Actor {
+    /// Starts the `act` on `path`.
+    pub(crate) fn start(act: &str, path: &Path, user: User) -> Actor {
+        Actor::start_program(&std::env::current_exe().unwrap(), act, path, user)
+    }
+
+    /// As `start`, of a copy of this program that other users may run.
+    pub(crate) fn start_program(program: &Path, act: &str, path: &Path, user: User) -> Actor {
+        let mut command = Command::new(program);
+        command.args(["--exact", "actor::acts", "--ignored", "--nocapture"]);
+        command.env(ACT, act).env(PATH, path).stdin(Stdio::piped()).stdout(Stdio::piped());
+        if let User::Nobody = user {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut actor = Actor { child, output };
+        assert_eq!(actor.line(), "ready");
+        actor
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets it go, and waits for what it says. It lives on until this is dropped.
+    pub(crate) fn go(&mut self) -> String {
+        self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+        self.line()
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the actor died");
+            // The harness does not end its line before the test's output begins.
+            if let Some((_, own)) = line.split_once('@') {
+                return own.trim_end().to_string();
+            }
+        }
+    }
+}
+
+impl Drop for Actor {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+#[ignore = "not a test: it is started by others"]
+fn acts() {
+    let (Ok(act), Ok(path)) = (std::env::var(ACT), std::env::var(PATH)) else { return };
+    let mut input = std::io::stdin().lines();
+    println!("@ready");
+    if input.next().is_none() {
+        return;
+    }
+    println!("@{}", perform(&act, Path::new(&path)));
+    assert!(input.next().is_none());
+}
+
+fn perform(act: &str, path: &Path) -> String {
+    match act {
+        "read" => {
+            let bytes = std::fs::read(path).unwrap();
+            format!("read {}", bytes.len())
+        }
+        "burn" => {
+            burn(200);
+            "burnt".to_string()
+        }
+        "thread" => {
+            std::thread::spawn(|| burn(10)).join().unwrap();
+            "joined".to_string()
+        }
+        "memory" => witness::host(Vec::new()).memory_available.to_string(),
+        "storage" => match witness::storage(path) {
+            Ok(storage) => format!("{storage:?}"),
+            Err(error) => error.to_string(),
+        },
+        "storage_of" => match witness::storage_of(path) {
+            Ok(storage) => format!("{:?}|{}", storage.residency_probe, storage.notes.join("|")),
+            Err(error) => error.to_string(),
+        },
+        "drop" => witness::page_cache::drop_all().unwrap_err().to_string(),
+        other => panic!("no act '{other}'"),
+    }
+}
+
+/// Uses at least `milliseconds` of CPU time, however long that takes.
+fn burn(milliseconds: u64) {
+    let used = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+    };
+    let end = used() + milliseconds;
+    while used() < end {
+        std::hint::black_box((0..100_000u64).fold(0, |sum, i| sum ^ std::hint::black_box(i)));
+    }
+}

@@ -1,0 +1,129 @@
+use crate::actor::{Actor, User};
+use crate::fixture;
+use model::evidence::Evidence;
+use model::host::{Medium, Storage};
+use std::fs::File;
+use std::path::Path;
+use witness::counters::{Witness, between};
+use witness::page_cache;
+
+/// What is counted while an actor does `act` on `path`.
+fn evidence(act: &str, path: &Path, file: Option<&File>, storage: Option<&Storage>) -> Evidence {
+    let mut actor = Actor::start(act, path, User::Same);
+    let mut witness = Witness::new(actor.pid(), file, storage);
+    let before = witness.before();
+    actor.go();
+    between(&before, &witness.after())
+}
+
+#[test]
+fn a_cold_read_is_seen_by_the_task_the_device_and_the_page_cache() {
+    let directory = fixture::directory();
+    let storage = witness::storage(directory.path()).unwrap();
+    if storage.medium != Medium::Block || !storage.evictable {
+        return fixture::skip("a cold read", "temporary files are not on a block device");
+    }
+    let size = 8 << 20;
+    let path = directory.path().join("file");
+    let file = fixture::file(&path, size);
+    page_cache::evict(&file, storage.residency_probe.unwrap()).unwrap();
+    let cold = evidence("read", &path, Some(&file), Some(&storage));
+    let task = cold.task_read_bytes.unwrap();
+    assert!(task >= size, "{cold:?}");
+    assert!(cold.device_read_bytes.unwrap() >= task, "{cold:?}");
+    assert!(cold.device_reads.unwrap() > 0, "{cold:?}");
+    assert_eq!(cold.residency_before.unwrap().cached, 0);
+    assert_eq!(cold.residency_after.unwrap().share(), 1.0);
+    // Now it is cached, and the task reads nothing. Of the device others may.
+    let warm = evidence("read", &path, Some(&file), Some(&storage));
+    assert_eq!(warm.task_read_bytes, Some(0), "{warm:?}");
+    assert_eq!(warm.residency_before.unwrap().share(), 1.0);
+}
+
+#[test]
+fn cpu_time_is_precise_and_split() {
+    let burnt = evidence("burn", Path::new(""), None, None);
+    let cpu_ns = burnt.cpu_ns.unwrap();
+    assert!(cpu_ns >= 199_000_000, "{burnt:?}");
+    // 200 ms are several ticks on every kernel, so that the split is known; it loses nothing.
+    assert_eq!(burnt.cpu_user_ns.unwrap() + burnt.cpu_system_ns.unwrap(), cpu_ns);
+    assert!(burnt.window_ns > 0, "{burnt:?}");
+    assert!(burnt.machine_cpu_ns.unwrap() > 0, "{burnt:?}");
+    assert!(burnt.steal_ns <= burnt.machine_cpu_ns, "{burnt:?}");
+}
+
+#[test]
+fn a_thread_that_came_and_went_still_counts_as_cpu_time() {
+    let joined = evidence("thread", Path::new(""), None, None);
+    assert!(joined.cpu_ns.unwrap() >= 9_000_000, "{joined:?}");
+    // The thread that waited for it did so voluntarily.
+    assert!(joined.switches_voluntary.unwrap() > 0, "{joined:?}");
+    assert!(joined.minor_faults.unwrap() > 0, "{joined:?}");
+}
+
+#[test]
+fn a_counter_is_absent_exactly_where_the_machine_lacks_it() {
+    let none = evidence("thread", Path::new(""), None, None);
+    let check = |is_some: bool, path: &str| {
+        assert_eq!(is_some, std::fs::read(path).is_ok(), "{path}: {none:?}");
+    };
+    check(none.pressure_cpu_ns.is_some(), "/proc/pressure/cpu");
+    check(none.pressure_io_ns.is_some(), "/proc/pressure/io");
+    check(none.pressure_memory_ns.is_some(), "/proc/pressure/memory");
+    check(none.run_delay_ns.is_some(), "/proc/self/schedstat");
+    check(none.task_read_bytes.is_some(), "/proc/self/io");
+    // Without a file and its storage there is nothing to say of them.
+    assert_eq!(
+        (none.device_reads, none.device_read_bytes, none.residency_before),
+        Default::default()
+    );
+}
+
+#[test]
+fn nothing_is_known_of_a_process_that_is_gone() {
+    let actor = Actor::start("thread", Path::new(""), User::Same);
+    let mut witness = Witness::new(actor.pid(), None, None);
+    let before = witness.before();
+    drop(actor);
+    let gone = between(&before, &witness.after());
+    assert_eq!(gone.cpu_ns, None);
+    assert_eq!(gone.switches_voluntary, None);
+    assert_eq!(gone.minor_faults, None);
+    assert_eq!(gone.task_read_bytes, None);
+}
+
+#[test]
+fn a_group_that_is_held_back_by_its_quota_is_told_of() {
+    let name = "throttling";
+    if !fixture::is_root(name) {
+        return;
+    }
+    // A fifth of a CPU: 20 ms of each 100 ms, so that 200 ms of CPU time cannot be had at once.
+    let group = match fixture::Group::new("cpu", ("cpu.cfs_quota_us", "20000")) {
+        Ok(group) => group,
+        Err(reason) => return fixture::skip(name, &reason),
+    };
+    let mut actor = Actor::start("burn", Path::new(""), User::Same);
+    group.add(actor.pid()).unwrap();
+    let mut witness = Witness::new(actor.pid(), None, None);
+    let before = witness.before();
+    actor.go();
+    let throttled = between(&before, &witness.after());
+    assert!(throttled.throttled_ns.unwrap() > 0, "{throttled:?}");
+}
+
+#[test]
+fn a_group_limits_the_memory_that_is_available() {
+    let name = "memory of a group";
+    if !fixture::is_root(name) {
+        return;
+    }
+    let group = match fixture::Group::new("memory", ("memory.limit_in_bytes", "100663296")) {
+        Ok(group) => group,
+        Err(reason) => return fixture::skip(name, &reason),
+    };
+    let mut actor = Actor::start("memory", Path::new(""), User::Same);
+    group.add(actor.pid()).unwrap();
+    let available: u64 = actor.go().parse().unwrap();
+    assert!((1..=100_663_296).contains(&available), "{available}");
+}

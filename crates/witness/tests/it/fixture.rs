@@ -1,0 +1,210 @@
+//! Files and file systems with a known truth.
+
+use model::content::Content;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A directory on the file system of temporary files.
+pub(crate) fn directory() -> TempDir {
+    TempDir::new().unwrap()
+}
+
+/// A directory in memory; none where `/dev/shm` is not.
+pub(crate) fn directory_in_memory() -> Option<TempDir> {
+    TempDir::new_in("/dev/shm").ok()
+}
+
+/// A new file at `path` of `size` bytes that do not compress, on its device.
+pub(crate) fn file(path: &Path, size: u64) -> File {
+    let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
+    file.write_all_at(&content(size), 0).unwrap();
+    file.sync_all().unwrap();
+    file
+}
+
+/// Bytes that do not compress.
+pub(crate) fn content(size: u64) -> Vec<u8> {
+    let mut bytes = vec![0; size as usize];
+    Content { seed: 1, size }.fill(0, &mut bytes);
+    bytes
+}
+
+/// Says by name what is not tested here, and why.
+pub(crate) fn skip(test: &str, reason: &str) {
+    eprintln!("skipped {test}: {reason}");
+}
+
+/// Whether this is root; if not, says that `test` needs it.
+pub(crate) fn is_root(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        skip(test, "it needs root");
+    }
+    is_root
+}
+
+/// Runs a command; its output, or what it complained of.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("'{program}' cannot be run: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
+    }
+}
+
+/// Something mounted; unmounted when dropped.
+pub(crate) struct Mounted {
+    pub(crate) point: PathBuf,
+    loop_device: Option<LoopDevice>,
+    // Dropped last: the mount point and the image are in it.
+    _directory: TempDir,
+}
+
+impl Mounted {
+    /// A new file system of `kind` on a loop device whose image is in `directory`.
+    pub(crate) fn on_loop(
+        directory: TempDir,
+        kind: &str,
+        setup: &Setup,
+    ) -> Result<Mounted, String> {
+        let image = directory.path().join("image");
+        File::create(&image)
+            .and_then(|file| file.set_len(setup.size))
+            .map_err(|e| e.to_string())?;
+        let device = LoopDevice::new(&image, setup.losetup)?;
+        Mounted::new(directory, kind, &device.node.clone(), setup.mount, Some(device))
+    }
+
+    /// A new file system of `kind` on the block device `node`.
+    pub(crate) fn new(
+        directory: TempDir,
+        kind: &str,
+        node: &str,
+        options: &str,
+        loop_device: Option<LoopDevice>,
+    ) -> Result<Mounted, String> {
+        run(&format!("mkfs.{kind}"), &["-q", node])?;
+        let point = make(directory.path(), "mount");
+        run("mount", &["-t", kind, "-o", options, node, text(&point)])?;
+        Ok(Mounted { point, loop_device, _directory: directory })
+    }
+
+    /// An overlay whose layers are in `directory`.
+    pub(crate) fn overlay(directory: TempDir) -> Result<Mounted, String> {
+        let layer = |name| make(directory.path(), name);
+        let (lower, upper, work) = (layer("lower"), layer("upper"), layer("work"));
+        let point = layer("mount");
+        let options = format!(
+            "lowerdir={},upperdir={},workdir={}",
+            lower.display(),
+            upper.display(),
+            work.display()
+        );
+        run("mount", &["-t", "overlay", "overlay", "-o", &options, text(&point)])?;
+        Ok(Mounted { point, loop_device: None, _directory: directory })
+    }
+
+    /// The name of its loop device.
+    pub(crate) fn loop_name(&self) -> &str {
+        let device = self.loop_device.as_ref().expect("it is on a loop device");
+        device.node.strip_prefix("/dev/").expect("losetup answers a node in /dev")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Err(error) = run("umount", &["-l", text(&self.point)]) {
+            eprintln!("'{}' stays mounted: {error}", self.point.display());
+        }
+    }
+}
+
+/// How a file system on a loop device is made.
+pub(crate) struct Setup<'a> {
+    /// Bytes of the image, which is sparse.
+    pub(crate) size: u64,
+    pub(crate) losetup: &'a [&'a str],
+    /// Options of the mount.
+    pub(crate) mount: &'a str,
+}
+
+/// 48 MiB, direct I/O below, and nothing special.
+pub(crate) const PLAIN: Setup = Setup { size: 48 << 20, losetup: &["--direct-io=on"], mount: "rw" };
+
+/// A loop device; detached when dropped.
+pub(crate) struct LoopDevice {
+    node: String,
+}
+
+impl LoopDevice {
+    fn new(image: &Path, options: &[&str]) -> Result<LoopDevice, String> {
+        let mut arguments = vec!["--find", "--show"];
+        arguments.extend(options);
+        arguments.push(text(image));
+        Ok(LoopDevice { node: run("losetup", &arguments)? })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        if let Err(error) = run("losetup", &["--detach", &self.node]) {
+            eprintln!("{} stays: {error}", self.node);
+        }
+    }
+}
+
+/// A control group of version 1; removed when dropped, once nobody is in it.
+pub(crate) struct Group {
+    directory: PathBuf,
+}
+
+impl Group {
+    pub(crate) fn new(controller: &str, limit: (&str, &str)) -> Result<Group, String> {
+        let parent = Path::new("/sys/fs/cgroup").join(controller);
+        if !parent.join("cgroup.procs").exists() {
+            return Err(format!("there is no control group '{controller}' of version 1"));
+        }
+        let directory = parent.join(format!("witness-test-{}", std::process::id()));
+        std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
+        let group = Group { directory };
+        group.write(limit.0, limit.1)?;
+        Ok(group)
+    }
+
+    pub(crate) fn add(&self, pid: u32) -> Result<(), String> {
+        self.write("cgroup.procs", &pid.to_string())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        std::fs::write(self.directory.join(name), text).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Who was in it has ended, but the OS may need a moment to see that.
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.directory).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        eprintln!("'{}' stays", self.directory.display());
+    }
+}
+
+fn make(directory: &Path, name: &str) -> PathBuf {
+    let path = directory.join(name);
+    std::fs::create_dir(&path).unwrap();
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("temporary paths are text")
+}

@@ -1,0 +1,122 @@
+use crate::fixture;
+use model::evidence::{Probe, Residency};
+use rustix::mm::{MapFlags, ProtFlags};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use witness::Error;
+use witness::page_cache::{evict, residency, residency_of_range, warm};
+
+const PAGE: u64 = 4096;
+
+/// The probe that works for temporary files; none, and says so, where `test` cannot be made.
+fn probe(test: &str, directory: &std::path::Path) -> Option<Probe> {
+    let storage = witness::storage(directory).unwrap();
+    if !storage.evictable {
+        fixture::skip(test, &format!("no file of {} can be evicted", storage.file_system));
+        return None;
+    }
+    storage.residency_probe
+}
+
+#[track_caller]
+fn check(residency: Residency, cached: u64, pages: u64) {
+    assert_eq!((residency.cached, residency.pages), (cached, pages), "{residency:?}");
+}
+
+#[test]
+fn a_file_is_cached_when_written_gone_when_evicted_and_back_when_warmed() {
+    let directory = fixture::directory();
+    let Some(probe) = probe("evict and warm", directory.path()) else { return };
+    // The last page is not full.
+    let file = fixture::file(&directory.path().join("file"), 100 * PAGE - 1);
+    check(residency(&file, probe).unwrap(), 100, 100);
+    check(evict(&file, probe).unwrap(), 0, 100);
+    check(residency(&file, probe).unwrap(), 0, 100);
+    check(warm(&file, probe).unwrap(), 100, 100);
+    check(residency(&file, probe).unwrap(), 100, 100);
+}
+
+#[test]
+fn an_unsynced_file_is_written_back_before_it_is_evicted() {
+    let directory = fixture::directory();
+    let Some(probe) = probe("evict dirty pages", directory.path()) else { return };
+    let path = directory.path().join("file");
+    std::fs::write(&path, fixture::content(512 * PAGE)).unwrap();
+    // Reading is all that evicting needs.
+    let file = File::open(&path).unwrap();
+    check(evict(&file, probe).unwrap(), 0, 512);
+    assert_eq!(std::fs::read(&path).unwrap(), fixture::content(512 * PAGE));
+}
+
+#[test]
+fn both_probes_count_the_same_pages_of_any_range() {
+    let directory = fixture::directory();
+    if probe("ranges", directory.path()) != Some(Probe::Cachestat) {
+        return fixture::skip("ranges", "cachestat does not work for temporary files");
+    }
+    let file = fixture::file(&directory.path().join("file"), 64 * PAGE);
+    evict(&file, Probe::Cachestat).unwrap();
+    // Without readahead, the pages of 8 to 15 alone come into the cache.
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
+    for page in 8..16 {
+        file.read_exact_at(&mut [0; 1], page * PAGE).unwrap();
+    }
+    for (range, pages) in [
+        (0..64 * PAGE, 64),
+        (8 * PAGE..16 * PAGE, 8),
+        (0..8 * PAGE, 8),
+        (10 * PAGE + 1..11 * PAGE + 1, 2),
+        (5 * PAGE..5 * PAGE, 0),
+        (60 * PAGE..90 * PAGE, 4),
+        (70 * PAGE..90 * PAGE, 0),
+    ] {
+        let by = |probe| residency_of_range(&file, probe, range.clone()).unwrap();
+        assert_eq!(by(Probe::Cachestat).pages, pages, "{range:?}");
+        assert_eq!(by(Probe::Mincore).pages, pages, "{range:?}");
+        assert_eq!(by(Probe::Cachestat).cached, by(Probe::Mincore).cached, "{range:?}");
+    }
+    check(residency_of_range(&file, Probe::Cachestat, 8 * PAGE..16 * PAGE).unwrap(), 8, 8);
+}
+
+#[test]
+fn an_empty_file_is_wholly_cached_and_wholly_evicted() {
+    let directory = fixture::directory();
+    let file = fixture::file(&directory.path().join("file"), 0);
+    for &probe in Probe::ALL {
+        check(residency(&file, probe).unwrap(), 0, 0);
+        check(evict(&file, probe).unwrap(), 0, 0);
+        check(warm(&file, probe).unwrap(), 0, 0);
+    }
+}
+
+#[test]
+fn pages_that_are_mapped_stay_and_the_error_says_why() {
+    let directory = fixture::directory();
+    let Some(probe) = probe("evict mapped pages", directory.path()) else { return };
+    let file = fixture::file(&directory.path().join("file"), 8 * PAGE);
+    let length = 8 * PAGE as usize;
+    let (read, shared) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE);
+    // SAFETY: a new mapping at an address that the OS chooses; nothing is read through it.
+    let address =
+        unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }.unwrap();
+    let error = evict(&file, probe).unwrap_err();
+    // SAFETY: this is the mapping above, and nothing refers to it.
+    unsafe { rustix::mm::munmap(address, length) }.unwrap();
+    assert!(matches!(error, Error::Stayed { residency, .. } if residency.cached == 8), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "8 of 8 pages stayed in the page cache: another process maps, locks or reads the file: \
+         stop it first"
+    );
+    check(evict(&file, probe).unwrap(), 0, 8);
+}
+
+#[test]
+fn what_is_kept_in_memory_cannot_be_evicted() {
+    let Some(directory) = fixture::directory_in_memory() else {
+        return fixture::skip("evict from tmpfs", "there is no /dev/shm");
+    };
+    let file = fixture::file(&directory.path().join("file"), 8 * PAGE);
+    let error = evict(&file, Probe::Mincore).unwrap_err().to_string();
+    assert!(error.starts_with("8 of 8 pages stayed in the page cache: its file system"), "{error}");
+}

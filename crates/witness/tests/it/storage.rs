@@ -1,0 +1,272 @@
+use crate::actor::{Actor, User};
+use crate::fixture::{self, Mounted, PLAIN, Setup};
+use model::evidence::Probe;
+use model::host::{Direct, Medium, Storage};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use witness::{Error, page_cache, storage, storage_of};
+
+/// The storage of a fixture; none, and says so, where it cannot be made.
+fn made(test: &str, make: impl FnOnce() -> Result<Mounted, String>) -> Option<(Mounted, Storage)> {
+    if !fixture::is_root(test) {
+        return None;
+    }
+    match make() {
+        Ok(mounted) => {
+            let storage = storage(&mounted.point).unwrap();
+            assert_eq!(
+                std::fs::read_dir(&mounted.point)
+                    .unwrap()
+                    .flatten()
+                    .filter(|entry| { entry.file_name().to_string_lossy().contains("canary") })
+                    .count(),
+                0,
+                "the canary file is gone"
+            );
+            Some((mounted, storage))
+        }
+        Err(reason) => {
+            fixture::skip(test, &reason);
+            None
+        }
+    }
+}
+
+#[track_caller]
+fn check_note(storage: &Storage, part: &str) {
+    assert!(storage.notes.iter().any(|note| note.contains(part)), "'{part}' in {storage:#?}");
+}
+
+fn bypasses(storage: &Storage) -> Option<bool> {
+    match storage.direct {
+        Direct::Accepted { bypasses, .. } => bypasses,
+        Direct::Refused => panic!("O_DIRECT is accepted here: {storage:#?}"),
+    }
+}
+
+#[test]
+fn temporary_files_have_a_device() {
+    let directory = fixture::directory();
+    let storage = storage(directory.path()).unwrap();
+    assert!(directory.path().starts_with(&storage.mount_point), "{storage:#?}");
+    assert!(storage.free > 0 && storage.free <= storage.capacity, "{storage:#?}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
+    if storage.medium != Medium::Block {
+        return fixture::skip("device of temporary files", "they are on no block device");
+    }
+    for device in &storage.devices {
+        assert!(Path::new("/sys/block").join(&device.name).join("stat").exists(), "{device:?}");
+    }
+    assert!(!storage.devices.is_empty(), "{storage:#?}");
+    assert!(storage.evictable && storage.residency_probe.is_some(), "{storage:#?}");
+}
+
+#[test]
+fn tmpfs_is_memory_and_o_direct_bypasses_nothing_there() {
+    let Some(directory) = fixture::directory_in_memory() else {
+        return fixture::skip("tmpfs", "there is no /dev/shm");
+    };
+    let storage = storage(directory.path()).unwrap();
+    assert_eq!((storage.medium, storage.evictable), (Medium::Ram, false), "{storage:#?}");
+    assert_eq!(storage.devices, []);
+    // Before Linux 6.6 it was refused.
+    if storage.direct != Direct::Refused {
+        assert_eq!(bypasses(&storage), Some(false));
+    }
+}
+
+#[test]
+fn ext4_on_a_loop_device_with_direct_io_is_what_it_seems() {
+    let make = || Mounted::on_loop(fixture::directory(), "ext4", &PLAIN);
+    let Some((mounted, storage)) = made("ext4", make) else { return };
+    assert_eq!(storage.file_system, "ext4");
+    assert_eq!(storage.mount_point, mounted.point);
+    assert_eq!(storage.devices.len(), 1, "{storage:#?}");
+    assert_eq!(storage.devices[0].name, mounted.loop_name());
+    assert!(storage.evictable, "{storage:#?}");
+    assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
+    assert!(!storage.notes.iter().any(|note| note.contains("without direct I/O")), "{storage:#?}");
+}
+
+#[test]
+fn ext4_that_journals_data_accepts_o_direct_and_does_not_obey() {
+    let setup = Setup { mount: "data=journal", ..PLAIN };
+    let make = || Mounted::on_loop(fixture::directory(), "ext4", &setup);
+    let Some((_mounted, storage)) = made("ext4 data=journal", make) else { return };
+    assert_eq!(bypasses(&storage), Some(false), "{storage:#?}");
+    check_note(&storage, "served through the page cache");
+}
+
+#[test]
+fn a_loop_device_on_memory_is_memory() {
+    let Some(directory) = fixture::directory_in_memory() else {
+        return fixture::skip("loop on tmpfs", "there is no /dev/shm");
+    };
+    let setup = Setup { losetup: &[], ..PLAIN };
+    let make = || Mounted::on_loop(directory, "ext4", &setup);
+    let Some((mounted, storage)) = made("loop on tmpfs", make) else { return };
+    assert_eq!(storage.medium, Medium::Ram, "{storage:#?}");
+    assert_eq!(storage.devices[0].name, mounted.loop_name());
+    check_note(&storage, "O_DIRECT inside is the page cache outside");
+}
+
+#[test]
+fn mincore_is_used_on_overlayfs_where_cachestat_sees_nothing() {
+    let make = || Mounted::overlay(fixture::directory());
+    let Some((mounted, on_overlay)) = made("overlayfs", make) else { return };
+    assert_eq!(on_overlay.residency_probe, Some(Probe::Mincore), "{on_overlay:#?}");
+    assert!(on_overlay.evictable, "{on_overlay:#?}");
+    check_note(&on_overlay, "mincore is used");
+    let below = storage(mounted.point.parent().unwrap()).unwrap();
+    assert_eq!(on_overlay.devices, below.devices);
+    assert_eq!(on_overlay.medium, below.medium);
+}
+
+#[test]
+fn xfs_is_what_it_seems() {
+    let setup = Setup { size: 320 << 20, ..PLAIN };
+    let make = || Mounted::on_loop(fixture::directory(), "xfs", &setup);
+    let Some((_mounted, storage)) = made("xfs", make) else { return };
+    assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
+    assert!(storage.evictable, "{storage:#?}");
+}
+
+#[test]
+fn btrfs_is_mapped_to_its_device_though_it_has_a_number_of_its_own() {
+    let setup = Setup { size: 128 << 20, mount: "compress=zstd", ..PLAIN };
+    let make = || Mounted::on_loop(fixture::directory(), "btrfs", &setup);
+    let Some((mounted, storage)) = made("btrfs", make) else { return };
+    assert_eq!(storage.devices.len(), 1, "{storage:#?}");
+    assert_eq!(storage.devices[0].name, mounted.loop_name());
+    assert!(storage.evictable, "{storage:#?}");
+    check_note(&storage, "may be compressed");
+    // Zeros are compressed, and the layout says so.
+    let file = File::create(mounted.point.join("zeros")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &vec![0; 1 << 20], 0).unwrap();
+    let layout = witness::layout(&file).unwrap().unwrap();
+    assert_eq!((layout.unwritten, layout.encoded), (0, 1 << 20), "{layout:?}");
+}
+
+/// A compressed disk in memory; removed when dropped.
+struct Zram {
+    number: String,
+}
+
+impl Zram {
+    fn new() -> Result<Zram, String> {
+        let control = "/sys/class/zram-control/hot_add";
+        let number = std::fs::read_to_string(control).map_err(|e| format!("{control}: {e}"))?;
+        let zram = Zram { number: number.trim().to_string() };
+        let size = format!("/sys/block/zram{}/disksize", zram.number);
+        std::fs::write(size, "33554432").map_err(|error| error.to_string())?;
+        Ok(zram)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        // The OS lets go of an unmounted device a moment later.
+        for _ in 0..50 {
+            if std::fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        eprintln!("zram{} stays", self.number);
+    }
+}
+
+#[test]
+fn zram_is_memory_though_it_looks_like_a_disk() {
+    if !fixture::is_root("zram") {
+        return;
+    }
+    let zram = match Zram::new() {
+        Ok(zram) => zram,
+        Err(reason) => return fixture::skip("zram", &reason),
+    };
+    let node = format!("/dev/zram{}", zram.number);
+    let make = || Mounted::new(fixture::directory(), "ext4", &node, "rw", None);
+    let Some((_mounted, storage)) = made("zram", make) else { return };
+    assert_eq!(storage.medium, Medium::Ram, "{storage:#?}");
+    assert_eq!(storage.devices[0].name, format!("zram{}", zram.number));
+    assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
+}
+
+#[test]
+fn a_file_on_a_read_only_mount_is_looked_at_and_not_touched() {
+    let make = || Mounted::on_loop(fixture::directory(), "ext4", &PLAIN);
+    let Some((mounted, _)) = made("read-only", make) else { return };
+    let path = mounted.point.join("file");
+    drop(fixture::file(&path, 1 << 20));
+    fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]).unwrap();
+    let error = storage(&mounted.point).unwrap_err();
+    assert!(matches!(error, Error::NotWritable { .. }), "{error}");
+    assert!(error.to_string().contains("Read-only file system"), "{error}");
+    let of_file = storage_of(&path).unwrap();
+    let probe = of_file.residency_probe.expect("root may ask");
+    assert!(of_file.evictable, "{of_file:#?}");
+    assert_eq!(bypasses(&of_file), None, "{of_file:#?}");
+    check_note(&of_file, "was not tried");
+    // What was taken to work does.
+    let file = File::open(&path).unwrap();
+    assert_eq!(page_cache::evict(&file, probe).unwrap().cached, 0);
+    assert_eq!(page_cache::warm(&file, probe).unwrap().cached, 256);
+}
+
+#[test]
+fn looking_at_a_file_leaves_it_and_its_cached_pages_alone() {
+    let directory = fixture::directory();
+    let path = directory.path().join("file");
+    let file = fixture::file(&path, 1 << 20);
+    let of_directory = storage(directory.path()).unwrap();
+    let of_file = storage_of(&path).unwrap();
+    // Others may use the file system meanwhile.
+    assert_eq!(of_file, Storage { free: of_file.free, ..of_directory });
+    if let Some(probe) = of_file.residency_probe {
+        assert_eq!(page_cache::residency(&file, probe).unwrap().cached, 256);
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no canary is left");
+}
+
+#[test]
+fn what_is_no_file_is_refused_with_its_name() {
+    let directory = fixture::directory();
+    let error = storage_of(directory.path()).unwrap_err();
+    assert!(matches!(error, Error::NotAFile { .. }), "{error}");
+    let missing = directory.path().join("missing");
+    for error in [storage(&missing).unwrap_err(), storage_of(&missing).unwrap_err()] {
+        let error = error.to_string();
+        assert!(error.contains("missing") && error.contains("No such file"), "{error}");
+    }
+}
+
+#[test]
+fn a_stranger_is_not_told_what_is_cached() {
+    let name = "a stranger";
+    if !fixture::is_root(name) {
+        return;
+    }
+    // The build directory may be closed to others, so that a copy of this program is run.
+    let directory = fixture::directory();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(directory.path(), open).unwrap();
+    let program = directory.path().join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let path = directory.path().join("file");
+    drop(fixture::file(&path, 1 << 20));
+    let ask = |act, path: &Path| Actor::start_program(&program, act, path, User::Nobody).go();
+    // mincore would say that all is cached.
+    let of_file = ask("storage_of", &path);
+    assert!(of_file.starts_with("None|"), "{of_file}");
+    assert!(of_file.contains("mincore answers only who owns a file"), "{of_file}");
+    let of_directory = ask("storage", directory.path());
+    assert!(
+        of_directory.contains("name a directory that this user may write to"),
+        "{of_directory}"
+    );
+    let dropped = ask("drop", &path);
+    assert!(dropped.contains("needs root"), "{dropped}");
+    assert!(dropped.contains("ioassay cache evict FILE"), "{dropped}");
+}
