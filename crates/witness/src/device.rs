@@ -158,7 +158,8 @@ impl Finder {
         // Only then does O_DIRECT mean anything below (method.md D7).
         if number(&path.join("loop/dio")) == Some(0) {
             notes.push(format!(
-                "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache outside"
+                "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache \
+                 outside"
             ));
         }
         let backing = text(&path.join("loop/backing_file"));

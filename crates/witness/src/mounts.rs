@@ -124,7 +124,7 @@ mod tests {
 
     const TEXT: &[u8] = b"\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard,resuid=65534
-40 27 0:41 /sub\\040dir /mnt/with\\040space\\011and\\134tab rw,nosuid shared:5 master:1 - fuse.sshfs me@host:/x rw,user_id=0
+40 27 0:41 /s\\040d /mnt/a\\040space\\011and\\134tab rw shared:5 master:1 - fuse.sshfs me@host:/x rw
 50 27 0:50 / /merged ro,relatime - overlay none rw,lowerdir=/a:/b,upperdir=/up\\040per,workdir=/w
 not a line
 ";
@@ -136,8 +136,8 @@ not a line
         assert_eq!(mounts[0].device, "254:0");
         assert_eq!(mounts[0].source, Path::new("/dev/vda"));
         assert_eq!(mounts[0].options.join(","), "rw,relatime,discard,resuid=65534");
-        assert_eq!(mounts[1].root, Path::new("/sub dir"));
-        assert_eq!(mounts[1].point, Path::new("/mnt/with space\tand\\tab"));
+        assert_eq!(mounts[1].root, Path::new("/s d"));
+        assert_eq!(mounts[1].point, Path::new("/mnt/a space\tand\\tab"));
         assert_eq!(mounts[1].file_system, "fuse.sshfs");
         assert_eq!(mounts[2].values("upperdir").collect::<Vec<_>>(), ["/up per"]);
         assert!(mounts[2].has("lowerdir") && !mounts[2].has("lower"));

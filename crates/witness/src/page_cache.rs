@@ -1,8 +1,8 @@
 //! The page cache: how much of a file is in it, and how to put it in or out, with proof.
 //!
-//! No probe is believed without proof on the file system at hand, see [`storage`](crate::storage()):
-//! cachestat says 0 of every file on overlayfs, and mincore says "all" to whoever neither owns a
-//! file nor may write it (method.md C3, C4).
+//! No probe is believed without proof on the file system at hand, see
+//! [`storage`](crate::storage()): cachestat says 0 of every file on overlayfs, and mincore says
+//! "all" to whoever neither owns a file nor may write it.
 
 use crate::error::Error;
 use model::evidence::{Probe, Residency};

@@ -41,7 +41,8 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
 /// # Errors
 /// [`Error::NotAFile`] when it is not a regular file, or what the OS answered to a step.
 pub fn storage_of(path: &Path) -> Result<Storage, Error> {
-    let path = std::path::absolute(path).map_err(Error::refused("find", path))?;
+    // The canary belongs beside the file itself, not beside a link to it.
+    let path = std::fs::canonicalize(path).map_err(Error::refused("find", path))?;
     // Opening something else, a pipe for one, might wait for ever.
     let metadata = std::fs::metadata(&path).map_err(Error::refused("look at", &path))?;
     if !metadata.is_file() {

@@ -223,11 +223,24 @@ fn looking_at_a_file_leaves_it_and_its_cached_pages_alone() {
     let of_directory = storage(directory.path()).unwrap();
     let of_file = storage_of(&path).unwrap();
     // Others may use the file system meanwhile.
-    assert_eq!(of_file, Storage { free: of_file.free, ..of_directory });
+    let directory_itself = std::fs::canonicalize(directory.path()).unwrap();
+    let expected = Storage { free: of_file.free, directory: directory_itself, ..of_directory };
+    assert_eq!(of_file, expected);
     if let Some(probe) = of_file.residency_probe {
         assert_eq!(page_cache::residency(&file, probe).unwrap().cached, 256);
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no canary is left");
+}
+
+#[test]
+fn a_link_stands_for_the_file_it_leads_to() {
+    let (directory, elsewhere) = (fixture::directory(), fixture::directory());
+    let path = directory.path().join("file");
+    drop(fixture::file(&path, 4096));
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let of_link = storage_of(&link).unwrap();
+    assert_eq!(of_link.directory, std::fs::canonicalize(directory.path()).unwrap());
 }
 
 #[test]
