@@ -76,3 +76,14 @@ fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     install.args(packages).run()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_there_or_not() {
+        assert!(is_there("sh"), "every system has one");
+        assert!(!is_there("no program has this name"));
+    }
+}

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use xshell::{Shell, cmd};
+use xshell::{Cmd, Shell};
 
 /// What is made of a component of the toolchain that is not installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,17 +33,28 @@ impl Demand {
 /// One question about the workspace.
 struct Step {
     name: &'static str,
-    /// The component of the toolchain that it takes: its name in rustup, cargo's name for it.
-    component: Option<(&'static str, &'static str)>,
-    run: fn(&Shell) -> Result<()>,
+    /// The component of the toolchain that it takes, by rustup's name.
+    component: Option<&'static str>,
+    action: Action,
 }
 
+/// How the question is asked.
+enum Action {
+    Own(fn(&Shell) -> Result<()>),
+    /// Cargo's subcommand and its options.
+    Cargo(&'static str),
+}
+
+use Action::{Cargo, Own};
+
+const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
+
 const STEPS: [Step; 5] = [
-    Step { name: "packages", component: None, run: install::run },
-    Step { name: "format", component: Some(("rustfmt", "fmt")), run: format },
-    Step { name: "style", component: None, run: |shell| tidy::run(&shell.current_dir()) },
-    Step { name: "lints", component: Some(("clippy", "clippy")), run: lints },
-    Step { name: "tests", component: None, run: tests },
+    Step { name: "packages", component: None, action: Own(install::run) },
+    Step { name: "format", component: Some("rustfmt"), action: Cargo("fmt --all --check") },
+    Step { name: "style", component: None, action: Own(|shell| tidy::run(&shell.current_dir())) },
+    Step { name: "lints", component: Some("clippy"), action: Cargo(LINTS) },
+    Step { name: "tests", component: None, action: Cargo("test --workspace --no-fail-fast") },
 ];
 
 /// How a step ended.
@@ -88,16 +99,22 @@ pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
 impl Step {
     /// Runs it, and prints what went wrong or why it was skipped.
     fn end(&self, shell: &Shell, demand: Demand) -> End {
-        if let Some((component, command)) = self.component
-            && !is_installed(shell, command)
-        {
-            println!("{component} is not installed: rustup component add {component}");
-            return match demand {
-                Demand::WhatIsThere => End::Skipped,
-                Demand::Everything => End::Failed,
-            };
-        }
-        match (self.run)(shell) {
+        let asked = match self.action {
+            Own(run) => run(shell),
+            Cargo(line) => {
+                if let Some(component) = self.component.filter(|_| !has_subcommand(shell, line)) {
+                    println!("{component} is not installed: rustup component add {component}");
+                    return match demand {
+                        Demand::WhatIsThere => End::Skipped,
+                        Demand::Everything => End::Failed,
+                    };
+                }
+                println!("cargo {line}");
+                let run = cargo(shell).args(line.split(' ')).run();
+                run.map_err(anyhow::Error::from)
+            }
+        };
+        match asked {
             Ok(()) => End::Passed,
             Err(error) => {
                 println!("{error:#}");
@@ -107,28 +124,14 @@ impl Step {
     }
 }
 
-/// Whether cargo has `command`.
-fn is_installed(shell: &Shell, command: &str) -> bool {
-    let cargo = cargo();
-    cmd!(shell, "{cargo} {command} --version").quiet().ignore_stderr().read().is_ok()
+/// Whether cargo has the subcommand that `line` begins with.
+fn has_subcommand(shell: &Shell, line: &str) -> bool {
+    let subcommand = line.split(' ').next().expect("a split has a first part");
+    cargo(shell).args([subcommand, "--version"]).ignore_stderr().read().is_ok()
 }
 
 /// The cargo that runs this.
-fn cargo() -> String {
-    env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
-}
-
-fn format(shell: &Shell) -> Result<()> {
-    let cargo = cargo();
-    Ok(cmd!(shell, "{cargo} fmt --all --check").run()?)
-}
-
-fn lints(shell: &Shell) -> Result<()> {
-    let cargo = cargo();
-    Ok(cmd!(shell, "{cargo} clippy --quiet --workspace --all-targets -- -D warnings").run()?)
-}
-
-fn tests(shell: &Shell) -> Result<()> {
-    let cargo = cargo();
-    Ok(cmd!(shell, "{cargo} test --workspace --no-fail-fast").run()?)
+fn cargo(shell: &Shell) -> Cmd<'_> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    shell.cmd(cargo).quiet()
 }
