@@ -1,1 +1,16 @@
-//! How fast is this storage, what served the bytes, and how sure is that?
+//! The roof: binds what measures to what judges. The only crate that starts processes, writes
+//! files and prints.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+#![forbid(unsafe_code)]
+
+pub mod stop;
+pub mod recipe;
+pub mod store;
+pub mod courier;
+pub mod progress;
+pub mod fixture;
+pub mod run;
+pub mod args;
+pub mod commands;

@@ -1,2 +1,34 @@
-//! The binary.
-fn main() {}
+//! The binary: reads what was typed, does it, and says what went wrong.
+
+#![forbid(unsafe_code)]
+
+use clap::Parser;
+use ioassay::args::Cli;
+use ioassay::commands;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Exit status when a command could not be carried out.
+const COULD_NOT: u8 = 2;
+
+fn main() -> ExitCode {
+    env_logger::init();
+    let cli = Cli::parse();
+    match commands::execute(&cli) {
+        Ok(code) => ExitCode::from(code),
+        // Whoever read our output has had enough, as `head` has: that is no failure.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where stderr is closed there is nobody left to tell.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::from(COULD_NOT)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .root_cause()
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,251 @@
+//! What was typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Measures memory, page cache and storage, and says for every figure what served the bytes, how
+/// sure it is and what bounds it.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure the ladder from memory to storage: one screen, about two minutes
+    Survey(SurveyArgs),
+    /// Answer a question: a built-in recipe, or one in a TOML file
+    Run(RunArgs),
+    /// Show what a run would measure and what it would not, and measure nothing
+    Plan(RunArgs),
+    /// List the built-in recipes, or show one
+    Recipes {
+        /// The recipe to show, as TOML
+        name: Option<String>,
+    },
+    /// Judge a record again
+    Report {
+        /// The record
+        record: PathBuf,
+        /// Print the assessment as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look at the page cache and change what it holds of a file
+    Cache {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: CacheCommand,
+    },
+    /// Write a test file, or check one
+    Data {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: DataCommand,
+    },
+    /// Show this machine and the storage of a directory as runs see them
+    Host {
+        /// A directory on the storage to look at
+        #[arg(default_value = ".")]
+        directory: PathBuf,
+    },
+    /// Print the JSON schema of what --json prints
+    Schema,
+    /// Serve jobs on stdin and stdout: how this program measures
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Arguments of `survey`.
+#[derive(Debug, Args)]
+pub struct SurveyArgs {
+    /// The directory to measure; a test file is written there and removed
+    #[arg(default_value = ".")]
+    pub directory: PathBuf,
+    /// Fewer rounds, shorter trials, a smaller file: under 40 seconds
+    #[arg(long)]
+    pub quick: bool,
+    /// What all runs share.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Decides the data and all random orders; made from the clock if not given
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// Arguments of `run` and `plan`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A built-in recipe (see `ioassay recipes`) or a path to a TOML file
+    pub recipe: String,
+    /// The directory to measure; a test file is written there and removed
+    #[arg(default_value = ".", conflicts_with = "file")]
+    pub directory: PathBuf,
+    /// Read this file instead of a test file; it is never opened for writing
+    #[arg(long, conflicts_with_all = ["size", "keep"])]
+    pub file: Option<PathBuf>,
+    /// What all runs share.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Axes that replace those of the recipe.
+    #[command(flatten)]
+    pub axes: AxisArgs,
+    /// Passes over all cases; below 7 there is no reliable interval
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// Decides the data and all random orders; made from the clock if not given
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Print the assessment as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Where to keep the record; a dated file in the XDG state folder if not given
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Keep the test file
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// Axes of cases; each takes one value or several with commas between them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Axes (one value, or several with commas)")]
+pub struct AxisArgs {
+    /// null, read, pread, mmap, uring
+    #[arg(long, value_delimiter = ',')]
+    pub engine: Vec<String>,
+    /// Bytes an operation: 4KiB, 4MB, 1B
+    #[arg(long, value_delimiter = ',')]
+    pub block: Vec<String>,
+    /// Threads; `cores` for one each, `sweep` for 1, 2, 4 … up to twice the cores
+    #[arg(long, value_delimiter = ',')]
+    pub threads: Vec<String>,
+    /// Operations in flight for each thread
+    #[arg(long, value_delimiter = ',')]
+    pub depth: Vec<String>,
+    /// warm, cold, direct, as-is
+    #[arg(long, value_delimiter = ',')]
+    pub cache: Vec<String>,
+    /// sequential, random, strided
+    #[arg(long, value_delimiter = ',')]
+    pub pattern: Vec<String>,
+    /// Blocks from one step of a strided pattern to the next
+    #[arg(long, value_delimiter = ',')]
+    pub stride: Vec<String>,
+    /// contiguous or interleaved: how blocks are dealt out to threads
+    #[arg(long, value_delimiter = ',')]
+    pub share: Vec<String>,
+    /// What is done with the bytes: none, page, sum
+    #[arg(long, value_delimiter = ',')]
+    pub touch: Vec<String>,
+    /// What the OS is told: none, sequential, random, willneed, populate, hugepage
+    #[arg(long, value_delimiter = ',')]
+    pub advice: Vec<String>,
+    /// How io_uring learns of requests: enter, sqpoll
+    #[arg(long, value_delimiter = ',')]
+    pub submission: Vec<String>,
+    /// The most operations of a trial, over all threads; `all` for no limit
+    #[arg(long, value_delimiter = ',')]
+    pub ops: Vec<String>,
+    /// Bytes of the test file: 256MiB, 1GiB
+    #[arg(long, value_delimiter = ',')]
+    pub size: Vec<String>,
+    /// The longest a trial lasts: 500ms, 2s
+    #[arg(long, value_delimiter = ',')]
+    pub time: Vec<String>,
+}
+
+impl AxisArgs {
+    /// The axes that were given, by name.
+    pub fn given(&self) -> Vec<(&'static str, &Vec<String>)> {
+        let axes = [
+            ("engine", &self.engine),
+            ("block", &self.block),
+            ("threads", &self.threads),
+            ("depth", &self.depth),
+            ("cache", &self.cache),
+            ("pattern", &self.pattern),
+            ("stride", &self.stride),
+            ("share", &self.share),
+            ("touch", &self.touch),
+            ("advice", &self.advice),
+            ("submission", &self.submission),
+            ("ops", &self.ops),
+            ("size", &self.size),
+            ("time", &self.time),
+        ];
+        axes.into_iter().filter(|(_, values)| !values.is_empty()).collect()
+    }
+}
+
+/// What to do with the page cache.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// Tell how much of each file is cached
+    Show {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Take each file out of the page cache, with proof; needs no root
+    Evict {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Read each file into the page cache, with proof
+    Warm {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Empty the page cache of the whole machine; needs root, and slows down everybody on it
+    Drop,
+}
+
+/// What to do with a test file.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Write a file whose every word is known; there must be nothing of its name
+    Create {
+        /// The file
+        file: PathBuf,
+        /// Its size: 256MiB, 1GiB
+        #[arg(long, default_value = "1GiB")]
+        size: String,
+        /// Decides its content
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Check every byte of a file that `data create` wrote
+    Verify {
+        /// The file
+        file: PathBuf,
+        /// The seed it was written with
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}

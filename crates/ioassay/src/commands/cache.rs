@@ -1,0 +1,61 @@
+//! `ioassay cache`: how much of a file is in the page cache, and how to change that.
+
+use super::{DONE, say};
+use crate::args::CacheCommand;
+use anyhow::{Context, Result, anyhow};
+use model::evidence::{Probe, Residency};
+use model::units;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use witness::page_cache;
+
+/// Does what was typed.
+///
+/// # Errors
+/// When a file cannot be opened, its residency cannot be told, or it could not be changed.
+pub fn execute(command: &CacheCommand) -> Result<u8> {
+    match command {
+        CacheCommand::Show { files } => each(files, "show", |file, probe| {
+            page_cache::residency(file, probe).map_err(anyhow::Error::from)
+        }),
+        CacheCommand::Evict { files } => each(files, "evict", |file, probe| {
+            page_cache::evict(file, probe).map_err(anyhow::Error::from)
+        }),
+        CacheCommand::Warm { files } => each(files, "warm", |file, probe| {
+            page_cache::warm(file, probe).map_err(anyhow::Error::from)
+        }),
+        CacheCommand::Drop => {
+            page_cache::drop_all()?;
+            say("the page cache of this machine was emptied; everybody on it reads anew")?;
+            Ok(DONE)
+        }
+    }
+}
+
+fn each(
+    files: &[PathBuf],
+    verb: &str,
+    act: impl Fn(&File, Probe) -> Result<Residency>,
+) -> Result<u8> {
+    for path in files {
+        let residency = one(path, &act)
+            .with_context(|| format!("failed to {verb} '{}' in the page cache", path.display()))?;
+        say(&describe(path, &residency))?;
+    }
+    Ok(DONE)
+}
+
+fn one(path: &Path, act: impl Fn(&File, Probe) -> Result<Residency>) -> Result<Residency> {
+    let file = File::open(path)?;
+    let probe = witness::storage_of(path)?.residency_probe.ok_or_else(|| {
+        anyhow!("neither cachestat nor mincore tells how much of this file is cached")
+    })?;
+    act(&file, probe)
+}
+
+fn describe(path: &Path, residency: &Residency) -> String {
+    let Residency { probe, pages, cached, dirty } = residency;
+    let dirty = dirty.map(|dirty| format!(", {dirty} dirty")).unwrap_or_default();
+    let share = units::percent(residency.share());
+    format!("{}: {cached} of {pages} pages cached ({share}{dirty}), by {probe}", path.display())
+}

@@ -1,0 +1,79 @@
+//! `ioassay data`: files whose every word is known.
+
+use super::{DONE, say};
+use crate::args::DataCommand;
+use crate::fixture;
+use crate::progress::Progress;
+use crate::stop::Stop;
+use anyhow::{Context, Result, bail};
+use model::content::Content;
+use model::units;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Does what was typed.
+///
+/// # Errors
+/// When the file cannot be written or read, or does not hold what it should.
+pub fn execute(command: &DataCommand) -> Result<u8> {
+    match command {
+        DataCommand::Create { file, size, seed } => {
+            let content = Content { seed: *seed, size: units::parse_bytes(size)? };
+            create(file, content)
+        }
+        DataCommand::Verify { file, seed } => verify(file, *seed),
+    }
+}
+
+fn create(path: &Path, content: Content) -> Result<u8> {
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let host = witness::host(kernel::available());
+    let storage = witness::storage(folder.unwrap_or(Path::new(".")))?;
+    fixture::check_space(&storage, &host, &[content.size])?;
+    let file = fixture::create_new(path)?;
+    let progress = Progress::new();
+    let written = fixture::write_content(&file, content, &progress, &stop);
+    progress.end();
+    if let Err(error) = written {
+        // The file is ours: it was not there before.
+        std::fs::remove_file(path)
+            .with_context(|| format!("failed to remove the unfinished '{}'", path.display()))?;
+        if let Some(code) = stop.exit_code() {
+            return Ok(code);
+        }
+        return Err(error.context(format!("failed to write '{}'", path.display())));
+    }
+    let (size, seed) = (units::bytes(content.size), content.seed);
+    say(&format!("{}: {size} written, seed {seed}", path.display()))?;
+    Ok(DONE)
+}
+
+fn verify(path: &Path, seed: u64) -> Result<u8> {
+    let size = fixture::size_of(path)?;
+    let content = Content { seed, size };
+    let mut file =
+        File::open(path).with_context(|| format!("failed to open '{}'", path.display()))?;
+    let (mut held, mut expected) = (vec![0; 4 << 20], vec![0; 4 << 20]);
+    let mut offset = 0;
+    while offset < size {
+        let length = (size - offset).min(held.len() as u64) as usize;
+        file.read_exact(&mut held[..length])
+            .with_context(|| format!("failed to read '{}' at {offset}", path.display()))?;
+        content.fill(offset, &mut expected[..length]);
+        let differs = held[..length].iter().zip(&expected[..length]).position(|(a, b)| a != b);
+        if let Some(place) = differs {
+            bail!(
+                "'{}' does not hold the data of seed {seed}: byte {} is {:#04x}, not {:#04x}",
+                path.display(),
+                offset + place as u64,
+                held[place],
+                expected[place]
+            );
+        }
+        offset += length as u64;
+    }
+    say(&format!("{}: all {} are right, seed {seed}", path.display(), units::bytes(size)))?;
+    Ok(DONE)
+}

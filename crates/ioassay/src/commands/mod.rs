@@ -1,0 +1,118 @@
+//! One function for each command.
+
+pub mod cache;
+pub mod data;
+pub mod measure;
+
+use crate::args::{Cli, Color, Command, SurveyArgs};
+use crate::recipe;
+use crate::store;
+use anyhow::{Context, Result};
+use report::Style;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// Exit status of a command that did what it was told.
+pub const DONE: u8 = 0;
+
+/// Does what was typed; answers the exit status.
+///
+/// # Errors
+/// When it could not be done.
+pub fn execute(cli: &Cli) -> Result<u8> {
+    let style = style(cli.color);
+    match &cli.command {
+        Command::Survey(args) => survey(args, &style),
+        Command::Run(args) => measure::run(args, &style),
+        Command::Plan(args) => measure::plan(args, &style),
+        Command::Recipes { name } => recipes(name.as_deref()),
+        Command::Report { record, json } => report(record, *json, &style),
+        Command::Cache { command } => cache::execute(command),
+        Command::Data { command } => data::execute(command),
+        Command::Host { directory } => host(directory),
+        Command::Schema => say(&report::json_schema()).map(|()| DONE),
+        Command::Worker => serve(),
+    }
+}
+
+/// Writes `text` and a line end to stdout.
+///
+/// # Errors
+/// When stdout does not take it.
+pub fn say(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.trim_end().as_bytes())?;
+    stdout.write_all(b"\n")?;
+    Ok(stdout.flush()?)
+}
+
+fn style(color: Color) -> Style {
+    let terminal = io::stdout().is_terminal();
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => terminal && !no_color,
+    };
+    // In a pipe nothing wraps: a table is as wide as a usual terminal of today.
+    let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
+    let width = size.ok().filter(|width| terminal && *width > 0).unwrap_or(120);
+    Style { colour, width }
+}
+
+fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
+    let mut recipe = recipe::find("survey")?;
+    if args.quick {
+        recipe = recipe.quick()?;
+    }
+    let changes = recipe::Changes { seed: args.seed, ..recipe::Changes::default() };
+    let target = measure::Target::Directory(args.directory.clone());
+    measure::measure(&recipe, &changes, &target, &args.output, style)
+}
+
+fn recipes(name: Option<&str>) -> Result<u8> {
+    match name {
+        Some(name) => {
+            let recipe = recipe::BUILT_IN.iter().find(|(known, _)| *known == name);
+            let known: Vec<&str> = recipe::BUILT_IN.iter().map(|(known, _)| *known).collect();
+            let (_, text) =
+                recipe.ok_or_else(|| model::units::unknown_name("recipe", name, &known))?;
+            say(text)?;
+        }
+        None => {
+            for (name, _) in recipe::BUILT_IN {
+                say(&format!("{name:<14} {}", recipe::find(name)?.question))?;
+            }
+        }
+    }
+    Ok(DONE)
+}
+
+fn report(record: &Path, json: bool, style: &Style) -> Result<u8> {
+    let record = store::read(record)?;
+    let assessment = assess::assess(&record);
+    let text = if json { report::json(&assessment) } else { report::text(&assessment, style) };
+    say(&text)?;
+    Ok(report::exit_code(&assessment))
+}
+
+/// A thread that panics would leave the others of its team waiting: the worker ends instead, and
+/// the coordinator hears its last words.
+fn serve() -> Result<u8> {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        std::process::abort();
+    }));
+    worker::serve(io::stdin().lock(), io::stdout().lock())?;
+    Ok(DONE)
+}
+
+fn host(directory: &Path) -> Result<u8> {
+    let host = witness::host(kernel::available());
+    let storage = witness::storage(directory)
+        .with_context(|| format!("failed to look at the storage of '{}'", directory.display()))?;
+    let facts = serde_json::json!({ "host": host, "storage": storage });
+    say(&serde_json::to_string_pretty(&facts)?)?;
+    Ok(DONE)
+}

@@ -1,0 +1,243 @@
+//! The file that is read: made, brought into the cache state a case claims, and removed.
+//!
+//! A test file is unlinked as soon as it is open, unless it is to be kept: however this process
+//! ends, by a signal or a power cut, nothing is left behind. Workers open it through `/proc`.
+
+use crate::progress::Progress;
+use crate::stop::Stop;
+use anyhow::{Context, Result, bail};
+use model::case::{Cache, FileWork};
+use model::content::{Content, DigestTable};
+use model::evidence::Probe;
+use model::host::{Fixture, Host, Medium, Storage};
+use model::units;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use witness::page_cache;
+
+/// Bytes written at once.
+const CHUNK: usize = 4 << 20;
+
+/// A file that cases read.
+#[derive(Debug)]
+pub struct TestFile {
+    fixture: Fixture,
+    file: File,
+    /// The path by which a worker opens it.
+    path: PathBuf,
+    digests: Option<DigestTable>,
+}
+
+/// Whether a test file stays when the run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stay {
+    /// It is removed.
+    Removed,
+    /// It is kept, and its path told.
+    Kept,
+}
+
+impl TestFile {
+    /// Writes a file of `size` bytes into `directory`.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
+    pub fn create(
+        directory: &Path,
+        size: u64,
+        seed: u64,
+        stay: Stay,
+        (progress, stop): (&Progress, &Stop),
+    ) -> Result<TestFile> {
+        let name = format!("ioassay-{}-{}.data", units::bytes(size), std::process::id());
+        let visible = directory.join(name);
+        let file = create_new(&visible)?;
+        // Until the file is whole it has no name, whether it is to stay or not: a run that is
+        // killed now leaves nothing. It is linked again at the end.
+        std::fs::remove_file(&visible)
+            .with_context(|| format!("failed to unlink '{}'", visible.display()))?;
+        let content = Content { seed, size };
+        write_content(&file, content, progress, stop)
+            .with_context(|| format!("failed to write the test file '{}'", visible.display()))?;
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        if stay == Stay::Kept {
+            link(&path, &visible)?;
+        }
+        let layout = layout_of(&file, &visible)?;
+        let fixture = Fixture { path: visible, size, seed: Some(seed), layout };
+        Ok(TestFile { fixture, file, path, digests: Some(DigestTable::new(content)) })
+    }
+
+    /// Opens a user's own file. It is never opened for writing.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no file with bytes in it.
+    pub fn open(path: &Path) -> Result<TestFile> {
+        let path = std::path::absolute(path)
+            .with_context(|| format!("failed to find '{}'", path.display()))?;
+        let size = size_of(&path)?;
+        let file =
+            File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
+        let layout = layout_of(&file, &path)?;
+        let fixture = Fixture { path: path.clone(), size, seed: None, layout };
+        Ok(TestFile { fixture, file, path, digests: None })
+    }
+
+    /// What a record says of it.
+    pub fn fixture(&self) -> &Fixture {
+        &self.fixture
+    }
+
+    /// The path by which a worker opens it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Digests of its parts; none for a user's own file.
+    pub fn digests(&self) -> Option<&DigestTable> {
+        self.digests.as_ref()
+    }
+
+    /// Brings it into the state that `work` claims, with proof.
+    ///
+    /// # Errors
+    /// When the proof fails, with what was tried: the trial must not be made.
+    pub fn set_cache(&self, work: &FileWork, probe: Option<Probe>) -> Result<(), String> {
+        let Some(probe) = probe else { return Ok(()) };
+        let is_warm = || {
+            page_cache::residency(&self.file, probe)
+                .is_ok_and(|residency| residency.cached == residency.pages)
+        };
+        match work.cache {
+            Cache::AsIs => Ok(()),
+            Cache::Warm if is_warm() => Ok(()),
+            Cache::Warm => {
+                page_cache::warm(&self.file, probe).map(drop).map_err(|error| error.to_string())
+            }
+            Cache::Cold => {
+                page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
+            }
+            // Direct reads do not look at cached pages, but evidence is plainer without them.
+            // Where they cannot be evicted, as on tmpfs, the evidence says what served.
+            Cache::Direct => {
+                if let Err(error) = page_cache::evict(&self.file, probe) {
+                    log::debug!("before a direct trial: {error}");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The size of the file at `path`.
+///
+/// # Errors
+/// When there is none, or it is not a regular file with bytes in it.
+pub fn size_of(path: &Path) -> Result<u64> {
+    let metadata = std::fs::metadata(path)
+        .with_context(|| format!("failed to look at '{}'", path.display()))?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        bail!("'{}' is a directory: name a file to read", path.display());
+    }
+    if kind.is_block_device() {
+        bail!("'{}' is a device: name a file on it to read", path.display());
+    }
+    if !kind.is_file() || metadata.len() == 0 {
+        bail!("'{}' has no bytes to read: name a regular file that is not empty", path.display());
+    }
+    Ok(metadata.len())
+}
+
+/// Creates a file that was not there, that only its owner may read, through no link.
+pub fn create_new(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .with_context(|| format!("failed to create '{}'", path.display()))
+}
+
+/// Writes the whole content and waits until it is on the medium.
+///
+/// # Errors
+/// When the OS refuses a write, or the run is stopped.
+pub fn write_content(
+    mut file: &File,
+    content: Content,
+    progress: &Progress,
+    stop: &Stop,
+) -> Result<()> {
+    let mut chunk = vec![0; CHUNK];
+    let mut offset = 0;
+    while offset < content.size {
+        if stop.is_asked() {
+            bail!("the run was stopped");
+        }
+        let length = (content.size - offset).min(CHUNK as u64) as usize;
+        content.fill(offset, &mut chunk[..length]);
+        file.write_all(&chunk[..length])?;
+        offset += length as u64;
+        progress.writing(offset, content.size);
+    }
+    file.sync_all()?;
+    Ok(())
+}
+
+fn link(path: &Path, visible: &Path) -> Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    linkat(CWD, path, CWD, visible, AtFlags::SYMLINK_FOLLOW)
+        .with_context(|| format!("failed to keep the test file as '{}'", visible.display()))
+}
+
+fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
+    witness::layout(file)
+        .with_context(|| format!("failed to ask how '{}' lies on its device", path.display()))
+}
+
+/// Whether files of `sizes` bytes may be written: enough must stay free for others, 5 % of the
+/// file system or 1 GiB, whichever is less.
+///
+/// # Errors
+/// When they may not.
+pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
+    let needed: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
+    let reserve = (storage.capacity / 20).min(1 << 30);
+    let (free, directory) = (storage.free, storage.directory.display());
+    if needed > storage.capacity {
+        bail!(
+            "test files of {} are larger than the file system of '{directory}', which has {}: \
+             choose a smaller --size",
+            units::bytes_rounded(needed),
+            units::bytes_rounded(storage.capacity)
+        );
+    }
+    if needed.saturating_add(reserve) > free {
+        bail!(
+            "test files of {} do not fit into '{directory}': {} are free and {} of them are left \
+             to others: choose a smaller --size or another directory",
+            units::bytes_rounded(needed),
+            units::bytes_rounded(free),
+            units::bytes_rounded(reserve)
+        );
+    }
+    if storage.medium == Medium::Ram && needed > host.memory_available / 2 {
+        bail!(
+            "'{directory}' is kept in memory, and test files of {} are more than half of the {} \
+             available: choose a smaller --size",
+            units::bytes_rounded(needed),
+            units::bytes_rounded(host.memory_available)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,377 @@
+//! Recipes: a question as a TOML file, and the plan that answers it.
+//!
+//! ```toml
+//! name = "page-latency"
+//! question = "How long does it take to read a page, warm and cold?"
+//! size = "256MiB"         # the test file, unless a group says otherwise
+//! rounds = 10
+//! time = "1s"             # of a trial
+//!
+//! [axes]                  # for all groups that read a file; each value may be a list
+//! block = "4KiB"
+//!
+//! [[cases]]               # a group: the product of its axes
+//! engine = ["pread", "mmap"]
+//! cache = ["warm", "cold"]
+//! ```
+//! An axis of the command line replaces that axis in every group that has it. `threads` knows
+//! `"cores"` and `"sweep"` (1, 2, 4 … up to twice the cores), `ops` knows `"all"`.
+
+use anyhow::{Context, Result, bail};
+use model::case::{Case, Work};
+use model::host::Host;
+use model::plan::{Place, Plan, ROUNDS_MIN, Role, Sweep, product};
+use model::units;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The recipes that come with the program.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("survey", include_str!("../../../recipes/survey.toml")),
+    ("page-latency", include_str!("../../../recipes/page-latency.toml")),
+    ("read-methods", include_str!("../../../recipes/read-methods.toml")),
+];
+
+/// Axes with the values to try.
+pub type Axes = BTreeMap<String, Values>;
+
+/// One value or a list of them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a text, a number or a list of them")]
+pub enum Values {
+    /// One.
+    One(Value),
+    /// A list.
+    List(Vec<Value>),
+}
+
+/// A text or a number: `"4KiB"` or `32`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected a text or a number")]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// A text.
+    Text(String),
+}
+
+/// A question, as it is written.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// Its name.
+    pub name: String,
+    /// The question it answers.
+    pub question: String,
+    /// Size of the test file.
+    #[serde(default = "default_size")]
+    pub size: String,
+    /// How many rounds.
+    #[serde(default = "default_rounds")]
+    pub rounds: u32,
+    /// How long a trial lasts at most.
+    #[serde(default = "default_time")]
+    pub time: String,
+    /// A case is done when its interval is at most this wide: a share of the median.
+    #[serde(default = "default_precision")]
+    pub precision: f64,
+    /// Axes of all groups that read a file.
+    #[serde(default)]
+    pub axes: Axes,
+    /// Groups of cases.
+    pub cases: Vec<Axes>,
+}
+
+fn default_size() -> String {
+    "1GiB".to_string()
+}
+
+fn default_rounds() -> u32 {
+    10
+}
+
+fn default_time() -> String {
+    "1s".to_string()
+}
+
+fn default_precision() -> f64 {
+    0.025
+}
+
+/// What the command line says instead of the recipe.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// Axes.
+    pub axes: Axes,
+    /// Rounds.
+    pub rounds: Option<u32>,
+    /// The seed; else one made from the clock.
+    pub seed: Option<u64>,
+}
+
+/// The axes of a case that reads a file, each with its usual value.
+const FILE_AXES: &[(&str, &str)] = &[
+    ("engine", "pread"),
+    ("cache", "warm"),
+    ("pattern", "sequential"),
+    ("stride", "16"),
+    ("size", "1GiB"),
+    ("block", "4KiB"),
+    ("depth", "1"),
+    ("threads", "1"),
+    ("share", "contiguous"),
+    ("touch", "sum"),
+    ("advice", "none"),
+    ("submission", "enter"),
+    ("ops", "0"),
+    ("time", "1s"),
+];
+
+/// The axes of a case that runs over memory.
+const MEMORY_AXES: &[(&str, &str)] = &[
+    ("kernel", "read"),
+    ("isa", "best"),
+    ("working_set", "dram"),
+    ("threads", "1"),
+    ("time", "200ms"),
+];
+
+/// Names of all axes.
+pub fn axis_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = FILE_AXES.iter().chain(MEMORY_AXES).map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The built-in recipe of that name, or the one in the file of that path.
+///
+/// # Errors
+/// When there is none, or it is no recipe: then the place in the TOML is told.
+pub fn find(name: &str) -> Result<Recipe> {
+    if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return parse(text).with_context(|| format!("built-in recipe '{name}'"));
+    }
+    if !name.ends_with(".toml") && !Path::new(name).exists() {
+        let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+        bail!("{} (a path to a TOML file works too)", units::unknown_name("recipe", name, &known));
+    }
+    let text = std::fs::read_to_string(name)
+        .with_context(|| format!("failed to read the recipe '{name}'"))?;
+    parse(&text).with_context(|| format!("the recipe '{name}' is broken"))
+}
+
+fn parse(text: &str) -> Result<Recipe> {
+    let recipe: Recipe = toml::from_str(text)?;
+    for group in recipe.cases.iter().chain([&recipe.axes]) {
+        let known: Vec<&str> = axes_of(group).iter().map(|(name, _)| *name).collect();
+        for axis in group.keys() {
+            if !known.contains(&axis.as_str()) {
+                bail!(units::unknown_name("axis", axis, &known));
+            }
+        }
+    }
+    if recipe.cases.is_empty() || recipe.rounds == 0 {
+        bail!("a recipe needs at least one [[cases]] and one round");
+    }
+    Ok(recipe)
+}
+
+/// Which axes a group has: those of memory if it names a kernel, else those of a file.
+fn axes_of(group: &Axes) -> &'static [(&'static str, &'static str)] {
+    if group.contains_key("kernel") { MEMORY_AXES } else { FILE_AXES }
+}
+
+impl Recipe {
+    /// The same recipe in a fraction of the time: the fewest rounds that have an interval, and
+    /// half the time and size.
+    pub fn quick(mut self) -> Result<Recipe> {
+        self.rounds = ROUNDS_MIN;
+        let halve_size =
+            |text: &str| -> Result<String> { Ok(units::bytes(units::parse_bytes(text)? / 2)) };
+        let halve_time =
+            |text: &str| -> Result<String> { Ok(units::time(units::parse_time(text)? / 2)) };
+        self.size = halve_size(&self.size)?;
+        self.time = halve_time(&self.time)?;
+        for group in self.cases.iter_mut().chain([&mut self.axes]) {
+            for (axis, values) in group.iter_mut() {
+                let list = values.texts();
+                *values = match axis.as_str() {
+                    "size" => Values::from_texts(
+                        list.iter().map(|t| halve_size(t)).collect::<Result<_>>()?,
+                    ),
+                    "time" => Values::from_texts(
+                        list.iter().map(|t| halve_time(t)).collect::<Result<_>>()?,
+                    ),
+                    _ => continue,
+                };
+            }
+        }
+        Ok(self)
+    }
+
+    /// The cases that are asked for, with what the command line changes.
+    ///
+    /// # Errors
+    /// When a value is not one of its axis.
+    pub fn cases(&self, changes: &Changes, host: &Host) -> Result<Vec<Case>> {
+        let mut cases = Vec::new();
+        for group in &self.cases {
+            let sweep = self.sweep(group, changes, host)?;
+            cases.extend(product(&sweep)?);
+        }
+        Ok(cases)
+    }
+
+    /// Each axis of a group with its values: from the command line, else the group, else the
+    /// recipe, else the usual one.
+    fn sweep(&self, group: &Axes, changes: &Changes, host: &Host) -> Result<Sweep> {
+        let of_file = !group.contains_key("kernel");
+        let pick = |axis: &str, usual: &str| -> Vec<String> {
+            let recipe_wide = self.axes.get(axis).filter(|_| of_file);
+            // A ladder names the threads of memory and of files apart: a change is of files.
+            let changed = changes.axes.get(axis).filter(|_| of_file);
+            match changed.or(group.get(axis)).or(recipe_wide) {
+                Some(values) => values.texts(),
+                None if of_file && axis == "size" => vec![self.size.clone()],
+                None if of_file && axis == "time" => vec![self.time.clone()],
+                None => vec![usual.to_string()],
+            }
+        };
+        let mut sweep = Sweep::new();
+        for (axis, usual) in axes_of(group) {
+            let mut values = Vec::new();
+            for text in pick(axis, usual) {
+                values.extend(resolve(axis, &text, host));
+            }
+            sweep.push((axis.to_string(), values));
+        }
+        Ok(sweep)
+    }
+
+    /// The plan for a place: what is asked for, what bounds it, and what cannot be.
+    ///
+    /// # Errors
+    /// When a value is not one of its axis.
+    pub fn plan(&self, changes: &Changes, place: &Place) -> Result<Plan> {
+        let rounds = changes.rounds.unwrap_or(self.rounds);
+        let seed = changes.seed.unwrap_or_else(seed_of_now);
+        let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
+        plan.add(self.cases(changes, place.host)?, Role::Asked, place);
+        let controls = controls(&plan, place)?;
+        for case in controls {
+            // A control that cannot be is no loss to the one who did not ask for it.
+            if place.refusal(&case).is_none() {
+                plan.add([case], Role::Control, place);
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
+/// cache, and the tool's own overhead.
+fn controls(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
+    let files: Vec<_> = plan.cases.iter().filter_map(|planned| planned.case.file()).collect();
+    let Some(largest) = files.iter().map(|work| work.size).max() else {
+        return Ok(Vec::new());
+    };
+    let texts = |pairs: &[(&str, &str)]| -> Axes {
+        let one = |text: &str| Values::One(Value::Text(text.to_string()));
+        pairs.iter().map(|(axis, text)| (axis.to_string(), one(text))).collect()
+    };
+    let file = |engine, cache, pattern, block, depth, touch| {
+        texts(&[
+            ("engine", engine),
+            ("cache", cache),
+            ("pattern", pattern),
+            ("block", block),
+            ("depth", depth),
+            ("touch", touch),
+            ("time", "200ms"),
+        ])
+    };
+    let mut groups = vec![
+        texts(&[("kernel", "read")]),
+        texts(&[("kernel", "read"), ("threads", "cores")]),
+        file("null", "as-is", "random", "4KiB", "1", "none"),
+    ];
+    let claims_device = files
+        .iter()
+        .any(|work| matches!(work.cache, model::case::Cache::Cold | model::case::Cache::Direct));
+    if claims_device {
+        groups.push(file("uring", "direct", "sequential", "1MiB", "8", "sum"));
+    }
+    let recipe = Recipe {
+        name: plan.recipe.clone(),
+        question: String::new(),
+        size: units::bytes(largest),
+        rounds: plan.rounds,
+        time: default_time(),
+        precision: plan.precision,
+        axes: Axes::new(),
+        cases: groups,
+    };
+    let already = |case: &Case| plan.cases.iter().any(|planned| same_but_time(&planned.case, case));
+    let controls = recipe.cases(&Changes::default(), place.host)?;
+    Ok(controls.into_iter().filter(|case| !already(case)).collect())
+}
+
+/// Whether two cases do the same, if not for as long.
+fn same_but_time(one: &Case, other: &Case) -> bool {
+    let mut one = one.clone();
+    match &mut one.work {
+        Work::File(work) => work.time = other.time(),
+        Work::Memory(work) => work.time = other.time(),
+    }
+    one == *other
+}
+
+/// A value that stands for others, in terms of this machine.
+fn resolve(axis: &str, text: &str, host: &Host) -> Vec<String> {
+    let one = |value: String| vec![value];
+    match (axis, text) {
+        ("threads", "cores") => one(host.cores.to_string()),
+        ("threads", "sweep") => {
+            let most = 2 * host.cores;
+            let mut threads: Vec<u32> =
+                (0..32).map(|n| 1 << n).take_while(|threads| *threads < most).collect();
+            threads.push(most);
+            threads.iter().map(u32::to_string).collect()
+        }
+        ("ops", "all") => one("0".to_string()),
+        ("isa", "best") => {
+            one(host.isas.last().map_or("scalar".to_string(), |isa| isa.to_string()))
+        }
+        // STREAM's rule: at least four times what the last-level cache holds.
+        ("working_set", "dram") => {
+            one(units::bytes((4 * host.last_level_cache).max(64 << 20).next_multiple_of(1 << 20)))
+        }
+        _ => one(text.to_string()),
+    }
+}
+
+fn seed_of_now() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // Small enough to be typed again.
+    model::random::mix(now.map_or(0, |time| time.as_nanos() as u64)) % 1_000_000
+}
+
+impl Values {
+    /// From texts, as the command line has them.
+    pub fn from_texts(texts: Vec<String>) -> Values {
+        Values::List(texts.into_iter().map(Value::Text).collect())
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let text = |value: &Value| match value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => text.clone(),
+        };
+        match self {
+            Values::One(value) => vec![text(value)],
+            Values::List(values) => values.iter().map(text).collect(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Carries out a plan: for each trial it sets the cache state, takes evidence, lets the worker
+//! work, takes evidence again and appends the trial to the record at once.
+
+use crate::courier::Courier;
+use crate::fixture::TestFile;
+use crate::progress::Progress;
+use crate::stop::Stop;
+use crate::store::Store;
+use anyhow::{Context, Result};
+use model::case::{Cache, Case, Work};
+use model::evidence::Evidence;
+use model::host::Storage;
+use model::plan::Plan;
+use model::random::{Rng, mix};
+use model::record::{End, Line};
+use model::trial::{Job, Outcome, Trial};
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use witness::counters::Witness;
+
+/// All that a run needs and that outlives a trial.
+pub struct Run<'a> {
+    /// What is done.
+    pub plan: &'a Plan,
+    /// The files, by size.
+    pub files: &'a BTreeMap<u64, TestFile>,
+    /// What they are on; none where no file is read.
+    pub storage: Option<&'a Storage>,
+    /// Where trials are kept.
+    pub store: &'a mut Store,
+    /// What is shown meanwhile.
+    pub progress: &'a mut Progress,
+    /// Whether to go on.
+    pub stop: &'a Stop,
+    /// How a worker is started.
+    pub worker: &'a dyn Fn() -> Command,
+    /// How long a worker may take beyond the time of a trial.
+    pub patience: Duration,
+}
+
+impl Run<'_> {
+    /// Makes all trials. Answers how the run ended.
+    ///
+    /// # Errors
+    /// When no worker can be started or the record cannot be written. Whatever goes wrong in a
+    /// trial is data of that trial, and the run goes on.
+    pub fn carry_out(mut self) -> Result<End> {
+        let began = Instant::now();
+        let mut courier = Some(self.start_worker()?);
+        let mut open: Vec<usize> = (0..self.plan.cases.len()).collect();
+        let mut throughputs = vec![Vec::new(); open.len()];
+        let mut rng = Rng::new(mix(self.plan.seed));
+        let mut done = 0;
+        self.progress.rounds_begin(u64::from(self.plan.rounds) * open.len() as u64);
+        'rounds: for round in 0..self.plan.rounds {
+            let left = u64::from(self.plan.rounds - round);
+            let planned = done + left * open.len() as u64;
+            for case in order_of_round(self.plan, &open, &mut rng) {
+                if self.stop.is_asked() {
+                    break 'rounds;
+                }
+                self.progress.trial(done, planned, round, &self.plan.cases[case].case.id());
+                let at_ms = began.elapsed().as_millis() as u64;
+                let trial = self.trial(&mut courier, case, round, at_ms)?;
+                if self.stop.is_asked() {
+                    // The trial was cut short: it says nothing.
+                    break 'rounds;
+                }
+                throughputs[case].extend(assess::throughput(&trial));
+                self.store.append(&Line::Trial(trial))?;
+                done += 1;
+            }
+            open.retain(|&case| !assess::is_settled(&throughputs[case], self.plan.precision));
+        }
+        let end = if self.stop.is_asked() { End::Interrupted } else { End::Complete };
+        self.store.append(&Line::End(end.clone()))?;
+        self.progress.end();
+        Ok(end)
+    }
+
+    fn start_worker(&self) -> Result<Courier> {
+        Courier::start((self.worker)(), self.stop, self.patience)
+            .context("no worker could be started")
+    }
+
+    /// Makes one trial. A worker that failed is replaced.
+    fn trial(
+        &mut self,
+        courier: &mut Option<Courier>,
+        index: usize,
+        round: u32,
+        at_ms: u64,
+    ) -> Result<Trial> {
+        let mut live = match courier.take() {
+            Some(live) => live,
+            None => self.start_worker()?,
+        };
+        let case = &self.plan.cases[index].case;
+        let file = case.file().and_then(|work| self.files.get(&work.size));
+        let seed = mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64));
+        let path = file.map(|file| file.path().to_path_buf());
+        let job = Job { case: case.clone(), seed, file: path };
+        let mut evidence = Evidence::default();
+        let outcome = match self.prove_cache(case, file) {
+            Err(reason) => Outcome::Failed { reason },
+            Ok(()) => match self.observe(&mut live, &job, file, &mut evidence) {
+                Ok(outcome) => {
+                    *courier = Some(live);
+                    outcome
+                }
+                Err(reason) => Outcome::Failed { reason },
+            },
+        };
+        let digests = file.and_then(TestFile::digests);
+        let expected_digest = match (&outcome, &case.work) {
+            (Outcome::Done(sample), Work::Memory(work)) => work.expected_digest(seed, sample),
+            (Outcome::Done(sample), Work::File(_)) => {
+                digests.and_then(|table| job.expected_digest(table, sample))
+            }
+            _ => None,
+        };
+        Ok(Trial { case: index, round, at_ms, outcome, evidence, expected_digest })
+    }
+
+    fn prove_cache(&self, case: &Case, file: Option<&TestFile>) -> Result<(), String> {
+        let probe = self.storage.and_then(|storage| storage.residency_probe);
+        match (case.file(), file) {
+            (Some(work), Some(file)) => file.set_cache(work, probe),
+            _ => Ok(()),
+        }
+    }
+
+    /// The worker's part, with what the OS counted around it.
+    fn observe(
+        &self,
+        courier: &mut Courier,
+        job: &Job,
+        file: Option<&TestFile>,
+        evidence: &mut Evidence,
+    ) -> Result<Outcome, String> {
+        if let Some(outcome) = courier.prepare(job)? {
+            return Ok(outcome);
+        }
+        let mut counters = Witness::new(courier.pid(), file.map(TestFile::file), self.storage);
+        let before = counters.before();
+        let outcome = courier.perform(job.case.time())?;
+        *evidence = witness::counters::between(&before, &counters.after());
+        Ok(outcome)
+    }
+}
+
+/// The open cases in random order; those of one cache state together, so that a file is not
+/// warmed and evicted more than once a round. The order of the states is random too.
+fn order_of_round(plan: &Plan, open: &[usize], rng: &mut Rng) -> Vec<usize> {
+    let mut order = open.to_vec();
+    rng.shuffle(&mut order);
+    let mut states: Vec<Option<Cache>> =
+        [None].into_iter().chain(Cache::ALL.iter().copied().map(Some)).collect();
+    rng.shuffle(&mut states);
+    let state = |case: &usize| plan.cases[*case].case.file().map(|work| work.cache);
+    order.sort_by_key(|case| states.iter().position(|known| *known == state(case)));
+    order
+}
