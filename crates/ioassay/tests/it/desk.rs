@@ -1,0 +1,164 @@
+//! Where the program works in a test: a directory to measure and a folder for its records.
+
+use model::host::{Medium, Storage};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The program.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ioassay");
+
+/// No command of a test takes nearly as long: one that does hangs.
+pub(crate) const HANGS: Duration = Duration::from_secs(300);
+
+/// A directory to measure and a state folder; both are removed when this is dropped.
+pub(crate) struct Desk {
+    directory: TempDir,
+    state: TempDir,
+}
+
+impl Desk {
+    /// On the file system that this was built on, which mostly is a real disk.
+    pub(crate) fn new() -> Desk {
+        Desk::on(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// In memory; none where `/dev/shm` is not.
+    pub(crate) fn in_memory() -> Option<Desk> {
+        Path::new("/dev/shm").is_dir().then(|| Desk::on(Path::new("/dev/shm")))
+    }
+
+    fn on(place: &Path) -> Desk {
+        Desk { directory: TempDir::new_in(place).unwrap(), state: TempDir::new().unwrap() }
+    }
+
+    /// The directory to measure.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The path of something in the directory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory().join(name)
+    }
+
+    /// The folder of records that nobody named.
+    pub(crate) fn state(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// `program` at work in the directory; records go to the state folder.
+    pub(crate) fn start(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.directory()).env("XDG_STATE_HOME", self.state());
+        command.env_remove("RUST_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+    }
+
+    /// What comes of the program with `args`.
+    pub(crate) fn ioassay(&self, args: &[&str]) -> Output {
+        let mut command = assert_cmd::Command::from_std(self.start(PROGRAM));
+        command.args(args).timeout(HANGS).output().unwrap()
+    }
+
+    /// What the program says with `args`, which it can do.
+    pub(crate) fn says(&self, args: &[&str]) -> String {
+        let output = self.ioassay(args);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        text(&output.stdout)
+    }
+
+    /// The JSON that the program prints with `args`, whatever the judgement.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let output = self.ioassay(args);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Checks that the program refuses `args` with exit status 2, says each of `expected` and
+    /// nothing else but its error, and leaves nothing behind.
+    pub(crate) fn refuses(&self, args: &[&str], expected: &[&str]) {
+        let before = self.things();
+        let output = self.ioassay(args);
+        assert_eq!(self.things(), before, "{args:?} left something");
+        check_refusal(&output, expected);
+    }
+
+    /// The names of all that is in the directory and in the state folder.
+    pub(crate) fn things(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut folders = vec![self.directory().to_path_buf(), self.state().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                names.push(entry.path().display().to_string());
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        names.sort();
+        names
+    }
+
+    /// The storage of the directory, as the program sees it.
+    pub(crate) fn storage(&self) -> Storage {
+        let facts: Value = serde_json::from_str(&self.says(&["host", "."])).unwrap();
+        serde_json::from_value(facts["storage"].clone()).unwrap()
+    }
+
+    /// Whether the directory is on a disk whose page cache obeys and which can be read past it;
+    /// if not, says that `test` needs that.
+    pub(crate) fn is_on_disk(&self, test: &str) -> bool {
+        let storage = self.storage();
+        let is_on_disk = storage.medium == Medium::Block
+            && storage.evictable
+            && storage.residency_probe.is_some()
+            && matches!(storage.direct, model::host::Direct::Accepted { .. });
+        if !is_on_disk {
+            let directory = self.directory().display();
+            skip(test, &format!("'{directory}' is on {} and not on a disk", storage.file_system));
+        }
+        is_on_disk
+    }
+}
+
+/// Checks that `output` is that of a refusal that says each of `expected`.
+pub(crate) fn check_refusal(output: &Output, expected: &[&str]) {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stdout), "");
+    for expected in expected {
+        assert!(said.contains(expected), "'{said}' does not say '{expected}'");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// What was printed.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A path as an argument.
+pub(crate) fn argument(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Says by name what is not tested here, and why.
+pub(crate) fn skip(test: &str, reason: &str) {
+    eprintln!("skipped {test}: {reason}");
+}
+
+/// Waits until `seen` answers something.
+pub(crate) fn wait_for<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + HANGS;
+    loop {
+        if let Some(seen) = seen() {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

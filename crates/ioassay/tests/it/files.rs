@@ -1,0 +1,149 @@
+//! Files: test files that are made and checked, a user's own, and what of them is cached.
+
+use crate::desk::{Desk, PROGRAM, argument, skip, text};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+
+/// A user's own file, which may only be read.
+fn own_file(desk: &Desk) -> std::path::PathBuf {
+    let path = desk.path("own");
+    let bytes: Vec<u8> = (0..1_000_003_u32).map(|n| (n % 251) as u8).collect();
+    std::fs::write(&path, bytes).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    path
+}
+
+/// All that would tell that a file was changed.
+fn state(path: &Path) -> (Vec<u8>, Vec<i64>) {
+    let bytes = std::fs::read(path).unwrap();
+    let meta = std::fs::metadata(path).unwrap();
+    let numbers = vec![
+        meta.ino() as i64,
+        i64::from(meta.mode()),
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec(),
+        meta.blocks() as i64,
+    ];
+    (bytes, numbers)
+}
+
+const EVERY_ENGINE: [&str; 8] = [
+    "run",
+    "read-methods",
+    "--json",
+    "--threads=1,2",
+    "--block=4KiB",
+    "--rounds=1",
+    "--time=2ms",
+    "--record=record",
+];
+
+#[test]
+fn a_users_own_file_is_read_by_every_engine_and_stays_as_it_was() {
+    let desk = Desk::new();
+    let path = own_file(&desk);
+    let before = state(&path);
+    let report = desk.json(&[&EVERY_ENGINE[..], &["--file", argument(&path)]].concat());
+    assert!(state(&path) == before, "the file was changed");
+    assert_eq!(report["fixtures"][0]["path"], argument(&path));
+    assert_eq!(report["fixtures"][0]["seed"], serde_json::Value::Null);
+    assert_eq!(report["fixtures"][0]["size"], 1_000_003);
+    let cases = report["cases"].as_array().unwrap();
+    assert!(cases.iter().any(|case| case["case"]["engine"] == "uring"));
+    for case in cases.iter().filter(|case| !case["case"]["engine"].is_null()) {
+        assert_eq!(case["failures"], serde_json::json!([]), "{case:#}");
+        assert_eq!(case["digest_verified"], serde_json::Value::Null, "{case:#}");
+    }
+    assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
+}
+
+#[test]
+fn a_users_own_file_is_never_opened_for_writing() {
+    let test = "a_users_own_file_is_never_opened_for_writing";
+    let desk = Desk::new();
+    let path = own_file(&desk);
+    let traced = desk.start("strace").args(["-o", "/dev/null", "true"]).output();
+    if !traced.is_ok_and(|output| output.status.success()) {
+        return skip(test, "strace is missing or forbidden");
+    }
+    let calls =
+        "trace=open,openat,openat2,creat,truncate,unlink,unlinkat,rename,renameat,renameat2";
+    let output = desk
+        .start("strace")
+        .args(["-f", "-s", "4096", "-e", calls, "-o", "calls", PROGRAM])
+        .args(EVERY_ENGINE)
+        .args(["--file", argument(&path)])
+        .output()
+        .unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let calls = std::fs::read_to_string(desk.path("calls")).unwrap();
+    let quoted = format!("\"{}\"", argument(&path));
+    let of_file: Vec<&str> = calls.lines().filter(|line| line.contains(&quoted)).collect();
+    assert!(of_file.len() > 4, "coordinator and worker opened it: {of_file:#?}");
+    for call in of_file {
+        assert!(call.contains("open") && call.contains("O_RDONLY"), "{call}");
+        for flag in ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"] {
+            assert!(!call.contains(flag), "{call}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
+    let desk = Desk::new();
+    let said = desk.says(&["data", "create", "new", "--size", "5000001B", "--seed", "9"]);
+    assert_eq!(said.trim(), "new: 5000001B written, seed 9");
+    let path = desk.path("new");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 5_000_001);
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    let said = desk.says(&["data", "verify", "new", "--seed", "9"]);
+    assert_eq!(said.trim(), "new: all 5000001B are right, seed 9");
+    desk.refuses(&["data", "verify", "new"], &["does not hold the data of seed 1: byte"]);
+
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    for place in [5_000_000, 4_194_304, 1_234_567, 0] {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, place).unwrap();
+        let right = byte[0];
+        file.write_all_at(&[!right], place).unwrap();
+        let expected = format!("byte {place} is {:#04x}, not {right:#04x}", !right);
+        desk.refuses(&["data", "verify", "new", "--seed", "9"], &["'new'", &expected]);
+    }
+}
+
+#[test]
+fn what_is_cached_is_shown_and_changed() {
+    let desk = Desk::new();
+    if !desk.is_on_disk("what_is_cached_is_shown_and_changed") {
+        return;
+    }
+    desk.says(&["data", "create", "one", "--size", "1MiB"]);
+    desk.says(&["data", "create", "two", "--size", "10001B"]);
+    let check = |verb: &str, expected: [&str; 2]| {
+        let said = desk.says(&["cache", verb, "one", "two"]);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.contains(expected), "cache {verb}: '{line}' is not '{expected}'");
+        }
+    };
+    // These files are nobody else's: what was shown is so a moment later.
+    check("evict", ["one: 0 of 256 pages", "two: 0 of 3 pages"]);
+    check("show", ["one: 0 of 256 pages", "two: 0 of 3 pages"]);
+    check("warm", ["one: 256 of 256 pages", "two: 3 of 3 pages"]);
+    check("show", ["one: 256 of 256 pages", "two: 3 of 3 pages"]);
+    check("evict", ["one: 0 of 256 pages", "two: 0 of 3 pages"]);
+}
+
+#[test]
+fn in_memory_nothing_can_be_evicted_and_that_is_said() {
+    let test = "in_memory_nothing_can_be_evicted";
+    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+    desk.says(&["data", "create", "one", "--size", "1MiB"]);
+    let output = desk.ioassay(&["cache", "evict", "one"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("failed to evict 'one'"), "{output:?}");
+    desk.says(&["data", "verify", "one"]);
+}

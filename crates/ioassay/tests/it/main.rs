@@ -1,0 +1,16 @@
+//! The whole program, as a person uses it: what it does, what it refuses and what it leaves.
+//!
+//! Each test has a directory and a state folder of its own, both removed however it ends. Some
+//! need root, a tool or a real disk; where that is missing they say so by name and pass.
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
+
+mod desk;
+mod records;
+mod refusals;
+mod places;
+mod plans;
+mod runs;
+mod files;
+mod signals;
+mod workers;
+mod documents;

@@ -1,0 +1,144 @@
+//! What a run would measure: recipes, plans, and skips with their reasons.
+
+use crate::desk::{Desk, argument, text};
+use ioassay::recipe::{self, Changes, Values};
+use model::plan::Place;
+use model::zoo;
+use std::collections::HashSet;
+
+#[test]
+fn recipes_are_listed_with_their_questions_and_shown_as_they_are() {
+    let desk = Desk::new();
+    let list = desk.says(&["recipes"]);
+    assert_eq!(list.lines().count(), recipe::BUILT_IN.len());
+    for (line, (name, shown)) in list.lines().zip(recipe::BUILT_IN) {
+        let question = recipe::find(name).unwrap().question;
+        assert!(line.starts_with(name) && line.ends_with(&question), "{line}");
+        assert_eq!(desk.says(&["recipes", name]).trim(), shown.trim());
+    }
+}
+
+#[test]
+fn a_recipe_that_was_shown_works_as_a_file() {
+    let desk = Desk::new();
+    for (name, text) in recipe::BUILT_IN {
+        std::fs::write(desk.path("mine.toml"), text).unwrap();
+        let plan = |recipe| desk.says(&["plan", recipe, ".", "--seed", "1"]);
+        assert_eq!(plan("mine.toml"), plan(name));
+    }
+}
+
+#[test]
+fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
+    let (host, storage) = (zoo::host(), zoo::storage());
+    let place = Place { host: &host, storage: Some(&storage) };
+    for (name, _) in recipe::BUILT_IN {
+        let recipe = recipe::find(name).unwrap();
+        assert_eq!(recipe.name, *name);
+        for recipe in [recipe.clone(), recipe.quick().unwrap()] {
+            let plan = recipe.plan(&Changes::default(), &place).unwrap();
+            assert!(plan.cases.len() > 3, "{name} has {} cases", plan.cases.len());
+            let ids: HashSet<String> = plan.cases.iter().map(|p| p.case.id()).collect();
+            assert_eq!(ids.len(), plan.cases.len(), "{name} has an id twice");
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
+    let (host, storage) = (zoo::host(), zoo::storage());
+    let place = Place { host: &host, storage: Some(&storage) };
+    let values = |texts: &mut dyn Iterator<Item = String>| Values::from_texts(texts.collect());
+    let axes = [
+        ("block", values(&mut (1..=100).map(|n| format!("{n}KiB")))),
+        ("threads", values(&mut (1..=100).map(|n| n.to_string()))),
+        ("cache", values(&mut ["as-is".to_string()].into_iter())),
+        ("engine", values(&mut ["pread".to_string()].into_iter())),
+    ];
+    let axes = axes.into_iter().map(|(axis, values)| (axis.to_string(), values)).collect();
+    let changes = Changes { axes, rounds: None, seed: Some(1) };
+    let recipe = recipe::find("read-methods").unwrap();
+    assert_eq!(recipe.cases(&changes, &host).unwrap().len(), 10_000);
+    let plan = recipe.plan(&changes, &place).unwrap();
+    let asked = plan.cases.iter().filter(|p| p.role == model::plan::Role::Asked);
+    let ids: HashSet<String> = asked.map(|planned| planned.case.id()).collect();
+    assert_eq!(ids.len() + plan.skips.len(), 10_000);
+    assert_eq!(ids.len(), 10_000, "{:?}", plan.skips.first());
+}
+
+#[test]
+fn a_plan_measures_nothing_and_leaves_nothing() {
+    let desk = Desk::new();
+    let plan = desk.says(&["plan", "read-methods", ".", "--size", "64MiB", "--threads", "1"]);
+    assert!(plan.starts_with("read-methods · "), "{plan}");
+    assert!(plan.contains("\nmeasured\n"), "{plan}");
+    assert_eq!(desk.things(), [""; 0]);
+    // Nothing is written, so there need be no space.
+    desk.says(&["plan", "page-latency", ".", "--size", "900TiB"]);
+    assert_eq!(desk.things(), [""; 0]);
+}
+
+/// Checks that with `axes` a plan shows skips with the reason `expected`, and nothing measured;
+/// and that a run says the same, and that nothing was measured.
+fn check_skip(axes: &[&str], expected: &str) {
+    let desk = Desk::new();
+    let axes = [&["read-methods", ".", "--size", "1MiB", "--threads", "1"][..], axes].concat();
+    let plan = desk.says(&[&["plan"], &axes[..]].concat());
+    assert!(unwrapped(&plan).contains(expected), "'{plan}' does not say '{expected}'");
+    assert!(!plan.contains("\nmeasured\n"), "{plan}");
+    assert_eq!(desk.things(), [""; 0]);
+    let output = desk.ioassay(&[&["run"], &axes[..], &["--record", "record"]].concat());
+    let said = unwrapped(&(text(&output.stdout) + &text(&output.stderr)));
+    assert!(said.contains(expected), "'{said}' does not say '{expected}'");
+    assert!(said.contains("no case was measured"), "{said}");
+    assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+}
+
+/// The text in one line, as it was before it was wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_cannot_be_is_skipped_with_its_reason() {
+    let pread = ["--engine", "pread"];
+    let with = |axes: &[&'static str]| [&pread[..], axes].concat();
+    check_skip(&with(&["--block", "2MiB"]), "a block of 2MiB is larger than the file of 1MiB");
+    check_skip(&with(&["--depth", "2"]), "pread waits for each block");
+    check_skip(&with(&["--advice", "populate"]), "mmap only");
+    check_skip(&with(&["--submission", "sqpoll"]), "only io_uring has a submission thread");
+    check_skip(&with(&["--ops", "1000000"]), "operations need as many different blocks");
+    check_skip(&["--engine", "mmap", "--cache", "direct"], "O_DIRECT has no effect on mmap");
+    check_skip(&["--engine", "null"], "null moves no data");
+}
+
+#[test]
+fn an_unaligned_direct_read_is_skipped_with_its_reason() {
+    let test = "an_unaligned_direct_read_is_skipped";
+    if Desk::new().is_on_disk(test) {
+        let axes = ["--engine", "pread", "--cache", "direct", "--block", "100B"];
+        check_skip(&axes, "O_DIRECT here needs blocks in multiples of");
+    }
+}
+
+#[test]
+fn a_sweep_of_threads_goes_up_to_twice_the_cores() {
+    let host = zoo::host();
+    let changes = Changes::default();
+    let cases = recipe::find("read-methods").unwrap().cases(&changes, &host).unwrap();
+    let threads: HashSet<u32> = cases.iter().map(model::case::Case::threads).collect();
+    assert_eq!(threads, HashSet::from([1, 2, 4]));
+}
+
+#[test]
+fn one_seed_makes_one_plan_and_one_file() {
+    let desk = Desk::new();
+    for name in ["one", "other"] {
+        desk.says(&["data", "create", name, "--size", "1MiB", "--seed", "5"]);
+    }
+    let [one, other] = ["one", "other"].map(|name| std::fs::read(desk.path(name)).unwrap());
+    assert!(one == other, "two files of one seed differ");
+    let plan = || desk.says(&["plan", "page-latency", argument(desk.directory()), "--seed", "5"]);
+    assert_eq!(plan(), plan());
+    assert!(plan().contains("seed 5"));
+}

@@ -1,0 +1,187 @@
+//! Bad input: a clear error, exit status 2, and nothing left behind.
+
+use crate::desk::{Desk, argument};
+
+#[test]
+fn a_directory_that_is_not_there_is_refused() {
+    let desk = Desk::new();
+    for command in ["run", "plan"] {
+        let expected = ["storage of 'nowhere'", "No such file or directory"];
+        desk.refuses(&[command, "page-latency", "nowhere"], &expected);
+    }
+    desk.refuses(&["survey", "nowhere"], &["'nowhere'", "No such file or directory"]);
+    desk.refuses(&["host", "nowhere"], &["'nowhere'", "No such file or directory"]);
+}
+
+#[test]
+fn a_directory_that_is_a_file_is_refused() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("plain"), "text").unwrap();
+    desk.refuses(&["run", "page-latency", "plain", "--size", "1MiB"], &["'plain'"]);
+    assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");
+}
+
+#[test]
+fn a_size_that_is_none_is_refused() {
+    let desk = Desk::new();
+    for (size, expected) in [
+        ("0", "'0' is not a size: write a number and a unit, such as 4KiB"),
+        ("0KiB", "'0KiB' is not a size"),
+        ("12XB", "'12XB' is not a size"),
+        ("-1MiB", "-1MiB"),
+        ("4K", "'4K' is ambiguous: write 4KiB for powers of 1024 or 4KB for 1000"),
+        ("900TiB", "larger than the file system"),
+        ("15EiB", "15EiB"),
+        ("", "not a size"),
+    ] {
+        let size = format!("--size={size}");
+        desk.refuses(&["run", "page-latency", ".", &size], &[expected]);
+    }
+    desk.refuses(&["data", "create", "new", "--size", "12XB"], &["'12XB' is not a size"]);
+    desk.refuses(&["data", "create", "new", "--size", "900TiB"], &["larger than the file system"]);
+}
+
+#[test]
+fn a_number_that_is_none_is_refused() {
+    let desk = Desk::new();
+    for (axis, value, expected) in [
+        ("--block", "0", "'0' is not a size"),
+        ("--threads", "0", "threads '0' is not a whole number of at least 1"),
+        ("--depth", "many", "depth 'many' is not a whole number of at least 1"),
+        ("--time", "5", "'5' is not a time: write a number and a unit"),
+        ("--time", "0s", "'0s' is not a time"),
+        ("--rounds", "0", "--rounds"),
+        ("--rounds", "1001", "--rounds"),
+        ("--threads", "99999999999", "too large"),
+    ] {
+        let args = ["run", "page-latency", ".", "--size", "1MiB", axis, value];
+        desk.refuses(&args, &[expected]);
+    }
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_the_nearest() {
+    let desk = Desk::new();
+    for (args, expected) in [
+        (["run", "page-latency", "--engine=preed"], "engine 'preed' (did you mean 'pread'?)"),
+        (["run", "page-latency", "--cache=colt"], "cache 'colt' (did you mean 'cold'?)"),
+        (["plan", "page-latency", "--touch=some"], "did you mean 'sum'?"),
+        (["run", "page-latancy", "."], "recipe 'page-latancy' (did you mean 'page-latency'?)"),
+        (["recipes", "read-method", "--color=never"], "did you mean 'read-methods'?"),
+        (["run", "page-latency", "--engin=pread"], "--engine"),
+    ] {
+        desk.refuses(&args, &[expected]);
+    }
+    desk.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
+    desk.refuses(&["rum"], &["rum", "run"]);
+    desk.refuses(&["run", "gone.toml"], &["the recipe 'gone.toml'", "No such file"]);
+}
+
+/// Checks that a recipe of `text` is refused by `run` and `plan`, each saying all of `expected`.
+fn check_recipe(text: &str, expected: &[&str]) {
+    let desk = Desk::new();
+    std::fs::write(desk.path("mine.toml"), text).unwrap();
+    let mut expected = expected.to_vec();
+    expected.push("'mine.toml'");
+    desk.refuses(&["run", "mine.toml", "."], &expected);
+    desk.refuses(&["plan", "mine.toml", "."], &expected);
+}
+
+#[test]
+fn a_broken_recipe_is_refused_with_line_and_column() {
+    let head = "name = \"mine\"\nquestion = \"?\"\n";
+    check_recipe(&format!("{head}size = \n"), &["line 3, column"]);
+    check_recipe(&format!("{head}rounds = \"ten\"\n[[cases]]\n"), &["line 3, column 10"]);
+    check_recipe(&format!("{head}tempo = \"1s\"\n[[cases]]\n"), &["line 3, column 1", "tempo"]);
+    check_recipe(&format!("{head}[[cases]]\nblock = 1.5\n"), &["line 4, column 9"]);
+    check_recipe("", &["missing field `name`"]);
+    check_recipe(head, &["missing field `cases`"]);
+}
+
+#[test]
+fn an_axis_that_no_case_has_is_refused_with_the_nearest() {
+    let head = "name = \"mine\"\nquestion = \"?\"\n";
+    let groups = "[[cases]]\nengine = \"pread\"\n";
+    let nearest = ["unknown axis 'blok' (did you mean 'block'?)"];
+    check_recipe(&format!("{head}{groups}blok = \"4KiB\"\n"), &nearest);
+    check_recipe(&format!("{head}[axes]\nblok = \"4KiB\"\n{groups}"), &nearest);
+    let memory = "[[cases]]\nkernel = \"read\"\nblock = \"4KiB\"\n";
+    check_recipe(&format!("{head}{memory}"), &["unknown axis 'block'", "working_set"]);
+}
+
+#[test]
+fn a_recipe_without_cases_or_rounds_is_refused() {
+    let head = "name = \"mine\"\nquestion = \"?\"\n";
+    check_recipe(&format!("{head}cases = []\n"), &["at least one [[cases]]"]);
+    check_recipe(&format!("{head}rounds = 0\n[[cases]]\n"), &["one round"]);
+}
+
+#[test]
+fn a_user_file_that_cannot_be_read_is_refused() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("empty"), "").unwrap();
+    for (file, expected) in [
+        ("nothing", ["'nothing'", "No such file"]),
+        ("empty", ["'empty' has no bytes to read", "name a regular file"]),
+        (".", ["'.' is a directory", "name a file"]),
+        ("/dev/zero", ["'/dev/zero' has no bytes to read", "name a regular file"]),
+    ] {
+        desk.refuses(&["run", "page-latency", "--file", file], &expected);
+    }
+    desk.refuses(&["run", "page-latency", "--file", "x", "--size", "1MiB"], &["--size"]);
+    desk.refuses(&["run", "page-latency", "--file", "x", "--keep"], &["--keep"]);
+    desk.refuses(&["run", "page-latency", ".", "--file", "x"], &["--file"]);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("mine"), "precious").unwrap();
+    desk.refuses(&["data", "create", "mine", "--size", "1MiB"], &["'mine'", "File exists"]);
+    let run = ["run", "page-latency", ".", "--size", "1MiB", "--rounds", "1", "--time", "1ms"];
+    let record = ["--record", "mine"];
+    let expected = ["the record 'mine'", "File exists", "name another with --record"];
+    desk.refuses(&[&run[..], &record].concat(), &expected);
+    desk.refuses(&[&run[..], &record, &["--keep"]].concat(), &expected);
+    assert_eq!(std::fs::read_to_string(desk.path("mine")).unwrap(), "precious");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_not_written_through() {
+    let desk = Desk::new();
+    std::os::unix::fs::symlink("elsewhere", desk.path("link")).unwrap();
+    desk.refuses(&["data", "create", "link", "--size", "1MiB"], &["'link'", "File exists"]);
+}
+
+#[test]
+fn a_file_without_a_page_cache_to_show_is_refused() {
+    let desk = Desk::new();
+    for verb in ["show", "evict", "warm"] {
+        desk.refuses(&["cache", verb, "nothing"], &[verb, "'nothing'", "No such file"]);
+    }
+    desk.refuses(&["cache", "show"], &["<FILES>"]);
+}
+
+#[test]
+fn nothing_but_help_is_said_where_nothing_was_asked() {
+    let desk = Desk::new();
+    desk.refuses(&[], &["Usage"]);
+    let help = desk.says(&["--help"]);
+    for command in ["survey", "run", "plan", "recipes", "report", "cache", "data", "host", "schema"]
+    {
+        assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
+        assert!(desk.says(&[command, "--help"]).contains("Usage"));
+    }
+    assert!(!help.lines().any(|line| line.trim_start().starts_with("worker")), "{help}");
+    let version = desk.says(&["--version"]);
+    assert_eq!(version.trim(), concat!("ioassay ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_record_is_made_with_the_folders_of_its_path() {
+    let desk = Desk::new();
+    let path = desk.path("a/b/record.jsonl");
+    let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
+    desk.json(&[&run[..], &["--json", "--cache", "as-is", "--record", argument(&path)]].concat());
+    desk.json(&["report", "--json", argument(&path)]);
+}

@@ -1,0 +1,207 @@
+//! Real runs: every engine in every cache state, and what is said of them.
+
+use crate::desk::{Desk, argument, skip};
+use serde_json::{Value, json};
+
+/// The cases of a report that were asked for.
+fn asked(report: &Value) -> Vec<&Value> {
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.filter(|case| case["role"] == "asked").collect()
+}
+
+/// Checks that the report is of the form that `ioassay schema` tells.
+fn check_form(desk: &Desk, report: &Value) {
+    let schema: Value = serde_json::from_str(&desk.says(&["schema"])).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(report).map(|e| e.to_string()).collect();
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// Checks that every case was measured in every round and all its bytes were right.
+fn check_measured(report: &Value, rounds: u64) {
+    assert_eq!((&report["end"], &report["damage"]), (&json!("complete"), &json!([])));
+    for case in report["cases"].as_array().unwrap() {
+        assert_eq!(case["failures"], json!([]), "{case:#}");
+        assert_eq!(case["n"], rounds, "{case:#}");
+        if case["case"]["touch"] == "sum" {
+            assert_eq!(case["digest_verified"], true, "{case:#}");
+        }
+    }
+}
+
+#[test]
+fn every_engine_reads_the_right_bytes_in_every_cache_state() {
+    let desk = Desk::new();
+    let report = desk.json(&[
+        "run",
+        "read-methods",
+        ".",
+        "--cache=warm,cold,direct,as-is",
+        "--block=4KiB,1MiB",
+        "--threads=1,3",
+        "--size=4MiB",
+        "--rounds=1",
+        "--time=5ms",
+        "--json",
+        "--record=record",
+    ]);
+    check_form(&desk, &report);
+    check_measured(&report, 1);
+    let all = asked(&report).len() + report["skips"].as_array().unwrap().len();
+    assert_eq!(all, 4 * 4 * 2 * 2);
+    // Judged again by anyone later, the record says the same.
+    assert_eq!(desk.json(&["report", "--json", "record"]), report);
+    // The test file is gone, the record is here, and nobody's state folder was touched.
+    assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+
+    if !desk.is_on_disk("every_engine_reads_the_right_bytes (what served them)") {
+        return;
+    }
+    for engine in ["read", "pread", "mmap", "uring"] {
+        for cache in ["warm", "cold", "direct"] {
+            let is_this =
+                |case: &&Value| case["case"]["engine"] == engine && case["case"]["cache"] == cache;
+            let cases: Vec<&Value> = asked(&report).into_iter().filter(is_this).collect();
+            let expected = if (engine, cache) == ("mmap", "direct") { 0 } else { 4 };
+            assert_eq!(cases.len(), expected, "{engine} {cache}");
+            let server = if cache == "warm" { "page-cache" } else { "device" };
+            for case in cases {
+                assert_eq!(case["served_by"], server, "{case:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_order_and_every_way_of_reading_has_the_right_bytes() {
+    let desk = Desk::new();
+    let common =
+        ["--size=1000000B", "--rounds=1", "--time=3ms", "--json", "--record", "record", "."];
+    for axes in [
+        &["--engine=uring", "--depth=1,7,32", "--pattern=random,sequential", "--threads=2"][..],
+        &["--engine=uring", "--submission=enter,sqpoll", "--depth=4", "--threads=1"],
+        &["--engine=pread,mmap,uring", "--pattern=strided", "--stride=3,5", "--threads=3"],
+        &["--engine=pread", "--share=interleaved,contiguous", "--block=1000B", "--threads=3"],
+        &["--engine=mmap", "--advice=populate,hugepage,random,sequential,willneed"],
+        &["--engine=read,pread", "--advice=random,sequential,willneed", "--ops=5", "--threads=1"],
+    ] {
+        let axes = [&["run", "read-methods", "--cache=as-is", "--block=4KiB"][..], axes].concat();
+        // A value that is given twice is the last one's in some cases above.
+        let last = axes.iter().rposition(|axis| axis.starts_with("--block")).unwrap();
+        let axes: Vec<&str> = axes
+            .iter()
+            .enumerate()
+            .filter(|(index, axis)| !axis.starts_with("--block") || *index == last)
+            .map(|(_, axis)| *axis)
+            .collect();
+        let report = desk.json(&[&axes[..], &common].concat());
+        check_measured(&report, 1);
+        assert!(asked(&report).len() >= 2, "{axes:?}: {:#}", report["skips"]);
+        std::fs::remove_file(desk.path("record")).unwrap();
+    }
+}
+
+#[test]
+fn what_did_not_look_at_the_bytes_says_so() {
+    let desk = Desk::new();
+    let args = ["--touch=none,page", "--size=1MiB", "--rounds=1", "--time=1ms", "--cache=as-is"];
+    let run = ["run", "read-methods", ".", "--engine=pread", "--threads=1", "--json"];
+    let report = desk.json(&[&run[..], &args].concat());
+    for case in asked(&report) {
+        assert_eq!(case["digest_verified"], Value::Null, "{case:#}");
+    }
+    let args = ["--engine=null", "--touch=none", "--cache=as-is", "--threads=1", "--block=4KiB"];
+    let run = ["run", "read-methods", ".", "--size=1MiB", "--rounds=1", "--time=1ms", "--json"];
+    let report = desk.json(&[&run[..], &args].concat());
+    check_measured(&report, 1);
+    check_form(&desk, &report);
+}
+
+#[test]
+fn seven_rounds_have_an_interval_and_fewer_have_none() {
+    let desk = Desk::new();
+    for (rounds, has_interval) in [("7", true), ("3", false)] {
+        let args = ["run", "page-latency", ".", "--size=1MiB", "--time=2ms", "--ops=50", "--json"];
+        let more = ["--cache=as-is", "--pattern=random", "--rounds", rounds];
+        let report = desk.json(&[&args[..], &more].concat());
+        check_form(&desk, &report);
+        for case in asked(&report) {
+            assert_eq!(case["n"].to_string(), rounds, "{case:#}");
+            assert_eq!(case["throughput"]["low"].is_null(), !has_interval, "{case:#}");
+            let codes = case["findings"].as_array().unwrap().iter();
+            let is_few = codes.map(|finding| &finding["code"]).any(|code| code == "TooFew");
+            assert_eq!(is_few, !has_interval, "{case:#}");
+        }
+    }
+}
+
+#[test]
+fn in_memory_every_row_says_ram() {
+    let test = "in_memory_every_row_says_ram";
+    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+    let args = ["--size=2MiB", "--rounds=1", "--time=2ms", "--threads=1,2", "--json"];
+    let run = ["run", "read-methods", ".", "--block=4KiB,1MiB"];
+    let report = desk.json(&[&run[..], &args].concat());
+    check_form(&desk, &report);
+    check_measured(&report, 1);
+    for case in report["cases"].as_array().unwrap() {
+        let axes = &case["case"];
+        let moves_no_file = axes["engine"].is_null() || axes["engine"] == "null";
+        if !moves_no_file {
+            assert_eq!(case["served_by"], "ram", "{case:#}");
+        }
+    }
+    let skips = report["skips"].as_array().unwrap();
+    let cold: Vec<&Value> = skips.iter().filter(|skip| skip["case"]["cache"] == "cold").collect();
+    assert_eq!(cold.len(), 4 * 2 * 2);
+    for skip in cold {
+        let reason = skip["reason"].as_str().unwrap();
+        assert!(reason.contains("tmpfs keeps its files in memory"), "{reason}");
+    }
+    assert_eq!(desk.things().len(), 2, "the record and its folder: {:?}", desk.things());
+}
+
+#[test]
+fn a_file_that_is_to_be_kept_is_kept_and_holds_the_data_of_the_seed() {
+    for desk in [Some(Desk::new()), Desk::in_memory()].into_iter().flatten() {
+        let args = ["--size=1MiB", "--rounds=1", "--time=1ms", "--cache=as-is", "--record=record"];
+        let run = ["run", "page-latency", ".", "--keep", "--json"];
+        let output = desk.ioassay(&[&run[..], &args].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+        let kept = said.lines().find_map(|line| line.strip_prefix("kept: ")).unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let seed = report["seed"].to_string();
+        desk.says(&["data", "verify", kept, "--seed", &seed]);
+        assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
+        std::fs::remove_file(desk.path(kept)).unwrap();
+        assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+    }
+}
+
+#[test]
+fn every_recipe_of_the_program_runs_and_is_told_as_text() {
+    let desk = Desk::new();
+    let args = [".", "--size=1MiB", "--rounds=1", "--time=1ms", "--threads=1", "--color=never"];
+    for (recipe, words) in
+        [("survey", "memory"), ("page-latency", "p99"), ("read-methods", "pread")]
+    {
+        let output = desk.ioassay(&[&["run", recipe][..], &args].concat());
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{recipe}: {said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!said.contains('\u{1b}'), "there is colour in a pipe");
+        for line in said.lines() {
+            assert!(line.chars().count() <= 120, "a line is too long for a pipe: {line}");
+        }
+    }
+}
+
+#[test]
+fn colour_is_used_where_it_is_asked_for() {
+    let desk = Desk::new();
+    let run = ["run", "read-methods", ".", "--size=1MiB", "--rounds=1", "--time=1ms"];
+    let axes = ["--threads=1", "--engine=pread", "--cache=as-is", "--color=always"];
+    let output = desk.ioassay(&[&run[..], &axes].concat());
+    assert!(output.stdout.contains(&0x1b), "{output:?}");
+}

@@ -1,0 +1,135 @@
+//! Runs that are stopped: no test file is left, and the record is whole.
+
+use crate::desk::{Desk, PROGRAM, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus, Stdio};
+
+/// A run; it and its worker are ended when this is dropped.
+struct Running {
+    child: Child,
+}
+
+impl Running {
+    fn start(desk: &Desk, args: &[&str]) -> Running {
+        let mut command = desk.start(PROGRAM);
+        command.args(args).args(["--record", "record"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Running { child: command.spawn().unwrap() }
+    }
+
+    /// One trial that goes on for longer than this test.
+    fn long(desk: &Desk, time: &str) -> Running {
+        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=all"];
+        let running =
+            Running::start(desk, &[&args[..], &["--cache=as-is", "--time", time]].concat());
+        let path = desk.path("record");
+        wait_for("the header of the record", || {
+            std::fs::read(&path).is_ok_and(|bytes| bytes.contains(&b'\n')).then_some(())
+        });
+        running
+    }
+
+    fn send(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id() as i32).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        wait_for("the end of the run", || self.child.try_wait().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Gone already where the test passed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Checks that only the record is left, and that it can be read; answers how it says it ended.
+fn check_left(desk: &Desk) -> String {
+    let left: Vec<String> = desk.things();
+    assert_eq!(left, [desk.path("record").display().to_string()]);
+    let report = desk.json(&["report", "--json", "record"]);
+    assert_eq!(report["damage"], serde_json::json!([]));
+    desk.ioassay(&["report", "record"]);
+    report["end"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let desk = Desk::new();
+        let mut running = Running::long(&desk, "1h");
+        running.send(signal);
+        let status = running.end();
+        assert_eq!(status.code(), Some(code), "{status:?}");
+        assert_eq!(check_left(&desk), "interrupted");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_a_readable_record_and_no_file() {
+    let desk = Desk::new();
+    let mut running = Running::long(&desk, "1s");
+    running.send(Signal::KILL);
+    assert_eq!(running.end().signal(), Some(9));
+    assert_eq!(check_left(&desk), "missing");
+}
+
+/// Whether the process holds a file of the desk's directory that has no name any more.
+fn holds_a_file(running: &Running, desk: &Desk) -> Option<()> {
+    let folder = format!("/proc/{}/fd", running.child.id());
+    let mut links = std::fs::read_dir(folder).ok()?.flatten();
+    links
+        .any(|entry| {
+            let target = std::fs::read_link(entry.path()).unwrap_or_default();
+            target.starts_with(desk.directory()) && target.to_string_lossy().contains("(deleted)")
+        })
+        .then_some(())
+}
+
+#[test]
+fn a_run_that_is_stopped_while_its_file_is_written_leaves_nothing_of_it() {
+    for keep in [&["--keep"][..], &[]] {
+        let desk = Desk::new();
+        let args = ["run", "page-latency", ".", "--size=256MiB", "--rounds=100", "--time=1h"];
+        let mut running = Running::start(&desk, &[&args[..], &["--cache=as-is"], keep].concat());
+        wait_for("the test file", || holds_a_file(&running, &desk));
+        running.send(Signal::INT);
+        assert_eq!(running.end().code(), Some(130));
+        // It may have been written by then, and the run begun: then there is a record, and the
+        // file if that was to be kept.
+        if !desk.things().is_empty() && keep.is_empty() {
+            assert_eq!(check_left(&desk), "interrupted");
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_changes_nothing() {
+    let desk = Desk::new();
+    let mut running = Running::long(&desk, "1h");
+    running.send(Signal::TERM);
+    running.send(Signal::TERM);
+    assert_eq!(running.end().code(), Some(143));
+    assert_eq!(check_left(&desk), "interrupted");
+}
+
+#[test]
+fn a_file_that_is_stopped_while_it_is_made_is_removed() {
+    let desk = Desk::new();
+    let mut command = desk.start(PROGRAM);
+    command.args(["data", "create", "new", "--size=256MiB"]).stdout(Stdio::null());
+    let mut running = Running { child: command.stderr(Stdio::null()).spawn().unwrap() };
+    wait_for("the file", || desk.path("new").exists().then_some(()));
+    running.send(Signal::INT);
+    match running.end().code() {
+        Some(130) => assert_eq!(desk.things(), [""; 0]),
+        // It was whole before the signal came.
+        Some(0) => drop(desk.says(&["data", "verify", "new"])),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,179 @@
+//! Workers that die, hang, babble or lie: each is data of its trial, and the run goes on.
+
+use crate::desk::Desk;
+use assess::finding::{Code, Verdict};
+use ioassay::fixture::{Stay, TestFile};
+use ioassay::progress::Progress;
+use ioassay::run::Run;
+use ioassay::stop::Stop;
+use ioassay::store::{self, Store};
+use model::case::{Case, FileWork, Work};
+use model::plan::{Place, Plan, Role};
+use model::record::{End, Header, Record, Tool};
+use model::trial::{Outcome, Trial};
+use model::zoo;
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+const HELLO: &str = "echo hello protocol=1 name=fake version=1; ";
+
+/// A file of 256 blocks.
+const SIZE: u64 = 1 << 20;
+
+/// Two cases, in two rounds.
+fn plan() -> Plan {
+    let host = zoo::host();
+    let place = Place { host: &host, storage: None };
+    let case = |block| {
+        let time = Duration::from_millis(1);
+        Case { work: Work::File(FileWork { size: SIZE, block, time, ..zoo::plain() }) }
+    };
+    let mut plan = Plan::new("fake", 2, 0.025, 1);
+    plan.add([case(4096), case(8192)], Role::Asked, &place);
+    plan
+}
+
+/// The record of a run whose workers are shell scripts: each greets and then does as `script`.
+fn record_of(script: &str, plan: &Plan) -> Record {
+    let desk = Desk::new();
+    let (stop, mut progress) = (Stop::default(), Progress::hidden());
+    let watch = (&progress, &stop);
+    let file = TestFile::create(desk.directory(), SIZE, 1, Stay::Removed, watch).unwrap();
+    let files = BTreeMap::from([(SIZE, file)]);
+    let command = vec!["test".to_string()];
+    let header = Header {
+        tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), command },
+        began: "2026-01-01T00:00:00Z".to_string(),
+        host: zoo::host(),
+        storage: None,
+        fixtures: Vec::new(),
+        plan: plan.clone(),
+    };
+    let path = desk.path("record");
+    let mut store = Store::create(&path, header).unwrap();
+    let worker = || {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{HELLO}{script}")]);
+        command
+    };
+    let run = Run {
+        plan,
+        files: &files,
+        storage: None,
+        store: &mut store,
+        progress: &mut progress,
+        stop: &stop,
+        worker: &worker,
+        patience: Duration::from_millis(300),
+    };
+    assert_eq!(run.carry_out().unwrap(), End::Complete);
+    let record = store::read(&path).unwrap();
+    assert_eq!((&record.end, record.damage.len()), (&End::Complete, 0));
+    record
+}
+
+/// Checks that of a run with such workers every trial is recorded as failed, with the reason
+/// `expected`, and that the judgement has no figure but the reason.
+fn check_failure(script: &str, expected: &str) {
+    let plan = plan();
+    let record = record_of(script, &plan);
+    let mut made: Vec<(u32, usize)> = record.trials.iter().map(|t| (t.round, t.case)).collect();
+    made.sort_unstable();
+    assert_eq!(made, [(0, 0), (0, 1), (1, 0), (1, 1)], "{script}");
+    for Trial { outcome, .. } in &record.trials {
+        let Outcome::Failed { reason } = outcome else { panic!("{script}: {outcome:?}") };
+        assert!(reason.contains(expected), "'{script}' gave '{reason}'");
+    }
+    let assessment = assess::assess(&record);
+    for summary in &assessment.cases {
+        assert_eq!(summary.n, 0);
+        assert!(summary.failures.iter().any(|(reason, _)| reason.contains(expected)));
+    }
+    assert_eq!(report::exit_code(&assessment), 1);
+}
+
+#[test]
+fn a_worker_that_dies_at_every_job_fails_every_trial_and_no_more() {
+    check_failure("read job; echo 'on fire' >&2; exit 3", "exit status: 3); it said: on fire");
+    check_failure("read job; echo ready; read go; kill -9 $$", "signal: 9");
+}
+
+#[test]
+fn a_worker_that_hangs_is_given_up() {
+    check_failure("read job; sleep 600", "said nothing for 300ms");
+    check_failure("read job; echo ready; read go; sleep 600", "said nothing for");
+}
+
+#[test]
+fn a_worker_that_babbles_is_not_listened_to() {
+    check_failure("read job; echo dance", "an unknown verb");
+    check_failure("read job; head -c 100000 /dev/zero", "a line longer than 65536 bytes");
+    check_failure("read job; echo ready; read go; while :; do echo span; done", "no 'thread'");
+    check_failure("read job; echo ready; read go; echo ready", "a greeting in the middle");
+    check_failure("read job; printf 'caf\\351\\n'", "an unknown verb");
+}
+
+#[test]
+fn a_worker_that_talks_for_ever_is_given_up() {
+    let drip = "n=0; while :; do n=$((n+1)); echo latency ns=$n count=1; sleep 0.01; done";
+    check_failure(&format!("read job; echo ready; read go; {drip}"), "the worker");
+}
+
+#[test]
+fn a_worker_that_fails_politely_is_asked_again() {
+    let plan = plan();
+    let record = record_of("while read job; do echo unavailable reason=not%20here; done", &plan);
+    assert_eq!(record.trials.len(), 4);
+    for trial in &record.trials {
+        let reason = "not here".to_string();
+        assert_eq!(trial.outcome, Outcome::Unavailable { reason });
+    }
+}
+
+/// A worker that says for every job that it did `span`.
+fn liar(span: &str) -> String {
+    format!(
+        "while read job; do echo ready; read go; echo span {span};
+         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; done"
+    )
+}
+
+#[test]
+fn a_worker_that_lies_about_the_bytes_is_found_out() {
+    let plan = plan();
+    let lie = "thread=0 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    let record = record_of(&liar(lie), &plan);
+    assert_eq!(record.trials.len(), 4);
+    let assessment = assess::assess(&record);
+    assert_eq!(assessment.cases.len(), 2);
+    for summary in &assessment.cases {
+        assert_eq!(summary.verdict, Verdict::Void, "{summary:?}");
+        assert!(summary.findings.iter().any(|finding| finding.code == Code::DigestMismatch));
+        assert_eq!(summary.digest_verified, Some(false));
+    }
+    assert_eq!(report::exit_code(&assessment), 1);
+}
+
+#[test]
+fn a_worker_that_says_what_cannot_be_does_not_end_the_run() {
+    for lie in [
+        "thread=7 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1",
+        "thread=0 start_ns=1000001 end_ns=1 bytes=1048576 ops=256 digest=1",
+        "thread=0 start_ns=1 end_ns=1 bytes=1048576 ops=256 digest=1",
+        "thread=0 start_ns=1 end_ns=1000001 bytes=0 ops=0 digest=0",
+        "thread=0 start_ns=1 end_ns=1000001 bytes=18446744073709551615 \
+         ops=18446744073709551615 digest=18446744073709551615",
+        "thread=0 start_ns=1 end_ns=9 bytes=18446744073709551615 ops=2 digest=1; \
+         echo span thread=0 start_ns=1 end_ns=9 bytes=18446744073709551615 ops=2 digest=1",
+    ] {
+        let plan = plan();
+        let record = record_of(&liar(lie), &plan);
+        assert_eq!(record.trials.len(), 4, "{lie}");
+        let assessment = assess::assess(&record);
+        report::json(&assessment);
+        for summary in &assessment.cases {
+            assert!(summary.n == 0 || summary.verdict == Verdict::Void, "{lie}: {summary:?}");
+        }
+    }
+}
