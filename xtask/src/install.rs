@@ -1,6 +1,6 @@
-//! The packages that tests need, beyond what builds them.
+//! The packages that tests and benchmarks need, beyond what builds them.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
 use xshell::{Shell, cmd};
@@ -47,6 +47,19 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     for need in self::missing() {
         println!("{} is missing; skipped: {}", need.package, need.tests);
     }
+    Ok(())
+}
+
+/// Makes sure that `program` is there: installs the package of its name, as root on Debian.
+///
+/// # Errors
+/// When it is missing and cannot be installed.
+pub(crate) fn program(shell: &Shell, program: &str) -> Result<()> {
+    if !is_there(program) && may_install(shell)? {
+        println!("installing with apt-get: {program}");
+        install(shell, &[program])?;
+    }
+    ensure!(is_there(program), "{program} is missing: install it, or run this as root on Debian");
     Ok(())
 }
 

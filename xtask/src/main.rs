@@ -8,6 +8,7 @@
 mod install;
 mod tidy;
 mod test;
+mod bench;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -19,7 +20,10 @@ ioassay's own chores
   cargo xtask test   all that must hold: format, lints, style, tests; installs what the tests
                      need (as root on Debian; elsewhere it names what is missing)
   cargo xtask tidy   style alone: every rule of STYLE.md that a program can check
-  cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)";
+  cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)
+  cargo xtask bench [--pairs N] [--time SECONDS] [--dir DIR]
+                     ioassay beside fio, into BENCHMARKS.md: N pairs (7) of trials of SECONDS (2)
+                     with a test file of 1 GiB in DIR (target/); six minutes";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,6 +46,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(root(), test::Demand::of_environment()),
         ["ci"] => test::run(root(), test::Demand::Everything),
         ["tidy"] => tidy::run(root()),
+        ["bench", ref options @ ..] => bench::run(root(), options),
         _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
     }
 }
