@@ -106,7 +106,7 @@ fn fastest_of(row: &Row, memory: &Row, rows: &[Row]) -> Option<Fastest> {
 }
 
 /// What bounds the fastest device row. That it is the device is said only if more in flight was
-/// seen to give no more (method.md B9).
+/// seen to give no more (METHODOLOGY.md).
 fn bound(row: &Row, rows: &[Row]) -> Bound {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);

@@ -79,7 +79,7 @@ mod tests {
         }
     }
 
-    /// The ranks printed in method.md §5.7, L2, and the normal approximation.
+    /// The ranks printed in METHODOLOGY.md, and the normal approximation.
     #[test]
     fn large_samples_have_the_known_quantiles() {
         assert_eq!(quantiles(100_000, 0.999, [0.025, 0.975]), [99_880, 99_919]);

@@ -4,7 +4,7 @@ use crate::row::{Row, fastest};
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{Cache, Kernel, MemoryWork};
 
-/// A working set this many times the last-level cache is read from memory (method.md M1, after
+/// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
 /// rule (a) of STREAM).
 const CACHES_LEAST: u64 = 4;
 

@@ -37,9 +37,9 @@ pub struct Comparison {
     pub difference: Difference,
 }
 
-/// The least effect of interest on what a device served (method.md §5.5).
+/// The least effect of interest on what a device served (METHODOLOGY.md).
 const INTEREST_DEVICE: f64 = 0.05;
-/// The least effect of interest on what memory or the page cache served (method.md §5.5).
+/// The least effect of interest on what memory or the page cache served (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
 /// Each group of asked file cases that differ in their engine only, every other case of it
@@ -135,7 +135,7 @@ mod tests {
     }
 
     /// A case compared with itself differs in at most 5 of 100 sessions, whatever the drift, and
-    /// a tenth more is mostly found (method.md §5.5).
+    /// a tenth more is mostly found (METHODOLOGY.md).
     #[test]
     fn a_drift_is_no_difference_and_a_tenth_is() {
         for n in [10, 20] {

@@ -6,7 +6,7 @@ use crate::stats::Estimate;
 /// The ratio of two quantities: median of the ratios of paired rounds, with its interval.
 ///
 /// The rounds of a run share its drifts; a ratio within a round does not see them, so it tells
-/// far smaller differences than the ratio of two medians (method.md §5.5).
+/// far smaller differences than the ratio of two medians (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     /// Rounds in which both were measured.

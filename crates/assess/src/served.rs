@@ -25,7 +25,7 @@ named! {
 }
 
 /// A share of bytes up to this is the noise of the counters: metadata, the file's odd tail
-/// (method.md §0).
+/// (METHODOLOGY.md).
 pub(crate) const SHARE_NOISE: f64 = 0.01;
 
 /// Holes that cover at least this share of a file decide what its figure means.
@@ -84,7 +84,7 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
 }
 
-/// The share of a trial's bytes that caused no read of a device: `1 - task/app` (method.md §0).
+/// The share of a trial's bytes that caused no read of a device: `1 - task/app` (METHODOLOGY.md).
 /// The worker's own counter decides; where there is none, what the devices read for anyone, which
 /// sees too few hits if others read too. None where neither is known.
 ///

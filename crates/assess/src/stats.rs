@@ -54,7 +54,7 @@ impl Estimate {
 
 /// Whether a case with these throughputs, one a round, needs no more rounds: there are at least
 /// [`ROUNDS_MIN`], and half the width of the interval is at most the share `precision` of the
-/// median. It is the least number of rounds that protects the coverage (method.md §5.3).
+/// median. It is the least number of rounds that protects the coverage (METHODOLOGY.md).
 pub fn is_settled(throughputs: &[f64], precision: f64) -> bool {
     let half_width = || Estimate::of(throughputs)?.relative_half_width();
     throughputs.len() >= ROUNDS_MIN as usize && half_width().is_some_and(|half| half <= precision)
@@ -80,7 +80,7 @@ fn middle(sorted: &[f64]) -> Option<f64> {
 
 /// The ranks, from 1, of the narrowest symmetric interval that holds the median of any
 /// distribution with at least 95 %: `low` is the largest rank with P(X < low) ≤ 2.5 %, where X
-/// counts the values below the median (Hahn and Meeker; method.md §5.2). None for 5 or fewer.
+/// counts the values below the median (Hahn and Meeker; METHODOLOGY.md). None for 5 or fewer.
 fn median_ranks(n: usize) -> Option<(usize, usize)> {
     if n == 0 {
         return None;
@@ -106,9 +106,9 @@ pub struct Percentile {
     pub solid: bool,
 }
 
-/// Fewer operations than this above a percentile say nothing about it (method.md L2).
+/// Fewer operations than this above a percentile say nothing about it (METHODOLOGY.md).
 const ABOVE_MIN: u64 = 10;
-/// As many operations above a percentile make it solid (method.md L2).
+/// As many operations above a percentile make it solid (METHODOLOGY.md).
 const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
 
@@ -156,7 +156,7 @@ mod tests {
     use model::random::Rng;
     use proptest::prelude::*;
 
-    /// The table of method.md §5.2.
+    /// The table of METHODOLOGY.md.
     #[test]
     fn ranks_are_those_of_the_table() {
         for n in 0..=5 {
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    /// method.md §5.7, L2: the ranks of the p99.9 of 10⁵ operations are 99 880 and 99 920.
+    /// METHODOLOGY.md: the ranks of the p99.9 of 10⁵ operations are 99 880 and 99 920.
     #[test]
     fn a_percentile_has_the_ranks_of_the_method() {
         let counts = (1..=100_000).map(|ns| (ns, 1)).collect();
@@ -297,7 +297,7 @@ mod tests {
             / f64::from(SESSIONS)
     }
 
-    /// The coverages of method.md §5.2: .98 for 10 rounds, .96 for 30, outliers or not.
+    /// The coverages of METHODOLOGY.md: .98 for 10 rounds, .96 for 30, outliers or not.
     #[test]
     fn intervals_cover_the_median_as_often_as_they_say() {
         // With 15 % of values far below, the median is the 0.35/0.85 quantile of the others.
@@ -314,7 +314,7 @@ mod tests {
     }
 
     /// Looking after each round and stopping when it looks good costs coverage; the least number
-    /// of rounds keeps that within 3 points (method.md §5.3 has .93 for a least number of 10).
+    /// of rounds keeps that within 3 points (METHODOLOGY.md has .93 for a least number of 10).
     #[test]
     fn stopping_early_costs_little_coverage() {
         let mut rng = Rng::new(3);

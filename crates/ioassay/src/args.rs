@@ -167,7 +167,7 @@ pub struct AxisArgs {
     /// How io_uring learns of requests: enter, sqpoll
     #[arg(long, value_delimiter = ',')]
     pub submission: Vec<String>,
-    /// The most operations of a trial, over all threads; `all` for no limit
+    /// Operations of a trial, over all threads; `all` for each block once, 0 for no limit
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
     /// Bytes of the test file: 256MiB, 1GiB

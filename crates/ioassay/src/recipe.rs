@@ -15,7 +15,8 @@
 //! cache = ["warm", "cold"]
 //! ```
 //! An axis of the command line replaces that axis in every group that has it. `threads` knows
-//! `"cores"` and `"sweep"` (1, 2, 4 … up to twice the cores), `ops` knows `"all"`.
+//! `"cores"` and `"sweep"` (1, 2, 4 … up to twice the cores), `ops` knows `"all"`: each block
+//! once.
 
 use anyhow::{Context, Result, bail};
 use model::case::{Case, Work};
@@ -218,8 +219,9 @@ impl Recipe {
     pub fn cases(&self, changes: &Changes, host: &Host) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
         for group in &self.cases {
-            let sweep = self.sweep(group, changes, host)?;
-            cases.extend(product(&sweep)?);
+            let mut group = product(&self.sweep(group, changes, host)?)?;
+            group.iter_mut().for_each(count_all_blocks);
+            cases.extend(group);
         }
         Ok(cases)
     }
@@ -328,6 +330,16 @@ fn same_but_time(one: &Case, other: &Case) -> bool {
     one == *other
 }
 
+/// As many operations as there are blocks, where all are asked for: how many that is depends on
+/// two other axes.
+fn count_all_blocks(case: &mut Case) {
+    if let Work::File(work) = &mut case.work
+        && work.ops == u64::MAX
+    {
+        work.ops = work.blocks();
+    }
+}
+
 /// A value that stands for others, in terms of this machine.
 fn resolve(axis: &str, text: &str, host: &Host) -> Vec<String> {
     let one = |value: String| vec![value];
@@ -340,7 +352,7 @@ fn resolve(axis: &str, text: &str, host: &Host) -> Vec<String> {
             threads.push(most);
             threads.iter().map(u32::to_string).collect()
         }
-        ("ops", "all") => one("0".to_string()),
+        ("ops", "all") => one(u64::MAX.to_string()),
         ("isa", "best") => {
             one(host.isas.last().map_or("scalar".to_string(), |isa| isa.to_string()))
         }
@@ -372,6 +384,93 @@ impl Values {
         match self {
             Values::One(value) => vec![text(value)],
             Values::List(values) => values.iter().map(text).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    /// Ids of the cases of the recipe `text` with `changes` given as on the command line.
+    fn check(text: &str, changes: &[(&str, &str)]) -> Result<Vec<String>> {
+        let mut axes = Axes::new();
+        for (axis, values) in changes {
+            let texts = values.split(',').map(str::to_string).collect();
+            axes.insert(axis.to_string(), Values::from_texts(texts));
+        }
+        let changes = Changes { axes, ..Changes::default() };
+        let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;
+        Ok(recipe.cases(&changes, &zoo::host())?.iter().map(Case::id).collect())
+    }
+
+    fn error(text: &str) -> String {
+        format!("{:#}", check(text, &[]).expect_err(text))
+    }
+
+    #[test]
+    fn a_group_is_the_product_of_its_axes() {
+        let text = "size = '1MiB'\n[axes]\nblock = '8KiB'\n
+                    [[cases]]\nengine = ['read', 'mmap']\nthreads = 'sweep'";
+        let ids = check(text, &[]).expect("the recipe is whole");
+        let case = |engine, t| format!("{engine} warm sequential 8KiB d1 t{t} sum of 1MiB");
+        let expected =
+            [("read", 1), ("read", 2), ("read", 4), ("mmap", 1), ("mmap", 2), ("mmap", 4)];
+        assert_eq!(ids, expected.map(|(engine, threads)| case(engine, threads)));
+    }
+
+    #[test]
+    fn the_command_line_replaces_axes_of_files_only() {
+        let text = "[[cases]]\nengine = ['read', 'mmap']\n[[cases]]\nkernel = 'copy'";
+        let ids = check(text, &[("engine", "uring"), ("depth", "1,8"), ("threads", "2")]);
+        let expected = [
+            "uring warm sequential 4KiB d1 t2 sum of 1GiB",
+            "uring warm sequential 4KiB d8 t2 sum of 1GiB",
+            "memory copy avx2 128MiB t1",
+        ];
+        assert_eq!(ids.expect("the recipe is whole"), expected);
+    }
+
+    #[test]
+    fn all_operations_are_as_many_as_blocks() {
+        let ids = check("size = '1MiB'\n[[cases]]\nops = [10, 'all']", &[]).expect("it is whole");
+        let case = |ops| format!("pread warm sequential 4KiB d1 t1 sum ops:{ops} of 1MiB");
+        assert_eq!(ids, [case(10), case(256)]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_recipe_is_said() {
+        for (text, expected) in [
+            ("[[cases]\nengine = 1", "line 3, column"),
+            ("rounds = 'x'\n[[cases]]", "line 3, column"),
+            ("colour = 1\n[[cases]]", "unknown field `colour`"),
+            ("[[cases]]\nengin = 'read'", "unknown axis 'engin' (did you mean 'engine'?)"),
+            ("[[cases]]\nengine = 'raed'", "unknown engine 'raed' (did you mean 'read'?)"),
+            ("[[cases]]\nkernel = 'read'\nblock = 1", "unknown axis 'block'"),
+            ("[[cases]]\nblock = '4K'", "'4K' is ambiguous"),
+            ("cases = []", "at least one [[cases]]"),
+            ("rounds = 0\n[[cases]]", "one round"),
+        ] {
+            let error = error(text);
+            assert!(error.contains(expected), "'{text}' gave '{error}'");
+        }
+    }
+
+    #[test]
+    fn every_built_in_recipe_has_a_plan_with_its_controls() {
+        let (host, storage) = (zoo::host(), zoo::storage());
+        let place = Place { host: &host, storage: Some(&storage) };
+        for (name, _) in BUILT_IN {
+            for recipe in [find(name), find(name).and_then(Recipe::quick)] {
+                let recipe = recipe.expect("a built-in recipe is whole");
+                assert_eq!(recipe.name, *name);
+                let plan = recipe.plan(&Changes::default(), &place).expect("it has a plan");
+                let controls = plan.cases.iter().filter(|p| p.role == Role::Control).count();
+                let is_null = |case: &Case| case.id().starts_with("null ");
+                assert!(controls >= 1 && plan.cases.len() > controls, "{name}");
+                assert!(plan.cases.iter().any(|planned| is_null(&planned.case)), "{name}");
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Finder {
     /// Where sysfs is mounted.
     sys: PathBuf,
     /// Whether this machine is a virtual one. Then so are its disks, and what they tell of
-    /// themselves is fiction (method.md E17).
+    /// themselves is fiction (METHODOLOGY.md).
     is_guest: bool,
 }
 
@@ -155,7 +155,7 @@ impl Finder {
     fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Ground {
         let name = device.name.clone();
         let mut notes = Vec::new();
-        // Only then does O_DIRECT mean anything below (method.md D7).
+        // Only then does O_DIRECT mean anything below (METHODOLOGY.md).
         if number(&path.join("loop/dio")) == Some(0) {
             notes.push(format!(
                 "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache \

@@ -46,7 +46,7 @@ pub(crate) fn all() -> Result<Vec<Mount>, Error> {
 }
 
 /// The mount that `file` is on, by its number: `st_dev` is not the one of mountinfo on btrfs and
-/// overlayfs (method.md D6).
+/// overlayfs (METHODOLOGY.md).
 pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     let id = mount_id(file)?;
     let unlisted = || std::io::Error::other(format!("mount {id} is not listed in {MOUNTINFO}"));

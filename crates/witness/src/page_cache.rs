@@ -17,7 +17,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// How often evicting a file is tried: writeback of dirty pages is a race (method.md C7).
+/// How often evicting a file is tried: writeback of dirty pages is a race (METHODOLOGY.md).
 const EVICT_ATTEMPTS: u32 = 5;
 /// How long is waited between two attempts.
 const EVICT_PAUSE: Duration = Duration::from_millis(50);
@@ -207,7 +207,7 @@ pub(crate) fn is_kept_in_memory(file: &File) -> bool {
 }
 
 /// Brings all of `file` into the page cache by reading it, and proves it by `probe`. Of a large
-/// file a page in a thousand may be missing (method.md C12).
+/// file a page in a thousand may be missing (METHODOLOGY.md).
 ///
 /// # Errors
 /// [`Error::NotWarm`] when it is not cached after 3 passes, or what the OS answered to a step.
@@ -247,7 +247,7 @@ fn read_whole(file: &File) -> io::Result<()> {
 
 /// Empties the page cache of the whole machine: everybody on it reads anew.
 ///
-/// Dirty pages are written back first, or they would stay (method.md C8).
+/// Dirty pages are written back first, or they would stay (METHODOLOGY.md).
 ///
 /// # Errors
 /// [`Error::NotDropped`] for whoever is not root.

@@ -231,7 +231,7 @@ fn look_at_file(file: &File, storage: &mut Storage) {
 /// The probe that says of the first `length` bytes of a file, just read, that they are cached.
 ///
 /// mincore says so of anything to whoever neither owns the file nor may write it, so then it is
-/// not asked (method.md C4).
+/// not asked (METHODOLOGY.md).
 fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
     let mut denials = Vec::new();
     for probe in [Probe::Cachestat, Probe::Mincore] {
@@ -327,7 +327,7 @@ fn open_direct(file: &File) -> io::Result<File> {
 }
 
 /// Whether reading all of an evicted file with O_DIRECT leaves nothing in the page cache
-/// (method.md D1).
+/// (METHODOLOGY.md).
 fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
     page_cache::evict(canary, probe)?;
     let reader = open_direct(canary).map_err(Error::refused_on("open with O_DIRECT", canary))?;

@@ -8,15 +8,20 @@ use crate::summary::ServedBy;
 use model::case::{Cache, FileWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium};
+use model::pattern::Pattern;
 use model::units::percent;
 
-/// Less than this of a file in the page cache is not warm (method.md C12).
+/// Less than this of a file in the page cache is not warm (METHODOLOGY.md).
 const WARM_LEAST: f64 = 0.999;
 
-/// Claimed cold, but the page cache served more than 1 % of the bytes (method.md §0).
+/// Fewer device reads than this for each random operation: readahead brought the other blocks.
+const READS_PER_OPERATION_LEAST: f64 = 0.9;
+
+/// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead had brought
+/// random blocks before they were asked for (METHODOLOGY.md).
 pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
     let work = context.claims(Cache::Cold)?;
-    let hit = leaked(context)?;
+    let Some(hit) = leaked(context) else { return read_ahead(context, work) };
     let trials = context.how_many(|trial| leaks(work, trial));
     let encoded = context.measured.fixture.and_then(|fixture| fixture.layout.as_ref());
     let cause = if encoded.is_some_and(|layout| layout.encoded > 0) {
@@ -32,6 +37,24 @@ pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, remedy)
 }
 
+/// Readahead around random blocks caches blocks that come later. Over a whole pass each is fetched
+/// once and the bytes hide it; but a device read then served several operations, and most of
+/// their latencies are those of the page cache. In a sequential pass that is what readahead is
+/// for; in a random one it makes cold operations warm.
+fn read_ahead(context: &Context, work: &FileWork) -> Option<Fault> {
+    if work.pattern != Pattern::Random || !context.is_served(&[ServedBy::Device]) {
+        return None;
+    }
+    let reads = |trial: &Counted| Some((trial.evidence.device_reads?, trial.sample.ops()));
+    let share = context.total_share(reads).filter(|share| *share < READS_PER_OPERATION_LEAST)?;
+    let message = format!(
+        "claimed cold, but the device was read only {} times for 100 operations: readahead had \
+         brought the other blocks before they were asked for, and their latencies are warm",
+        (share * 100.0).round()
+    );
+    Fault::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
+}
+
 /// The hit share, if it is above the noise and the page cache is what served.
 fn leaked(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
@@ -43,7 +66,7 @@ fn leaks(work: &FileWork, trial: &Counted) -> bool {
 }
 
 /// Claimed warm, but not all of the file was in the page cache before and after, or the worker
-/// caused device reads of more than 1 % of the bytes (method.md C12).
+/// caused device reads of more than 1 % of the bytes (METHODOLOGY.md).
 pub(super) fn not_warm(context: &Context) -> Option<Fault> {
     context.claims(Cache::Warm)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
@@ -70,7 +93,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
 }
 
 /// Claimed direct, but the bytes went through the page cache: the file system is known to do so,
-/// the cached part of the file grew, or it served hits (method.md D1).
+/// the cached part of the file grew, or it served hits (METHODOLOGY.md).
 pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
     let work = context.claims(Cache::Direct)?;
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;

@@ -12,25 +12,25 @@ use model::units::{nanoseconds, percent};
 const OVERHEAD_NOTE: f64 = 0.05;
 /// The tool's own part of an operation, from which the figure is doubted.
 const OVERHEAD_DOUBT: f64 = 0.10;
-/// Threads this busy are what bounds the figure (method.md B9).
+/// Threads this busy are what bounds the figure (METHODOLOGY.md).
 const CPU_BUSY: f64 = 0.90;
-/// Stolen CPU time that is told (method.md E9).
+/// Stolen CPU time that is told (METHODOLOGY.md).
 const STEAL_NOTE: f64 = 0.01;
-/// Stolen CPU time that makes figures doubtful (method.md E9).
+/// Stolen CPU time that makes figures doubtful (METHODOLOGY.md).
 const STEAL_DOUBT: f64 = 0.05;
-/// A pass over memory this short is not trusted (method.md M1, after STREAM).
+/// A pass over memory this short is not trusted (METHODOLOGY.md, after STREAM).
 const MEMORY_NS_LEAST: f64 = 10e6;
 /// One time slice of a scheduler is 3 to 4 ms: it may be a fifth of a trial this short.
 const FILE_NS_DOUBT: f64 = 20e6;
 /// A trial of a file this short shows the start more than the steady state (a tenth of the least
-/// round of method.md §5.1).
+/// round of METHODOLOGY.md).
 const FILE_NS_NOTE: f64 = 100e6;
 /// Idle time of threads in per cent that is told.
 const IMBALANCE_NOTE: f64 = 10.0;
 /// Idle time of threads in per cent that makes a figure one of the slowest thread.
 const IMBALANCE_DOUBT: f64 = 25.0;
 
-/// What the null engine takes is a large part of an operation (method.md B5). Both are the time
+/// What the null engine takes is a large part of an operation (METHODOLOGY.md). Both are the time
 /// of one thread, so depth and threads need no correction: with operations in flight a thread
 /// still spends the loop's own time on each.
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
@@ -73,7 +73,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// The hypervisor gave CPU time to others (method.md E9).
+/// The hypervisor gave CPU time to others (METHODOLOGY.md).
 pub(super) fn steal(context: &Context) -> Option<Fault> {
     let share = context
         .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
@@ -87,7 +87,7 @@ pub(super) fn steal(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
 }
 
-/// Fewer rounds than a usable interval needs (method.md §5.2).
+/// Fewer rounds than a usable interval needs (METHODOLOGY.md).
 pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let n = context.measured.n();
     if n >= ROUNDS_MIN as usize {

@@ -45,7 +45,7 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
-/// (method.md E17). `served` are the sources of all cases.
+/// (METHODOLOGY.md). `served` are the sources of all cases.
 pub(crate) fn virtual_device(
     storage: Option<&Storage>,
     mut served: impl Iterator<Item = ServedBy>,

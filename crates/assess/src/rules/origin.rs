@@ -8,12 +8,12 @@ use crate::summary::ServedBy;
 use model::case::Cache;
 use model::units::percent;
 
-/// Others that read this share of what the worker did disturb it (method.md §0).
+/// Others that read this share of what the worker did disturb it (METHODOLOGY.md).
 const FOREIGN_DOUBT: f64 = 0.05;
-/// Others that read this share make the figure theirs too (method.md §0).
+/// Others that read this share make the figure theirs too (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
-/// The file has holes or unwritten extents (method.md D5), or nothing was read from anywhere.
+/// The file has holes or unwritten extents (METHODOLOGY.md), or nothing was read from anywhere.
 ///
 /// A hole of up to 1 % moves no figure by more than that, and a warm hole is a page of zeros like
 /// any other page: both are noted only.
@@ -37,7 +37,7 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, "read a file of random data on a local block device")
 }
 
-/// The file system keeps its files in memory (method.md D2, D8).
+/// The file system keeps its files in memory (METHODOLOGY.md).
 pub(super) fn ram(context: &Context) -> Option<Fault> {
     let work = context.file().filter(|_| context.is_served(&[ServedBy::Ram]))?;
     let severity = match work.cache {
@@ -52,7 +52,7 @@ pub(super) fn ram(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "to measure a disk, give a directory that is on one")
 }
 
-/// What served the bytes cannot be seen from here (method.md C5).
+/// What served the bytes cannot be seen from here (METHODOLOGY.md).
 pub(super) fn unverified(context: &Context) -> Option<Fault> {
     let work = context.file().filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let severity = match work.cache {
@@ -84,7 +84,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, remedy)
 }
 
-/// Others read from the device in the same time (method.md §0).
+/// Others read from the device in the same time (METHODOLOGY.md).
 pub(super) fn foreign(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
     let foreign = |trial: &Counted| {

@@ -55,6 +55,24 @@ fn cache_leak() {
 }
 
 #[test]
+fn readahead_makes_random_cold_operations_warm() {
+    let cold = |pattern| flawless(FileWork { pattern, ..work(Cache::Cold) });
+    let reads = |share: f64| {
+        move |record: &mut Record| {
+            each(record, |trial| {
+                let ops = sample(trial).ops() as f64;
+                trial.evidence.device_reads = Some((ops * share) as u64);
+            });
+        }
+    };
+    check(cold(Pattern::Random), reads(0.25), "doubtful device: CacheLeak doubt");
+    check(cold(Pattern::Random), reads(0.95), "sound device:");
+    check(cold(Pattern::Random), reads(3.0), "sound device:");
+    // In a sequential pass it is what readahead is for.
+    check(cold(Pattern::Sequential), reads(0.01), "sound device:");
+}
+
+#[test]
 fn cache_leak_tells_of_compression() {
     let mut record = flawless(work(Cache::Cold));
     set_reads(&mut record, 0.4);
