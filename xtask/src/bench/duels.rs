@@ -75,8 +75,10 @@ const WHY_BARE: &str = "\
 const WHY_MMAP: &str = "\
     Missing page tables, not the loop, are what a mapping costs on its first pass.";
 const WHY_DIRECT: &str = "\
-    Where the device is slower than either program, both wait for it: the ratio is then 1 \
-    but for the noise of the device, and a median falls below 1 in half of all runs.";
+    Where the device is slower than either program, both wait for it, and its noise decides. \
+    fio hands over each operation by a system call of its own, as soon as the one before it \
+    came back; ioassay hands over in one call all that came back at once, which saves CPU \
+    time, but the device gets some of it later.";
 const WHY_CPU: &str = "\
     Most of the CPU time of a direct read is the operating system's, in the file system, the \
     block layer and the driver: it is the same for both, and no program can save it.";

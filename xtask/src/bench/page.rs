@@ -32,18 +32,23 @@ pub(super) fn markdown(circumstances: &Circumstances, rows: &[Row], duels: &[Due
          - Date: {date}\n\
          - Versions: {ioassay}; {fio}\n\n\
          ## How it is measured\n\n\
-         Each row has {pairs} pairs of trials of {seconds} s: one of ioassay's worker, one of its \
-         peer, at once after each\n\
-         other, in an order that a coin decides. Both read the same file of 1 GiB in the same \
-         state: in the page\n\
-         cache as a whole (warm), or not at all (direct). Each pair gives a ratio, ioassay to \
-         peer. The table has the\n\
-         median of each side, and the median of the ratios with its exact 95 % order-statistic \
-         interval.\n\
-         CPU time is user and system time of the whole process, from `/proc/PID/stat` and from \
-         fio's `usr_cpu` and\n\
-         `sys_cpu`. ioassay times every operation and keeps the latency of each; so does fio as \
-         it is called here.\n\n\
+         Each row has {pairs} pairs of trials of {seconds} s: one of ioassay's worker, \
+         one of its peer, at\n\
+         once after each other, in an order that a coin decides. Both read the same file \
+         of 1 GiB in the\n\
+         same state: in the page cache as a whole (warm), or not at all (direct). Each \
+         pair gives a ratio,\n\
+         ioassay to peer. The table has the median of each side, and the median of the \
+         ratios with its\n\
+         exact 95 % order-statistic interval, which fewer than 6 pairs do not have. CPU \
+         time is user and\n\
+         system time of the whole process, from `/proc/PID/stat` and from fio's `usr_cpu` \
+         and `sys_cpu`.\n\
+         ioassay times every operation and keeps the latency of each; so does fio as it \
+         is called here.\n\
+         Where the OS gives them, ioassay's buffers are huge pages, and fio's are not: with \
+         blocks of 1 MiB\n\
+         the device then gets fewer and longer pieces, which can be most of the difference.\n\n\
          ## Results\n\n\
          | row | ioassay | peer | ratio, or the figure itself | wanted | |\n\
          |---|---|---|---|---|---|\n",
