@@ -4,6 +4,7 @@ use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hole_share};
+use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::Cache;
 use model::units::percent;
@@ -85,21 +86,29 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
 }
 
 /// Others read from the device in the same time (METHODOLOGY.md).
+///
+/// The severity is that of the median trial: a figure is a median, which a disturbance in one
+/// round of ten does not move. That one is noted, for it does show in the longest latencies.
 pub(super) fn foreign(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let foreign = |trial: &Counted| {
+    let share_of_others = |trial: &Counted| {
         let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
-        Some((all.saturating_sub(own), own))
+        (own > 0).then(|| all.saturating_sub(own) as f64 / own as f64)
     };
-    let share = context.total_share(foreign).filter(|share| *share > FOREIGN_DOUBT)?;
-    let severity = if share > FOREIGN_VOID { Severity::Void } else { Severity::Doubt };
-    let disturbed = |trial: &Counted| {
-        foreign(trial).is_some_and(|(others, own)| others as f64 > own as f64 * FOREIGN_DOUBT)
+    let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
+    if !context.measured.trials.iter().any(is_disturbed) {
+        return None;
+    }
+    let shares = context.measured.values(share_of_others);
+    let severity = match median(&shares)? {
+        share if share > FOREIGN_VOID => Severity::Void,
+        share if share > FOREIGN_DOUBT => Severity::Doubt,
+        _ => Severity::Note,
     };
     let message = format!(
-        "others read {} as much from the device as this did (in {}): they shared its time",
-        percent(share),
-        context.how_many(disturbed)
+        "others read up to {} as much from the device as this did (in {}): they shared its time",
+        percent(shares.into_iter().fold(0.0, f64::max)),
+        context.how_many(is_disturbed)
     );
     Fault::new(severity, message, "stop what else uses the device, and run again")
 }

@@ -291,6 +291,16 @@ fn foreign() {
     check(zoo::record(), others(0.02), "sound device:");
     check(zoo::record(), others(0.10), "doubtful device: Foreign doubt");
     check(zoo::record(), others(0.50), "void device: Foreign void");
+    // One round of ten moves no median; most of them do.
+    let some = |rounds: usize| {
+        move |r: &mut Record| {
+            for trial in &mut r.trials[..rounds] {
+                trial.evidence.device_read_bytes = Some(FILE * 9);
+            }
+        }
+    };
+    check(zoo::record(), some(1), "sound device: Foreign note");
+    check(zoo::record(), some(6), "void device: Foreign void");
     // Others cannot disturb what no device serves.
     check(flawless(work(Cache::Warm)), others(0.50), "sound page-cache:");
     let unknown = |r: &mut Record| evidence(r, |e| e.device_read_bytes = None);
