@@ -17,6 +17,9 @@ pub fn throughput(trial: &Trial) -> Option<f64> {
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
+/// How the reason of a trial begins that the machine could not do.
+pub(crate) const UNAVAILABLE: &str = "unavailable: ";
+
 /// One value of a quantity a round: the round and the value.
 pub(crate) type Rounds = Vec<(u32, f64)>;
 
@@ -95,7 +98,7 @@ impl<'a> Counted<'a> {
                 throughput,
             }),
             (Outcome::Done(_), None) => Err("failed: it ended at once or moved no bytes".into()),
-            (Outcome::Unavailable { reason }, _) => Err(format!("unavailable: {reason}")),
+            (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
             (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
         }
     }

@@ -1,7 +1,7 @@
 //! What the trials of one case come to.
 
 use crate::finding::{Finding, Severity, Verdict};
-use crate::measured::{Counted, Measured, NS_PER_SECOND};
+use crate::measured::{Counted, Measured, NS_PER_SECOND, UNAVAILABLE};
 use crate::served::served;
 use crate::stats::{Estimate, Percentile, median};
 use model::case::Case;
@@ -94,6 +94,14 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// Whether all that was read had the expected digest; none where nothing was summed.
     pub digest_verified: Option<bool>,
+}
+
+impl Summary {
+    /// Whether this machine could not do it in any trial: no figure, but no failure either.
+    pub fn is_unavailable(&self) -> bool {
+        let mut reasons = self.failures.iter();
+        self.n == 0 && !self.failures.is_empty() && reasons.all(|(r, _)| r.starts_with(UNAVAILABLE))
+    }
 }
 
 impl Summary {

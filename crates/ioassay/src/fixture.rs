@@ -55,17 +55,21 @@ impl TestFile {
         let name = format!("ioassay-{}-{}.data", units::bytes(size), std::process::id());
         let visible = directory.join(name);
         let file = create_new(&visible)?;
-        // Until the file is whole it has no name, whether it is to stay or not: a run that is
-        // killed now leaves nothing. It is linked again at the end.
-        std::fs::remove_file(&visible)
-            .with_context(|| format!("failed to unlink '{}'", visible.display()))?;
-        let content = Content { seed, size };
-        write_content(&file, content, progress, stop)
-            .with_context(|| format!("failed to write the test file '{}'", visible.display()))?;
-        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
-        if stay == Stay::Kept {
-            link(&path, &visible)?;
+        let remove = || {
+            std::fs::remove_file(&visible)
+                .with_context(|| format!("failed to unlink '{}'", visible.display()))
+        };
+        if stay == Stay::Removed {
+            remove()?;
         }
+        let content = Content { seed, size };
+        let written = write_content(&file, content, progress, stop)
+            .with_context(|| format!("failed to write the test file '{}'", visible.display()));
+        if written.is_err() && stay == Stay::Kept {
+            remove()?;
+        }
+        written?;
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
         let layout = layout_of(&file, &visible)?;
         let fixture = Fixture { path: visible, size, seed: Some(seed), layout };
         Ok(TestFile { fixture, file, path, digests: Some(DigestTable::new(content)) })
@@ -192,12 +196,6 @@ pub fn write_content(
     }
     file.sync_all()?;
     Ok(())
-}
-
-fn link(path: &Path, visible: &Path) -> Result<()> {
-    use rustix::fs::{AtFlags, CWD, linkat};
-    linkat(CWD, path, CWD, visible, AtFlags::SYMLINK_FOLLOW)
-        .with_context(|| format!("failed to keep the test file as '{}'", visible.display()))
 }
 
 fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {

@@ -107,7 +107,7 @@ impl Run<'_> {
             Ok(()) => match self.observe(&mut live, &job, file, &mut evidence) {
                 Ok(outcome) => {
                     *courier = Some(live);
-                    outcome
+                    believe(case, outcome)
                 }
                 Err(reason) => Outcome::Failed { reason },
             },
@@ -148,6 +148,19 @@ impl Run<'_> {
         *evidence = witness::counters::between(&before, &counters.after());
         Ok(outcome)
     }
+}
+
+/// A sample that tells of each thread once and of no other; else the worker babbles, and what it
+/// says cannot be verified.
+fn believe(case: &Case, outcome: Outcome) -> Outcome {
+    let Outcome::Done(sample) = &outcome else { return outcome };
+    let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
+    threads.sort_unstable();
+    if threads.iter().copied().eq(0..case.threads()) {
+        return outcome;
+    }
+    let reason = format!("the worker told of the threads {threads:?}, not of {}", case.threads());
+    Outcome::Failed { reason }
 }
 
 /// The open cases in random order; those of one cache state together, so that a file is not

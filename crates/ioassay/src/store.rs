@@ -2,8 +2,9 @@
 
 use anyhow::{Context, Result};
 use model::record::{Header, Line, Record, VERSION};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -51,6 +52,23 @@ impl Store {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Refuses a path for a record at which there is something already. [`Store::create`] does so too,
+/// but only when the test files are written.
+///
+/// # Errors
+/// When there is something.
+pub fn check_free(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(io::Error::from(Errno::EXIST)).with_context(|| not_created(path)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn not_created(path: &Path) -> String {
+    let path = path.display();
+    format!("failed to create the record '{path}': name another with --record FILE")
 }
 
 /// Reads a record.

@@ -44,10 +44,12 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
 }
 
 /// The exit status that an assessment asks for: 0 if every case is sound or doubtful, 1 if one
-/// is void or has no figure.
+/// is void or failed. What this machine cannot do, such as io_uring where it is forbidden, is told
+/// and is no failure.
 pub fn exit_code(assessment: &Assessment) -> u8 {
-    let is_bad =
-        |summary: &assess::summary::Summary| summary.verdict == Verdict::Void || summary.n == 0;
+    let is_bad = |summary: &assess::summary::Summary| {
+        !summary.is_unavailable() && (summary.verdict == Verdict::Void || summary.n == 0)
+    };
     u8::from(assessment.cases.iter().any(is_bad))
 }
 

@@ -155,6 +155,7 @@ pub(crate) fn verdict(summary: &Summary) -> &'static str {
     match summary.throughput {
         Some(_) => summary.verdict.name(),
         None if summary.failures.is_empty() => "not run",
+        None if summary.is_unavailable() => "unavailable",
         None => "failed",
     }
 }

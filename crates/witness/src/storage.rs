@@ -8,7 +8,7 @@ use crate::page_cache;
 use model::content::Content;
 use model::evidence::Probe;
 use model::host::{Direct, Storage};
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxAttributes, StatxFlags};
+use rustix::fs::{Advice, AtFlags, Mode, OFlags, Statx, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -216,7 +216,19 @@ fn try_canary(canary: &File, storage: &mut Storage) {
 fn look_at_file(file: &File, storage: &mut Storage) {
     let page = rustix::param::page_size() as u64;
     let mut notes = Vec::new();
+    let is_uncached = |probe| {
+        page_cache::residency_of_range(file, probe, 0..page).is_ok_and(|first| first.cached == 0)
+    };
+    let uncached = [Probe::Cachestat, Probe::Mincore].map(|probe| (probe, is_uncached(probe)));
     storage.residency_probe = probe_that_sees(file, page, &mut notes);
+    if uncached.iter().any(|(probe, was)| *was && Some(*probe) == storage.residency_probe) {
+        // To look must not change what is seen: the page that was read to try the probe goes.
+        let dropped =
+            rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(page), Advice::DontNeed);
+        if let Err(error) = dropped {
+            log::debug!("the first page stays cached: {error}");
+        }
+    }
     let of_canary = storage.direct;
     storage.direct = direct(file, &mut notes);
     if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct

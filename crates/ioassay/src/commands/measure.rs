@@ -9,9 +9,9 @@ use crate::recipe::{self, Changes, Recipe, Values};
 use crate::run::Run;
 use crate::stop::Stop;
 use crate::store::{self, Store};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use model::host::{Host, Storage};
-use model::plan::{Place, Plan};
+use model::plan::{Place, Plan, Role};
 use model::record::{Header, Tool};
 use model::units;
 use report::Style;
@@ -70,8 +70,24 @@ fn understand(args: &RunArgs) -> Result<(Recipe, Changes, Target)> {
     Ok((recipe, changes, target))
 }
 
+/// A run without a case would be a success that measured nothing.
+fn check_any_asked(plan: &Plan) -> Result<()> {
+    if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
+        return Ok(());
+    }
+    let reason = plan.skips.first().map_or("the recipe has no case", |skip| skip.reason.as_str());
+    bail!(
+        "nothing can be measured: all of the {} cases are refused, the first because {reason}; \
+         'ioassay plan' tells the reason of each",
+        plan.skips.len()
+    )
+}
+
 fn storage_of(target: &Target) -> Result<Storage> {
     match target {
+        Target::Directory(directory) if !directory.is_dir() => {
+            bail!("there is no directory '{}': make it, or name another", directory.display())
+        }
         Target::Directory(directory) => witness::storage(directory)
             .with_context(|| format!("failed to look at the storage of '{}'", directory.display())),
         Target::File(file) => witness::storage_of(file)
@@ -94,6 +110,8 @@ pub fn measure(
     let host = witness::host(kernel::available());
     let storage = storage_of(target)?;
     let plan = recipe.plan(changes, &Place { host: &host, storage: Some(&storage) })?;
+    check_any_asked(&plan)?;
+    output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let files = files_of(&plan, target, (&host, &storage), stay, (&progress, stop));

@@ -79,7 +79,7 @@ fn a_plan_measures_nothing_and_leaves_nothing() {
 }
 
 /// Checks that with `axes` a plan shows skips with the reason `expected`, and nothing measured;
-/// and that a run says the same, and that nothing was measured.
+/// and that a run refuses with the same reason, and leaves nothing.
 fn check_skip(axes: &[&str], expected: &str) {
     let desk = Desk::new();
     let axes = [&["read-methods", ".", "--size", "1MiB", "--threads", "1"][..], axes].concat();
@@ -90,8 +90,9 @@ fn check_skip(axes: &[&str], expected: &str) {
     let output = desk.ioassay(&[&["run"], &axes[..], &["--record", "record"]].concat());
     let said = unwrapped(&(text(&output.stdout) + &text(&output.stderr)));
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
-    assert!(said.contains("no case was measured"), "{said}");
-    assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+    assert!(said.contains("nothing can be measured"), "{said}");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(desk.things(), [""; 0]);
 }
 
 /// The text in one line, as it was before it was wrapped.

@@ -195,6 +195,11 @@ fn the_exit_status_tells_of_void_and_failed_cases() {
     assert_eq!(exit_code(&made::tmpfs()), 0);
     assert_eq!(exit_code(&made::rich()), 1);
     assert_eq!(exit_code(&made::all_failed()), 1);
+    let mut unavailable = made::all_failed();
+    for summary in &mut unavailable.cases {
+        summary.failures = vec![("unavailable: io_uring_setup: not permitted".into(), 10)];
+    }
+    assert_eq!(exit_code(&unavailable), 0);
     let mut doubtful = build::assessment("any", made::tmpfs().cases);
     doubtful.cases[6] = build::found(doubtful.cases[6].clone(), &build::steal());
     assert_eq!(exit_code(&doubtful), 0);

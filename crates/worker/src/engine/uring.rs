@@ -14,6 +14,12 @@ pub struct Uring {
     ring: IoUring,
     buffers: Buffers,
     flights: Box<[Flight]>,
+    /// Reads that were queued and have not come back.
+    in_flight: usize,
+    /// Those of them of which the OS was not told yet.
+    untold: usize,
+    /// Whether the OS let the buffers be registered.
+    registered: bool,
     file: File,
     work: FileWork,
     range: Range,
@@ -26,6 +32,13 @@ struct Flight {
     length: usize,
     filled: usize,
 }
+
+/// The OS is told of an eighth of the depth at once. To tell it only when nothing is complete any
+/// more saves calls but lets the device run dry; to tell it of each read costs a call for each.
+const BATCHES_IN_DEPTH: usize = 8;
+
+/// A call for a single read pays only if there is no other to wait for.
+const BATCH_MIN: usize = 2;
 
 /// The submission thread sleeps after this long without work.
 const SQPOLL_IDLE_MS: u32 = 100;
@@ -43,10 +56,26 @@ impl Uring {
             .map_err(unavailable("registering a file with io_uring"))?;
         let flights = vec![Flight::default(); depth].into_boxed_slice();
         let work = work.clone();
-        let mut uring = Uring { ring, buffers, flights, file, work, range };
-        uring.register_buffers().map_err(unavailable(
-            "registering buffers with io_uring (does 'ulimit -l' allow as much?)",
-        ))?;
+        let mut uring = Uring {
+            ring,
+            buffers,
+            flights,
+            in_flight: 0,
+            untold: 0,
+            registered: false,
+            file,
+            work,
+            range,
+        };
+        match uring.register_buffers() {
+            Ok(()) => uring.registered = true,
+            // Without privileges no more than `ulimit -l` allows can be registered, often 8 MiB.
+            // Reads into memory that is not are a little slower, and better than none.
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
+                log::warn!("io_uring buffers are not registered: {error}: see 'ulimit -l'");
+            }
+            Err(error) => return Err(unavailable("registering buffers with io_uring")(error)),
+        }
         Ok(uring)
     }
 
@@ -57,10 +86,20 @@ impl Uring {
                 libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() }
             })
             .collect();
-        // SAFETY: the vectors describe memory that this struct owns. The OS pins its pages until
-        // the ring is gone, so that even what is in flight after an error writes to no page that
-        // was given to somebody else.
+        // SAFETY: the vectors describe memory that this struct owns and that is given back only
+        // when nothing is in flight any more: see `drop`.
         unsafe { self.ring.submitter().register_buffers(&vectors) }
+    }
+
+    /// Tells the OS of all that is queued, and waits until at least `completions` are there.
+    #[inline]
+    fn tell(&mut self, completions: usize) -> io::Result<()> {
+        match self.ring.submit_and_wait(completions) {
+            Ok(_) => self.untold = 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Queues a read of what is still missing in `slot`. Nothing is told to the OS yet.
@@ -68,19 +107,23 @@ impl Uring {
     fn queue(&mut self, slot: usize) -> io::Result<()> {
         let Flight { offset, filled, .. } = self.flights[slot];
         let buffer = &mut self.buffers.slot_mut(slot)[filled..];
-        let entry: squeue::Entry = opcode::ReadFixed::new(
-            types::Fixed(0),
-            buffer.as_mut_ptr(),
-            buffer.len() as u32,
-            slot as u16,
-        )
-        .offset(offset + filled as u64)
-        .build()
-        .user_data(slot as u64);
-        // SAFETY: the buffer and the file outlive the ring, and nobody looks at the buffer of a
-        // slot that is in flight: the loop gets a slot's bytes only when it is reaped.
+        let (address, length) = (buffer.as_mut_ptr(), buffer.len() as u32);
+        let offset = offset + filled as u64;
+        let entry: squeue::Entry = if self.registered {
+            opcode::ReadFixed::new(types::Fixed(0), address, length, slot as u16)
+                .offset(offset)
+                .build()
+        } else {
+            opcode::Read::new(types::Fixed(0), address, length).offset(offset).build()
+        };
+        let entry = entry.user_data(slot as u64);
+        // SAFETY: the buffer and the file outlive what is in flight (see `drop`), and nobody looks
+        // at the buffer of a slot that is: the loop gets its bytes only when it is reaped.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        pushed.map_err(|_| io::Error::other("the submission queue is full"))
+        pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
+        self.untold += 1;
+        self.in_flight += 1;
+        Ok(())
     }
 }
 
@@ -114,20 +157,21 @@ impl BlockIo for Uring {
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.flights[slot] = Flight { offset, length, filled: 0 };
-        self.queue(slot)
+        self.queue(slot)?;
+        if self.untold >= (self.flights.len() / BATCHES_IN_DEPTH).max(BATCH_MIN) {
+            self.tell(0)?;
+        }
+        Ok(())
     }
 
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         loop {
             let Some(completion) = self.ring.completion().next() else {
-                // All that was queued since the last time goes to the OS in one call.
-                match self.ring.submit_and_wait(1) {
-                    Ok(_) => continue,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
-                }
+                self.tell(1)?;
+                continue;
             };
+            self.in_flight -= 1;
             let slot = completion.user_data() as usize;
             let flight = &mut self.flights[slot];
             let Flight { offset, length, filled } = *flight;
@@ -145,6 +189,22 @@ impl BlockIo for Uring {
                 return Ok((slot, &self.buffers.slot(slot)[..length]));
             }
             self.queue(slot)?;
+        }
+    }
+}
+
+impl Drop for Uring {
+    /// Waits for what is in flight after an error: the OS must not write to memory that was given
+    /// back.
+    fn drop(&mut self) {
+        while self.in_flight > 0 {
+            if self.ring.completion().next().is_some() {
+                self.in_flight -= 1;
+            } else if let Err(error) = self.tell(1) {
+                // The ring itself is broken. To give the memory back would not be safe.
+                log::error!("a ring cannot be waited for: {error}");
+                std::process::abort();
+            }
         }
     }
 }
