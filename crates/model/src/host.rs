@@ -3,8 +3,8 @@
 use crate::case::Isa;
 use crate::evidence::Probe;
 use crate::named;
-use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize, Serializer};
+use std::path::{Path, PathBuf};
 
 /// The machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,10 +77,12 @@ pub struct Device {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
     /// The directory that was asked for.
+    #[serde(serialize_with = "lossy")]
     pub directory: PathBuf,
     /// `ext4`, `xfs`, `tmpfs` …
     pub file_system: String,
     /// Where it is mounted.
+    #[serde(serialize_with = "lossy")]
     pub mount_point: PathBuf,
     /// Its mount options.
     pub mount_options: String,
@@ -118,6 +120,7 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fixture {
     /// Where it is.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
@@ -125,4 +128,10 @@ pub struct Fixture {
     pub seed: Option<u64>,
     /// How it lies; none where the file system does not tell.
     pub layout: Option<Layout>,
+}
+
+/// A path need not be Unicode and JSON must be: in a record it is for reading only, so what is not
+/// Unicode is written as the replacement character.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
