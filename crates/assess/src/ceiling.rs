@@ -36,7 +36,7 @@ pub(crate) fn of_memory(row: &Row, rows: &[Row]) -> Option<f64> {
 
 fn moves_bulk(row: &Row) -> bool {
     match row.measured.case.memory() {
-        Some(work) => work.kernel != Kernel::Chase,
+        Some(work) => work.kernel.is_bulk(),
         None => row.file().is_some(),
     }
 }

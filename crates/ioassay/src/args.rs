@@ -1,6 +1,7 @@
 //! What was typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::content::Kind;
 use std::path::PathBuf;
 
 /// Measures memory, page cache and storage, and says for every figure what served the bytes, how
@@ -239,6 +240,10 @@ pub enum DataCommand {
         /// Decides its content
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// What it is made of: random words, or ints:20 for 4-byte integers below 20, all equally
+        /// likely
+        #[arg(long, default_value_t = Kind::Random)]
+        content: Kind,
     },
     /// Check every byte of a file that `data create` wrote
     Verify {
@@ -247,5 +252,8 @@ pub enum DataCommand {
         /// The seed it was written with
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// What it was made of: random or ints:20
+        #[arg(long, default_value_t = Kind::Random)]
+        content: Kind,
     },
 }

@@ -212,7 +212,7 @@ mod tests {
         let patience = Duration::from_millis(300);
         let mut courier = Courier::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
-        let case = Case { work: Work::File(zoo::plain()) };
+        let case = Case::own(Work::File(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()) };
         match courier.prepare(&job)? {
             Some(outcome) => Ok(outcome),

@@ -6,11 +6,12 @@
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::case::{Cache, FileWork};
-use model::content::{Content, DigestTable};
+use model::case::{Cache, FileWork, Touch};
+use model::content::{Content, DigestTable, Question};
 use model::evidence::Probe;
 use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
+use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -28,7 +29,10 @@ pub struct TestFile {
     file: File,
     /// The path by which a worker opens it.
     path: PathBuf,
-    digests: Option<DigestTable>,
+    /// What it holds; unknown of a user's own file.
+    content: Option<Content>,
+    digests: OnceCell<DigestTable>,
+    counts: OnceCell<DigestTable>,
 }
 
 /// Whether a test file stays when the run is over.
@@ -41,17 +45,17 @@ pub enum Stay {
 }
 
 impl TestFile {
-    /// Writes a file of `size` bytes into `directory`.
+    /// Writes a file of `content` into `directory`.
     ///
     /// # Errors
     /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
     pub fn create(
         directory: &Path,
-        size: u64,
-        seed: u64,
+        content: Content,
         stay: Stay,
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
+        let Content { seed, size, .. } = content;
         let name = format!("ioassay-{}-{}.data", units::bytes(size), std::process::id());
         let visible = directory.join(name);
         let file = create_new(&visible)?;
@@ -62,7 +66,6 @@ impl TestFile {
         if stay == Stay::Removed {
             remove()?;
         }
-        let content = Content { seed, size };
         let written = write_content(&file, content, progress, stop)
             .with_context(|| format!("failed to write the test file '{}'", visible.display()));
         if written.is_err() && stay == Stay::Kept {
@@ -72,7 +75,7 @@ impl TestFile {
         let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
         let layout = layout_of(&file, &visible)?;
         let fixture = Fixture { path: visible, size, seed: Some(seed), layout };
-        Ok(TestFile { fixture, file, path, digests: Some(DigestTable::new(content)) })
+        Ok(TestFile::new(fixture, file, path, Some(content)))
     }
 
     /// Opens a user's own file. It is never opened for writing.
@@ -87,7 +90,12 @@ impl TestFile {
             File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
         let layout = layout_of(&file, &path)?;
         let fixture = Fixture { path: path.clone(), size, seed: None, layout };
-        Ok(TestFile { fixture, file, path, digests: None })
+        Ok(TestFile::new(fixture, file, path, None))
+    }
+
+    fn new(fixture: Fixture, file: File, path: PathBuf, content: Option<Content>) -> TestFile {
+        let (digests, counts) = (OnceCell::new(), OnceCell::new());
+        TestFile { fixture, file, path, content, digests, counts }
     }
 
     /// What a record says of it.
@@ -105,9 +113,16 @@ impl TestFile {
         &self.file
     }
 
-    /// Digests of its parts; none for a user's own file.
-    pub fn digests(&self) -> Option<&DigestTable> {
-        self.digests.as_ref()
+    /// What must come of `touch` on its parts; none for a user's own file, and where nothing is
+    /// computed. The first call takes about a second for 4 GiB.
+    pub fn answers(&self, touch: Touch) -> Option<&DigestTable> {
+        let content = self.content?;
+        let (cell, question): (_, Question) = match touch {
+            Touch::None | Touch::Page => return None,
+            Touch::Sum => (&self.digests, Content::digest),
+            Touch::Count => (&self.counts, Content::count),
+        };
+        Some(cell.get_or_init(|| DigestTable::new(content, question)))
     }
 
     /// Brings it into the state that `work` claims, with proof.

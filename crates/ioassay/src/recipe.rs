@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let place = Place { host: &host, storage: Some(&storage) };
+        let place = Place { host: &host, storage: Some(&storage), peers: &[] };
         for (name, _) in BUILT_IN {
             for recipe in [find(name), find(name).and_then(Recipe::quick)] {
                 let recipe = recipe.expect("a built-in recipe is whole");

@@ -112,11 +112,11 @@ impl Run<'_> {
                 Err(reason) => Outcome::Failed { reason },
             },
         };
-        let digests = file.and_then(TestFile::digests);
         let expected_digest = match (&outcome, &case.work) {
             (Outcome::Done(sample), Work::Memory(work)) => work.expected_digest(seed, sample),
-            (Outcome::Done(sample), Work::File(_)) => {
-                digests.and_then(|table| job.expected_digest(table, sample))
+            (Outcome::Done(sample), Work::File(work)) => {
+                let answers = file.and_then(|file| file.answers(work.touch));
+                answers.and_then(|table| job.expected_digest(table, sample))
             }
             _ => None,
         };

@@ -88,8 +88,7 @@ pub fn digest(isa: Isa) -> Option<Digest> {
         Isa::Scalar => Some(scalar::digest),
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => x86_64::digest(),
-        #[cfg(not(target_arch = "x86_64"))]
-        Isa::Avx2 => None,
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{KERNELS, Run, Variant, available, best, cycle, digest, variant};
 use model::case::{Isa, Kernel};
-use model::content::{Content, digest_of};
+use model::content::{Content, Kind, digest_of};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,12 +23,12 @@ fn runs() -> impl Iterator<Item = (&'static Variant, Run)> {
 
 fn random_bytes(size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
-    Content { seed: 5, size: size as u64 }.fill(0, &mut bytes);
+    Content { seed: 5, size: size as u64, kind: Kind::Random }.fill(0, &mut bytes);
     bytes
 }
 
 fn random_words(count: usize) -> Vec<u64> {
-    let content = Content { seed: 7, size: 8 * count as u64 };
+    let content = Content { seed: 7, size: 8 * count as u64, kind: Kind::Random };
     (0..count as u64).map(|index| content.word(index)).collect()
 }
 

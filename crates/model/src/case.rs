@@ -3,14 +3,16 @@
 //! A case has one text form, [`Case::axes`]: pairs of an axis and a value. The command line, the
 //! wire, the record, the tables and the JSON all speak in those words.
 
-use crate::content::Content;
 use crate::named;
 use crate::pattern::{Order, Pattern, Share, Steps};
-use crate::random::mix;
-use crate::sample::Sample;
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+pub use crate::memory::{Isa, Kernel, MemoryWork, Pages};
+
+/// The name of this program's own worker: the usual value of the axis `peer`.
+pub const OWN_PEER: &str = "rust";
 
 named! {
     /// A way to move a block from a file to the program.
@@ -25,6 +27,8 @@ named! {
         Mmap "mmap",
         /// io_uring with registered buffers and files.
         Uring "uring",
+        /// Loads the file into anonymous memory, then touches it there.
+        Load "load",
     }
 }
 
@@ -51,6 +55,8 @@ named! {
         Page "page",
         /// Every byte is added up, and the sum is checked.
         Sum "sum",
+        /// The 4-byte value 10 is counted, and the count is checked.
+        Count "count",
     }
 }
 
@@ -67,8 +73,11 @@ named! {
         WillNeed "willneed",
         /// Map every page at once, before the first touch (mmap only).
         Populate "populate",
-        /// Use huge pages (mmap only).
+        /// Use huge pages (mmap and load only).
         HugePage "hugepage",
+        /// Not said to the OS: six other threads touch a byte of every page ahead of the one
+        /// that reads (mmap only).
+        TouchAhead "touch-ahead",
     }
 }
 
@@ -79,28 +88,6 @@ named! {
         Enter "enter",
         /// By a thread of the OS that polls the queue.
         Sqpoll "sqpoll",
-    }
-}
-
-named! {
-    /// A loop over memory.
-    Kernel "kernel" {
-        /// Adds up every byte of an array.
-        Read "read",
-        /// Copies one array into another.
-        Copy "copy",
-        /// Follows a random cycle of pointers, one a cache line.
-        Chase "chase",
-    }
-}
-
-named! {
-    /// The instruction set a kernel is written for.
-    Isa "isa" {
-        /// Plain 64-bit registers.
-        Scalar "scalar",
-        /// 256-bit vectors.
-        Avx2 "avx2",
     }
 }
 
@@ -127,6 +114,8 @@ pub struct FileWork {
     pub share: Share,
     /// What is done with the bytes.
     pub touch: Touch,
+    /// The instruction set of a sum or a count.
+    pub isa: Isa,
     /// What the OS is told.
     pub advice: Advice,
     /// How io_uring learns of requests.
@@ -134,21 +123,6 @@ pub struct FileWork {
     /// The most operations of a trial, over all threads; 0 is no limit.
     pub ops: u64,
     /// The longest a trial lasts. Cold files end sooner: when every block was read once.
-    pub time: Duration,
-}
-
-/// Runs a loop over memory.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct MemoryWork {
-    /// Which loop.
-    pub kernel: Kernel,
-    /// Written for which instruction set.
-    pub isa: Isa,
-    /// Bytes of all arrays of all threads together.
-    pub working_set: u64,
-    /// Threads at work.
-    pub threads: u32,
-    /// The longest a trial lasts.
     pub time: Duration,
 }
 
@@ -165,6 +139,8 @@ pub enum Work {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "Axes", try_from = "Axes")]
 pub struct Case {
+    /// The program that does it.
+    pub peer: String,
     /// What it does.
     pub work: Work,
 }
@@ -175,7 +151,8 @@ pub type Axes = Vec<(String, String)>;
 impl Case {
     /// The case's axes by name. [`Case::from_axes`] reads them back.
     pub fn axes(&self) -> Vec<(&'static str, String)> {
-        match &self.work {
+        let mut axes = vec![("peer", self.peer.clone())];
+        axes.extend(match &self.work {
             Work::File(work) => vec![
                 ("engine", work.engine.to_string()),
                 ("cache", work.cache.to_string()),
@@ -187,6 +164,7 @@ impl Case {
                 ("threads", work.threads.to_string()),
                 ("share", work.share.to_string()),
                 ("touch", work.touch.to_string()),
+                ("isa", work.isa.to_string()),
                 ("advice", work.advice.to_string()),
                 ("submission", work.submission.to_string()),
                 ("ops", work.ops.to_string()),
@@ -196,13 +174,17 @@ impl Case {
                 ("kernel", work.kernel.to_string()),
                 ("isa", work.isa.to_string()),
                 ("working_set", units::bytes(work.working_set)),
+                ("pages", work.pages.to_string()),
                 ("threads", work.threads.to_string()),
                 ("time", units::time(work.time)),
             ],
-        }
+        });
+        axes
     }
 
-    /// Reads a case from its axes, in any order; every axis must be there, once.
+    /// Reads a case from its axes, in any order; every axis must be there, once. The axes `peer`,
+    /// `pages`, and `isa` of a file may be missing, as they are in records of the first version
+    /// of this program: then they have the value that it had for all.
     pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
         let get = |axis: &'static str| -> Result<&str, ParseError> {
             let mut values = axes.iter().filter(|(key, _)| key.as_ref() == axis);
@@ -211,6 +193,10 @@ impl Case {
                 (None, _) => Err(ParseError::Axis { axis, problem: "is missing" }),
                 (Some(_), Some(_)) => Err(ParseError::Axis { axis, problem: "is given twice" }),
             }
+        };
+        let get_or = |axis: &'static str, usual: &'static str| {
+            let is_there = axes.iter().any(|(key, _)| key.as_ref() == axis);
+            if is_there { get(axis) } else { Ok(usual) }
         };
         let number = |axis, min| parse_number(axis, get(axis)?, min);
         let small = |axis| -> Result<u32, ParseError> {
@@ -222,6 +208,7 @@ impl Case {
                 kernel: get("kernel")?.parse()?,
                 isa: get("isa")?.parse()?,
                 working_set: units::parse_bytes(get("working_set")?)?,
+                pages: get_or("pages", "huge")?.parse()?,
                 threads: small("threads")?,
                 time: units::parse_time(get("time")?)?,
             })
@@ -237,27 +224,35 @@ impl Case {
                 threads: small("threads")?,
                 share: get("share")?.parse()?,
                 touch: get("touch")?.parse()?,
+                isa: get_or("isa", "auto")?.parse()?,
                 advice: get("advice")?.parse()?,
                 submission: get("submission")?.parse()?,
                 ops: number("ops", 0)?,
                 time: units::parse_time(get("time")?)?,
             })
         };
-        Ok(Case { work })
+        Ok(Case { peer: get_or("peer", OWN_PEER)?.to_string(), work })
+    }
+
+    /// A case of this program's own worker.
+    pub fn own(work: Work) -> Case {
+        Case { peer: OWN_PEER.to_string(), work }
     }
 
     /// A short name that no other case of a plan has: `pread warm random 4KiB d1 t1 sum`.
     ///
     /// What is at its usual value is left out, so that what is unusual stands out.
     pub fn id(&self) -> String {
-        match &self.work {
+        let work = match &self.work {
             Work::File(work) => work.id(),
             Work::Memory(work) => {
-                let (kernel, isa, threads) = (work.kernel, work.isa, work.threads);
+                let MemoryWork { kernel, isa, threads, .. } = work;
                 let working_set = units::bytes(work.working_set);
-                format!("memory {kernel} {isa} {working_set} t{threads}")
+                let pages = if work.pages == Pages::Base { " pages:base" } else { "" };
+                format!("memory {kernel} {isa} {working_set}{pages} t{threads}")
             }
-        }
+        };
+        if self.peer == OWN_PEER { work } else { format!("{} {work}", self.peer) }
     }
 
     /// How many threads are at work.
@@ -326,6 +321,9 @@ impl FileWork {
         words.push(format!("d{}", self.depth));
         words.push(format!("t{}", self.threads));
         words.push(self.touch.to_string());
+        if self.isa != Isa::Auto {
+            words.push(self.isa.to_string());
+        }
         if self.advice != Advice::None {
             words.push(format!("advice:{}", self.advice));
         }
@@ -340,31 +338,6 @@ impl FileWork {
         }
         words.push(format!("of {}", units::bytes(self.size)));
         words.join(" ")
-    }
-}
-
-impl MemoryWork {
-    /// What the array of `thread` holds in a trial with `seed`: its part of the working set, half
-    /// of that where a kernel has two arrays. A multiple of 4 KiB, and at least that.
-    pub fn content(&self, thread: u32, seed: u64) -> Content {
-        let arrays = if self.kernel == Kernel::Copy { 2 } else { 1 };
-        let share = self.working_set / u64::from(self.threads) / arrays;
-        let size = share.next_multiple_of(4096).max(4096);
-        Content { seed: mix(seed ^ u64::from(thread)), size }
-    }
-
-    /// The digest that a `sample` of this work must have; none for a chase, which sums nothing.
-    pub fn expected_digest(&self, seed: u64, sample: &Sample) -> Option<u64> {
-        let digest_of_thread = |(thread, bytes): (u32, u64)| {
-            let content = self.content(thread, seed);
-            let once = content.digest(0..content.size);
-            // What a read adds up in each pass, a copy leaves once.
-            let passes = if self.kernel == Kernel::Read { bytes / content.size } else { 1 };
-            once.wrapping_mul(passes)
-        };
-        let spans = sample.spans.iter().map(|span| (span.thread, span.bytes));
-        (self.kernel != Kernel::Chase)
-            .then(|| spans.map(digest_of_thread).fold(0, u64::wrapping_add))
     }
 }
 
@@ -416,10 +389,19 @@ mod tests {
     #[test]
     fn an_axis_that_is_missing_or_doubled_is_named() {
         let mut axes = zoo::cases()[0].axes();
-        axes.push(axes[0].clone());
+        axes.push(axes[1].clone());
         let twice = Case::from_axes(&axes).unwrap_err().to_string();
         assert_eq!(twice, "axis 'engine' is given twice");
-        let missing = Case::from_axes(&axes[1..3]).unwrap_err().to_string();
+        let missing = Case::from_axes(&axes[2..4]).unwrap_err().to_string();
         assert_eq!(missing, "axis 'engine' is missing");
+    }
+
+    #[test]
+    fn a_case_of_the_first_version_is_read() {
+        let newer = ["peer", "isa"];
+        let case = zoo::cases().remove(0);
+        let axes: Vec<_> =
+            case.axes().into_iter().filter(|(axis, _)| !newer.contains(axis)).collect();
+        assert_eq!(Case::from_axes(&axes), Ok(case));
     }
 }

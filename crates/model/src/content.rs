@@ -8,10 +8,28 @@
 //! words. A sum does not ask for an order: threads, blocks and passes may come as they like.
 
 use crate::random::{GOLDEN, mix};
+use crate::units::ParseError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// Bytes in a word.
 pub const WORD_BYTES: u64 = 8;
+
+/// The value that is counted: the question of "counting 10s".
+pub const COUNTED: u32 = 10;
+
+/// Which words a file is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Kind {
+    /// Any word is as likely as any other: nothing compresses it. Written `random`.
+    #[default]
+    Random,
+    /// Integers of 4 bytes, each of `0..n` as likely as any other. Written `ints:20`.
+    Ints(u32),
+}
 
 /// What a test file holds: `size` bytes decided by `seed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +38,59 @@ pub struct Content {
     pub seed: u64,
     /// Bytes in the file; need not be whole words.
     pub size: u64,
+    /// Which words it is made of.
+    pub kind: Kind,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Random => f.write_str("random"),
+            Kind::Ints(bound) => write!(f, "ints:{bound}"),
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Kind, ParseError> {
+        let bound = text.trim().strip_prefix("ints:").and_then(|bound| bound.parse().ok());
+        match (text.trim(), bound) {
+            ("random", _) => Ok(Kind::Random),
+            (_, Some(bound @ 1..)) => Ok(Kind::Ints(bound)),
+            _ => Err(ParseError::Content { given: text.trim().to_string() }),
+        }
+    }
+}
+
+impl From<Kind> for String {
+    fn from(kind: Kind) -> String {
+        kind.to_string()
+    }
+}
+
+impl TryFrom<String> for Kind {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Kind, ParseError> {
+        text.parse()
+    }
 }
 
 impl Content {
     /// Word `index` of the file.
     #[inline]
     pub const fn word(&self, index: u64) -> u64 {
-        mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)))
+        let word = mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)));
+        match self.kind {
+            Kind::Random => word,
+            // Each half scaled down: the bias is below `bound`/2³².
+            Kind::Ints(bound) => {
+                let (low, high, bound) = (word & 0xffff_ffff, word >> 32, bound as u64);
+                (low * bound >> 32) | (high * bound >> 32) << 32
+            }
+        }
     }
 
     /// Fills `buffer` with the bytes of the file that begin at `offset`, a multiple of 8.
@@ -65,6 +129,31 @@ impl Content {
         }
         sum
     }
+
+    /// How many of the 4-byte integers that lie wholly in `range`, at offsets that are multiples
+    /// of 4, are [`COUNTED`].
+    ///
+    /// # Panics
+    /// If the range leaves the file.
+    pub fn count(&self, range: Range<u64>) -> u64 {
+        assert!(range.start <= range.end && range.end <= self.size, "{range:?} leaves the file");
+        let is_counted = |int: u64| (self.word(int / 2) >> (32 * (int % 2))) as u32 == COUNTED;
+        let (mut first, mut last) = (range.start.div_ceil(4), range.end / 4);
+        let mut count = 0;
+        if first < last && first % 2 == 1 {
+            count += u64::from(is_counted(first));
+            first += 1;
+        }
+        if first < last && last % 2 == 1 {
+            last -= 1;
+            count += u64::from(is_counted(last));
+        }
+        (first / 2..last / 2).fold(count, |count, index| {
+            let word = self.word(index);
+            let halves = [word as u32, (word >> 32) as u32];
+            count + halves.into_iter().filter(|half| *half == COUNTED).count() as u64
+        })
+    }
 }
 
 /// A mask of the lowest `bytes` bytes of a word, fewer than 8.
@@ -81,13 +170,17 @@ pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
     })
 }
 
-/// Answers the digest of any part of a file in constant time, from a table of prefix sums.
+/// What is asked of a part of a file: [`Content::digest`] or [`Content::count`].
+pub type Question = fn(&Content, Range<u64>) -> u64;
+
+/// Answers a question about any part of a file in constant time, from a table of prefix sums.
 ///
 /// Random trials read millions of blocks in an order of their own; to check them, the digest of
 /// each block they read is looked up here.
 #[derive(Debug)]
 pub struct DigestTable {
     content: Content,
+    question: Question,
     granule: u64,
     prefix: Vec<u64>,
 }
@@ -97,15 +190,15 @@ const GRANULES_MAX: u64 = 1 << 20;
 
 impl DigestTable {
     /// Computes the table: one pass over the content, about 1 s for 4 GiB.
-    pub fn new(content: Content) -> DigestTable {
+    pub fn new(content: Content, question: Question) -> DigestTable {
         let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(4096);
         let mut sum = 0u64;
         let mut prefix = vec![0];
         for start in (0..content.size / granule).map(|index| index * granule) {
-            sum = sum.wrapping_add(content.digest(start..start + granule));
+            sum = sum.wrapping_add(question(&content, start..start + granule));
             prefix.push(sum);
         }
-        DigestTable { content, granule, prefix }
+        DigestTable { content, question, granule, prefix }
     }
 
     /// The content the table is of.
@@ -113,19 +206,20 @@ impl DigestTable {
         self.content
     }
 
-    /// The digest of the bytes at `range`.
+    /// The answer for the bytes at `range`; for a count, both ends are multiples of 4.
     ///
     /// # Panics
     /// If the range leaves the file.
     pub fn digest(&self, range: Range<u64>) -> u64 {
+        let ask = |range| (self.question)(&self.content, range);
         let first = range.start.div_ceil(self.granule);
         let last = range.end / self.granule;
         if first >= last {
-            return self.content.digest(range);
+            return ask(range);
         }
         let middle = self.prefix[last as usize].wrapping_sub(self.prefix[first as usize]);
-        let head = self.content.digest(range.start..first * self.granule);
-        let tail = self.content.digest(last * self.granule..range.end);
+        let head = ask(range.start..first * self.granule);
+        let tail = ask(last * self.granule..range.end);
         middle.wrapping_add(head).wrapping_add(tail)
     }
 }
@@ -141,10 +235,39 @@ mod tests {
         bytes
     }
 
-    /// Other languages must produce these very words: see `peers/README.md` when it exists.
+    #[test]
+    fn kinds_have_a_text() {
+        for kind in [Kind::Random, Kind::Ints(20)] {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for text in ["", "ints", "ints:0", "ints:-1", "zeros"] {
+            let error = text.parse::<Kind>().unwrap_err().to_string();
+            assert!(error.contains("write random or ints:20"), "{error}");
+        }
+    }
+
+    #[test]
+    fn ints_are_uniform() {
+        let content = Content { seed: 3, size: 4 << 20, kind: Kind::Ints(20) };
+        let mut seen = [0u64; 20];
+        for index in 0..content.size / 8 {
+            let word = content.word(index);
+            seen[(word & 0xffff_ffff) as usize] += 1;
+            seen[(word >> 32) as usize] += 1;
+        }
+        // 52 429 of each are expected; six standard deviations are 1 340.
+        assert!(seen.iter().all(|count| count.abs_diff(52_429) < 1_340), "{seen:?}");
+        assert_eq!(content.count(0..content.size), seen[COUNTED as usize]);
+    }
+
+    fn kinds() -> impl Strategy<Value = Kind> {
+        prop_oneof![Just(Kind::Random), (1u32..100).prop_map(Kind::Ints)]
+    }
+
+    /// Other languages must produce these very words: see `peers/README.md`.
     #[test]
     fn golden_words() {
-        let content = Content { seed: 42, size: 64 };
+        let content = Content { seed: 42, size: 64, kind: Kind::Random };
         let words: Vec<u64> = (0..3).map(|index| content.word(index)).collect();
         assert_eq!(words, [mix(42), mix(42u64.wrapping_add(GOLDEN)), content.word(2)]);
         assert_eq!(words[0], 0xa759_ea27_d472_7622);
@@ -153,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_content_does_not_repeat() {
-        let content = Content { seed: 1, size: 1 << 20 };
+        let content = Content { seed: 1, size: 1 << 20, kind: Kind::Random };
         let mut words: Vec<u64> = (0..content.size / 8).map(|index| content.word(index)).collect();
         words.sort_unstable();
         words.dedup();
@@ -163,19 +286,35 @@ mod tests {
     proptest! {
         #[test]
         fn any_part_has_the_digest_of_its_bytes(
-            seed: u64, size in 0u64..40_000, a in 0u64..40_000, b in 0u64..40_000,
+            seed: u64, size in 0u64..40_000, a in 0u64..40_000, b in 0u64..40_000, kind in kinds(),
         ) {
-            let content = Content { seed, size };
+            let content = Content { seed, size, kind };
             let range = a.min(b).min(size)..a.max(b).min(size);
             let bytes = &bytes_of(content)[range.start as usize..range.end as usize];
             let naive = digest_of(range.start, bytes);
             prop_assert_eq!(content.digest(range.clone()), naive);
-            prop_assert_eq!(DigestTable::new(content).digest(range), naive);
+            prop_assert_eq!(DigestTable::new(content, Content::digest).digest(range), naive);
+        }
+
+        #[test]
+        fn any_part_has_the_count_of_its_ints(
+            seed: u64, size in 0u64..40_000, a in 0u64..40_000, b in 0u64..40_000, bound in 11u32..30,
+        ) {
+            let content = Content { seed, size, kind: Kind::Ints(bound) };
+            let size = size / 4 * 4;
+            let range = (a.min(b) * 4).min(size)..(a.max(b) * 4).min(size);
+            let bytes = &bytes_of(content)[range.start as usize..range.end as usize];
+            let ints: Vec<u32> =
+                bytes.as_chunks::<4>().0.iter().map(|int| u32::from_le_bytes(*int)).collect();
+            prop_assert!(ints.iter().all(|int| *int < bound));
+            let naive = ints.iter().filter(|int| **int == COUNTED).count() as u64;
+            prop_assert_eq!(content.count(range.clone()), naive);
+            prop_assert_eq!(DigestTable::new(content, Content::count).digest(range), naive);
         }
 
         #[test]
         fn parts_are_filled_alike(seed: u64, size in 0u64..5_000, start in 0u64..600) {
-            let content = Content { seed, size };
+            let content = Content { seed, size, kind: Kind::Random };
             let start = (start * 8).min(size / 8 * 8);
             let mut part = vec![0; (size - start) as usize];
             content.fill(start, &mut part);

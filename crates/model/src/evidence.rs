@@ -79,6 +79,9 @@ pub struct Evidence {
     pub pressure_io_ns: Option<u64>,
     /// Time in which some task waited for memory (PSI).
     pub pressure_memory_ns: Option<u64>,
+    /// Bytes of the worker's memory that were in huge pages at the end (`AnonHugePages` of
+    /// `/proc/PID/smaps_rollup`).
+    pub huge_bytes: Option<u64>,
     /// Time the worker's control group was held back by its CPU quota.
     pub throttled_ns: Option<u64>,
 }

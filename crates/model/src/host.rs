@@ -21,6 +21,9 @@ pub struct Host {
     pub isas: Vec<Isa>,
     /// Bytes of the last-level cache, as the OS reports it.
     pub last_level_cache: u64,
+    /// Bytes of the data caches that the first processor uses, from the first level to the last.
+    #[serde(default)]
+    pub caches: Vec<u64>,
     /// Bytes of memory.
     pub memory: u64,
     /// Bytes of memory that could be had when the run began, control-group limits included.

@@ -1,8 +1,12 @@
 //! What will be measured, and what will not be, and why not.
 
-use crate::case::{Advice, Cache, Case, Engine, FileWork, Submission, Touch, Work};
+use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
+use crate::case::{Submission, Touch, Work};
+use crate::content::Kind;
 use crate::host::{Direct, Host, Medium, Storage};
 use crate::named;
+use crate::pattern::{Pattern, Share};
+use crate::peer::Peer;
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -50,6 +54,9 @@ pub struct Plan {
     pub precision: f64,
     /// Decides the data, the random orders and the order of cases in each round.
     pub seed: u64,
+    /// What the test files are made of.
+    #[serde(default)]
+    pub content: Kind,
     /// What is measured.
     pub cases: Vec<Planned>,
     /// What is not.
@@ -62,8 +69,8 @@ pub const ROUNDS_MIN: u32 = 7;
 impl Plan {
     /// An empty plan.
     pub fn new(recipe: &str, rounds: u32, precision: f64, seed: u64) -> Plan {
-        let (cases, skips) = (Vec::new(), Vec::new());
-        Plan { recipe: recipe.to_string(), rounds, precision, seed, cases, skips }
+        let (content, cases, skips) = (Kind::Random, Vec::new(), Vec::new());
+        Plan { recipe: recipe.to_string(), rounds, precision, seed, content, cases, skips }
     }
 
     /// Adds `cases`; those that `place` refuses become skips, those already there are left out.
@@ -110,31 +117,64 @@ pub struct Place<'a> {
     pub host: &'a Host,
     /// The file system of the test file; none where no file is read.
     pub storage: Option<&'a Storage>,
+    /// Programs that can measure besides this one's own worker.
+    pub peers: &'a [Peer],
 }
+
+/// The share of the available memory that is left to others: one part in this many.
+const MEMORY_RESERVE_PARTS: u64 = 4;
 
 impl Place<'_> {
     /// Why `case` cannot be measured here, or would mean something else than it says.
     pub fn refusal(&self, case: &Case) -> Option<String> {
-        match &case.work {
+        self.peer_refusal(case).or_else(|| match &case.work {
             Work::File(work) => shape_refusal(work)
                 .or_else(|| engine_refusal(work))
+                .or_else(|| self.isa_refusal(work.isa))
                 .or_else(|| self.buffer_refusal(work))
                 .or_else(|| self.storage.and_then(|storage| storage_refusal(work, storage))),
-            Work::Memory(work) if !self.host.isas.contains(&work.isa) => {
-                Some(format!("this processor has no {}", work.isa))
-            }
-            Work::Memory(work) if work.working_set > self.host.memory_available / 2 => {
-                Some(format!(
-                    "a working set of {} is more than half of the {} of memory available",
-                    units::bytes(work.working_set),
-                    units::bytes_rounded(self.host.memory_available),
-                ))
-            }
-            Work::Memory(_) => None,
+            Work::Memory(work) => self
+                .isa_refusal(work.isa)
+                .or_else(|| kernel_refusal(work))
+                .or_else(|| self.memory_refusal("a working set", work.working_set)),
+        })
+    }
+
+    fn peer_refusal(&self, case: &Case) -> Option<String> {
+        if case.peer == OWN_PEER {
+            return None;
+        }
+        match self.peers.iter().find(|peer| peer.name == case.peer) {
+            Some(peer) => peer.refusal(case),
+            None => Some(format!("there is no peer '{}'", case.peer)),
         }
     }
 
+    fn isa_refusal(&self, isa: Isa) -> Option<String> {
+        let known = isa == Isa::Auto || self.host.isas.contains(&isa);
+        (!known).then(|| format!("this processor has no {isa}"))
+    }
+
+    /// Memory that is not there is refused before it is asked for: the OS would end this program,
+    /// or another.
+    fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
+        let available = self.host.memory_available;
+        let reserve = available / MEMORY_RESERVE_PARTS;
+        (bytes > available - reserve).then(|| {
+            format!(
+                "{what} of {} does not fit: {} of memory are available, and {} of them are left \
+                 to others",
+                units::bytes(bytes),
+                units::bytes_rounded(available),
+                units::bytes_rounded(reserve),
+            )
+        })
+    }
+
     fn buffer_refusal(&self, work: &FileWork) -> Option<String> {
+        if work.engine == Engine::Load {
+            return self.memory_refusal("a file loaded into memory", work.size);
+        }
         let slots = u64::from(work.threads) * u64::from(work.depth);
         let bytes = if work.engine == Engine::Mmap { 0 } else { slots.saturating_mul(work.block) };
         (bytes > self.host.memory_available / 4).then(|| {
@@ -169,9 +209,16 @@ fn shape_refusal(work: &FileWork) -> Option<String> {
     (work.depth > 4096).then(|| format!("depth {} is above 4096", work.depth))
 }
 
+fn kernel_refusal(work: &MemoryWork) -> Option<String> {
+    let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
+    without.then(|| format!("{} uses no vectors: isa scalar", work.kernel))
+}
+
 fn engine_refusal(work: &FileWork) -> Option<String> {
+    let waits = matches!(work.engine, Engine::Read | Engine::Pread | Engine::Mmap | Engine::Load);
+    let is_one_run = work.pattern == Pattern::Sequential && work.share == Share::Contiguous;
     let reason = match work.engine {
-        Engine::Read | Engine::Pread | Engine::Mmap if work.depth > 1 => format!(
+        _ if waits && work.depth > 1 => format!(
             "{} waits for each block: one thread has one in flight, never {}",
             work.engine, work.depth
         ),
@@ -181,26 +228,53 @@ fn engine_refusal(work: &FileWork) -> Option<String> {
         Engine::Mmap if work.touch == Touch::None => {
             "a mapping moves nothing until it is touched".to_string()
         }
+        Engine::Load if work.touch == Touch::None => {
+            "what is loaded and never touched answers no question: use pread".to_string()
+        }
+        Engine::Load if work.threads > 1 && !is_one_run => {
+            "each thread loads what it touches: that must be one run of the file".to_string()
+        }
         Engine::Null if work.cache != Cache::AsIs || work.touch != Touch::None => {
             "null moves no data: it has cache 'as-is' and touch 'none' only".to_string()
         }
         _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
             format!("only io_uring has a submission thread, {} has none", work.engine)
         }
-        _ => return advice_refusal(work),
+        _ => return touch_refusal(work).or_else(|| advice_refusal(work)),
     };
     Some(reason)
 }
 
+fn touch_refusal(work: &FileWork) -> Option<String> {
+    match work.touch {
+        Touch::Count if !work.block.is_multiple_of(4) => Some(format!(
+            "integers of 4 bytes are counted: blocks of {} would cut some in two",
+            units::bytes(work.block)
+        )),
+        Touch::None | Touch::Page if work.isa != Isa::Auto => {
+            Some(format!("touch '{}' computes nothing: isa auto", work.touch))
+        }
+        _ => None,
+    }
+}
+
 fn advice_refusal(work: &FileWork) -> Option<String> {
-    let mapping_only = matches!(work.advice, Advice::Populate | Advice::HugePage);
-    if mapping_only && work.engine != Engine::Mmap {
-        return Some(format!("advice '{}' is about a mapping: mmap only", work.advice));
+    let fits = match work.advice {
+        Advice::Populate | Advice::TouchAhead => work.engine == Engine::Mmap,
+        Advice::HugePage => matches!(work.engine, Engine::Mmap | Engine::Load),
+        _ => true,
+    };
+    if !fits {
+        return Some(format!(
+            "advice '{}' is about a mapping, {} has none",
+            work.advice, work.engine
+        ));
     }
     if work.advice != Advice::None && work.engine == Engine::Null {
         return Some("null opens no file that advice could be given about".to_string());
     }
-    (work.advice != Advice::None && work.cache == Cache::Direct)
+    let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);
+    (about_cache && work.cache == Cache::Direct)
         .then(|| "advice is about the page cache, which O_DIRECT passes by".to_string())
 }
 
@@ -246,8 +320,8 @@ mod tests {
 
     fn reason(work: FileWork) -> String {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let place = Place { host: &host, storage: Some(&storage) };
-        place.refusal(&Case { work: Work::File(work) }).unwrap_or_default()
+        let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+        place.refusal(&Case::own(Work::File(work))).unwrap_or_default()
     }
 
     #[test]
@@ -261,7 +335,11 @@ mod tests {
             (FileWork { depth: 2, ..plain.clone() }, "pread waits for each block"),
             (FileWork { block: 100, ..direct.clone() }, "multiples of 512B, 100B is not"),
             (FileWork { advice: Advice::Random, ..direct }, "which O_DIRECT passes by"),
-            (FileWork { advice: Advice::Populate, ..plain.clone() }, "mmap only"),
+            (FileWork { advice: Advice::Populate, ..plain.clone() }, "pread has none"),
+            (FileWork { engine: Engine::Load, depth: 2, ..plain.clone() }, "load waits for"),
+            (FileWork { engine: Engine::Load, touch: Touch::None, ..plain.clone() }, "use pread"),
+            (FileWork { touch: Touch::Count, block: 6, ..plain.clone() }, "cut some in two"),
+            (FileWork { touch: Touch::Page, isa: Isa::Scalar, ..plain.clone() }, "isa auto"),
             (FileWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),
             (FileWork { ops: 257, ..plain.clone() }, "different blocks, the file has 256"),
             (FileWork { threads: 257, ..plain.clone() }, "256 blocks, fewer than 257 threads"),
@@ -276,9 +354,38 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_not_there_is_refused() {
+        let host = zoo::host();
+        let place = Place { host: &host, storage: None, peers: &[] };
+        let refusal = |size| {
+            let load = FileWork { engine: Engine::Load, size, ..zoo::plain() };
+            place.refusal(&Case::own(Work::File(load))).unwrap_or_default()
+        };
+        assert_eq!(refusal(15 << 30), "");
+        let reason = refusal(16 << 30);
+        assert!(reason.contains("16GiB does not fit: 20.0 GiB of memory"), "{reason}");
+    }
+
+    #[test]
+    fn a_peer_is_asked_for_what_it_has_only() {
+        let (host, peers) = (zoo::host(), [zoo::peer()]);
+        let place = Place { host: &host, storage: None, peers: &peers };
+        let refusal = |peer: &str, work: FileWork| {
+            let case = Case { peer: peer.to_string(), work: Work::File(work) };
+            place.refusal(&case).unwrap_or_default()
+        };
+        assert_eq!(refusal("zebra", zoo::plain()), "");
+        let uring = FileWork { engine: Engine::Uring, ..zoo::plain() };
+        assert_eq!(refusal("zebra", uring), "the peer zebra has no engine uring");
+        let vectors = FileWork { isa: Isa::Avx2, ..zoo::plain() };
+        assert!(refusal("zebra", vectors).contains("isa auto"));
+        assert_eq!(refusal("gnu", zoo::plain()), "there is no peer 'gnu'");
+    }
+
+    #[test]
     fn a_plan_has_each_case_once() {
         let host = zoo::host();
-        let place = Place { host: &host, storage: None };
+        let place = Place { host: &host, storage: None, peers: &[] };
         let mut plan = Plan::new("test", 10, 0.025, 1);
         plan.add(zoo::cases(), Role::Asked, &place);
         let before = plan.clone();
@@ -290,7 +397,7 @@ mod tests {
     #[test]
     fn a_product_has_every_combination() {
         let mut sweep: Sweep = Vec::new();
-        for (axis, value) in (Case { work: Work::File(zoo::plain()) }).axes() {
+        for (axis, value) in Case::own(Work::File(zoo::plain())).axes() {
             let values = match axis {
                 "engine" => vec!["read".to_string(), "mmap".to_string()],
                 "block" => vec!["4KiB".to_string(), "1MiB".to_string()],

@@ -4,6 +4,7 @@
 //! what was written before can still be read.
 
 use crate::host::{Fixture, Host, Storage};
+use crate::peer::Peer;
 use crate::plan::Plan;
 use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Header {
     pub fixtures: Vec<Fixture>,
     /// What was to be done.
     pub plan: Plan,
+    /// Programs that measured, besides this one's own worker.
+    #[serde(default)]
+    pub peers: Vec<Peer>,
 }
 
 /// How a run ended.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One thread's part of a trial. Times are nanoseconds of the worker's monotonic clock.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// Which thread, from 0.
     pub thread: u32,
@@ -15,8 +15,12 @@ pub struct Span {
     pub bytes: u64,
     /// Operations it completed.
     pub ops: u64,
-    /// The digest of the bytes; 0 unless they were summed.
+    /// What was made of the bytes: their digest, or how many were counted; else 0.
     pub digest: u64,
+    /// The part of its time that went before the first block of each pass: mapping, populating,
+    /// loading.
+    #[serde(default)]
+    pub load_ns: u64,
 }
 
 /// How often each latency occurred: pairs of nanoseconds and count, ascending.
@@ -56,6 +60,10 @@ impl Latencies {
 pub struct Sample {
     /// Opening, buffers, rings, arrays: all that came before the barrier.
     pub setup_ns: u64,
+    /// The part of it that the worker's runtime needed to become fast, such as a compiler that
+    /// compiles what is run often.
+    #[serde(default)]
+    pub warm_up_ns: u64,
     /// One for each thread.
     pub spans: Vec<Span>,
     /// Latencies of all threads together; empty where operations were not timed one by one.

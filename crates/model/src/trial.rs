@@ -19,13 +19,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// The digest that `sample` must have if all its blocks were read rightly: computed from what
-    /// the file holds (`table`) and the order of its blocks, whatever the engine. None where
-    /// nothing was summed.
+    /// The digest that `sample` must have if all its blocks were read rightly, or what it must
+    /// have counted: computed from what the file holds (`table`, of the same question) and the
+    /// order of its blocks, whatever the engine. None where nothing was summed.
     pub fn expected_digest(&self, table: &DigestTable, sample: &Sample) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_digest(self.seed, sample),
-            Work::File(work) if work.touch != Touch::Sum => None,
+            Work::File(work) if matches!(work.touch, Touch::None | Touch::Page) => None,
             Work::File(work) => {
                 let spans = sample.spans.iter();
                 let digests = spans.map(|span| self.digest_of_steps(work, table, span));

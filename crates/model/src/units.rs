@@ -20,6 +20,12 @@ pub enum ParseError {
         /// What was written.
         given: String,
     },
+    /// Not what a file can be made of.
+    #[error("'{given}' is no content: write random or ints:20, for integers below 20")]
+    Content {
+        /// What was written.
+        given: String,
+    },
     /// Not a length of time.
     #[error("'{given}' is not a time: write a number and a unit, such as 500ms, 2s or 1m")]
     Time {

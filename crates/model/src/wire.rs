@@ -69,6 +69,8 @@ pub enum Reply {
     Done {
         /// Nanoseconds from the job to the barrier.
         setup_ns: u64,
+        /// The part of them in which a runtime warmed up.
+        warm_up_ns: u64,
         /// The longest latency, exact.
         max_ns: u64,
     },
@@ -138,13 +140,15 @@ impl Reply {
                 .with("end_ns", span.end_ns)
                 .with("bytes", span.bytes)
                 .with("ops", span.ops)
-                .with("digest", span.digest),
+                .with("digest", span.digest)
+                .with("load_ns", span.load_ns),
             Reply::Latency { ns, count } => {
                 Line::new("latency").with("ns", ns).with("count", count)
             }
-            Reply::Done { setup_ns, max_ns } => {
-                Line::new("done").with("setup_ns", setup_ns).with("max_ns", max_ns)
-            }
+            Reply::Done { setup_ns, warm_up_ns, max_ns } => Line::new("done")
+                .with("setup_ns", setup_ns)
+                .with("warm_up_ns", warm_up_ns)
+                .with("max_ns", max_ns),
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
             Reply::Failed { reason } => Line::new("failed").with("reason", reason),
         };
@@ -169,12 +173,14 @@ impl Reply {
                 bytes: fields.number("bytes")?,
                 ops: fields.number("ops")?,
                 digest: fields.number("digest")?,
+                load_ns: fields.number_or("load_ns", 0)?,
             }),
             "latency" => {
                 Reply::Latency { ns: fields.number("ns")?, count: fields.number("count")? }
             }
             "done" => Reply::Done {
                 setup_ns: fields.number("setup_ns")?,
+                warm_up_ns: fields.number_or("warm_up_ns", 0)?,
                 max_ns: fields.number("max_ns")?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
@@ -197,7 +203,8 @@ impl Reply {
         let counts = sample.latencies.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
         let max_ns = sample.latencies.max_ns;
-        replies.push(Reply::Done { setup_ns: sample.setup_ns, max_ns });
+        let (setup_ns, warm_up_ns) = (sample.setup_ns, sample.warm_up_ns);
+        replies.push(Reply::Done { setup_ns, warm_up_ns, max_ns });
         replies
     }
 }
@@ -222,10 +229,10 @@ impl Gather {
                 }
                 self.latencies.counts.push((ns, count));
             }
-            Reply::Done { setup_ns, max_ns } => {
+            Reply::Done { setup_ns, warm_up_ns, max_ns } => {
                 let latencies = Latencies { max_ns, ..std::mem::take(&mut self.latencies) };
                 let spans = std::mem::take(&mut self.spans);
-                return Ok(Some(Outcome::Done(Sample { setup_ns, spans, latencies })));
+                return Ok(Some(Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies })));
             }
             Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
             Reply::Failed { reason } => return Ok(Some(Outcome::Failed { reason })),
@@ -304,6 +311,10 @@ impl<'a> Fields<'a> {
         text.parse().map_err(|_| self.error(format!("'{key}' that is no number")))
     }
 
+    fn number_or(&mut self, key: &str, usual: u64) -> Result<u64, ProtocolError> {
+        if self.pairs.iter().any(|(name, _)| name == key) { self.number(key) } else { Ok(usual) }
+    }
+
     fn utf8(&self, value: Vec<u8>) -> Result<String, ProtocolError> {
         String::from_utf8(value).map_err(|_| self.error("a value that is not UTF-8"))
     }
@@ -364,10 +375,10 @@ mod tests {
     }
 
     fn outcomes() -> impl Strategy<Value = Outcome> {
-        let spans = proptest::collection::vec(any::<[u64; 5]>(), 0..5);
+        let spans = proptest::collection::vec(any::<[u64; 6]>(), 0..5);
         let counts = proptest::collection::btree_map(any::<u64>(), any::<u64>(), 0..20);
-        let done =
-            (spans, counts, any::<[u64; 2]>()).prop_map(|(spans, counts, [setup_ns, max_ns])| {
+        let done = (spans, counts, any::<[u64; 3]>()).prop_map(
+            |(spans, counts, [setup_ns, warm_up_ns, max_ns])| {
                 let spans = (0..).zip(spans).map(|(thread, s)| Span {
                     thread,
                     start_ns: s[0],
@@ -375,10 +386,13 @@ mod tests {
                     bytes: s[2],
                     ops: s[3],
                     digest: s[4],
+                    load_ns: s[5],
                 });
                 let latencies = Latencies { counts: counts.into_iter().collect(), max_ns };
-                Outcome::Done(Sample { setup_ns, spans: spans.collect(), latencies })
-            });
+                let spans = spans.collect();
+                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies })
+            },
+        );
         prop_oneof![
             done,
             "\\PC*".prop_map(|reason| Outcome::Failed { reason }),

@@ -1,10 +1,11 @@
 //! Awkward cases that everything must get right: tests of every floor walk through them.
 
-use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork};
+use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages};
 use crate::case::{Submission, Touch, Work};
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage};
 use crate::pattern::{Pattern, Share};
+use crate::peer::Peer;
 use crate::plan::{Place, Plan, Role};
 use crate::record::{End, Header, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
@@ -24,6 +25,7 @@ pub fn plain() -> FileWork {
         threads: 1,
         share: Share::Contiguous,
         touch: Touch::Sum,
+        isa: Isa::Auto,
         advice: Advice::None,
         submission: Submission::Enter,
         ops: 0,
@@ -61,30 +63,29 @@ pub fn shapes() -> Vec<FileWork> {
 /// Cases of all kinds.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> =
-        shapes().into_iter().map(|work| Case { work: Work::File(work) }).collect();
+        shapes().into_iter().map(|work| Case::own(Work::File(work))).collect();
     for engine in Engine::ALL.iter().copied().filter(|engine| *engine != Engine::Pread) {
-        cases.push(Case { work: Work::File(FileWork { engine, ..plain() }) });
+        cases.push(Case::own(Work::File(FileWork { engine, ..plain() })));
     }
-    cases.push(Case {
-        work: Work::File(FileWork { advice: Advice::Random, touch: Touch::Page, ..plain() }),
-    });
-    cases.push(Case {
-        work: Work::File(FileWork {
-            engine: Engine::Uring,
-            submission: Submission::Sqpoll,
-            ..plain()
-        }),
-    });
+    let file = |work| Case::own(Work::File(work));
+    cases.push(file(FileWork { advice: Advice::Random, touch: Touch::Page, ..plain() }));
+    let submission = Submission::Sqpoll;
+    cases.push(file(FileWork { engine: Engine::Uring, submission, ..plain() }));
+    let counting = FileWork { touch: Touch::Count, ..plain() };
+    cases.push(file(counting.clone()));
+    cases.push(file(FileWork { isa: Isa::Scalar, ..counting.clone() }));
+    cases.push(Case { peer: "zebra".to_string(), work: Work::File(counting) });
     for kernel in Kernel::ALL.iter().copied() {
-        cases.push(Case {
-            work: Work::Memory(MemoryWork {
+        for pages in Pages::ALL.iter().copied() {
+            cases.push(Case::own(Work::Memory(MemoryWork {
                 kernel,
                 isa: Isa::Scalar,
                 working_set: 1 << 20,
+                pages,
                 threads: 2,
                 time: Duration::from_millis(100),
-            }),
-        });
+            })));
+        }
     }
     cases
 }
@@ -96,13 +97,27 @@ pub fn host() -> Host {
         os: "Linux 6.18.0".to_string(),
         cpu: "Zebra 9000".to_string(),
         cores: 2,
-        isas: Isa::ALL.to_vec(),
+        isas: vec![Isa::Scalar, Isa::Sse2, Isa::Avx2],
         last_level_cache: 32 << 20,
+        caches: vec![32 << 10, 512 << 10, 32 << 20],
         memory: 24 << 30,
         memory_available: 20 << 30,
         page: 4096,
         hypervisor: None,
         clock_source: Some("tsc".to_string()),
+    }
+}
+
+/// A peer that can read files and count.
+pub fn peer() -> Peer {
+    Peer {
+        name: "zebra".to_string(),
+        version: Some("zcc 1.0".to_string()),
+        build: Some("zcc -O2 -o zebra".to_string()),
+        vector_bits: Some(128),
+        engines: vec![Engine::Read, Engine::Pread, Engine::Mmap],
+        kernels: vec![Kernel::Count],
+        unavailable: None,
     }
 }
 
@@ -134,8 +149,8 @@ pub fn storage() -> Storage {
 pub fn record_of(work: FileWork, rounds: u32) -> Record {
     let (host, storage) = (host(), storage());
     let mut plan = Plan::new("zoo", rounds, 0.025, 1);
-    let place = Place { host: &host, storage: Some(&storage) };
-    plan.add([Case { work: Work::File(work) }], Role::Asked, &place);
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    plan.add([Case::own(Work::File(work))], Role::Asked, &place);
     let fixture = Fixture {
         path: "/data/zoo".into(),
         size: 1 << 30,
@@ -153,6 +168,7 @@ pub fn record_of(work: FileWork, rounds: u32) -> Record {
         storage: Some(storage),
         fixtures: vec![fixture],
         plan,
+        peers: Vec::new(),
     };
     let trials = (0..rounds).map(trial).collect();
     Record { header, trials, end: End::Complete, damage: Vec::new() }
@@ -170,13 +186,19 @@ fn trial(round: u32) -> Trial {
     let pages = bytes / 4096;
     let residency =
         |cached| Some(Residency { probe: Probe::Cachestat, pages, cached, dirty: Some(0) });
-    let span = Span { thread: 0, start_ns: 5, end_ns: 5 + elapsed_ns, bytes, ops, digest: 77 };
+    let (start_ns, end_ns) = (5, 5 + elapsed_ns);
+    let span = Span { start_ns, end_ns, bytes, ops, digest: 77, ..Span::default() };
     let latencies = Latencies { counts: vec![(960_000, ops)], max_ns: 961_000 };
     Trial {
         case: 0,
         round,
         at_ms: u64::from(round) * 1_200,
-        outcome: Outcome::Done(Sample { setup_ns: 100_000, spans: vec![span], latencies }),
+        outcome: Outcome::Done(Sample {
+            setup_ns: 100_000,
+            spans: vec![span],
+            latencies,
+            ..Sample::default()
+        }),
         evidence: Evidence {
             window_ns: elapsed_ns + 200_000,
             residency_before: residency(0),
@@ -198,6 +220,7 @@ fn trial(round: u32) -> Trial {
             pressure_cpu_ns: Some(0),
             pressure_io_ns: Some(700_000_000),
             pressure_memory_ns: Some(0),
+            huge_bytes: Some(0),
             throttled_ns: Some(0),
         },
         expected_digest: Some(77),

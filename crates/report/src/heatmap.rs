@@ -166,7 +166,7 @@ fn part(block: &Block, engines: &[Engine]) -> Grid {
 fn title(block: &Block, names: &Names) -> String {
     let of = |(engine, threads, _): &(Engine, u32, Content)| {
         let work = FileWork { engine: *engine, threads: *threads, ..block.alike.clone() };
-        let id = Case { work: Work::File(work) }.id();
+        let id = Case::own(Work::File(work)).id();
         names.short(&id).split(' ').map(str::to_string).collect::<Vec<_>>()
     };
     let mut words = block.cells.first().map(of).unwrap_or_default();

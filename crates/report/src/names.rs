@@ -83,9 +83,8 @@ mod tests {
 
     #[test]
     fn what_is_common_is_said_once() {
-        let case = |engine, threads| Case {
-            work: Work::File(FileWork { engine, threads, ..zoo::plain() }),
-        };
+        let case =
+            |engine, threads| Case::own(Work::File(FileWork { engine, threads, ..zoo::plain() }));
         let cases = [case(Engine::Mmap, 1), case(Engine::Pread, 2)];
         let names = Names::of_cases(cases.iter());
         assert_eq!(names.short(&cases[0].id()), "mmap t1");

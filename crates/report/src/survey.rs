@@ -173,9 +173,8 @@ fn label(case: &Case, detail: Detail) -> String {
 
 fn memory_label(work: &MemoryWork, detail: Detail) -> String {
     let kernel = match work.kernel {
-        Kernel::Read => "read",
-        Kernel::Copy => "copy",
         Kernel::Chase => "random load",
+        kernel => kernel.name(),
     };
     let threads = count(work.threads as usize, "thread");
     match detail {

@@ -5,7 +5,7 @@ use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{ServedBy, Summary};
-use model::case::{Engine, Kernel, Work};
+use model::case::{Engine, Work};
 use model::host::Storage;
 use model::units;
 
@@ -85,7 +85,7 @@ pub(crate) fn percent(percent: f64) -> String {
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
     let is_timed = match &summary.case.work {
         Work::File(work) => work.engine == Engine::Null,
-        Work::Memory(work) => work.kernel == Kernel::Chase,
+        Work::Memory(work) => !work.kernel.is_bulk(),
     };
     if is_timed {
         Some((summary.ns_per_op?, |ns| format!("{}/op", units::nanoseconds(ns))))

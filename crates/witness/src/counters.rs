@@ -56,6 +56,7 @@ pub struct Snapshot {
     machine: Option<Machine>,
     pressure_us: Pressure<Option<u64>>,
     throttled_ns: Option<u64>,
+    huge_bytes: Option<u64>,
     threads: Option<BTreeMap<u32, Thread>>,
 }
 
@@ -139,6 +140,7 @@ impl<'a> Witness<'a> {
         self.machine_into(&mut snapshot);
         snapshot.threads = threads(self.pid);
         snapshot.residency = self.residency();
+        snapshot.huge_bytes = huge_bytes(self.pid);
         snapshot
     }
 
@@ -284,6 +286,17 @@ fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
     Some(threads)
 }
 
+/// Bytes of anonymous memory in huge pages: the OS walks the page tables, which takes a while.
+fn huge_bytes(pid: u32) -> Option<u64> {
+    parse_huge(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
+}
+
+/// Of the line `AnonHugePages:     2048 kB`.
+fn parse_huge(smaps: &str) -> Option<u64> {
+    let line = smaps.lines().find_map(|line| line.strip_prefix("AnonHugePages:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 fn thread(directory: &Path) -> io::Result<Thread> {
     let status = std::fs::read(directory.join("status"))?;
     let status = String::from_utf8_lossy(&status);
@@ -337,6 +350,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         pressure_cpu_ns: delta(|s| s.pressure_us.cpu).map(|us| us * 1000),
         pressure_io_ns: delta(|s| s.pressure_us.io).map(|us| us * 1000),
         pressure_memory_ns: delta(|s| s.pressure_us.memory).map(|us| us * 1000),
+        huge_bytes: after.huge_bytes,
         throttled_ns: delta(|s| s.throttled_ns),
     }
 }
@@ -401,6 +415,15 @@ mod tests {
         assert_eq!(parse_device(stat), Some(expected));
         assert_eq!(parse_device("1 2 3"), None);
         assert_eq!(parse_device("1 2 x 4 5 6 7"), None);
+    }
+
+    #[test]
+    fn huge_pages_are_told_in_kilobytes() {
+        let smaps = "5581f000-7ffc0000 ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\n\
+                     AnonHugePages:      4096 kB\nShmemPmdMapped:  0 kB\n";
+        assert_eq!(parse_huge(smaps), Some(4 << 20));
+        assert_eq!(parse_huge("Rss: 900 kB\n"), None);
+        assert_eq!(parse_huge("AnonHugePages: many\n"), None);
     }
 
     #[test]

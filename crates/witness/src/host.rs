@@ -23,7 +23,8 @@ pub fn host(isas: Vec<Isa>) -> Host {
         cpu: cpu_model(&cpuinfo).unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
         cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()),
         isas,
-        last_level_cache: last_level_cache(Path::new("/sys/devices/system/cpu")),
+        last_level_cache: last_level_cache(Path::new(CPUS)),
+        caches: data_caches(&Path::new(CPUS).join("cpu0")),
         memory,
         memory_available: free.min(cgroup::memory_left().unwrap_or(u64::MAX)),
         page: rustix::param::page_size() as u64,
@@ -32,6 +33,7 @@ pub fn host(isas: Vec<Isa>) -> Host {
     }
 }
 
+const CPUS: &str = "/sys/devices/system/cpu";
 const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// The text of a small file of `/proc` or `/sys` without blanks around it; none where there is
@@ -61,6 +63,21 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
         let part = cpuinfo_value(cpuinfo, "CPU part")?;
         Some(format!("implementer {implementer} part {part}"))
     })
+}
+
+/// Bytes of the caches that hold data of one CPU, from the first level to the last.
+fn data_caches(cpu: &Path) -> Vec<u64> {
+    let mut levels: BTreeMap<u32, u64> = BTreeMap::new();
+    for index in std::fs::read_dir(cpu.join("cache")).into_iter().flatten().flatten() {
+        let text = |name: &str| read(&index.path().join(name).to_string_lossy());
+        let level = text("level").and_then(|level| level.parse().ok());
+        let size = text("size").as_deref().and_then(parse_cache_size);
+        let holds_data = text("type").is_some_and(|kind| kind != "Instruction");
+        if let (Some(level), Some(size), true) = (level, size, holds_data) {
+            levels.insert(level, size);
+        }
+    }
+    levels.into_values().collect()
 }
 
 /// Bytes of all caches of the highest level that the CPUs have, each counted once however many
@@ -205,6 +222,18 @@ mod tests {
             add(cpu, 3, "4096K", shared);
         }
         assert_eq!(last_level_cache(cpus.path()), 8 << 20);
+        let code = cpus.path().join("cpu0/cache/index1");
+        std::fs::create_dir_all(&code).unwrap();
+        for (name, text) in [("level", "1"), ("size", "32K"), ("type", "Instruction\n")] {
+            std::fs::write(code.join(name), text).unwrap();
+        }
+        assert!(data_caches(&cpus.path().join("cpu0")).is_empty());
+        add(0, 2, "512K", "0");
+        for level in [2, 3] {
+            let index = cpus.path().join(format!("cpu0/cache/index{level}"));
+            std::fs::write(index.join("type"), "Unified\n").unwrap();
+        }
+        assert_eq!(data_caches(&cpus.path().join("cpu0")), [512 << 10, 4 << 20]);
     }
 
     #[test]

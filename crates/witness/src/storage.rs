@@ -5,7 +5,7 @@ use crate::error::{Error, descriptor_path};
 use crate::host;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
-use model::content::Content;
+use model::content::{Content, Kind};
 use model::evidence::Probe;
 use model::host::{Direct, Storage};
 use rustix::fs::{Advice, AtFlags, Mode, OFlags, Statx, StatxAttributes, StatxFlags};
@@ -138,7 +138,7 @@ impl Canary {
         let canary = Canary::open(directory)?;
         let seed = u64::from(std::process::id());
         let mut data = vec![0; CANARY as usize];
-        Content { seed, size: CANARY }.fill(0, &mut data);
+        Content { seed, size: CANARY, kind: Kind::Random }.fill(0, &mut data);
         let written = canary.file.write_all_at(&data, 0).and_then(|()| canary.file.sync_all());
         written.map_err(Error::refused("write a canary file in", directory))?;
         Ok(canary)

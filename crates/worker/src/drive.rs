@@ -124,5 +124,5 @@ pub fn drive<E: BlockIo, L: Look>(
             break;
         }
     }
-    Ok(Span { thread: 0, start_ns, end_ns: os_now_ns(), bytes, ops, digest })
+    Ok(Span { thread: 0, start_ns, end_ns: os_now_ns(), bytes, ops, digest, load_ns: 0 })
 }

@@ -48,6 +48,10 @@ fn perform_touch(work: &FileWork, seed: u64, path: &Path, client: &mut impl Clie
                 .expect("the best instruction set is one that the processor has");
             perform_engine(work, seed, path, &LookAtAll(digest), client);
         }
+        Touch::Count => {
+            let reason = "touch 'count' is not built".to_string();
+            client.outcome(Outcome::Unavailable { reason });
+        }
     }
 }
 
@@ -77,6 +81,10 @@ fn perform_engine(
         Engine::Mmap => {
             let make = |thread| Mapping::new(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, look, client);
+        }
+        Engine::Load => {
+            let reason = "engine 'load' is not built".to_string();
+            client.outcome(Outcome::Unavailable { reason });
         }
         Engine::Uring => {
             let make = |thread| Uring::new(open()?, work, range(thread));

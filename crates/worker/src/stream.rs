@@ -72,7 +72,7 @@ impl Arrays {
             digest = words(&self.target).iter().fold(0, |sum, word| sum.wrapping_add(*word));
         }
         std::hint::black_box(place);
-        Span { thread: 0, start_ns, end_ns, bytes, ops, digest }
+        Span { thread: 0, start_ns, end_ns, bytes, ops, digest, load_ns: 0 }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Every engine over the zoo of awkward cases.
 
 use crate::perform::{Client, perform};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Touch, Work};
-use model::content::{Content, DigestTable};
+use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
+use model::content::{Content, DigestTable, Kind};
 use model::pattern::Pattern;
 use model::sample::Sample;
 use model::trial::{Job, Outcome};
@@ -30,7 +30,7 @@ impl Client for Listener {
 const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
-    let job = Job { case: Case { work }, seed: 5, file };
+    let job = Job { case: Case::own(work), seed: 5, file };
     let mut listener = Listener::default();
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
@@ -38,7 +38,7 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
 
 /// Runs `work` over a real file; answers the sample after checking all that must be true of it.
 fn check(work: FileWork) -> Option<Sample> {
-    let content = Content { seed: SEED, size: work.size };
+    let content = Content { seed: SEED, size: work.size, kind: Kind::Random };
     let mut bytes = vec![0; work.size as usize];
     content.fill(0, &mut bytes);
     let file = tempfile::NamedTempFile::new_in(".").expect("the crate's folder is writable");
@@ -57,7 +57,7 @@ fn check(work: FileWork) -> Option<Sample> {
     };
     let id = job.case.id();
     if work.touch == Touch::Sum {
-        let expected = job.expected_digest(&DigestTable::new(content), &sample);
+        let expected = job.expected_digest(&DigestTable::new(content, Content::digest), &sample);
         assert_eq!(Some(sample.digest()), expected, "{id}");
     }
     assert_eq!(sample.latencies.count(), sample.ops(), "{id}: every operation is timed");
@@ -135,9 +135,9 @@ fn every_touch_and_advice_runs() {
             check(FileWork { engine, touch, cache: Cache::Cold, ..zoo::plain() });
         }
         for advice in model::case::Advice::ALL.iter().copied() {
-            let place = model::plan::Place { host: &zoo::host(), storage: None };
+            let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
             let work = FileWork { engine, advice, cache: Cache::Cold, ..zoo::plain() };
-            if place.refusal(&Case { work: Work::File(work.clone()) }).is_none() {
+            if place.refusal(&Case::own(Work::File(work.clone()))).is_none() {
                 check(work);
             }
         }
@@ -180,7 +180,7 @@ fn memory_kernels_read_what_they_should() {
         for isa in Isa::ALL.iter().copied() {
             let (working_set, threads) = (1 << 20, 3);
             let time = Duration::from_millis(2);
-            let work = MemoryWork { kernel, isa, working_set, threads, time };
+            let work = MemoryWork { kernel, isa, working_set, pages: Pages::Huge, threads, time };
             let (job, outcome) = outcome(Work::Memory(work.clone()), None);
             let sample = match outcome {
                 Outcome::Done(sample) => sample,

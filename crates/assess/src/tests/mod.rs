@@ -4,7 +4,7 @@ mod rules;
 mod run;
 
 use crate::{Assessment, assess};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Touch, Work};
+use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
 use model::evidence::{Evidence, Probe, Residency};
 use model::plan::{Planned, Role};
 use model::record::Record;
@@ -48,12 +48,13 @@ fn memory() -> Record {
 }
 
 fn memory_case(kernel: Kernel, threads: u32) -> Case {
-    let (isa, time) = (Isa::Avx2, Duration::from_millis(200));
-    Case { work: Work::Memory(MemoryWork { kernel, isa, working_set: 128 << 20, threads, time }) }
+    let (isa, pages, time) = (Isa::Avx2, Pages::Huge, Duration::from_millis(200));
+    let working_set = 128 << 20;
+    Case::own(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }))
 }
 
 fn file_case(work: FileWork) -> Case {
-    Case { work: Work::File(work) }
+    Case::own(Work::File(work))
 }
 
 /// The null engine, as it is run to know the tool's own overhead.

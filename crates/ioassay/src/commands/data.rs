@@ -6,7 +6,7 @@ use crate::fixture;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::content::Content;
+use model::content::{Content, Kind};
 use model::units;
 use std::fs::File;
 use std::io::Read;
@@ -18,11 +18,11 @@ use std::path::Path;
 /// When the file cannot be written or read, or does not hold what it should.
 pub fn execute(command: &DataCommand) -> Result<u8> {
     match command {
-        DataCommand::Create { file, size, seed } => {
-            let content = Content { seed: *seed, size: units::parse_bytes(size)? };
-            create(file, content)
+        DataCommand::Create { file, size, seed, content } => {
+            let (seed, size, kind) = (*seed, units::parse_bytes(size)?, *content);
+            create(file, Content { seed, size, kind })
         }
-        DataCommand::Verify { file, seed } => verify(file, *seed),
+        DataCommand::Verify { file, seed, content } => verify(file, *seed, *content),
     }
 }
 
@@ -45,14 +45,15 @@ fn create(path: &Path, content: Content) -> Result<u8> {
         }
         return Err(error.context(format!("failed to write '{}'", path.display())));
     }
-    let (size, seed) = (units::bytes(content.size), content.seed);
-    say(&format!("{}: {size} written, seed {seed}", path.display()))?;
+    let Content { seed, kind, size } = content;
+    let size = units::bytes(size);
+    say(&format!("{}: {size} written, content {kind}, seed {seed}", path.display()))?;
     Ok(DONE)
 }
 
-fn verify(path: &Path, seed: u64) -> Result<u8> {
+fn verify(path: &Path, seed: u64, kind: Kind) -> Result<u8> {
     let size = fixture::size_of(path)?;
-    let content = Content { seed, size };
+    let content = Content { seed, size, kind };
     let mut file =
         File::open(path).with_context(|| format!("failed to open '{}'", path.display()))?;
     let (mut held, mut expected) = (vec![0; 4 << 20], vec![0; 4 << 20]);
@@ -65,7 +66,7 @@ fn verify(path: &Path, seed: u64) -> Result<u8> {
         let differs = held[..length].iter().zip(&expected[..length]).position(|(a, b)| a != b);
         if let Some(place) = differs {
             bail!(
-                "'{}' does not hold the data of seed {seed}: byte {} is {:#04x}, not {:#04x}",
+                "'{}' does not hold {kind} data of seed {seed}: byte {} is {:#04x}, not {:#04x}",
                 path.display(),
                 offset + place as u64,
                 held[place],
@@ -74,6 +75,10 @@ fn verify(path: &Path, seed: u64) -> Result<u8> {
         }
         offset += length as u64;
     }
-    say(&format!("{}: all {} are right, seed {seed}", path.display(), units::bytes(size)))?;
+    say(&format!(
+        "{}: all {} are right, content {kind}, seed {seed}",
+        path.display(),
+        units::bytes(size)
+    ))?;
     Ok(DONE)
 }

@@ -10,6 +10,7 @@ use crate::run::Run;
 use crate::stop::Stop;
 use crate::store::{self, Store};
 use anyhow::{Context, Result, bail};
+use model::content::Content;
 use model::host::{Host, Storage};
 use model::plan::{Place, Plan, Role};
 use model::record::{Header, Tool};
@@ -47,7 +48,8 @@ pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
     let (recipe, changes, target) = understand(args)?;
     let host = witness::host(kernel::available());
     let storage = storage_of(&target)?;
-    let plan = recipe.plan(&changes, &Place { host: &host, storage: Some(&storage) })?;
+    let plan =
+        recipe.plan(&changes, &Place { host: &host, storage: Some(&storage), peers: &[] })?;
     say(&report::plan(&plan, style))?;
     Ok(DONE)
 }
@@ -109,7 +111,7 @@ pub fn measure(
     let stop = &Stop::on_signals().context("failed to listen for signals")?;
     let host = witness::host(kernel::available());
     let storage = storage_of(target)?;
-    let plan = recipe.plan(changes, &Place { host: &host, storage: Some(&storage) })?;
+    let plan = recipe.plan(changes, &Place { host: &host, storage: Some(&storage), peers: &[] })?;
     check_any_asked(&plan)?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
@@ -131,6 +133,7 @@ pub fn measure(
         host,
         storage: Some(storage.clone()),
         fixtures: files.values().map(|file| file.fixture().clone()).collect(),
+        peers: Vec::new(),
         plan: plan.clone(),
     };
     let mut store = Store::create(&path, header)?;
@@ -192,7 +195,8 @@ fn files_of(
     fixture::check_space(storage, host, &sizes)?;
     let mut files = BTreeMap::new();
     for size in sizes {
-        files.insert(size, TestFile::create(directory, size, plan.seed, stay, watch)?);
+        let content = Content { seed: plan.seed, size, kind: plan.content };
+        files.insert(size, TestFile::create(directory, content, stay, watch)?);
     }
     Ok(files)
 }

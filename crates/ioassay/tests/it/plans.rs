@@ -31,7 +31,7 @@ fn a_recipe_that_was_shown_works_as_a_file() {
 #[test]
 fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage) };
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
     for (name, _) in recipe::BUILT_IN {
         let recipe = recipe::find(name).unwrap();
         assert_eq!(recipe.name, *name);
@@ -47,7 +47,7 @@ fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
 #[test]
 fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage) };
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
     let values = |texts: &mut dyn Iterator<Item = String>| Values::from_texts(texts.collect());
     let axes = [
         ("block", values(&mut (1..=100).map(|n| format!("{n}KiB")))),

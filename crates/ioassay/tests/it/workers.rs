@@ -8,6 +8,7 @@ use ioassay::run::Run;
 use ioassay::stop::Stop;
 use ioassay::store::{self, Store};
 use model::case::{Case, FileWork, Work};
+use model::content::{Content, Kind};
 use model::plan::{Place, Plan, Role};
 use model::record::{End, Header, Record, Tool};
 use model::trial::{Outcome, Trial};
@@ -24,10 +25,10 @@ const SIZE: u64 = 1 << 20;
 /// Two cases, in two rounds.
 fn plan() -> Plan {
     let host = zoo::host();
-    let place = Place { host: &host, storage: None };
+    let place = Place { host: &host, storage: None, peers: &[] };
     let case = |block| {
         let time = Duration::from_millis(1);
-        Case { work: Work::File(FileWork { size: SIZE, block, time, ..zoo::plain() }) }
+        Case::own(Work::File(FileWork { size: SIZE, block, time, ..zoo::plain() }))
     };
     let mut plan = Plan::new("fake", 2, 0.025, 1);
     plan.add([case(4096), case(8192)], Role::Asked, &place);
@@ -39,7 +40,8 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     let desk = Desk::new();
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
     let watch = (&progress, &stop);
-    let file = TestFile::create(desk.directory(), SIZE, 1, Stay::Removed, watch).unwrap();
+    let content = Content { seed: 1, size: SIZE, kind: Kind::Random };
+    let file = TestFile::create(desk.directory(), content, Stay::Removed, watch).unwrap();
     let files = BTreeMap::from([(SIZE, file)]);
     let command = vec!["test".to_string()];
     let header = Header {
@@ -49,6 +51,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         storage: None,
         fixtures: Vec::new(),
         plan: plan.clone(),
+        peers: Vec::new(),
     };
     let path = desk.path("record");
     let mut store = Store::create(&path, header).unwrap();

@@ -5,7 +5,7 @@ use assess::RunFinding;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, Latency, ServedBy, Summary};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Touch, Work};
+use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
 use model::host::Fixture;
 use model::pattern::Pattern;
 use model::plan::Role;
@@ -60,7 +60,7 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
     let in_flight = f64::from(work.depth);
     let has_threads = work.threads > 1;
     let count = if work.ops > 0 { work.ops * 10 } else { 400_000 };
-    let case = Case { work: Work::File(work) };
+    let case = Case::own(Work::File(work));
     Summary {
         id: case.id(),
         case,
@@ -88,8 +88,9 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
 pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
     let isa = if kernel == Kernel::Chase { Isa::Scalar } else { Isa::Avx2 };
     let time = Duration::from_millis(200);
-    let work = MemoryWork { kernel, isa, working_set: 128 << 20, threads, time };
-    let case = Case { work: Work::Memory(work) };
+    let work =
+        MemoryWork { kernel, isa, working_set: 128 << 20, pages: Pages::Huge, threads, time };
+    let case = Case::own(Work::Memory(work));
     let is_chase = kernel == Kernel::Chase;
     Summary {
         id: case.id(),

@@ -110,11 +110,11 @@ pub(super) fn tmpfs() -> Assessment {
     storage.medium = Medium::Ram;
     storage.devices.clear();
     let skip = |case, reason: &str| Skip { case, reason: reason.to_string() };
-    let direct = |depth| Case {
-        work: Work::File(FileWork {
+    let direct = |depth| {
+        Case::own(Work::File(FileWork {
             depth,
             ..file(Engine::Uring, Cache::Direct, Pattern::Random, 4096)
-        }),
+        }))
     };
     assessment.skips = vec![
         skip(
@@ -233,12 +233,10 @@ pub(super) fn methods() -> Assessment {
         comparison(18, 15, 1.03, Difference::Inconclusive),
     ];
     let skip = |threads| Skip {
-        case: Case {
-            work: Work::File(FileWork {
-                threads,
-                ..file(Engine::Mmap, Cache::Direct, Pattern::Sequential, 4096)
-            }),
-        },
+        case: Case::own(Work::File(FileWork {
+            threads,
+            ..file(Engine::Mmap, Cache::Direct, Pattern::Sequential, 4096)
+        })),
         reason: "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string(),
     };
     let skips = vec![skip(1), skip(2), skip(4)];

@@ -114,7 +114,7 @@ fn table_of_a_record() {
 #[test]
 fn plan_with_its_skips() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage) };
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
     let methods = made::methods();
     planned.add(methods.cases.iter().map(|summary| summary.case.clone()), Role::Asked, &place);

@@ -1,6 +1,6 @@
 //! Files and file systems with a known truth.
 
-use model::content::Content;
+use model::content::{Content, Kind};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn file(path: &Path, size: u64) -> File {
 /// Bytes that do not compress.
 pub(crate) fn content(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
-    Content { seed: 1, size }.fill(0, &mut bytes);
+    Content { seed: 1, size, kind: Kind::Random }.fill(0, &mut bytes);
     bytes
 }
 

@@ -53,6 +53,7 @@ impl BlockIo for Mapping {
             Advice::WillNeed => Some(memmap2::Advice::WillNeed),
             Advice::Populate => Some(memmap2::Advice::PopulateRead),
             Advice::HugePage => Some(memmap2::Advice::HugePage),
+            Advice::TouchAhead => return Err(io::Error::other("touch-ahead is not built")),
         };
         if let Some(advice) = advice {
             let (offset, length) = (self.range.offset as usize, self.range.length as usize);

@@ -80,7 +80,7 @@ pub fn advise(file: &File, work: &FileWork, range: Range) -> io::Result<()> {
         Advice::Sequential => rustix::fs::Advice::Sequential,
         Advice::Random => rustix::fs::Advice::Random,
         Advice::WillNeed => rustix::fs::Advice::WillNeed,
-        Advice::Populate | Advice::HugePage => {
+        Advice::Populate | Advice::HugePage | Advice::TouchAhead => {
             return Err(io::Error::other("advice about mappings for an engine without one"));
         }
     };

@@ -1,0 +1,226 @@
+//! Work on memory: a loop over arrays.
+
+use crate::content::{Content, Kind};
+use crate::named;
+use crate::random::mix;
+use crate::sample::{Sample, Span};
+use std::time::Duration;
+
+named! {
+    /// A loop over memory.
+    Kernel "kernel" {
+        /// Adds up every word of an array.
+        Read "read",
+        /// Writes one word all over an array.
+        Write "write",
+        /// The same with non-temporal stores, which go past the caches.
+        WriteNt "write-nt",
+        /// Copies one array into another.
+        Copy "copy",
+        /// The same with non-temporal stores.
+        CopyNt "copy-nt",
+        /// STREAM's triad: `a = b + 3·c`, in doubles.
+        Triad "triad",
+        /// The same with non-temporal stores.
+        TriadNt "triad-nt",
+        /// Counts the 4-byte value 10.
+        Count "count",
+        /// Follows a random cycle of pointers, one a cache line.
+        Chase "chase",
+        /// Writes one word in every 4 KiB.
+        TouchPages "touch-pages",
+    }
+}
+
+named! {
+    /// The instruction set a loop is written for.
+    Isa "isa" {
+        /// What the peer makes of it: the widest that the Rust worker has, what the compiler
+        /// made of a plain loop elsewhere.
+        Auto "auto",
+        /// Plain 64-bit registers.
+        Scalar "scalar",
+        /// 128-bit vectors of every x86-64.
+        Sse2 "sse2",
+        /// 256-bit vectors.
+        Avx2 "avx2",
+        /// 512-bit vectors: AVX-512 F and BW.
+        Avx512 "avx512",
+        /// 128-bit vectors of every 64-bit ARM.
+        Neon "neon",
+    }
+}
+
+named! {
+    /// What the OS maps an array by.
+    Pages "pages" {
+        /// The pages of the processor: 4 KiB on x86.
+        Base "base",
+        /// Huge pages: 2 MiB on x86.
+        Huge "huge",
+    }
+}
+
+/// The factor of the triad.
+pub const TRIAD_FACTOR: f64 = 3.0;
+
+impl Kernel {
+    /// How many arrays of one length it has.
+    pub fn arrays(self) -> u64 {
+        match self {
+            Kernel::Triad | Kernel::TriadNt => 3,
+            Kernel::Copy | Kernel::CopyNt => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether its figure is bytes a second; else it is the time of an operation.
+    pub fn is_bulk(self) -> bool {
+        !matches!(self, Kernel::Chase | Kernel::TouchPages)
+    }
+
+    /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`], if nothing stays
+    /// in a cache: an ordinary store fetches its line first, a non-temporal one does not (M4 of
+    /// METHODOLOGY.md, after McCalpin's remarks on STREAM). None for what is not bulk.
+    pub fn bus_arrays(self) -> Option<u64> {
+        match self {
+            Kernel::Read | Kernel::Count | Kernel::WriteNt => Some(1),
+            Kernel::Write | Kernel::CopyNt => Some(2),
+            Kernel::Copy | Kernel::TriadNt => Some(3),
+            Kernel::Triad => Some(4),
+            Kernel::Chase | Kernel::TouchPages => None,
+        }
+    }
+
+    /// Whether it can be written for vectors at all.
+    pub fn has_vectors(self) -> bool {
+        self.is_bulk()
+    }
+}
+
+/// Runs a loop over memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MemoryWork {
+    /// Which loop.
+    pub kernel: Kernel,
+    /// Written for which instruction set.
+    pub isa: Isa,
+    /// Bytes of all arrays of all threads together.
+    pub working_set: u64,
+    /// What the arrays are mapped by.
+    pub pages: Pages,
+    /// Threads at work.
+    pub threads: u32,
+    /// The longest a trial lasts.
+    pub time: Duration,
+}
+
+/// The page of every machine that a touch steps by.
+const PAGE: u64 = 4096;
+
+impl MemoryWork {
+    /// What an array of `thread` holds in a trial with `seed`: its part of the working set,
+    /// divided by the number of arrays. A multiple of 4 KiB, and at least that.
+    pub fn content(&self, thread: u32, seed: u64) -> Content {
+        let share = self.working_set / u64::from(self.threads) / self.kernel.arrays();
+        let size = share.next_multiple_of(PAGE).max(PAGE);
+        let kind = if self.kernel == Kernel::Count { Kind::Ints(20) } else { Kind::Random };
+        Content { seed: mix(seed ^ u64::from(thread)), size, kind }
+    }
+
+    /// What the second source of a triad holds.
+    pub fn second_content(&self, thread: u32, seed: u64) -> Content {
+        let first = self.content(thread, seed);
+        Content { seed: mix(first.seed), ..first }
+    }
+
+    /// The double that a triad computes with where the content has `word`: whole and below 2²⁰, so
+    /// that no order of operations and no fused one rounds.
+    pub fn operand(word: u64) -> f64 {
+        (word >> 44) as f64
+    }
+
+    /// The word that `thread` writes where nothing is read.
+    pub fn written(&self, thread: u32, seed: u64) -> u64 {
+        self.content(thread, seed).word(0)
+    }
+
+    /// The digest that a `sample` of this work must have; none for a chase, which sums nothing.
+    ///
+    /// What is read in every pass is summed or counted in every pass; of what is written, the
+    /// words that are left at the end are summed.
+    pub fn expected_digest(&self, seed: u64, sample: &Sample) -> Option<u64> {
+        let spans = sample.spans.iter();
+        let mut digests = spans.map(|span| self.expected_of(seed, span));
+        digests.try_fold(0u64, |sum, digest| Some(sum.wrapping_add(digest?)))
+    }
+
+    fn expected_of(&self, seed: u64, span: &Span) -> Option<u64> {
+        let content = self.content(span.thread, seed);
+        let (whole, words) = (0..content.size, content.size / 8);
+        let passes = span.bytes / content.size;
+        let written = || self.written(span.thread, seed);
+        Some(match self.kernel {
+            Kernel::Chase => return None,
+            Kernel::Read => content.digest(whole).wrapping_mul(passes),
+            Kernel::Count => content.count(whole).wrapping_mul(passes),
+            Kernel::Write | Kernel::WriteNt => written().wrapping_mul(words),
+            Kernel::TouchPages => written().wrapping_mul(content.size / PAGE),
+            Kernel::Copy | Kernel::CopyNt => content.digest(whole),
+            Kernel::Triad | Kernel::TriadNt => {
+                let second = self.second_content(span.thread, seed);
+                let [b, c] = [content, second]
+                    .map(|content| move |index| MemoryWork::operand(content.word(index)));
+                let sums = (0..words).map(|index| (b(index) + TRIAD_FACTOR * c(index)).to_bits());
+                sums.fold(0, u64::wrapping_add)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kernel: Kernel, passes: u64) -> Option<u64> {
+        let work = MemoryWork {
+            kernel,
+            isa: Isa::Auto,
+            working_set: 24 << 10,
+            pages: Pages::Base,
+            threads: 1,
+            time: Duration::from_millis(1),
+        };
+        let bytes = work.content(0, 7).size * passes;
+        let span = Span { bytes, ..Span::default() };
+        let sample = Sample { spans: vec![span], ..Sample::default() };
+        work.expected_digest(7, &sample)
+    }
+
+    #[test]
+    fn what_is_read_counts_in_each_pass_and_what_is_written_once() {
+        for kernel in [Kernel::Read, Kernel::Count] {
+            let once = check(kernel, 1).expect("it reads");
+            assert_eq!(check(kernel, 3), Some(once.wrapping_mul(3)), "{kernel}");
+        }
+        for kernel in [Kernel::Write, Kernel::CopyNt, Kernel::Triad, Kernel::TouchPages] {
+            assert_eq!(check(kernel, 3), check(kernel, 1), "{kernel}");
+        }
+        assert_eq!(check(Kernel::Chase, 1), None);
+    }
+
+    #[test]
+    fn a_twentieth_of_the_ints_are_tens() {
+        let ints = 24 << 10 >> 2;
+        let tens = check(Kernel::Count, 1).expect("it counts");
+        assert!((ints / 30..ints / 14).contains(&tens), "{tens} of {ints}");
+    }
+
+    #[test]
+    fn the_bus_carries_no_less_than_is_counted() {
+        for kernel in Kernel::ALL.iter().filter(|kernel| kernel.is_bulk()) {
+            let bus = kernel.bus_arrays().expect("bulk goes over the bus");
+            assert!(bus >= kernel.arrays(), "{kernel}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Programs that speak the protocol: this one's own worker, and others in other languages.
+
+use crate::case::{Case, Engine, Isa, Kernel, Work};
+use serde::{Deserialize, Serialize};
+
+/// A program that can be a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// Its name: the value of the axis `peer`.
+    pub name: String,
+    /// What its compiler or runtime says of itself: `gcc (Debian 12.2.0-14) 12.2.0`.
+    pub version: Option<String>,
+    /// The command that built it.
+    pub build: Option<String>,
+    /// Bits of the widest vectors in its counting loop, as its object code has them; 0 if that
+    /// is scalar, none if nobody looked.
+    pub vector_bits: Option<u32>,
+    /// Engines it has.
+    pub engines: Vec<Engine>,
+    /// Kernels it has.
+    pub kernels: Vec<Kernel>,
+    /// Why it cannot run here, if it cannot: a compiler that is missing, or what it said.
+    pub unavailable: Option<String>,
+}
+
+impl Peer {
+    /// Why this peer has no such `case`.
+    pub fn refusal(&self, case: &Case) -> Option<String> {
+        let (isa, lacks) = match &case.work {
+            Work::File(work) => {
+                let lacks = !self.engines.contains(&work.engine);
+                (work.isa, lacks.then(|| format!("engine {}", work.engine)))
+            }
+            Work::Memory(work) => {
+                let lacks = !self.kernels.contains(&work.kernel);
+                (work.isa, lacks.then(|| format!("kernel {}", work.kernel)))
+            }
+        };
+        if let Some(lacks) = lacks {
+            return Some(format!("the peer {} has no {lacks}", self.name));
+        }
+        (isa != Isa::Auto).then(|| {
+            format!("the compiler of the peer {} decides about instructions: isa auto", self.name)
+        })
+    }
+}
