@@ -50,6 +50,12 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Build, list and verify the programs in other languages that can measure too
+    Peers {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: PeersCommand,
+    },
     /// Look at the page cache and change what it holds of a file
     Cache {
         /// What to do with it.
@@ -97,9 +103,10 @@ pub struct SurveyArgs {
 pub struct RunArgs {
     /// A built-in recipe (see `ioassay recipes`) or a path to a TOML file
     pub recipe: String,
-    /// The directory to measure; a test file is written there and removed
-    #[arg(default_value = ".", conflicts_with = "file")]
-    pub directory: PathBuf,
+    /// The directory to measure, the current one if not given; a test file is written there and
+    /// removed
+    #[arg(conflicts_with = "file")]
+    pub directory: Option<PathBuf>,
     /// Read this file instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
@@ -109,6 +116,9 @@ pub struct RunArgs {
     /// Axes that replace those of the recipe.
     #[command(flatten)]
     pub axes: AxisArgs,
+    /// A TOML file of more peers, in the form of peers/peers.toml
+    #[arg(long, value_name = "FILE")]
+    pub peers: Option<PathBuf>,
     /// Passes over all cases; below 7 there is no reliable interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
@@ -135,7 +145,11 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Axes (one value, or several with commas)")]
 pub struct AxisArgs {
-    /// null, read, pread, mmap, uring
+    /// Programs that measure: rust (this one's own worker), java, c, compilers; see
+    /// `ioassay peers list`
+    #[arg(long, value_delimiter = ',')]
+    pub peer: Vec<String>,
+    /// null, read, pread, mmap, uring, load
     #[arg(long, value_delimiter = ',')]
     pub engine: Vec<String>,
     /// Bytes an operation: 4KiB, 4MB, 1B
@@ -159,10 +173,15 @@ pub struct AxisArgs {
     /// contiguous or interleaved: how blocks are dealt out to threads
     #[arg(long, value_delimiter = ',')]
     pub share: Vec<String>,
-    /// What is done with the bytes: none, page, sum
+    /// What is done with the bytes: none, page, sum, count (of the 4-byte value 10)
     #[arg(long, value_delimiter = ',')]
     pub touch: Vec<String>,
-    /// What the OS is told: none, sequential, random, willneed, populate, hugepage
+    /// Instruction set of sums, counts and kernels: auto, scalar, sse2, avx2, avx512, neon; `best`
+    /// for the widest of this processor, `each` for all that it has
+    #[arg(long, value_delimiter = ',')]
+    pub isa: Vec<String>,
+    /// What the OS is told: none, sequential, random, willneed, populate, hugepage; touch-ahead
+    /// for six threads that touch each page of a mapping ahead of the reader
     #[arg(long, value_delimiter = ',')]
     pub advice: Vec<String>,
     /// How io_uring learns of requests: enter, sqpoll
@@ -177,12 +196,24 @@ pub struct AxisArgs {
     /// The longest a trial lasts: 500ms, 2s
     #[arg(long, value_delimiter = ',')]
     pub time: Vec<String>,
+    /// Loops over memory: read, write, write-nt, copy, copy-nt, triad, triad-nt, count, chase,
+    /// touch-pages
+    #[arg(long, value_delimiter = ',')]
+    pub kernel: Vec<String>,
+    /// Bytes of all arrays of a memory case: 32KiB, 1GiB; `dram` for four times the last cache,
+    /// `sweep` for 4KiB, 8KiB … up to that
+    #[arg(long, value_delimiter = ',')]
+    pub working_set: Vec<String>,
+    /// What arrays are mapped by: base, huge
+    #[arg(long, value_delimiter = ',')]
+    pub pages: Vec<String>,
 }
 
 impl AxisArgs {
     /// The axes that were given, by name.
     pub fn given(&self) -> Vec<(&'static str, &Vec<String>)> {
         let axes = [
+            ("peer", &self.peer),
             ("engine", &self.engine),
             ("block", &self.block),
             ("threads", &self.threads),
@@ -192,14 +223,46 @@ impl AxisArgs {
             ("stride", &self.stride),
             ("share", &self.share),
             ("touch", &self.touch),
+            ("isa", &self.isa),
             ("advice", &self.advice),
             ("submission", &self.submission),
             ("ops", &self.ops),
             ("size", &self.size),
             ("time", &self.time),
+            ("kernel", &self.kernel),
+            ("working_set", &self.working_set),
+            ("pages", &self.pages),
         ];
         axes.into_iter().filter(|(_, values)| !values.is_empty()).collect()
     }
+}
+
+/// What to do with peers.
+#[derive(Debug, Subcommand)]
+pub enum PeersCommand {
+    /// Tell which there are, what each can do, and which this machine lacks something for
+    List(PeersArgs),
+    /// Build them into the cache folder; a run builds what it needs by itself
+    Build(PeersArgs),
+    /// Run each over awkward small files and check every digest and count
+    Verify {
+        /// Which.
+        #[command(flatten)]
+        args: PeersArgs,
+        /// Where small test files are written, and removed
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        directory: PathBuf,
+    },
+}
+
+/// Which peers.
+#[derive(Debug, Args)]
+pub struct PeersArgs {
+    /// Their names; all if not given
+    pub names: Vec<String>,
+    /// A TOML file of more peers, in the form of peers/peers.toml
+    #[arg(long, value_name = "FILE")]
+    pub peers: Option<PathBuf>,
 }
 
 /// What to do with the page cache.

@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 pub mod stop;
+pub mod symbol;
 pub mod recipe;
+pub mod peers;
+pub mod workshop;
 pub mod store;
 pub mod courier;
 pub mod progress;

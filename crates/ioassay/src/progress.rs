@@ -25,6 +25,13 @@ impl Progress {
         Progress { bar: ProgressBar::hidden(), began: Instant::now() }
     }
 
+    /// A peer is being built: `done` of `all` are there.
+    pub fn building(&self, done: usize, all: usize, peer: &str) {
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(format!("building the peer {peer}"));
+    }
+
     /// A test file is being written.
     pub fn writing(&self, done: u64, size: u64) {
         self.bar.set_length(size);

@@ -14,13 +14,14 @@
 //! engine = ["pread", "mmap"]
 //! cache = ["warm", "cold"]
 //! ```
-//! An axis of the command line replaces that axis in every group that has it. `threads` knows
-//! `"cores"` and `"sweep"` (1, 2, 4 … up to twice the cores), `ops` knows `"all"`: each block
-//! once.
+//! An axis of the command line replaces that axis in every group of files that has it; in groups
+//! of memory only what they alone have, or where the recipe reads no file. Some values stand for
+//! others: see [`crate::symbol`]; `ops` knows `"all"`: each block once.
 
+use crate::symbol::resolve;
 use anyhow::{Context, Result, bail};
-use model::case::{Case, Work};
-use model::host::Host;
+use model::case::{Cache, Case, FileWork, OWN_PEER, Work};
+use model::content::Kind;
 use model::plan::{Place, Plan, ROUNDS_MIN, Role, Sweep, product};
 use model::units;
 use serde::Deserialize;
@@ -32,7 +33,13 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("survey", include_str!("../../../recipes/survey.toml")),
     ("page-latency", include_str!("../../../recipes/page-latency.toml")),
     ("read-methods", include_str!("../../../recipes/read-methods.toml")),
+    ("memory", include_str!("../../../recipes/memory.toml")),
+    ("count-tens", include_str!("../../../recipes/count-tens.toml")),
+    ("compilers", include_str!("../../../recipes/compilers.toml")),
 ];
+
+/// What is measured beside the cases of every recipe that reads files.
+const CONTROLS: &str = include_str!("../../../recipes/controls.toml");
 
 /// Axes with the values to try.
 pub type Axes = BTreeMap<String, Values>;
@@ -68,6 +75,9 @@ pub struct Recipe {
     /// Size of the test file.
     #[serde(default = "default_size")]
     pub size: String,
+    /// What the test file is made of.
+    #[serde(default)]
+    pub content: Kind,
     /// How many rounds.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
@@ -113,6 +123,7 @@ pub struct Changes {
 
 /// The axes of a case that reads a file, each with its usual value.
 const FILE_AXES: &[(&str, &str)] = &[
+    ("peer", OWN_PEER),
     ("engine", "pread"),
     ("cache", "warm"),
     ("pattern", "sequential"),
@@ -123,6 +134,7 @@ const FILE_AXES: &[(&str, &str)] = &[
     ("threads", "1"),
     ("share", "contiguous"),
     ("touch", "sum"),
+    ("isa", "auto"),
     ("advice", "none"),
     ("submission", "enter"),
     ("ops", "0"),
@@ -131,20 +143,14 @@ const FILE_AXES: &[(&str, &str)] = &[
 
 /// The axes of a case that runs over memory.
 const MEMORY_AXES: &[(&str, &str)] = &[
+    ("peer", OWN_PEER),
     ("kernel", "read"),
     ("isa", "best"),
     ("working_set", "dram"),
+    ("pages", "huge"),
     ("threads", "1"),
     ("time", "200ms"),
 ];
-
-/// Names of all axes.
-pub fn axis_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = FILE_AXES.iter().chain(MEMORY_AXES).map(|(name, _)| *name).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
 
 /// The built-in recipe of that name, or the one in the file of that path.
 ///
@@ -212,28 +218,45 @@ impl Recipe {
         Ok(self)
     }
 
+    /// Whether any group reads a file.
+    pub fn reads_files(&self) -> bool {
+        self.cases.iter().any(|group| !group.contains_key("kernel"))
+    }
+
     /// The cases that are asked for, with what the command line changes.
     ///
     /// # Errors
-    /// When a value is not one of its axis.
-    pub fn cases(&self, changes: &Changes, host: &Host) -> Result<Vec<Case>> {
+    /// When a value is not one of its axis, or a changed axis is one that no group has.
+    pub fn cases(&self, changes: &Changes, place: &Place) -> Result<Vec<Case>> {
+        for axis in changes.axes.keys() {
+            if !self.cases.iter().any(|group| self.takes(group, axis)) {
+                bail!("the recipe '{}' has no axis '{axis}' to change", self.name);
+            }
+        }
         let mut cases = Vec::new();
         for group in &self.cases {
-            let mut group = product(&self.sweep(group, changes, host)?)?;
+            let mut group = product(&self.sweep(group, changes, place)?)?;
             group.iter_mut().for_each(count_all_blocks);
             cases.extend(group);
         }
         Ok(cases)
     }
 
+    /// Whether a change of `axis` is one of `group`. A ladder names the threads of memory and of
+    /// files apart: such a change is of files, unless there are none.
+    fn takes(&self, group: &Axes, axis: &str) -> bool {
+        let has = |axes: &[(&str, &str)]| axes.iter().any(|(name, _)| *name == axis);
+        let of_file = !group.contains_key("kernel");
+        has(axes_of(group)) && (of_file || !has(FILE_AXES) || !self.reads_files())
+    }
+
     /// Each axis of a group with its values: from the command line, else the group, else the
     /// recipe, else the usual one.
-    fn sweep(&self, group: &Axes, changes: &Changes, host: &Host) -> Result<Sweep> {
+    fn sweep(&self, group: &Axes, changes: &Changes, place: &Place) -> Result<Sweep> {
         let of_file = !group.contains_key("kernel");
         let pick = |axis: &str, usual: &str| -> Vec<String> {
             let recipe_wide = self.axes.get(axis).filter(|_| of_file);
-            // A ladder names the threads of memory and of files apart: a change is of files.
-            let changed = changes.axes.get(axis).filter(|_| of_file);
+            let changed = changes.axes.get(axis).filter(|_| self.takes(group, axis));
             match changed.or(group.get(axis)).or(recipe_wide) {
                 Some(values) => values.texts(),
                 None if of_file && axis == "size" => vec![self.size.clone()],
@@ -245,11 +268,29 @@ impl Recipe {
         for (axis, usual) in axes_of(group) {
             let mut values = Vec::new();
             for text in pick(axis, usual) {
-                values.extend(resolve(axis, &text, host));
+                values.extend(resolve(axis, &text, place)?);
             }
             sweep.push((axis.to_string(), values));
         }
         Ok(sweep)
+    }
+
+    /// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
+    /// cache, and the tool's own overhead. Nothing where no file is read.
+    fn controls(&self, plan: &Plan, place: &Place) -> Result<Vec<Case>> {
+        let files: Vec<_> = plan.cases.iter().filter_map(|planned| planned.case.file()).collect();
+        let Some(largest) = files.iter().map(|work| work.size).max() else {
+            return Ok(Vec::new());
+        };
+        let mut controls = parse(CONTROLS)?;
+        controls.size = units::bytes(largest);
+        let past_cache = |work: &FileWork| work.cache == Cache::Direct;
+        let claims_device = files.iter().any(|work| past_cache(work) || work.cache == Cache::Cold);
+        let is_wanted = |case: &Case| claims_device || !case.file().is_some_and(past_cache);
+        let already =
+            |case: &Case| plan.cases.iter().any(|planned| same_but_time(&planned.case, case));
+        let cases = controls.cases(&Changes::default(), place)?;
+        Ok(cases.into_iter().filter(|case| is_wanted(case) && !already(case)).collect())
     }
 
     /// The plan for a place: what is asked for, what bounds it, and what cannot be.
@@ -260,8 +301,9 @@ impl Recipe {
         let rounds = changes.rounds.unwrap_or(self.rounds);
         let seed = changes.seed.unwrap_or_else(seed_of_now);
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
-        plan.add(self.cases(changes, place.host)?, Role::Asked, place);
-        let controls = controls(&plan, place)?;
+        plan.content = self.content;
+        plan.add(self.cases(changes, place)?, Role::Asked, place);
+        let controls = self.controls(&plan, place)?;
         for case in controls {
             // A control that cannot be is no loss to the one who did not ask for it.
             if place.refusal(&case).is_none() {
@@ -270,54 +312,6 @@ impl Recipe {
         }
         Ok(plan)
     }
-}
-
-/// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
-/// cache, and the tool's own overhead.
-fn controls(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
-    let files: Vec<_> = plan.cases.iter().filter_map(|planned| planned.case.file()).collect();
-    let Some(largest) = files.iter().map(|work| work.size).max() else {
-        return Ok(Vec::new());
-    };
-    let texts = |pairs: &[(&str, &str)]| -> Axes {
-        let one = |text: &str| Values::One(Value::Text(text.to_string()));
-        pairs.iter().map(|(axis, text)| (axis.to_string(), one(text))).collect()
-    };
-    let file = |engine, cache, pattern, block, depth, touch| {
-        texts(&[
-            ("engine", engine),
-            ("cache", cache),
-            ("pattern", pattern),
-            ("block", block),
-            ("depth", depth),
-            ("touch", touch),
-            ("time", "200ms"),
-        ])
-    };
-    let mut groups = vec![
-        texts(&[("kernel", "read")]),
-        texts(&[("kernel", "read"), ("threads", "cores")]),
-        file("null", "as-is", "random", "4KiB", "1", "none"),
-    ];
-    let claims_device = files
-        .iter()
-        .any(|work| matches!(work.cache, model::case::Cache::Cold | model::case::Cache::Direct));
-    if claims_device {
-        groups.push(file("uring", "direct", "sequential", "1MiB", "8", "sum"));
-    }
-    let recipe = Recipe {
-        name: plan.recipe.clone(),
-        question: String::new(),
-        size: units::bytes(largest),
-        rounds: plan.rounds,
-        time: default_time(),
-        precision: plan.precision,
-        axes: Axes::new(),
-        cases: groups,
-    };
-    let already = |case: &Case| plan.cases.iter().any(|planned| same_but_time(&planned.case, case));
-    let controls = recipe.cases(&Changes::default(), place.host)?;
-    Ok(controls.into_iter().filter(|case| !already(case)).collect())
 }
 
 /// Whether two cases do the same, if not for as long.
@@ -337,30 +331,6 @@ fn count_all_blocks(case: &mut Case) {
         && work.ops == u64::MAX
     {
         work.ops = work.blocks();
-    }
-}
-
-/// A value that stands for others, in terms of this machine.
-fn resolve(axis: &str, text: &str, host: &Host) -> Vec<String> {
-    let one = |value: String| vec![value];
-    match (axis, text) {
-        ("threads", "cores") => one(host.cores.to_string()),
-        ("threads", "sweep") => {
-            let most = 2 * host.cores;
-            let mut threads: Vec<u32> =
-                (0..32).map(|n| 1 << n).take_while(|threads| *threads < most).collect();
-            threads.push(most);
-            threads.iter().map(u32::to_string).collect()
-        }
-        ("ops", "all") => one(u64::MAX.to_string()),
-        ("isa", "best") => {
-            one(host.isas.last().map_or("scalar".to_string(), |isa| isa.to_string()))
-        }
-        // STREAM's rule: at least four times what the last-level cache holds.
-        ("working_set", "dram") => {
-            one(units::bytes((4 * host.last_level_cache).max(64 << 20).next_multiple_of(1 << 20)))
-        }
-        _ => one(text.to_string()),
     }
 }
 
@@ -391,6 +361,7 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::peer::Peer;
     use model::zoo;
 
     /// Ids of the cases of the recipe `text` with `changes` given as on the command line.
@@ -402,7 +373,9 @@ mod tests {
         }
         let changes = Changes { axes, ..Changes::default() };
         let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;
-        Ok(recipe.cases(&changes, &zoo::host())?.iter().map(Case::id).collect())
+        let (host, peers) = (zoo::host(), [zoo::peer()]);
+        let place = Place { host: &host, storage: None, peers: &peers };
+        Ok(recipe.cases(&changes, &place)?.iter().map(Case::id).collect())
     }
 
     fn error(text: &str) -> String {
@@ -433,6 +406,25 @@ mod tests {
     }
 
     #[test]
+    fn a_recipe_of_memory_takes_all_changes() {
+        let text = "[[cases]]\nkernel = 'copy'\nisa = 'each'";
+        let ids = check(text, &[("kernel", "read"), ("threads", "2"), ("isa", "scalar")]);
+        assert_eq!(ids.expect("the recipe is whole"), ["memory read scalar 128MiB t2"]);
+        let error = check(text, &[("engine", "pread")]).expect_err("it reads no file");
+        assert_eq!(error.to_string(), "the recipe 'test' has no axis 'engine' to change");
+    }
+
+    #[test]
+    fn peers_are_an_axis() {
+        let text = "size = '1MiB'\n[[cases]]\npeer = ['rust', 'compilers']";
+        let ids = check(text, &[]).expect("both are known");
+        let case = "pread warm sequential 4KiB d1 t1 sum of 1MiB";
+        assert_eq!(ids, [case.to_string(), format!("zebra {case}")]);
+        let error = check(text, &[("peer", "gnu")]).expect_err("nobody has it").to_string();
+        assert!(error.starts_with("unknown peer 'gnu'"), "{error}");
+    }
+
+    #[test]
     fn all_operations_are_as_many_as_blocks() {
         let ids = check("size = '1MiB'\n[[cases]]\nops = [10, 'all']", &[]).expect("it is whole");
         let case = |ops| format!("pread warm sequential 4KiB d1 t1 sum ops:{ops} of 1MiB");
@@ -451,6 +443,7 @@ mod tests {
             ("[[cases]]\nblock = '4K'", "'4K' is ambiguous"),
             ("cases = []", "at least one [[cases]]"),
             ("rounds = 0\n[[cases]]", "one round"),
+            ("content = 'zeros'\n[[cases]]", "'zeros' is no content"),
         ] {
             let error = error(text);
             assert!(error.contains(expected), "'{text}' gave '{error}'");
@@ -460,16 +453,19 @@ mod tests {
     #[test]
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+        let peers =
+            ["zebra", "rust-dev"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });
+        let place = Place { host: &host, storage: Some(&storage), peers: &peers };
         for (name, _) in BUILT_IN {
             for recipe in [find(name), find(name).and_then(Recipe::quick)] {
                 let recipe = recipe.expect("a built-in recipe is whole");
                 assert_eq!(recipe.name, *name);
                 let plan = recipe.plan(&Changes::default(), &place).expect("it has a plan");
                 let controls = plan.cases.iter().filter(|p| p.role == Role::Control).count();
+                assert!(plan.cases.len() > controls, "{name}");
                 let is_null = |case: &Case| case.id().starts_with("null ");
-                assert!(controls >= 1 && plan.cases.len() > controls, "{name}");
-                assert!(plan.cases.iter().any(|planned| is_null(&planned.case)), "{name}");
+                let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
+                assert_eq!(has_null, recipe.reads_files(), "{name}");
             }
         }
     }

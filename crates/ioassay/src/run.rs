@@ -6,8 +6,8 @@ use crate::fixture::TestFile;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use crate::store::Store;
-use anyhow::{Context, Result};
-use model::case::{Cache, Case, Work};
+use anyhow::{Result, bail};
+use model::case::{Cache, Case, OWN_PEER, Work};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
@@ -33,8 +33,8 @@ pub struct Run<'a> {
     pub progress: &'a mut Progress,
     /// Whether to go on.
     pub stop: &'a Stop,
-    /// How a worker is started.
-    pub worker: &'a dyn Fn() -> Command,
+    /// How the worker of a peer is started, or why this machine cannot.
+    pub worker: &'a dyn Fn(&str) -> Result<Command, String>,
     /// How long a worker may take beyond the time of a trial.
     pub patience: Duration,
 }
@@ -47,7 +47,7 @@ impl Run<'_> {
     /// trial is data of that trial, and the run goes on.
     pub fn carry_out(mut self) -> Result<End> {
         let began = Instant::now();
-        let mut courier = Some(self.start_worker()?);
+        let mut couriers = Couriers::new();
         let mut open: Vec<usize> = (0..self.plan.cases.len()).collect();
         let mut throughputs = vec![Vec::new(); open.len()];
         let mut rng = Rng::new(mix(self.plan.seed));
@@ -62,7 +62,7 @@ impl Run<'_> {
                 }
                 self.progress.trial(done, planned, round, &self.plan.cases[case].case.id());
                 let at_ms = began.elapsed().as_millis() as u64;
-                let trial = self.trial(&mut courier, case, round, at_ms)?;
+                let trial = self.trial(&mut couriers, case, round, at_ms)?;
                 if self.stop.is_asked() {
                     // The trial was cut short: it says nothing.
                     break 'rounds;
@@ -79,39 +79,45 @@ impl Run<'_> {
         Ok(end)
     }
 
-    fn start_worker(&self) -> Result<Courier> {
-        Courier::start((self.worker)(), self.stop, self.patience)
-            .context("no worker could be started")
+    /// The live worker of `peer`. One that failed was dropped, and a new one is started.
+    fn courier(&self, couriers: &mut Couriers, peer: &str) -> Result<Courier, Outcome> {
+        if let Some(live) = couriers.remove(peer) {
+            return Ok(live);
+        }
+        let command = (self.worker)(peer).map_err(|reason| Outcome::Unavailable { reason })?;
+        Courier::start(command, self.stop, self.patience)
+            .map_err(|error| Outcome::Failed { reason: format!("{error:#}") })
     }
 
-    /// Makes one trial. A worker that failed is replaced.
+    /// Makes one trial.
+    ///
+    /// # Errors
+    /// When this program's own worker cannot be started: then nothing can be measured.
     fn trial(
         &mut self,
-        courier: &mut Option<Courier>,
+        couriers: &mut Couriers,
         index: usize,
         round: u32,
         at_ms: u64,
     ) -> Result<Trial> {
-        let mut live = match courier.take() {
-            Some(live) => live,
-            None => self.start_worker()?,
-        };
         let case = &self.plan.cases[index].case;
         let file = case.file().and_then(|work| self.files.get(&work.size));
         let seed = mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64));
         let path = file.map(|file| file.path().to_path_buf());
         let job = Job { case: case.clone(), seed, file: path };
         let mut evidence = Evidence::default();
-        let outcome = match self.prove_cache(case, file) {
-            Err(reason) => Outcome::Failed { reason },
-            Ok(()) => match self.observe(&mut live, &job, file, &mut evidence) {
+        let outcome = match self.courier(couriers, &case.peer) {
+            Err(Outcome::Failed { reason }) if case.peer == OWN_PEER => bail!(reason),
+            Err(outcome) => outcome,
+            Ok(mut live) => match self.perform(&mut live, &job, file, &mut evidence) {
                 Ok(outcome) => {
-                    *courier = Some(live);
+                    couriers.insert(case.peer.clone(), live);
                     believe(case, outcome)
                 }
                 Err(reason) => Outcome::Failed { reason },
             },
         };
+        let outcome = name_peer(case, outcome);
         let expected_digest = match (&outcome, &case.work) {
             (Outcome::Done(sample), Work::Memory(work)) => work.expected_digest(seed, sample),
             (Outcome::Done(sample), Work::File(work)) => {
@@ -131,14 +137,18 @@ impl Run<'_> {
         }
     }
 
-    /// The worker's part, with what the OS counted around it.
-    fn observe(
+    /// The cache state, and the worker's part, with what the OS counted around it.
+    ///
+    /// # Errors
+    /// The reason why the worker is of no more use, or why the trial must not be made.
+    fn perform(
         &self,
         courier: &mut Courier,
         job: &Job,
         file: Option<&TestFile>,
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
+        self.prove_cache(&job.case, file)?;
         if let Some(outcome) = courier.prepare(job)? {
             return Ok(outcome);
         }
@@ -147,6 +157,22 @@ impl Run<'_> {
         let outcome = courier.perform(job.case.time())?;
         *evidence = witness::counters::between(&before, &counters.after());
         Ok(outcome)
+    }
+}
+
+/// Live workers, by peer.
+type Couriers = BTreeMap<String, Courier>;
+
+/// What went wrong with another program than this one's own worker names it.
+fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed { reason } if case.peer != OWN_PEER => {
+            Outcome::Failed { reason: format!("the peer {}: {reason}", case.peer) }
+        }
+        Outcome::Unavailable { reason } if case.peer != OWN_PEER => {
+            Outcome::Unavailable { reason: format!("the peer {}: {reason}", case.peer) }
+        }
+        outcome => outcome,
     }
 }
 

@@ -3,8 +3,10 @@
 pub mod cache;
 pub mod data;
 pub mod measure;
+pub mod peers;
 
 use crate::args::{Cli, Color, Command, SurveyArgs};
+use crate::peers::Peers;
 use crate::recipe;
 use crate::store;
 use anyhow::{Context, Result};
@@ -27,6 +29,7 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         Command::Plan(args) => measure::plan(args, &style),
         Command::Recipes { name } => recipes(name.as_deref()),
         Command::Report { record, json } => report(record, *json, &style),
+        Command::Peers { command } => peers::execute(command),
         Command::Cache { command } => cache::execute(command),
         Command::Data { command } => data::execute(command),
         Command::Host { directory } => host(directory),
@@ -66,8 +69,13 @@ fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
         recipe = recipe.quick()?;
     }
     let changes = recipe::Changes { seed: args.seed, ..recipe::Changes::default() };
-    let target = measure::Target::Directory(args.directory.clone());
-    measure::measure(&recipe, &changes, &target, &args.output, style)
+    let question = measure::Question {
+        recipe,
+        changes,
+        target: measure::Target::Directory(args.directory.clone()),
+        peers: Peers::load(None)?,
+    };
+    measure::measure(&question, &args.output, style)
 }
 
 fn recipes(name: Option<&str>) -> Result<u8> {

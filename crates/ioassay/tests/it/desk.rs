@@ -53,6 +53,8 @@ impl Desk {
     pub(crate) fn start(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.directory()).env("XDG_STATE_HOME", self.state());
+        // Peers are built once for all tests.
+        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("RUST_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
         command
     }

@@ -8,6 +8,7 @@ mod desk;
 mod records;
 mod refusals;
 mod places;
+mod peers;
 mod plans;
 mod runs;
 mod files;

@@ -58,7 +58,7 @@ fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let axes = axes.into_iter().map(|(axis, values)| (axis.to_string(), values)).collect();
     let changes = Changes { axes, rounds: None, seed: Some(1) };
     let recipe = recipe::find("read-methods").unwrap();
-    assert_eq!(recipe.cases(&changes, &host).unwrap().len(), 10_000);
+    assert_eq!(recipe.cases(&changes, &place).unwrap().len(), 10_000);
     let plan = recipe.plan(&changes, &place).unwrap();
     let asked = plan.cases.iter().filter(|p| p.role == model::plan::Role::Asked);
     let ids: HashSet<String> = asked.map(|planned| planned.case.id()).collect();
@@ -126,7 +126,8 @@ fn an_unaligned_direct_read_is_skipped_with_its_reason() {
 fn a_sweep_of_threads_goes_up_to_twice_the_cores() {
     let host = zoo::host();
     let changes = Changes::default();
-    let cases = recipe::find("read-methods").unwrap().cases(&changes, &host).unwrap();
+    let place = Place { host: &host, storage: None, peers: &[] };
+    let cases = recipe::find("read-methods").unwrap().cases(&changes, &place).unwrap();
     let threads: HashSet<u32> = cases.iter().map(model::case::Case::threads).collect();
     assert_eq!(threads, HashSet::from([1, 2, 4]));
 }

@@ -55,10 +55,10 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     };
     let path = desk.path("record");
     let mut store = Store::create(&path, header).unwrap();
-    let worker = || {
+    let worker = |_: &str| {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
-        command
+        Ok(command)
     };
     let run = Run {
         plan,

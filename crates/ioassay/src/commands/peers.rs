@@ -1,0 +1,212 @@
+//! `ioassay peers`: programs in other languages that can measure.
+
+use super::measure::{Target, measure_record, worker_command};
+use super::{DONE, say};
+use crate::args::{PeersArgs, PeersCommand};
+use crate::peers::{Peers, Program};
+use crate::workshop::{self, Ready};
+use anyhow::{Context, Result};
+use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, OWN_PEER};
+use model::case::{Pages, Touch, Work};
+use model::content::Kind;
+use model::peer::Peer;
+use model::plan::{Place, Plan, Role};
+use model::record::Record;
+use model::trial::{Outcome, Trial};
+use model::{units, zoo};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Exit status when a peer is wrong, or one that was named cannot be built.
+const WRONG: u8 = 1;
+
+/// Does what was typed; answers the exit status.
+///
+/// # Errors
+/// When a table is broken, a name is unknown or the cache folder cannot be written.
+pub fn execute(command: &PeersCommand) -> Result<u8> {
+    match command {
+        PeersCommand::List(args) => list(args),
+        PeersCommand::Build(args) => build(args),
+        PeersCommand::Verify { args, directory } => verify(args, directory),
+    }
+}
+
+/// The programs that were named, or all.
+fn chosen<'a>(args: &PeersArgs, peers: &'a Peers) -> Result<Vec<&'a Program>> {
+    if args.names.is_empty() {
+        return Ok(peers.programs().iter().collect());
+    }
+    let known: Vec<&str> = peers.programs().iter().map(|p| p.peer.name.as_str()).collect();
+    let find = |name: &String| {
+        peers.find(name).ok_or_else(|| units::unknown_name("peer", name, &known).into())
+    };
+    args.names.iter().filter(|name| *name != OWN_PEER).map(find).collect()
+}
+
+fn list(args: &PeersArgs) -> Result<u8> {
+    let peers = Peers::load(args.peers.as_deref())?;
+    say(&format!("{OWN_PEER:<26} this program's own worker"))?;
+    for program in chosen(args, &peers)? {
+        let peer = &program.peer;
+        let can: Vec<&str> = (peer.engines.iter().map(|engine| engine.name()))
+            .chain(peer.kernels.iter().map(|kernel| kernel.name()))
+            .collect();
+        let state = match &peer.unavailable {
+            Some(reason) => format!("unavailable: {reason}"),
+            None => program.build.join(" "),
+        };
+        say(&format!("{:<26} {:<24} {state}", peer.name, can.join(" ")))?;
+    }
+    Ok(DONE)
+}
+
+fn build(args: &PeersArgs) -> Result<u8> {
+    let peers = Peers::load(args.peers.as_deref())?;
+    let mut code = DONE;
+    for program in chosen(args, &peers)? {
+        let Ready { peer, .. } = workshop::ready(program)?;
+        let said = match (&peer.unavailable, peer.vector_bits) {
+            (Some(reason), _) => format!("unavailable: {reason}"),
+            (None, Some(0)) => "built; its counting loop is scalar".to_string(),
+            (None, Some(bits)) => format!("built; its counting loop has vectors of {bits} bits"),
+            (None, None) => "built".to_string(),
+        };
+        say(&format!("{:<26} {said}", peer.name))?;
+        // What nobody asked for by name and is not there is no failure.
+        if peer.unavailable.is_some() && !args.names.is_empty() {
+            code = WRONG;
+        }
+    }
+    Ok(code)
+}
+
+fn verify(args: &PeersArgs, directory: &Path) -> Result<u8> {
+    let peers = Peers::load(args.peers.as_deref())?;
+    let mut ready = BTreeMap::new();
+    for program in chosen(args, &peers)? {
+        ready.insert(program.peer.name.clone(), workshop::ready(program)?);
+    }
+    let facts: Vec<Peer> = ready.values().map(|ready| ready.peer.clone()).collect();
+    let host = witness::host(kernel::available());
+    let storage = witness::storage(directory)
+        .with_context(|| format!("failed to look at the storage of '{}'", directory.display()))?;
+    let place = Place { host: &host, storage: Some(&storage), peers: &facts };
+    let mut plan = Plan::new("verify", 1, 0.025, 1);
+    plan.content = Kind::Ints(20);
+    plan.add(awkward_cases(&facts), Role::Asked, &place);
+    let target = Target::Directory(directory.to_path_buf());
+    let worker = |peer: &str| worker_command(peer, &ready);
+    let record = measure_record(&plan, &target, &place, &worker)?;
+    let mut code = DONE;
+    for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
+        let verdict = Verdict::of(name, &record);
+        say(&verdict.text(name))?;
+        if !verdict.wrong.is_empty() {
+            code = WRONG;
+        }
+    }
+    Ok(code)
+}
+
+/// Cases at the borders, of every engine and kernel that a peer has, for all of them and this
+/// program's own worker.
+fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
+    let own = (OWN_PEER, Engine::ALL, Kernel::ALL);
+    let others = peers.iter().map(|peer| (&*peer.name, &*peer.engines, &*peer.kernels));
+    let mut cases = Vec::new();
+    for (peer, engines, kernels) in [own].into_iter().chain(others) {
+        let mut add = |work| cases.push(Case { peer: peer.to_string(), work });
+        for engine in engines.iter().copied().filter(|engine| *engine != Engine::Null) {
+            awkward_reads(engine).into_iter().for_each(|work| add(Work::File(work)));
+        }
+        for kernel in kernels.iter().copied() {
+            for threads in [1, 3] {
+                let (isa, pages, time) = (Isa::Auto, Pages::Huge, Duration::from_millis(10));
+                let working_set = 1 << 20;
+                add(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }));
+            }
+        }
+    }
+    cases
+}
+
+/// Each shape once through, past the page cache too, and again and again for a while.
+fn awkward_reads(engine: Engine) -> Vec<FileWork> {
+    let mut reads = Vec::new();
+    for shape in zoo::shapes() {
+        for touch in Touch::ALL.iter().copied() {
+            let ops = if shape.ops == 0 { shape.blocks() } else { shape.ops };
+            let once = FileWork { engine, touch, ops, ..shape.clone() };
+            reads.push(FileWork { cache: Cache::Direct, ..once.clone() });
+            reads.push(once);
+        }
+        let (touch, time) = (Touch::Sum, Duration::from_millis(20));
+        reads.push(FileWork { engine, touch, ops: 0, time, ..shape });
+    }
+    reads
+}
+
+/// How a peer did.
+#[derive(Debug, Default)]
+struct Verdict {
+    right: usize,
+    /// Trials where nothing is computed that could be checked.
+    unchecked: usize,
+    unavailable: BTreeMap<String, usize>,
+    wrong: Vec<String>,
+}
+
+/// How many wrong trials are told in full.
+const WRONG_TOLD: usize = 5;
+
+impl Verdict {
+    fn of(name: &str, record: &Record) -> Verdict {
+        let mut verdict = Verdict::default();
+        for trial in &record.trials {
+            let case = &record.header.plan.cases[trial.case].case;
+            if case.peer == name {
+                verdict.take(case, trial);
+            }
+        }
+        verdict
+    }
+
+    fn take(&mut self, case: &Case, trial: &Trial) {
+        match (&trial.outcome, trial.expected_digest) {
+            (Outcome::Done(_), None) => self.unchecked += 1,
+            (Outcome::Done(sample), Some(expected)) if sample.digest() == expected => {
+                self.right += 1;
+            }
+            (Outcome::Done(sample), Some(expected)) => self.wrong.push(format!(
+                "{}: it found {:#x} where {expected:#x} is right",
+                case.id(),
+                sample.digest()
+            )),
+            (Outcome::Unavailable { reason }, _) => {
+                *self.unavailable.entry(reason.clone()).or_default() += 1;
+            }
+            (Outcome::Failed { reason }, _) => self.wrong.push(format!("{}: {reason}", case.id())),
+        }
+    }
+
+    fn text(&self, name: &str) -> String {
+        let mut text = format!(
+            "{name:<26} {} right, {} wrong, {} with nothing to check",
+            self.right,
+            self.wrong.len(),
+            self.unchecked
+        );
+        for (reason, trials) in &self.unavailable {
+            text.push_str(&format!("\n  unavailable, {trials} trials: {reason}"));
+        }
+        for wrong in self.wrong.iter().take(WRONG_TOLD) {
+            text.push_str(&format!("\n  wrong: {wrong}"));
+        }
+        if self.wrong.len() > WRONG_TOLD {
+            text.push_str(&format!("\n  and {} more", self.wrong.len() - WRONG_TOLD));
+        }
+        text
+    }
+}

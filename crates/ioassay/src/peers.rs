@@ -1,0 +1,341 @@
+//! The table of peers: which programs can measure, and how each is built and started.
+//!
+//! A peer is a row of `peers/peers.toml`, or of a file of the user's own in the same form. A row
+//! with `matrix = true` stands for many: each compiler found, with each set of flags and each form.
+
+use anyhow::{Context, Result, bail};
+use model::case::{Engine, Kernel, OWN_PEER};
+use model::peer::Peer;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The table that comes with the program.
+const TABLE: &str = include_str!("../../../peers/peers.toml");
+
+/// The sources that its rows name.
+const SOURCES: &[(&str, &str)] = &[
+    ("c/peer.c", include_str!("../../../peers/c/peer.c")),
+    ("java/Peer.java", include_str!("../../../peers/java/Peer.java")),
+];
+
+/// Where the source of this program itself is, if it still is where it was built.
+const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// A table as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    peer: Vec<Row>,
+}
+
+/// A row as it is written; `peers/peers.toml` says what each key means.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    source: Option<String>,
+    #[serde(default)]
+    compilers: Vec<String>,
+    #[serde(default)]
+    matrix: bool,
+    #[serde(default)]
+    flags: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    forms: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    version: Vec<String>,
+    #[serde(default)]
+    build: Vec<String>,
+    run: Vec<String>,
+    counting: Option<String>,
+    #[serde(default)]
+    engines: Vec<Engine>,
+    #[serde(default)]
+    kernels: Vec<Kernel>,
+}
+
+/// A program that can be built and started, as its row says.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// What is known of it before it is built.
+    pub peer: Peer,
+    /// Its source, if it has any.
+    pub source: Option<Source>,
+    /// The command that tells its version; empty if there is none.
+    pub version: Vec<String>,
+    /// The command that builds it; empty if it needs none.
+    pub build: Vec<String>,
+    /// The command that starts it.
+    pub run: Vec<String>,
+    /// The function whose vectors are looked for in the object code.
+    pub counting: Option<String>,
+}
+
+/// A source file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path: absolute for a user's own, else relative to the folder of peers.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// All programs that are known.
+#[derive(Debug)]
+pub struct Peers {
+    programs: Vec<Program>,
+}
+
+impl Peers {
+    /// The built-in table, and the one in the file `own` if there is one.
+    ///
+    /// # Errors
+    /// When a table is broken, names a source that cannot be read, or a name that is taken.
+    pub fn load(own: Option<&Path>) -> Result<Peers> {
+        let mut programs = parse(TABLE, &built_in_source).context("the built-in table of peers")?;
+        if let Some(path) = own {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("failed to read the peers of '{}'", path.display()))?;
+            let folder = std::path::absolute(path)?;
+            let folder = folder.parent().unwrap_or(Path::new("/"));
+            let read = |name: &str| {
+                let path = folder.join(name);
+                let text = std::fs::read_to_string(&path)
+                    .with_context(|| format!("failed to read the source '{}'", path.display()))?;
+                Ok(Source { path, text })
+            };
+            let own = parse(&text, &read)
+                .with_context(|| format!("the table of peers '{}' is broken", path.display()))?;
+            programs.extend(own);
+        }
+        let mut names = BTreeSet::from([OWN_PEER]);
+        if let Some(twice) = programs.iter().find(|program| !names.insert(&program.peer.name)) {
+            bail!("there are two peers of the name '{}'", twice.peer.name);
+        }
+        Ok(Peers { programs })
+    }
+
+    /// All programs, in the order of the table.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// What is known of all, before any is built.
+    pub fn facts(&self) -> Vec<Peer> {
+        self.programs.iter().map(|program| program.peer.clone()).collect()
+    }
+
+    /// The program of that name.
+    pub fn find(&self, name: &str) -> Option<&Program> {
+        self.programs.iter().find(|program| program.peer.name == name)
+    }
+}
+
+fn built_in_source(name: &str) -> Result<Source> {
+    let found = SOURCES.iter().find(|(known, _)| *known == name);
+    let (name, text) = found.with_context(|| format!("there is no source '{name}'"))?;
+    Ok(Source { path: name.into(), text: text.to_string() })
+}
+
+fn parse(text: &str, read: &dyn Fn(&str) -> Result<Source>) -> Result<Vec<Program>> {
+    let table: Table = toml::from_str(text)?;
+    let mut programs = Vec::new();
+    for row in table.peer {
+        let source = row.source.as_deref().map(read).transpose()?;
+        let found = compilers_of(&row, &on_path());
+        if row.matrix {
+            for choice in choices(&row, &found) {
+                programs.push(row.program(source.clone(), &choice));
+            }
+            continue;
+        }
+        let compiler = found.first().cloned().unwrap_or_default();
+        let mut program = row.program(source, &[("{compiler}", vec![compiler])]);
+        if found.is_empty() && !row.compilers.is_empty() {
+            let tried = row.compilers.join(", ");
+            program.peer.unavailable = Some(format!("there is none of {tried} on the PATH"));
+        }
+        programs.push(program);
+    }
+    Ok(programs)
+}
+
+/// A word of a row, and the words that stand for it in one of its programs.
+type Choice = (&'static str, Vec<String>);
+
+/// Every combination of compiler, flags and form. The names of the latter two go into the name of
+/// the program, under words of their own.
+fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
+    let mut all = Vec::new();
+    for compiler in compilers {
+        for (flags_name, flags) in &row.flags {
+            for (form_name, form) in &row.forms {
+                all.push(vec![
+                    ("{compiler}", vec![compiler.clone()]),
+                    ("{flags}", flags.clone()),
+                    ("{form}", form.clone()),
+                    ("{name of flags}", vec![flags_name.clone()]),
+                    ("{name of form}", vec![form_name.clone()]),
+                ]);
+            }
+        }
+    }
+    all
+}
+
+impl Row {
+    /// The program of one choice.
+    fn program(&self, source: Option<Source>, choice: &[Choice]) -> Program {
+        let put = |words: &[String]| -> Vec<String> {
+            words.iter().flat_map(|word| put_in(word, choice)).collect()
+        };
+        let named = self.name.replace("{flags}", "{name of flags}");
+        let named = named.replace("{form}", "{name of form}");
+        Program {
+            peer: Peer {
+                name: put_in(&named, choice).concat(),
+                is_of_matrix: self.matrix,
+                version: None,
+                build: None,
+                vector_bits: None,
+                engines: self.engines.clone(),
+                kernels: self.kernels.clone(),
+                unavailable: None,
+            },
+            source,
+            version: put(&self.version),
+            build: put(&self.build),
+            run: put(&self.run),
+            counting: self.counting.clone(),
+        }
+    }
+}
+
+/// The words that stand for `word`: it may be one that is chosen, or have some in it.
+fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
+    if let Some((_, words)) = choice.iter().find(|(key, _)| *key == word) {
+        return words.clone();
+    }
+    let fold = |text: String, (key, words): &Choice| text.replace(key, &words.join(" "));
+    vec![choice.iter().fold(word.replace("{workspace}", WORKSPACE), fold)]
+}
+
+/// Names of the programs on the PATH, each with the file that it really is.
+fn on_path() -> Vec<(String, PathBuf)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = Vec::new();
+    for folder in std::env::split_paths(&path) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if let (Ok(name), Ok(real)) =
+                (entry.file_name().into_string(), entry.path().canonicalize())
+            {
+                found.push((name, real));
+            }
+        }
+    }
+    found
+}
+
+/// The compilers of a row that are there: in a matrix also those with a version in their name,
+/// such as `gcc-12`; each program once, under its shortest name.
+fn compilers_of(row: &Row, on_path: &[(String, PathBuf)]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut known = BTreeSet::new();
+    for compiler in &row.compilers {
+        let is_of = |name: &str| {
+            let version = name.strip_prefix(compiler.as_str()).and_then(|v| v.strip_prefix('-'));
+            let versioned = version.is_some_and(|v| v.bytes().all(|b| b.is_ascii_digit()));
+            name == compiler || row.matrix && versioned
+        };
+        let mut named: Vec<_> = on_path.iter().filter(|(name, _)| is_of(name)).collect();
+        named.sort_by_key(|(name, _)| (name.len(), name.clone()));
+        let new = named.into_iter().filter(|(_, real)| known.insert(real.clone()));
+        found.extend(new.map(|(name, _)| name.clone()));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MATRIX: &str = "
+        [[peer]]
+        name = '{compiler}-{flags}-{form}'
+        matrix = true
+        compilers = ['zcc']
+        flags = { O0 = ['-O0'], fast = ['-O3', '-march=native'] }
+        forms = { loop = [], unrolled = ['-DUNROLLED'] }
+        build = ['{compiler}', '{flags}', '{form}', '-o', '{build}/peer']
+        run = ['{build}/peer']
+        kernels = ['count']";
+
+    fn no_source(name: &str) -> Result<Source> {
+        bail!("no {name}")
+    }
+
+    fn row(text: &str) -> Row {
+        let table: Table = toml::from_str(text).expect("the table is whole");
+        table.peer.into_iter().next().expect("it has a row")
+    }
+
+    #[test]
+    fn a_matrix_has_every_combination() {
+        let row = row(MATRIX);
+        let programs: Vec<Program> = choices(&row, &["zcc".to_string(), "zcc-2".to_string()])
+            .iter()
+            .map(|choice| row.program(None, choice))
+            .collect();
+        let names: Vec<&str> = programs.iter().map(|p| p.peer.name.as_str()).collect();
+        assert_eq!(names[..3], ["zcc-O0-loop", "zcc-O0-unrolled", "zcc-fast-loop"]);
+        assert_eq!(names.len(), 8);
+        let build = programs[7].build.join(" ");
+        assert_eq!(build, "zcc-2 -O3 -march=native -DUNROLLED -o {build}/peer");
+    }
+
+    #[test]
+    fn a_compiler_counts_once_whatever_its_names() {
+        let path = |name: &str, real: &str| (name.to_string(), PathBuf::from(real));
+        let found = [
+            path("zcc-12", "/bin/z12"),
+            path("zcc", "/bin/z12"),
+            path("zcc-9", "/bin/z9"),
+            path("zcc-ar", "/bin/ar"),
+            path("xzcc", "/bin/x"),
+        ];
+        let matrix = row(MATRIX);
+        assert_eq!(compilers_of(&matrix, &found), ["zcc", "zcc-9"]);
+        let one = Row { matrix: false, ..matrix };
+        assert_eq!(compilers_of(&one, &found), ["zcc"]);
+    }
+
+    #[test]
+    fn a_peer_without_a_compiler_says_which_were_tried() {
+        let text = "[[peer]]\nname = 'z'\ncompilers = ['zcc-nowhere', 'no-cc']\nrun = ['z']";
+        let programs = parse(text, &no_source).expect("the table is whole");
+        let reason = programs[0].peer.unavailable.as_deref();
+        assert_eq!(reason, Some("there is none of zcc-nowhere, no-cc on the PATH"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_table_is_said() {
+        for (text, expected) in [
+            ("[[peer]]\nname = 'z'", "missing field `run`"),
+            ("[[peer]]\nname = 'z'\nrun = []\ncolour = 1", "unknown field `colour`"),
+            ("[[peer]]\nname = 'z'\nrun = []\nengines = ['reed']", "unknown variant `reed`"),
+            ("[[peer]]\nname = 'z'\nrun = []\nsource = 'z.c'", "no z.c"),
+        ] {
+            let error = format!("{:#}", parse(text, &no_source).expect_err(text));
+            assert!(error.contains(expected), "'{text}' gave '{error}'");
+        }
+    }
+
+    #[test]
+    fn the_built_in_table_is_whole() {
+        let peers = Peers::load(None).expect("it is ours");
+        for name in ["java", "c", "rust-dev"] {
+            assert!(peers.find(name).is_some(), "{name}");
+        }
+    }
+}

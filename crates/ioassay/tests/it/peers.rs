@@ -1,0 +1,148 @@
+//! Programs in other languages, and some that lie.
+
+use crate::desk::{Desk, argument, skip, text};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Desk with a table of one peer `fake`, which greets and then does as the shell `script` says.
+fn desk_with(script: &str) -> (Desk, PathBuf) {
+    let desk = Desk::new();
+    let greeting = "echo hello protocol=1 name=fake version=1; ";
+    std::fs::write(desk.state().join("fake.sh"), format!("{greeting}{script}\n")).unwrap();
+    let table = desk.state().join("peers.toml");
+    let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\
+               engines = ['pread']\nkernels = ['count']\n";
+    std::fs::write(&table, row).unwrap();
+    (desk, table)
+}
+
+/// The assessment of a run of the peer `fake` beside this program's own worker.
+fn run(script: &str) -> Value {
+    let (desk, table) = desk_with(script);
+    let axes = ["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"];
+    let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
+    args.extend(["--time", "5ms", "--peer", "rust,fake", "--peers", argument(&table)]);
+    args.extend(axes);
+    desk.json(&args)
+}
+
+fn case<'a>(assessment: &'a Value, peer: &str) -> &'a Value {
+    let cases = assessment["cases"].as_array().unwrap();
+    let is_asked = |case: &&Value| case["role"] == "asked" && case["case"]["peer"] == peer;
+    cases.iter().find(is_asked).unwrap()
+}
+
+/// Checks that a run with such a peer voids its case with a text that names it and says
+/// `expected`, and leaves the case of this program's own worker alone.
+fn check_void(script: &str, expected: &str) {
+    let assessment = run(script);
+    let (own, fake) = (case(&assessment, "rust"), case(&assessment, "fake"));
+    assert_eq!(fake["verdict"], "void", "{script}");
+    let said = format!("{} {}", fake["failures"], fake["findings"]);
+    assert!(said.contains("fake") && said.contains(expected), "'{script}' gave {said}");
+    assert_eq!(own["n"], 2, "{own}");
+    assert!(own["digest_verified"].as_bool().unwrap(), "{own}");
+}
+
+/// A peer that says for every job that it did `span`.
+fn liar(span: &str) -> String {
+    format!(
+        "while read job; do echo ready; read go; echo span {span}; \
+         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; done"
+    )
+}
+
+#[test]
+fn a_peer_that_lies_is_void_and_named() {
+    let wrong = "thread=0 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    check_void(&liar(wrong), "digest");
+    let nothing = "thread=0 start_ns=1 end_ns=1000001 bytes=0 ops=0 digest=0";
+    check_void(&liar(nothing), "moved no bytes");
+    let threads = "thread=5 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    check_void(&liar(threads), "the worker told of the threads [5]");
+}
+
+#[test]
+fn a_peer_that_dies_or_babbles_is_void_and_named() {
+    check_void("read job; echo 'on fire' >&2; exit 3", "on fire");
+    check_void("read job; echo dance", "an unknown verb");
+    check_void("exit 1", "the worker died");
+}
+
+#[test]
+fn what_a_peer_cannot_do_is_no_failure() {
+    let assessment = run("while read job; do echo unavailable reason=too%20tired; done");
+    let fake = case(&assessment, "fake");
+    assert!(fake["failures"].to_string().contains("unavailable: the peer fake: too tired"));
+    assert_ne!(case(&assessment, "rust")["verdict"], "void");
+}
+
+#[test]
+fn what_a_peer_does_not_have_is_skipped_with_the_reason() {
+    let (desk, table) = desk_with("");
+    let plan = desk.says(&[
+        "plan",
+        "read-methods",
+        ".",
+        "--peer",
+        "fake",
+        "--engine",
+        "uring",
+        "--size",
+        "1MiB",
+        "--block",
+        "4KiB",
+        "--peers",
+        argument(&table),
+    ]);
+    assert!(plan.contains("the peer fake has no engine uring"), "{plan}");
+}
+
+#[test]
+fn an_unknown_peer_is_refused_with_the_nearest() {
+    let desk = Desk::new();
+    let args = ["run", "read-methods", ".", "--peer", "jav", "--size", "1MiB"];
+    desk.refuses(&args, &["unknown peer 'jav' (did you mean 'java'?)"]);
+    desk.refuses(&["peers", "build", "jav"], &["unknown peer 'jav' (did you mean 'java'?)"]);
+    desk.refuses(&["peers", "list", "--peers", "nowhere.toml"], &["failed to read the peers of"]);
+}
+
+#[test]
+fn a_compiler_that_fails_shows_its_own_message() {
+    let desk = Desk::new();
+    let table = desk.path("peers.toml");
+    std::fs::write(desk.path("broken.c"), "int main(void) { return oops; }\n").unwrap();
+    let row = "[[peer]]\nname = 'broken'\nsource = 'broken.c'\ncompilers = ['gcc', 'clang']\n\
+               build = ['{compiler}', '-o', '{build}/peer', '{source}']\nrun = ['{build}/peer']\n\
+               engines = ['pread']\n[[peer]]\nname = 'lost'\nversion = ['no-such-compiler']\n\
+               run = ['x']\n";
+    std::fs::write(&table, row).unwrap();
+    let output = desk.ioassay(&["peers", "build", "broken", "--peers", argument(&table)]);
+    let said = text(&output.stdout);
+    if said.contains("on the PATH") {
+        return skip("a_compiler_that_fails_shows_its_own_message", "there is no compiler");
+    }
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("oops") && said.contains("undeclared"), "{said}");
+    let output = desk.ioassay(&["peers", "build", "lost", "--peers", argument(&table)]);
+    let said = text(&output.stdout);
+    assert!(said.contains("unavailable: 'no-such-compiler' is not installed"), "{said}");
+}
+
+#[test]
+fn every_peer_reads_and_counts_every_awkward_case_rightly() {
+    let desk = Desk::new();
+    let names = ["c", "java", "gcc-O0-loop", "gcc-O3-native-unrolled"];
+    let listed = desk.says(&["peers", "list"]);
+    let known: Vec<&str> =
+        names.into_iter().filter(|name| listed.contains(&format!("{name} "))).collect();
+    let output = desk.ioassay(&[&["peers", "verify"], &known[..]].concat());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for name in ["rust"].iter().chain(&known) {
+        let verdict = said.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        let right: usize = verdict.split_whitespace().nth(1).unwrap().parse().unwrap();
+        let is_missing = said.contains(&format!("the peer {name}: '{name}' is not installed"));
+        assert!(right > 50 || is_missing, "{said}");
+    }
+}
