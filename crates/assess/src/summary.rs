@@ -235,7 +235,7 @@ mod tests {
             end_ns: 7 + ms * 1_000_000,
             bytes: *bytes,
             ops: 1,
-            digest: 0,
+            ..Span::default()
         };
         let spans: Vec<Span> = (0..).zip(spans).map(span).collect();
         imbalance_percent(&spans, Duration::from_millis(limit_ms))

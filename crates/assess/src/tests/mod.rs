@@ -112,11 +112,12 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
                 end_ns: 3 + elapsed_ns,
                 bytes: bytes / u64::from(threads),
                 ops: bytes / block / u64::from(threads),
-                digest: 0,
+                ..Span::default()
             };
             let spans = (0..threads).map(span).collect();
             let latencies = Latencies { counts: vec![(1_000, bytes / block)], max_ns: 1_000 };
-            let outcome = Outcome::Done(Sample { setup_ns: 1, spans, latencies });
+            let outcome =
+                Outcome::Done(Sample { setup_ns: 1, spans, latencies, ..Sample::default() });
             let now = if served_by_cache { PAGES } else { 0 };
             let evidence = Evidence {
                 window_ns: elapsed_ns,
