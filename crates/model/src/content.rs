@@ -88,7 +88,7 @@ impl Content {
             // Each half scaled down: the bias is below `bound`/2³².
             Kind::Ints(bound) => {
                 let (low, high, bound) = (word & 0xffff_ffff, word >> 32, bound as u64);
-                (low * bound >> 32) | (high * bound >> 32) << 32
+                ((low * bound) >> 32) | ((high * bound) >> 32) << 32
             }
         }
     }

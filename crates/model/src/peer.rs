@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Peer {
     /// Its name: the value of the axis `peer`.
     pub name: String,
+    /// Whether it is one of the compiler matrix: the same source, built in many ways.
+    pub is_of_matrix: bool,
     /// What its compiler or runtime says of itself: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: Option<String>,
     /// The command that built it.

@@ -112,6 +112,7 @@ pub fn host() -> Host {
 pub fn peer() -> Peer {
     Peer {
         name: "zebra".to_string(),
+        is_of_matrix: true,
         version: Some("zcc 1.0".to_string()),
         build: Some("zcc -O2 -o zebra".to_string()),
         vector_bits: Some(128),
