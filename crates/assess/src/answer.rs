@@ -1,6 +1,6 @@
 //! The closing answer of a survey: is this disk faster than memory, and what bounds it?
 
-use crate::ceiling::{is_beyond_caches, memory_read};
+use crate::ceiling::{is_beyond_caches, memory_read, shows_plateau};
 use crate::finding::{Code, Severity};
 use crate::row::{Row, fastest};
 use crate::summary::ServedBy;
@@ -54,12 +54,10 @@ pub enum Bound {
 
 /// Bytes of the random reads whose latency is told.
 const LATENCY_BLOCK: u64 = 4096;
-/// A row with at most half as much in flight that comes this near shows that more gives no more.
-const PLATEAU: f64 = 0.95;
 
 /// The answer, where one thread reading memory and a file were both measured.
 pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
-    let memory = memory_read(rows, 1).filter(|row| row.measured.case.threads() == 1)?;
+    let memory = memory_read(rows, 1)?;
     rows.iter().find(|row| row.file().is_some())?;
     let served = |by| rows.iter().filter(move |row| row.file().is_some() && row.is_served(by));
     let latency_ns = served(ServedBy::Device)
@@ -85,7 +83,8 @@ fn memory_latency_ns(rows: &[Row]) -> Option<f64> {
         .filter(|row| {
             let work = row.measured.case.memory();
             let is_chase = |w: &model::case::MemoryWork| {
-                w.kernel == Kernel::Chase && w.threads == 1 && is_beyond_caches(row, w)
+                let is_far = is_beyond_caches(w.working_set, row.measured.host);
+                w.kernel == Kernel::Chase && w.threads == 1 && is_far
             };
             row.stands() && work.is_some_and(is_chase)
         })
@@ -94,13 +93,13 @@ fn memory_latency_ns(rows: &[Row]) -> Option<f64> {
 }
 
 fn fastest_of(row: &Row, memory: &Row, rows: &[Row]) -> Option<Fastest> {
-    let ratio = row.ratio(memory);
+    let share = row.share_of(memory)?;
     Some(Fastest {
         id: row.summary.id.clone(),
         throughput: row.throughput(),
-        of_memory: row.share_of(memory)?,
-        low: ratio.and_then(|ratio| ratio.low),
-        high: ratio.and_then(|ratio| ratio.high),
+        of_memory: share.median,
+        low: share.low,
+        high: share.high,
         bound: bound(row, rows),
     })
 }
@@ -119,20 +118,4 @@ fn bound(row: &Row, rows: &[Row]) -> Bound {
     } else {
         Bound::Unknown
     }
-}
-
-/// Whether `other` shows that the fastest row, `top`, had enough in flight: it had twice as much
-/// and was no faster, or half as much and was hardly slower.
-fn shows_plateau(other: &Row, top: &Row) -> bool {
-    let (Some(work), Some(top_work)) = (other.file(), top.file()) else { return false };
-    let alike = work.cache == top_work.cache && work.pattern == top_work.pattern;
-    let (in_flight, top_in_flight) = (bytes_in_flight(work), bytes_in_flight(top_work));
-    let has_more = in_flight >= 2 * top_in_flight;
-    let has_less = 2 * in_flight <= top_in_flight;
-    let is_near = other.throughput() >= PLATEAU * top.throughput();
-    other.is_served(ServedBy::Device) && alike && (has_more || (has_less && is_near))
-}
-
-fn bytes_in_flight(work: &FileWork) -> u128 {
-    u128::from(work.block) * u128::from(work.depth) * u128::from(work.threads)
 }

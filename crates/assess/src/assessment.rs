@@ -1,7 +1,7 @@
 //! The judgement of a whole record.
 
 use crate::answer::{Answer, answer};
-use crate::ceiling::{ceiling, of_memory};
+use crate::ceiling::{Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::finding::Finding;
 use crate::measured::Measured;
@@ -105,14 +105,26 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
     }
-    // A void case is nobody's ceiling, so ceilings come after the verdicts.
-    let bounds: Vec<_> =
-        rows.iter().map(|row| (ceiling(row, &rows), of_memory(row, &rows))).collect();
-    for (row, (ceiling, of_memory)) in rows.iter_mut().zip(bounds) {
-        row.summary.ceiling = ceiling;
-        row.summary.of_memory = of_memory;
+    // A void case is nobody's ceiling, so ceilings come after the verdicts. What is found above
+    // its ceiling is not one itself: ceilings have none.
+    let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &rows)).collect();
+    for (row, bounds) in rows.iter_mut().zip(all) {
+        let found = rules::find_among(row, &bounds);
+        hold(&mut row.summary, &bounds);
+        row.summary.judge(found.into_iter().collect());
     }
     rows
+}
+
+/// Writes down what a case is held against.
+fn hold(summary: &mut Summary, bounds: &Bounds) {
+    summary.ceiling = bounds.ceiling.as_ref().map(Held::ceiling);
+    summary.of_memory = bounds.of_memory;
+    if let Some(loaded) = &mut summary.loaded {
+        loaded.ceiling = bounds.loaded_ceiling.as_ref().map(Held::ceiling);
+        loaded.of_memory = bounds.loaded_of_memory;
+    }
+    summary.bus = bounds.bus;
 }
 
 fn null_rows<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {

@@ -1,65 +1,160 @@
 //! The measured bounds that apply to a case.
 
+use crate::finding::Verdict;
+use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
+use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
-use model::case::{Cache, Kernel, MemoryWork};
+use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Pages, Touch};
+use model::host::Host;
 
 /// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
 /// rule (a) of STREAM).
 const CACHES_LEAST: u64 = 4;
 
-/// Whether the arrays of `row` are far larger than the caches.
-pub(crate) fn is_beyond_caches(row: &Row, work: &MemoryWork) -> bool {
-    work.working_set >= CACHES_LEAST * row.measured.host.last_level_cache
+/// A row with at most half as much in flight that comes this near shows that more gives no more.
+const PLATEAU: f64 = 0.95;
+
+/// Whether that many bytes are far more than the caches hold.
+pub(crate) fn is_beyond_caches(bytes: u64, host: &Host) -> bool {
+    bytes >= CACHES_LEAST.saturating_mul(host.last_level_cache)
 }
 
-/// The row that reads memory fastest with `threads` threads, or with the nearest lower number
-/// that was measured. Its arrays are far larger than the caches.
-pub(crate) fn memory_read<'a, 'r>(rows: &'a [Row<'r>], threads: u32) -> Option<&'a Row<'r>> {
-    let reads = |row: &Row| {
-        let work = row.measured.case.memory().filter(|work| work.kernel == Kernel::Read)?;
-        (row.stands() && work.threads <= threads && is_beyond_caches(row, work))
-            .then_some(work.threads)
-    };
-    let nearest = rows.iter().filter_map(reads).max()?;
-    fastest(rows.iter().filter(|row| reads(row) == Some(nearest)))
+/// What the figures of a row are held against. Computed for all rows before any is changed.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    /// The ceiling of the throughput.
+    pub(crate) ceiling: Option<Held>,
+    /// The throughput as a share of one thread reading memory.
+    pub(crate) of_memory: Option<f64>,
+    /// The ceiling of the throughput without loading.
+    pub(crate) loaded_ceiling: Option<Held>,
+    /// The throughput without loading as a share of one thread reading memory.
+    pub(crate) loaded_of_memory: Option<f64>,
+    /// What the memory bus carries, by the kernel's stores.
+    pub(crate) bus: Option<Estimate>,
 }
 
-/// Throughput of `row` divided by that of one thread reading memory. None for what moves no
-/// bytes in bulk: the null engine, and the chase, which measures latency.
-pub(crate) fn of_memory(row: &Row, rows: &[Row]) -> Option<f64> {
-    if row.measured.n() == 0 || !moves_bulk(row) {
-        return None;
-    }
-    row.share_of(memory_read(rows, 1).filter(|base| base.measured.case.threads() == 1)?)
+/// A throughput held against the row that bounds it.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) kind: CeilingKind,
+    /// The throughput over that of the bound.
+    pub(crate) share: Ratio,
+    /// Id of the row that is the bound.
+    pub(crate) base: String,
+    /// Whether the bound is known to be one: nothing speaks against it, and of a device more in
+    /// flight was seen to give no more.
+    pub(crate) is_firm: bool,
 }
 
-fn moves_bulk(row: &Row) -> bool {
-    match row.measured.case.memory() {
-        Some(work) => work.kernel.is_bulk(),
-        None => row.file().is_some(),
+impl Held {
+    pub(crate) fn ceiling(&self) -> Ceiling {
+        Ceiling { kind: self.kind, share: self.share.median }
     }
 }
 
 /// What bounds `row`: reading memory with as many threads for what memory and the page cache
-/// serve, the fastest direct row for what a device serves. No case is its own ceiling, and a
-/// memory read has none: nothing that is measured here is above it.
-pub(crate) fn ceiling(row: &Row, rows: &[Row]) -> Option<Ceiling> {
-    let is_read = row.measured.case.memory().is_some_and(|work| work.kernel == Kernel::Read);
-    if !moves_bulk(row) || is_read {
-        return None;
+/// serve, the fastest direct row for what a device serves.
+pub(crate) fn bounds(row: &Row, rows: &[Row]) -> Bounds {
+    let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
+    let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
+    let loaded_by = loaded_by.filter(|by| moves_bulk(row, *by) && is_beyond_if_loaded(row));
+    let memory = memory_read(rows, 1);
+    Bounds {
+        ceiling: served_by.and_then(|by| held(row, by, rows, &|base| row.share_of(base))),
+        of_memory: served_by.and(memory).and_then(|m| Some(row.share_of(m)?.median)),
+        loaded_ceiling: loaded_by
+            .and_then(|by| held(row, by, rows, &|base| row.loaded_share_of(base))),
+        loaded_of_memory: loaded_by.and(memory).and_then(|m| Some(row.loaded_share_of(m)?.median)),
+        bus: served_by.and_then(|_| bus(row)),
     }
-    let (kind, base) = match row.summary.served_by? {
+}
+
+/// What the memory bus carries if nothing stays in a cache: an ordinary store fetches its line
+/// first, one that is not temporal does not.
+fn bus(row: &Row) -> Option<Estimate> {
+    let kernel = row.measured.case.memory()?.kernel;
+    let factor = kernel.bus_arrays()? as f64 / kernel.arrays() as f64;
+    Some(row.summary.throughput?.scaled(factor))
+}
+
+/// Whether the bytes that the figure of `row` counts were all moved, by memory itself or by what
+/// is slower. A null moves none and a chase a few. Arrays that fit into the caches are not
+/// memory's. Of a mapping in memory of which a word of each page is touched, only that is moved.
+fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
+    if let Some(work) = row.measured.case.memory() {
+        return work.kernel.is_bulk() && is_beyond_caches(work.working_set, row.measured.host);
+    }
+    let in_memory = matches!(served_by, ServedBy::Ram | ServedBy::PageCache | ServedBy::Mixed);
+    row.file().is_some_and(|work| {
+        let is_touched_in_place = match work.engine {
+            Engine::Mmap => in_memory,
+            // Only what is touched after it was loaded: loading itself moves all.
+            Engine::Load => served_by == ServedBy::Ram,
+            _ => false,
+        };
+        !(is_touched_in_place && work.touch == Touch::Page)
+    })
+}
+
+/// A file in memory of the program's own is an array like any other.
+fn is_beyond_if_loaded(row: &Row) -> bool {
+    let is_small = |work: &FileWork| {
+        work.engine == Engine::Load && !is_beyond_caches(work.size, row.measured.host)
+    };
+    !row.file().is_some_and(is_small)
+}
+
+/// No row is its own ceiling, and those that are memory's ceilings have none.
+fn held(
+    row: &Row,
+    served_by: ServedBy,
+    rows: &[Row],
+    share_of: &dyn Fn(&Row) -> Option<Ratio>,
+) -> Option<Held> {
+    let is_sound = |base: &Row| base.summary.verdict == Verdict::Sound;
+    let (kind, base, is_firm) = match served_by {
         ServedBy::Ram | ServedBy::PageCache => {
-            (CeilingKind::Memory, memory_read(rows, row.measured.case.threads())?)
+            let base = memory_bound(rows, row).filter(|_| !reads_memory(row))?;
+            (CeilingKind::Memory, base, is_sound(base))
         }
-        ServedBy::Device => (CeilingKind::Device, fastest_direct(rows)?),
+        ServedBy::Device => {
+            let base = fastest_direct(rows)?;
+            let is_firm = is_sound(base) && rows.iter().any(|row| shows_plateau(row, base));
+            (CeilingKind::Device, base, is_firm)
+        }
         ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => return None,
     };
     if std::ptr::eq(row, base) {
         return None;
     }
-    Some(Ceiling { kind, share: row.share_of(base)? })
+    Some(Held { kind, share: share_of(base)?, base: base.summary.id.clone(), is_firm })
+}
+
+/// Whether `row` is one of those that say what memory gives: this program's own reading of huge
+/// pages, far beyond the caches.
+fn reads_memory(row: &Row) -> bool {
+    let is_base = |work: &MemoryWork| {
+        let reads = work.kernel == Kernel::Read && work.pages == Pages::Huge;
+        reads && is_beyond_caches(work.working_set, row.measured.host)
+    };
+    row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
+}
+
+/// The row that reads memory fastest with exactly `threads` threads.
+pub(crate) fn memory_read<'a, 'r>(rows: &'a [Row<'r>], threads: u32) -> Option<&'a Row<'r>> {
+    fastest(rows.iter().filter(|row| reads_memory(row) && row.measured.case.threads() == threads))
+}
+
+/// What memory gives to as many threads as `row` has; where that was not measured, to the next
+/// larger number, or to the most if they had all processors: the others can have no more.
+fn memory_bound<'a, 'r>(rows: &'a [Row<'r>], row: &Row) -> Option<&'a Row<'r>> {
+    let threads = row.measured.case.threads();
+    let known = || rows.iter().filter(|row| reads_memory(row)).map(|r| r.measured.case.threads());
+    let above = known().filter(|known| *known >= threads).min();
+    let all = known().max().filter(|most| *most >= row.measured.host.cores);
+    memory_read(rows, above.or(all)?)
 }
 
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
@@ -67,4 +162,20 @@ fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
         row.is_served(ServedBy::Device) && row.file().is_some_and(|w| w.cache == Cache::Direct)
     };
     fastest(rows.iter().filter(is_direct))
+}
+
+/// Whether `other` shows that the fastest row, `top`, had enough in flight: it had twice as much
+/// and was no faster, or half as much and was hardly slower.
+pub(crate) fn shows_plateau(other: &Row, top: &Row) -> bool {
+    let (Some(work), Some(top_work)) = (other.file(), top.file()) else { return false };
+    let alike = work.cache == top_work.cache && work.pattern == top_work.pattern;
+    let (in_flight, top_in_flight) = (bytes_in_flight(work), bytes_in_flight(top_work));
+    let has_more = in_flight >= 2 * top_in_flight;
+    let has_less = 2 * in_flight <= top_in_flight;
+    let is_near = other.throughput() >= PLATEAU * top.throughput();
+    other.is_served(ServedBy::Device) && alike && (has_more || (has_less && is_near))
+}
+
+fn bytes_in_flight(work: &FileWork) -> u128 {
+    u128::from(work.block) * u128::from(work.depth) * u128::from(work.threads)
 }

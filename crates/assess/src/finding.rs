@@ -19,6 +19,10 @@ named! {
         Unverified "Unverified",
         /// The bytes that were read are not those that were written.
         DigestMismatch "DigestMismatch",
+        /// Memory did not lie in the pages that were asked for.
+        PageSize "PageSize",
+        /// The figure is above the measured bound that applies to it.
+        AboveCeiling "AboveCeiling",
         /// The tool's own overhead is a large part of the figure.
         OverheadBound "OverheadBound",
         /// The CPU, not the storage, bounds the figure.

@@ -27,4 +27,5 @@ mod tests;
 
 pub use assessment::{Assessment, RunFinding, assess};
 pub use measured::throughput;
+pub use ratio::Ratio;
 pub use stats::is_settled;

@@ -5,7 +5,7 @@ use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
 use model::plan::Role;
 use model::record::Record;
-use model::sample::Sample;
+use model::sample::{Sample, Span};
 use model::trial::{Outcome, Trial};
 
 /// Bytes a second of a trial; none unless it was done, took time and moved bytes.
@@ -81,6 +81,12 @@ impl<'a> Measured<'a> {
         self.trials.iter().map(|trial| (trial.round, trial.throughput)).collect()
     }
 
+    /// Bytes a second of each round, without loading; only rounds that loaded anything.
+    pub(crate) fn loaded_rates(&self) -> Rounds {
+        let rate = |trial: &Counted| Some((trial.round, trial.loaded_throughput()?));
+        self.trials.iter().filter_map(rate).collect()
+    }
+
     /// One value of each trial, where `value` has one.
     pub(crate) fn values(&self, value: impl Fn(&Counted) -> Option<f64>) -> Vec<f64> {
         self.trials.iter().filter_map(value).collect()
@@ -101,6 +107,20 @@ impl<'a> Counted<'a> {
             (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
             (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
         }
+    }
+
+    /// Nanoseconds of loading, of the thread that loaded longest; none if none loaded.
+    pub(crate) fn load_ns(&self) -> Option<u64> {
+        self.sample.spans.iter().map(|span| span.load_ns).max().filter(|load_ns| *load_ns > 0)
+    }
+
+    /// Bytes a second without loading: by the thread that took longest for the rest.
+    fn loaded_throughput(&self) -> Option<f64> {
+        self.load_ns()?;
+        let rest_ns =
+            |span: &Span| span.end_ns.saturating_sub(span.start_ns).saturating_sub(span.load_ns);
+        let longest_ns = self.sample.spans.iter().map(rest_ns).max().filter(|ns| *ns > 0)?;
+        Some(self.sample.bytes() as f64 / longest_ns as f64 * NS_PER_SECOND)
     }
 }
 

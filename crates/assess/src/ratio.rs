@@ -1,22 +1,22 @@
 //! The ratio of two cases, from the rounds in which both were measured.
 
 use crate::measured::Rounds;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, median};
 
 /// The ratio of two quantities: median of the ratios of paired rounds, with its interval.
 ///
 /// The rounds of a run share its drifts; a ratio within a round does not see them, so it tells
 /// far smaller differences than the ratio of two medians (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Ratio {
-    /// Rounds in which both were measured.
-    pub(crate) pairs: usize,
+pub struct Ratio {
+    /// Rounds in which both were measured; 0 where the ratio is that of the two medians.
+    pub pairs: usize,
     /// The median, computed on logarithms: the ratio turned over is its reciprocal.
-    pub(crate) median: f64,
+    pub median: f64,
     /// Lower end of the exact 95 % interval; none below 6 pairs.
-    pub(crate) low: Option<f64>,
+    pub low: Option<f64>,
     /// Upper end.
-    pub(crate) high: Option<f64>,
+    pub high: Option<f64>,
 }
 
 impl Ratio {
@@ -35,6 +35,19 @@ impl Ratio {
             high: estimate.high.map(f64::exp),
         })
     }
+
+    /// The same; that of the two medians, without an interval, if they have no round in common.
+    /// None if one of them has no round at all.
+    pub(crate) fn of_any(values: &Rounds, base: &Rounds) -> Option<Ratio> {
+        let of_medians = || {
+            let middle = |rounds: &Rounds| {
+                median(&rounds.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+            };
+            let ratio = middle(values)? / middle(base)?;
+            Some(Ratio { pairs: 0, median: ratio, low: None, high: None })
+        };
+        Ratio::of(values, base).or_else(of_medians)
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +63,10 @@ mod tests {
         assert_eq!((ratio.pairs, ratio.low), (3, None));
         assert!((ratio.median - 2.0).abs() < 1e-12);
         assert_eq!(Ratio::of(&vec![(9, 5.0)], &base), None);
+        let of_medians = Ratio { pairs: 0, median: 5.0 / 15.0, low: None, high: None };
+        assert_eq!(Ratio::of_any(&vec![(9, 5.0)], &base), Some(of_medians));
+        assert_eq!(Ratio::of_any(&twice, &base), Ratio::of(&twice, &base));
+        assert_eq!(Ratio::of_any(&twice, &Rounds::new()), None);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use crate::finding::Verdict;
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
-use model::case::{Engine, FileWork};
+use model::case::{Engine, FileWork, OWN_PEER};
 
 /// A case with its trials and its judged summary.
 #[derive(Debug)]
@@ -42,12 +42,18 @@ impl Row<'_> {
 
     /// The throughput as a share of that of `base`: from paired rounds if there are any, else of
     /// the two medians.
-    pub(crate) fn share_of(&self, base: &Row) -> Option<f64> {
-        let of_medians = || {
-            let (this, base) = (self.summary.throughput?, base.summary.throughput?);
-            Some(this.median / base.median)
-        };
-        self.ratio(base).map(|ratio| ratio.median).or_else(of_medians)
+    pub(crate) fn share_of(&self, base: &Row) -> Option<Ratio> {
+        Ratio::of_any(&self.measured.rates(), &base.measured.rates())
+    }
+
+    /// The same of the throughput without loading.
+    pub(crate) fn loaded_share_of(&self, base: &Row) -> Option<Ratio> {
+        Ratio::of_any(&self.measured.loaded_rates(), &base.measured.rates())
+    }
+
+    /// Whether this program's own worker did it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.measured.case.peer == OWN_PEER
     }
 }
 

@@ -1,7 +1,7 @@
 //! What served the bytes, told from the evidence and never from the request.
 
 use crate::measured::{Counted, Measured};
-use model::case::{Cache, Engine, FileWork, Work};
+use model::case::{Advice, Cache, Engine, FileWork, Work};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -76,6 +76,20 @@ fn served_by_blocks(
         _ => ServedBy::Mixed,
     };
     (served_by, Some(hit))
+}
+
+/// What serves the bytes once they are loaded, where `by` served the whole of the trials.
+///
+/// A file that was loaded is read from memory of the program's own, and one that was populated
+/// from the page cache, wherever it came from. What `willneed` began to read may still be on its
+/// way. A mapping alone loads nothing.
+pub(crate) fn served_loaded(work: &FileWork, by: ServedBy) -> ServedBy {
+    match (work.engine, work.advice, by) {
+        (Engine::Load, ..) => ServedBy::Ram,
+        (_, Advice::Populate, ServedBy::Device | ServedBy::Mixed) => ServedBy::PageCache,
+        (_, Advice::WillNeed, ServedBy::Device) => ServedBy::Mixed,
+        _ => by,
+    }
 }
 
 /// The share of a file for which nothing is stored; 0 where the file system does not tell.

@@ -44,6 +44,20 @@ impl Estimate {
         })
     }
 
+    /// The estimate of `factor` times the quantity.
+    pub(crate) fn scaled(self, factor: f64) -> Estimate {
+        let scale = |value: f64| value * factor;
+        Estimate {
+            n: self.n,
+            median: scale(self.median),
+            low: self.low.map(scale),
+            high: self.high.map(scale),
+            mean: scale(self.mean),
+            min: scale(self.min),
+            max: scale(self.max),
+        }
+    }
+
     /// Half the width of the interval as a share of the median; none without an interval, or
     /// where the median is not above 0.
     pub fn relative_half_width(&self) -> Option<f64> {

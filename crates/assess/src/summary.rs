@@ -2,9 +2,9 @@
 
 use crate::finding::{Finding, Severity, Verdict};
 use crate::measured::{Counted, Measured, NS_PER_SECOND, UNAVAILABLE};
-use crate::served::served;
+use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, Percentile, median};
-use model::case::Case;
+use model::case::{Case, Touch};
 use model::named;
 use model::plan::Role;
 use model::sample::{Latencies, Span};
@@ -51,6 +51,21 @@ pub struct Ceiling {
     pub share: f64,
 }
 
+/// What a case comes to without its loading: mapping, populating, or reading the file into memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Loaded {
+    /// Bytes a second: bytes of all threads by the longest span of a thread without its loading.
+    pub throughput: Estimate,
+    /// Nanoseconds of loading in a trial, of the thread that loaded longest.
+    pub load_ns: Estimate,
+    /// What serves the bytes once they are loaded.
+    pub served_by: ServedBy,
+    /// Its throughput divided by that of one thread reading memory.
+    pub of_memory: Option<f64>,
+    /// What bounds it, and how near it comes.
+    pub ceiling: Option<Ceiling>,
+}
+
 /// What the trials of one case come to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -70,8 +85,13 @@ pub struct Summary {
     pub served_by: Option<ServedBy>,
     /// The share of bytes that caused no device read; only where that can be told.
     pub hit_share: Option<f64>,
-    /// Bytes a second.
+    /// Bytes a second, loading included.
     pub throughput: Option<Estimate>,
+    /// The same without loading; none where nothing is loaded.
+    pub loaded: Option<Loaded>,
+    /// Bytes a second that the memory bus carries if nothing stays in a cache: an estimate. Only
+    /// of kernels over arrays that are beyond the caches.
+    pub bus: Option<Estimate>,
     /// Operations a second.
     pub iops: Option<Estimate>,
     /// Nanoseconds one thread and one slot took for an operation: elapsed · threads / operations.
@@ -80,6 +100,11 @@ pub struct Summary {
     pub latency: Latency,
     /// Mean idle share of the threads in per cent; none for one thread.
     pub imbalance_percent: Option<f64>,
+    /// Nanoseconds before the clock of a trial started: median of the rounds.
+    pub setup_ns: Option<f64>,
+    /// The part of it that the worker's runtime needed to become fast: median of the rounds, if
+    /// any needed some.
+    pub warm_up_ns: Option<f64>,
     /// CPU time an operation cost, over all threads: median of the rounds.
     pub cpu_ns_per_op: Option<f64>,
     /// Bytes that a trial moved: median of the rounds.
@@ -94,6 +119,8 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// Whether all that was read had the expected digest; none where nothing was summed.
     pub digest_verified: Option<bool>,
+    /// What a trial counted, where each read the whole file once and all counted the same.
+    pub counted: Option<u64>,
 }
 
 impl Summary {
@@ -133,12 +160,17 @@ impl Summary {
             served_by,
             hit_share,
             throughput: estimate(&|trial| Some(trial.throughput)),
+            loaded: served_by.and_then(|by| Loaded::of(measured, by)),
+            bus: None,
             iops: estimate(&|trial| Some(ops_per_ns(trial)? * NS_PER_SECOND)),
             ns_per_op: estimate(&|trial| Some(threads / ops_per_ns(trial)?)),
             latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
+            setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
+            warm_up_ns: median_of(&|trial| Some(trial.sample.warm_up_ns as f64))
+                .filter(|_| measured.trials.iter().any(|trial| trial.sample.warm_up_ns > 0)),
             cpu_ns_per_op: median_of(&|trial| {
                 let (cpu_ns, ops) = (trial.evidence.cpu_ns?, trial.sample.ops());
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
@@ -150,14 +182,29 @@ impl Summary {
             of_memory: None,
             findings: Vec::new(),
             digest_verified: digest_verified(&measured.trials),
+            counted: counted(measured),
         }
     }
 
-    /// Takes in what was found; the verdict follows from it.
-    pub(crate) fn judge(&mut self, mut findings: Vec<Finding>) {
-        findings.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
-        self.verdict = verdict(self.n, &findings);
-        self.findings = findings;
+    /// Takes in what was found, besides what was found before; the verdict follows from it.
+    pub(crate) fn judge(&mut self, findings: Vec<Finding>) {
+        self.findings.extend(findings);
+        self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
+        self.verdict = verdict(self.n, &self.findings);
+    }
+}
+
+impl Loaded {
+    /// What a case served by `by` comes to without its loading, before it is held against others.
+    fn of(measured: &Measured, by: ServedBy) -> Option<Loaded> {
+        let rates: Vec<f64> = measured.loaded_rates().into_iter().map(|(_, rate)| rate).collect();
+        Some(Loaded {
+            throughput: Estimate::of(&rates)?,
+            load_ns: Estimate::of(&measured.values(|trial| Some(trial.load_ns()? as f64)))?,
+            served_by: measured.case.file().map_or(by, |work| served_loaded(work, by)),
+            of_memory: None,
+            ceiling: None,
+        })
     }
 }
 
@@ -222,6 +269,16 @@ fn digest_verified(trials: &[Counted]) -> Option<bool> {
         .iter()
         .filter_map(|trial| Some(trial.sample.digest() == trial.expected_digest?))
         .reduce(|all, this| all && this)
+}
+
+/// What each trial counted, where all read the whole file once and counted the same.
+fn counted(measured: &Measured) -> Option<u64> {
+    let work = measured.case.file().filter(|work| work.touch == Touch::Count)?;
+    let (first, others) = measured.trials.split_first()?;
+    let count = first.sample.digest();
+    let agrees =
+        |trial: &Counted| trial.sample.bytes() == work.size && trial.sample.digest() == count;
+    (agrees(first) && others.iter().all(agrees)).then_some(count)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a rule looks at, and what it may say.
 
-use crate::finding::Severity;
+use crate::finding::{Code, Finding, Severity};
 use crate::measured::{Counted, Measured};
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, Engine, FileWork};
@@ -25,6 +25,12 @@ pub(crate) struct Fault {
 impl Fault {
     pub(crate) fn new(severity: Severity, message: String, remedy: &str) -> Option<Fault> {
         Some(Fault { severity, message, remedy: remedy.to_string() })
+    }
+
+    /// The finding that it is.
+    pub(crate) fn named(self, code: Code) -> Finding {
+        let Fault { severity, message, remedy } = self;
+        Finding { code, severity, message, remedy }
     }
 }
 

@@ -4,7 +4,7 @@ use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::Work;
+use model::case::{Advice, Work};
 use model::plan::ROUNDS_MIN;
 use model::units::{nanoseconds, percent};
 
@@ -14,6 +14,8 @@ const OVERHEAD_NOTE: f64 = 0.05;
 const OVERHEAD_DOUBT: f64 = 0.10;
 /// Threads this busy are what bounds the figure (METHODOLOGY.md).
 const CPU_BUSY: f64 = 0.90;
+/// Threads that touch the pages ahead of the one that reads, where that is the advice.
+const TOUCHING_AHEAD: u32 = 6;
 /// Stolen CPU time that is told (METHODOLOGY.md).
 const STEAL_NOTE: f64 = 0.01;
 /// Stolen CPU time that makes figures doubtful (METHODOLOGY.md).
@@ -53,8 +55,9 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
 
 /// The device served, but the threads, or all processors, were busy nearly all the time.
 pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
-    context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let threads = context.measured.case.threads();
+    let work = context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
+    let ahead = if work.advice == Advice::TouchAhead { TOUCHING_AHEAD } else { 0 };
+    let threads = work.threads.saturating_add(ahead);
     let busiest = threads.min(context.measured.host.cores);
     let busy = context.total_share(|trial| {
         Some((trial.evidence.cpu_ns?, trial.sample.elapsed_ns().saturating_mul(busiest.into())))

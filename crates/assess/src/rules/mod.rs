@@ -4,18 +4,22 @@ mod context;
 mod cache;
 mod origin;
 mod effort;
+mod pages;
+mod above;
 
 pub(crate) use context::Context;
 use context::Fault;
 
+use crate::ceiling::Bounds;
 use crate::finding::{Code, Finding, Severity};
+use crate::row::Row;
 use crate::summary::ServedBy;
 use model::host::Storage;
 
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 14] = [
+const RULES: [(Code, Rule); 15] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -23,6 +27,7 @@ const RULES: [(Code, Rule); 14] = [
     (Code::Ram, origin::ram),
     (Code::Unverified, origin::unverified),
     (Code::DigestMismatch, origin::digest_mismatch),
+    (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
     (Code::CpuBound, effort::cpu_bound),
     (Code::Foreign, origin::foreign),
@@ -37,11 +42,14 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
     if context.measured.n() == 0 {
         return Vec::new();
     }
-    let apply = |(code, rule): &(Code, Rule)| {
-        let Fault { severity, message, remedy } = rule(context)?;
-        Some(Finding { code: *code, severity, message, remedy })
-    };
+    let apply = |(code, rule): &(Code, Rule)| Some(rule(context)?.named(*code));
     RULES.iter().filter_map(apply).collect()
+}
+
+/// What is found on a row that is held against others: they were judged before, and what is void
+/// among them bounds nothing.
+pub(crate) fn find_among(row: &Row, bounds: &Bounds) -> Option<Finding> {
+    Some(above::above_ceiling(row, bounds)?.named(Code::AboveCeiling))
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
@@ -78,8 +86,9 @@ mod tests {
     fn every_code_has_its_rule() {
         for code in Code::ALL {
             let rules = RULES.iter().filter(|(known, _)| known == code).count();
-            // That one is about the run.
-            let expected = usize::from(*code != Code::VirtualDevice);
+            // These are about the run and about a row among others.
+            let is_apart = matches!(code, Code::VirtualDevice | Code::AboveCeiling);
+            let expected = usize::from(!is_apart);
             assert_eq!(rules, expected, "{code}");
         }
     }

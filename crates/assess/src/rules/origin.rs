@@ -6,7 +6,7 @@ use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hole_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::Cache;
+use model::case::{Cache, Case, Kernel, OWN_PEER, Touch, Work};
 use model::units::percent;
 
 /// Others that read this share of what the worker did disturb it (METHODOLOGY.md).
@@ -77,12 +77,39 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     if !context.measured.trials.iter().any(differs) {
         return None;
     }
-    let message = format!(
-        "the digest of what was read is wrong in {}: bytes were skipped, read twice or changed",
-        context.how_many(differs)
-    );
-    let remedy = "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong";
+    let case = context.measured.case;
+    let whose = match case.peer.as_str() {
+        OWN_PEER => String::new(),
+        peer => format!("the peer {peer}: "),
+    };
+    let trials = context.how_many(differs);
+    let first = context.measured.trials.iter().find(|trial| differs(trial));
+    let message = match first.filter(|_| counts(case)).and_then(|t| Some((t, t.expected_digest?))) {
+        Some((trial, expected)) => format!(
+            "{whose}counted {} where {expected} are (in {trials}): bytes were skipped, counted \
+             twice or changed",
+            trial.sample.digest()
+        ),
+        None => format!(
+            "{whose}the digest of what was read or written is wrong in {trials}: bytes were \
+             skipped, taken twice or changed"
+        ),
+    };
+    let remedy = match case.work {
+        Work::File(_) => {
+            "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong"
+        }
+        Work::Memory(_) => "the worker is wrong, or this machine's memory is",
+    };
     Fault::new(Severity::Void, message, remedy)
+}
+
+/// Whether what is made of the bytes is a count.
+fn counts(case: &Case) -> bool {
+    match &case.work {
+        Work::File(work) => work.touch == Touch::Count,
+        Work::Memory(work) => work.kernel == Kernel::Count,
+    }
 }
 
 /// Others read from the device in the same time (METHODOLOGY.md).

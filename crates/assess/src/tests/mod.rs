@@ -1,5 +1,6 @@
 //! Whole records judged: a flaw is planted, and what is found is read.
 
+mod ceilings;
 mod rules;
 mod run;
 
@@ -15,6 +16,8 @@ use std::time::Duration;
 
 const FILE: u64 = 1 << 30;
 const PAGES: u64 = FILE / 4096;
+/// Four times the last-level cache of the zoo: the least that is memory's.
+const ARRAYS: u64 = 128 << 20;
 
 /// The work of the zoo's record with this cache state.
 fn work(cache: Cache) -> FileWork {
@@ -44,12 +47,13 @@ fn flawless(work: FileWork) -> Record {
 fn memory() -> Record {
     let mut record = flawless(work(Cache::Warm));
     record.header.plan.cases[0].case = memory_case(Kernel::Read, 1);
+    evidence(&mut record, |evidence| evidence.huge_bytes = Some(ARRAYS));
     record
 }
 
 fn memory_case(kernel: Kernel, threads: u32) -> Case {
     let (isa, pages, time) = (Isa::Avx2, Pages::Huge, Duration::from_millis(200));
-    let working_set = 128 << 20;
+    let working_set = ARRAYS;
     Case::own(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }))
 }
 

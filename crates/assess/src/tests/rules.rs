@@ -1,6 +1,7 @@
 //! Each rule with its fault planted, and with a flaw too small for it.
 
 use super::*;
+use model::case::Advice;
 use model::host::{Direct, Layout, Medium};
 use model::pattern::Pattern;
 
@@ -220,6 +221,69 @@ fn digest_mismatch() {
 }
 
 #[test]
+fn a_wrong_count_is_told_in_numbers_and_a_peer_by_its_name() {
+    let message = |record: &Record| assess(record).cases[0].findings[0].message.clone();
+    let mut record = flawless(FileWork { touch: Touch::Count, ..work(Cache::Cold) });
+    assert_eq!(judge(&record), "sound device:");
+    sample(&mut record.trials[2]).spans[0].digest = 76;
+    assert!(message(&record).starts_with("counted 76 where 77 are (in 1 of 10 trials)"));
+    record.header.plan.cases[0].case.peer = "zebra".to_string();
+    assert!(message(&record).starts_with("the peer zebra: counted 76"), "{}", message(&record));
+    let mut record = memory();
+    sample(&mut record.trials[2]).spans[0].digest = 76;
+    assert!(message(&record).starts_with("the digest of what was read or written is wrong"));
+    record.header.plan.cases[0].case = memory_case(Kernel::Count, 1);
+    assert!(message(&record).starts_with("counted 76 where 77 are"), "{}", message(&record));
+}
+
+#[test]
+fn page_size() {
+    let with = |pages| {
+        let mut record = memory();
+        if let Work::Memory(work) = &mut record.header.plan.cases[0].case.work {
+            work.pages = pages;
+        }
+        record
+    };
+    let huge = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.huge_bytes = Some(bytes));
+    check(with(Pages::Huge), huge(ARRAYS * 89 / 100), "doubtful ram: PageSize doubt");
+    check(with(Pages::Huge), huge(ARRAYS * 91 / 100), "sound ram:");
+    check(with(Pages::Huge), huge(ARRAYS * 3), "sound ram:");
+    check(with(Pages::Base), huge(ARRAYS * 11 / 100), "doubtful ram: PageSize doubt");
+    check(with(Pages::Base), huge(ARRAYS * 9 / 100), "sound ram:");
+    // Most of the trials decide.
+    let one = |r: &mut Record| r.trials[3].evidence.huge_bytes = Some(0);
+    check(with(Pages::Huge), one, "sound ram:");
+    let unknown = |r: &mut Record| evidence(r, |e| e.huge_bytes = None);
+    check(with(Pages::Huge), unknown, "sound ram:");
+    check(with(Pages::Base), unknown, "sound ram:");
+    // What is smaller than a huge page cannot lie in one.
+    let small = |working_set: u64| {
+        move |r: &mut Record| {
+            if let Work::Memory(work) = &mut r.header.plan.cases[0].case.work {
+                work.working_set = working_set;
+            }
+            huge(0)(r);
+        }
+    };
+    check(with(Pages::Huge), small(1 << 20), "sound ram:");
+    check(with(Pages::Huge), small(2 << 20), "doubtful ram: PageSize doubt");
+}
+
+#[test]
+fn page_size_of_a_loaded_file() {
+    let load = |advice| {
+        flawless(FileWork { engine: Engine::Load, advice, touch: Touch::Sum, ..work(Cache::Warm) })
+    };
+    let huge = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.huge_bytes = Some(bytes));
+    check(load(Advice::HugePage), huge(FILE / 2), "doubtful page-cache: PageSize doubt");
+    check(load(Advice::HugePage), huge(FILE), "sound page-cache:");
+    // Nothing was asked for.
+    check(load(Advice::None), huge(0), "sound page-cache:");
+    check(load(Advice::None), huge(FILE), "sound page-cache:");
+}
+
+#[test]
 fn overhead_bound() {
     // The zoo's operation takes 976 µs; the null engine's as long as is planted.
     let null = |ns_per_op: f64| {
@@ -279,6 +343,10 @@ fn cpu_bound() {
     // Four threads cannot be busier than two processors.
     check(threads(4), busy(1_900), "sound device: CpuBound note");
     check(flawless(work(Cache::Warm)), busy(999), "sound page-cache:");
+    // Six more threads touch the pages ahead.
+    let ahead = |advice| flawless(FileWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
+    check(ahead(Advice::TouchAhead), busy(1_200), "sound device:");
+    check(ahead(Advice::None), busy(1_200), "sound device: CpuBound note");
 }
 
 #[test]
@@ -360,7 +428,7 @@ fn record_work() -> FileWork {
 #[test]
 fn a_virtual_device_is_noted_once_for_the_run() {
     let mut record = flawless(work(Cache::Cold));
-    add(&mut record, file_case(work(Cache::Direct)), Role::Asked, FILE, 1.0, FILE);
+    add(&mut record, file_case(work(Cache::Direct)), Role::Asked, 2 * FILE, 1.0, 2 * FILE);
     assert_eq!(assess(&record).findings, []);
     storage(&mut record).devices[0].is_virtual = true;
     let findings = assess(&record).findings;

@@ -1,0 +1,367 @@
+//! Figures held against what bounds them: shares, and what is above.
+
+use super::*;
+use crate::finding::Verdict;
+use crate::summary::{Ceiling, CeilingKind, ServedBy, Summary};
+use model::case::Advice;
+
+/// A warm file that nobody asked for first, so that what is added comes after it; memory reads
+/// ten times as much by one thread and sixteen by two.
+fn base() -> Record {
+    let mut record = flawless(work(Cache::Warm));
+    for (threads, times) in [(1, 10), (2, 16)] {
+        let case = memory_case(Kernel::Read, threads);
+        add(&mut record, case, Role::Control, times * FILE, 1.0, 0);
+    }
+    record
+}
+
+/// `memory_case` with another working set, pages and peer.
+fn memory_like(
+    kernel: Kernel,
+    threads: u32,
+    change: impl FnOnce(&mut MemoryWork),
+    peer: &str,
+) -> Case {
+    let mut case = memory_case(kernel, threads);
+    case.peer = peer.to_string();
+    if let Work::Memory(work) = &mut case.work {
+        change(work);
+    }
+    case
+}
+
+/// Loads a file: nine tenths of each trial go to it.
+fn load(record: &mut Record, work: FileWork, times: u64, device_bytes: u64) {
+    let index = record.header.plan.cases.len();
+    add(record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+        for span in &mut sample(trial).spans {
+            span.load_ns = (span.end_ns - span.start_ns) / 10 * 9;
+        }
+    }
+}
+
+fn loading(advice: Advice, cache: Cache) -> FileWork {
+    let engine = if advice == Advice::Populate { Engine::Mmap } else { Engine::Load };
+    FileWork { engine, advice, ..work(cache) }
+}
+
+fn last_asked(record: &Record) -> Summary {
+    let assessment = assess(record);
+    let mut asked = assessment.cases.into_iter().filter(|case| case.role == Role::Asked);
+    asked.next_back().expect("one was asked for")
+}
+
+/// What is said of the last case that was asked for: its share, and what was found.
+fn held(record: &Record) -> String {
+    let case = last_asked(record);
+    let share = match case.ceiling {
+        Some(Ceiling { kind, share }) => format!("{share:.2} of {kind}"),
+        None => "none".to_string(),
+    };
+    let found: Vec<String> =
+        case.findings.iter().map(|f| format!("{} {}", f.code, f.severity)).collect();
+    format!("{share}: {}", found.join(", ")).trim_end().to_string()
+}
+
+#[test]
+fn every_loop_over_memory_is_a_share_of_reading_it() {
+    let of = |case: Case, times: u64| {
+        let mut record = base();
+        add(&mut record, case, Role::Asked, times * FILE, 1.0, 0);
+        held(&record)
+    };
+    assert_eq!(of(memory_case(Kernel::Count, 1), 8), "0.80 of memory:");
+    assert_eq!(of(memory_case(Kernel::Copy, 2), 8), "0.50 of memory:");
+    let base_pages = |work: &mut MemoryWork| work.pages = Pages::Base;
+    assert_eq!(of(memory_like(Kernel::Read, 1, base_pages, "rust"), 5), "0.50 of memory:");
+    assert_eq!(of(memory_like(Kernel::Read, 1, |_| {}, "zebra"), 5), "0.50 of memory:");
+    // One that has no bulk, and arrays that fit into the caches, whatever they give.
+    assert_eq!(of(memory_case(Kernel::Chase, 1), 1), "none:");
+    let small = |work: &mut MemoryWork| work.working_set = ARRAYS - 4096;
+    for times in [5, 50] {
+        let case = memory_like(Kernel::Count, 1, small, "rust");
+        assert_eq!(of(case, times), "none:");
+    }
+}
+
+/// Only this program's own reading of huge pages beyond the caches says what memory gives.
+#[test]
+fn nothing_else_is_memorys_ceiling() {
+    let small = |work: &mut MemoryWork| work.working_set = ARRAYS - 4096;
+    let base_pages = |work: &mut MemoryWork| work.pages = Pages::Base;
+    for case in [
+        memory_like(Kernel::Read, 1, small, "rust"),
+        memory_like(Kernel::Read, 1, base_pages, "rust"),
+        memory_like(Kernel::Read, 1, |_| {}, "zebra"),
+        memory_case(Kernel::Count, 1),
+    ] {
+        let mut record = flawless(work(Cache::Warm));
+        add(&mut record, case, Role::Control, 10 * FILE, 1.0, 0);
+        let warm = &assess(&record).cases[0];
+        assert_eq!((warm.ceiling, warm.of_memory), (None, None));
+    }
+}
+
+#[test]
+fn what_is_in_the_caches_is_not_compared_with_memory() {
+    let small = |work: &mut MemoryWork| work.working_set = 1 << 20;
+    let mut record = base();
+    let case = memory_like(Kernel::Read, 1, small, "rust");
+    add(&mut record, case, Role::Asked, 40 * FILE, 1.0, 0);
+    let case = last_asked(&record);
+    assert_eq!((case.ceiling, case.of_memory, case.bus), (None, None, None));
+    assert_eq!(case.verdict, Verdict::Sound, "{:#?}", case.findings);
+}
+
+/// More threads than there are processors have no more; fewer than were measured do.
+#[test]
+fn a_ceiling_is_of_as_many_threads_or_more() {
+    let of = |reads: &[(u32, u64)], threads| {
+        let mut record = flawless(work(Cache::Warm));
+        for (threads, times) in reads {
+            let case = memory_case(Kernel::Read, *threads);
+            add(&mut record, case, Role::Control, times * FILE, 1.0, 0);
+        }
+        add(&mut record, memory_case(Kernel::Count, threads), Role::Asked, 8 * FILE, 1.0, 0);
+        held(&record)
+    };
+    assert_eq!(of(&[(1, 10), (2, 16)], 2), "0.50 of memory:");
+    assert_eq!(of(&[(1, 10), (4, 16)], 2), "0.50 of memory:");
+    assert_eq!(of(&[(1, 10), (2, 16)], 4), "0.50 of memory:");
+    // One thread of two processors bounds no two.
+    assert_eq!(of(&[(1, 4)], 2), "none:");
+}
+
+#[test]
+fn above_its_ceiling() {
+    let of = |case: Case, tenths: u64| {
+        let mut record = base();
+        add(&mut record, case, Role::Asked, tenths * FILE / 10, 1.0, 0);
+        held(&record)
+    };
+    let count = || memory_case(Kernel::Count, 1);
+    assert_eq!(of(count(), 99), "0.99 of memory:");
+    assert_eq!(of(count(), 103), "1.03 of memory: AboveCeiling note");
+    assert_eq!(of(count(), 107), "1.07 of memory: AboveCeiling void");
+    let lying = memory_like(Kernel::Count, 1, |_| {}, "zebra");
+    assert_eq!(of(lying, 200), "2.00 of memory: AboveCeiling void");
+    // The page cache cannot be faster than the memory it is in.
+    let warm = |threads| file_case(FileWork { threads, engine: Engine::Mmap, ..work(Cache::Warm) });
+    assert_eq!(of(warm(1), 90), "0.90 of memory:");
+    assert_eq!(of(warm(1), 120), "1.20 of memory: AboveCeiling void");
+    assert_eq!(of(warm(2), 120), "0.75 of memory:");
+}
+
+/// Stores wait for nothing: they may be faster than loads, but not without end.
+#[test]
+fn writing_may_be_above_reading() {
+    for kernel in [Kernel::Write, Kernel::WriteNt, Kernel::Copy, Kernel::CopyNt, Kernel::TriadNt] {
+        let of = |times: u64| {
+            let mut record = base();
+            add(&mut record, memory_case(kernel, 1), Role::Asked, times * FILE, 1.0, 0);
+            held(&record)
+        };
+        assert_eq!(of(9), "0.90 of memory:");
+        assert_eq!(of(24), "2.40 of memory: AboveCeiling note");
+        assert_eq!(of(50), "5.00 of memory: AboveCeiling void");
+    }
+}
+
+/// Whose rounds vary may be above now and then: that is not void, and it is said.
+#[test]
+fn above_within_noise_is_noted() {
+    let mut record = base();
+    let index = record.header.plan.cases.len();
+    add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 11 * FILE, 1.0, 0);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+        if trial.round % 4 == 0 {
+            let span = &mut sample(trial).spans[0];
+            span.end_ns += (span.end_ns - span.start_ns) / 3;
+        }
+    }
+    assert_eq!(held(&record), "1.10 of memory: AboveCeiling note");
+    // Without an interval nothing more can be said.
+    record.trials.retain(|trial| trial.case != index || trial.round < 4);
+    let found = held(&record);
+    assert!(found.ends_with("TooFew doubt, AboveCeiling note"), "{found}");
+}
+
+/// A file that fits into the processor's caches is served by them.
+#[test]
+fn a_small_file_is_in_the_caches() {
+    let mut record = base();
+    let small = FileWork { size: ARRAYS / 2, engine: Engine::Mmap, ..work(Cache::Warm) };
+    add(&mut record, file_case(small), Role::Asked, 20 * FILE, 1.0, 0);
+    assert_eq!(held(&record), "2.00 of memory: AboveCeiling doubt");
+}
+
+/// A ceiling that is doubtful makes nothing void.
+#[test]
+fn a_doubtful_ceiling_doubts() {
+    let mut record = base();
+    add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 12 * FILE, 1.0, 0);
+    assert_eq!(held(&record), "1.20 of memory: AboveCeiling void");
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence.huge_bytes = Some(0);
+    }
+    assert_eq!(held(&record), "1.20 of memory: AboveCeiling doubt");
+}
+
+#[test]
+fn above_what_the_device_gives() {
+    let direct = |depth| FileWork { engine: Engine::Uring, depth, ..work(Cache::Direct) };
+    let of = |deeper: u64, tenths: u64| {
+        let mut record = flawless(work(Cache::Warm));
+        for (depth, tenths) in [(8, 20), (32, deeper)] {
+            let bytes = tenths * FILE / 10;
+            add(&mut record, file_case(direct(depth)), Role::Control, bytes, 1.0, bytes);
+        }
+        let bytes = tenths * FILE / 10;
+        add(&mut record, file_case(work(Cache::Cold)), Role::Asked, bytes, 1.0, bytes);
+        held(&record)
+    };
+    assert_eq!(of(20, 10), "0.50 of device:");
+    assert_eq!(of(19, 30), "1.50 of device: AboveCeiling void");
+    assert_eq!(of(20, 40), "2.00 of device: AboveCeiling void");
+    // More in flight gave more, so nobody knows what the device gives at most.
+    assert_eq!(of(40, 60), "1.50 of device: AboveCeiling doubt");
+    assert_eq!(of(40, 41), "1.02 of device: AboveCeiling note");
+}
+
+/// What is found above its ceiling is nobody's base.
+#[test]
+fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
+    let mut record = base();
+    let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+    add(&mut record, file_case(mmap), Role::Asked, 20 * FILE, 1.0, 0);
+    let assessment = assess(&record);
+    assert_eq!(case(&assessment, "mmap").verdict, Verdict::Void);
+    assert_eq!(assessment.comparisons, []);
+    let page_cache = assessment.answer.and_then(|answer| answer.page_cache);
+    let pread = assessment.cases[0].throughput.map(|estimate| estimate.median);
+    assert_eq!(page_cache, pread);
+}
+
+/// Of a mapping in memory only a word of each page is moved: its bytes a second are no traffic.
+#[test]
+fn a_touched_page_is_not_read() {
+    let touch = |engine, cache, device: bool| {
+        let mut record = base();
+        let work = FileWork { touch: Touch::Page, engine, ..work(cache) };
+        add(&mut record, file_case(work), Role::Asked, 5 * FILE, 1.0, u64::from(device) * 5 * FILE);
+        let case = last_asked(&record);
+        (case.ceiling.is_some(), case.of_memory.is_some())
+    };
+    assert_eq!(touch(Engine::Mmap, Cache::Warm, false), (false, false));
+    assert_eq!(touch(Engine::Pread, Cache::Warm, false), (true, true));
+    assert_eq!(touch(Engine::Mmap, Cache::Cold, true), (false, true));
+}
+
+#[test]
+fn what_is_loaded_is_told_apart() {
+    let mut record = base();
+    load(&mut record, loading(Advice::HugePage, Cache::Cold), 1, FILE);
+    let direct = FileWork { engine: Engine::Uring, depth: 8, ..work(Cache::Direct) };
+    add(&mut record, file_case(direct), Role::Control, 2 * FILE, 1.0, 2 * FILE);
+    let case = last_asked(&record);
+    let (whole, loaded) = (case.throughput.expect("rounds"), case.loaded.expect("it loads"));
+    let share = |ceiling: Option<Ceiling>| ceiling.map(|c| (c.kind, (c.share * 1e3).round()));
+    assert_eq!(case.served_by, Some(ServedBy::Device));
+    assert_eq!(share(case.ceiling), Some((CeilingKind::Device, 500.0)));
+    assert_eq!(loaded.served_by, ServedBy::Ram);
+    assert_eq!(share(loaded.ceiling), Some((CeilingKind::Memory, 1_000.0)));
+    assert!((loaded.throughput.median / whole.median / 10.0 - 1.0).abs() < 1e-6);
+    assert!((loaded.of_memory.expect("memory was read") - 1.0).abs() < 1e-3);
+    assert!((loaded.load_ns.median / 9.4e8 - 1.0).abs() < 0.01, "{:?}", loaded.load_ns);
+    assert_eq!(assess(&record).cases[0].loaded, None, "pread loads nothing");
+}
+
+#[test]
+fn the_thread_that_takes_longest_after_loading_decides() {
+    let mut record = flawless(FileWork { threads: 2, engine: Engine::Load, ..work(Cache::Warm) });
+    each(&mut record, |trial| {
+        let span = |thread, load_ms: u64, end_ms: u64| Span {
+            thread,
+            start_ns: 0,
+            end_ns: end_ms * 1_000_000,
+            bytes: FILE / 2,
+            ops: 512,
+            digest: u64::from(thread) * 77,
+            load_ns: load_ms * 1_000_000,
+        };
+        sample(trial).spans = vec![span(0, 900, 1_000), span(1, 600, 1_100)];
+    });
+    let loaded = assess(&record).cases[0].loaded.expect("it loads");
+    assert!((loaded.throughput.median / (FILE as f64 * 2.0) - 1.0).abs() < 1e-9);
+    assert!((loaded.load_ns.median - 9e8).abs() < 1.0);
+}
+
+#[test]
+fn what_is_loaded_may_be_above_its_ceiling() {
+    let of = |work: FileWork, times: u64, device_bytes: u64| {
+        let mut record = base();
+        load(&mut record, work, times, device_bytes);
+        let case = last_asked(&record);
+        let found: Vec<String> =
+            case.findings.iter().map(|f| format!("{} {}", f.code, f.severity)).collect();
+        found.join(", ")
+    };
+    let anonymous = || loading(Advice::HugePage, Cache::Warm);
+    assert_eq!(of(FileWork { threads: 2, ..anonymous() }, 1, 0), "");
+    assert_eq!(of(anonymous(), 2, 0), "AboveCeiling void");
+    let populated = |cache| loading(Advice::Populate, cache);
+    assert_eq!(of(populated(Cache::Warm), 2, 0), "AboveCeiling void");
+    assert_eq!(of(populated(Cache::Cold), 2, 2 * FILE), "AboveCeiling void");
+    // A file in the caches is not memory's, and what is still on its way is neither's.
+    let small = FileWork { size: ARRAYS / 2, ..anonymous() };
+    assert_eq!(of(small, 2, 0), "");
+    let on_its_way = FileWork { advice: Advice::WillNeed, ..populated(Cache::Cold) };
+    assert_eq!(of(on_its_way, 2, 2 * FILE), "");
+}
+
+#[test]
+fn the_bus_carries_what_stores_fetch() {
+    for (kernel, factor) in [
+        (Kernel::Read, 1.0),
+        (Kernel::Write, 2.0),
+        (Kernel::WriteNt, 1.0),
+        (Kernel::Copy, 1.5),
+        (Kernel::CopyNt, 1.0),
+        (Kernel::Triad, 4.0 / 3.0),
+        (Kernel::TriadNt, 1.0),
+    ] {
+        let mut record = base();
+        add(&mut record, memory_case(kernel, 1), Role::Asked, 5 * FILE, 1.0, 0);
+        let case = last_asked(&record);
+        let (bus, rate) = (case.bus.expect("it is bulk"), case.throughput.expect("rounds"));
+        assert!((bus.median / rate.median - factor).abs() < 1e-9, "{kernel}");
+        assert_eq!(bus.low.map(|low| low / factor), rate.low);
+    }
+    assert_eq!(assess(&base()).cases[0].bus, None, "a file is no kernel");
+}
+
+#[test]
+fn what_came_before_the_clock_is_told() {
+    let mut record = flawless(work(Cache::Warm));
+    assert_eq!(assess(&record).cases[0].setup_ns, Some(100_000.0));
+    assert_eq!(assess(&record).cases[0].warm_up_ns, None);
+    each(&mut record, |trial| sample(trial).warm_up_ns = 70_000 + u64::from(trial.round));
+    assert_eq!(assess(&record).cases[0].warm_up_ns, Some(70_004.5));
+}
+
+#[test]
+fn a_count_is_told_if_all_trials_agree() {
+    let counted = |touch, plant: &dyn Fn(&mut Record)| {
+        let mut record = flawless(FileWork { touch, ops: 1_024, ..work(Cache::Warm) });
+        plant(&mut record);
+        assess(&record).cases[0].counted
+    };
+    assert_eq!(counted(Touch::Count, &|_| {}), Some(77));
+    assert_eq!(counted(Touch::Sum, &|_| {}), None);
+    let another = |r: &mut Record| sample(&mut r.trials[5]).spans[0].digest = 78;
+    assert_eq!(counted(Touch::Count, &another), None);
+    let twice = |r: &mut Record| each(r, |trial| sample(trial).spans[0].bytes = 2 * FILE);
+    assert_eq!(counted(Touch::Count, &twice), None);
+}
