@@ -3,13 +3,17 @@
 use crate::answer::{Answer, answer};
 use crate::ceiling::{Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
+use crate::counting::{CountingAnswer, counting_answers};
 use crate::finding::Finding;
+use crate::levels::{Levels, all_levels};
 use crate::measured::Measured;
 use crate::row::Row;
 use crate::rules::{self, Context};
+use crate::saturation::{Saturation, saturations};
 use crate::summary::Summary;
 use model::case::{Engine, FileWork};
 use model::host::{Fixture, Host, Storage};
+use model::peer::Peer;
 use model::plan::Skip;
 use model::record::{End, Record, Tool};
 
@@ -45,14 +49,22 @@ pub struct Assessment {
     pub cases: Vec<Summary>,
     /// What was not measured, and why.
     pub skips: Vec<Skip>,
-    /// Cases that differ in their engine only, compared.
+    /// Cases that differ in their engine only, or in their peer only, compared.
     pub comparisons: Vec<Comparison>,
+    /// The levels of memory that chases show, for each page size; host.caches is what the OS says.
+    pub levels: Vec<Levels>,
+    /// How many threads it takes until memory gives no more.
+    pub saturations: Vec<Saturation>,
     /// All that was found, one entry a code, gravest first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds an operation, by the null engine.
     pub overhead_ns: Option<f64>,
     /// The closing answer, where memory and a file were measured.
     pub answer: Option<Answer>,
+    /// Is disk faster than memory? For each size of data that was counted in both.
+    pub counting: Vec<CountingAnswer>,
+    /// Programs that measured, besides this one's own worker.
+    pub peers: Vec<Peer>,
     /// How the run ended.
     pub end: End,
     /// What of the record could not be read.
@@ -75,9 +87,13 @@ pub fn assess(record: &Record) -> Assessment {
         seed: header.plan.seed,
         skips: header.plan.skips.clone(),
         comparisons: comparisons(&rows),
+        levels: all_levels(&rows),
+        saturations: saturations(&rows),
         findings: findings(&rows, header.storage.as_ref()),
         overhead_ns,
         answer: answer(&rows),
+        counting: counting_answers(&rows),
+        peers: header.peers.clone(),
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),

@@ -1,6 +1,6 @@
 //! Whether two cases differ, by their paired rounds.
 
-use crate::row::Row;
+use crate::row::{Row, fastest, grouped};
 use crate::summary::ServedBy;
 use model::case::{Engine, FileWork};
 use model::named;
@@ -42,33 +42,59 @@ const INTEREST_DEVICE: f64 = 0.05;
 /// The least effect of interest on what memory or the page cache served (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Each group of asked file cases that differ in their engine only, every other case of it
-/// compared with pread, or with the first where there is no pread.
+/// Asked cases that differ in their engine only, and those that differ in their peer only.
 ///
 /// What is void is left out, and so is a case that something else served than the base: that
 /// would compare a cache with a disk.
 pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
-    let mut groups: Vec<(FileWork, Vec<&Row>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked) {
-        let Some(work) = row.file() else { continue };
-        let alike = FileWork { engine: Engine::Pread, ..work.clone() };
-        match groups.iter_mut().find(|(group, _)| *group == alike) {
-            Some((_, members)) => members.push(row),
-            None => groups.push((alike, vec![row])),
-        }
-    }
-    groups.iter().flat_map(|(_, members)| compare_group(members)).collect()
+    let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
+    let file = |row: &Row| Some(row.file()?.clone());
+    // Engines of other peers are held against this program's own, one by one; against each other
+    // only where it has none.
+    let is_own = |work: &FileWork| {
+        asked().any(|row| row.is_own() && file(row).map(any_engine).as_ref() == Some(work))
+    };
+    let engines = grouped(asked(), |row| {
+        let work = any_engine(file(row)?);
+        (row.is_own() || !is_own(&work)).then(|| (work, row.measured.case.peer.clone()))
+    });
+    let is_pread = |row: &&&Row| row.file().is_some_and(|work| work.engine == Engine::Pread);
+    let of_engines = engines
+        .iter()
+        .flat_map(|group| compare_with(group, group.iter().find(is_pread).unwrap_or(&group[0])));
+    let peers = grouped(asked(), file);
+    let of_peers = peers.iter().flat_map(|group| {
+        compare_with(group, group.iter().find(|row| row.is_own()).unwrap_or(&group[0]))
+    });
+    of_engines.chain(of_peers).chain(loops(asked())).collect()
 }
 
-fn compare_group(members: &[&Row]) -> Vec<Comparison> {
-    let is_pread = |row: &&&Row| row.file().is_some_and(|work| work.engine == Engine::Pread);
-    let base: &Row = members.iter().find(is_pread).unwrap_or(&members[0]);
-    members
-        .iter()
-        .filter(|row| !std::ptr::eq(**row, base))
-        .filter(|row| row.summary.served_by == base.summary.served_by)
-        .filter_map(|row| compare(row, base))
-        .collect()
+fn any_engine(work: FileWork) -> FileWork {
+    FileWork { engine: Engine::Pread, ..work }
+}
+
+/// Loops of other peers, whose instructions their compilers decide about, against the fastest of
+/// this program's own for any instruction set.
+fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
+    let groups = grouped(asked, |row| {
+        let work = row.measured.case.memory()?;
+        Some((work.kernel, work.working_set, work.pages, work.threads))
+    });
+    let compare_group = |group: &Vec<&Row>| {
+        let (own, others): (Vec<&Row>, Vec<&Row>) = group.iter().partition(|row| row.is_own());
+        let Some(base) = fastest(own.into_iter()).or(others.first().copied()) else {
+            return Vec::new();
+        };
+        compare_with(&others, base)
+    };
+    groups.iter().flat_map(compare_group).collect()
+}
+
+/// Each of `members` but the `base` itself, compared with it.
+fn compare_with(members: &[&Row], base: &Row) -> Vec<Comparison> {
+    let others = members.iter().filter(|row| !std::ptr::eq(**row, base));
+    let alike = others.filter(|row| row.summary.served_by == base.summary.served_by);
+    alike.filter_map(|row| compare(row, base)).collect()
 }
 
 fn compare(row: &Row, base: &Row) -> Option<Comparison> {

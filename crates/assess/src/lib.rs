@@ -11,14 +11,17 @@ mod binomial;
 pub mod stats;
 pub mod finding;
 mod measured;
-mod ratio;
+pub mod ratio;
 mod served;
 pub mod summary;
 mod row;
 mod ceiling;
 pub mod comparison;
+pub mod levels;
+pub mod saturation;
 mod rules;
 pub mod answer;
+pub mod counting;
 
 mod assessment;
 

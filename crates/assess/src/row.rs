@@ -64,3 +64,19 @@ where
 {
     rows.max_by(|a, b| a.throughput().total_cmp(&b.throughput()))
 }
+
+/// The rows that have a key, in groups of the same one, in the order of the first of each.
+pub(crate) fn grouped<'a, 'r: 'a, K: PartialEq>(
+    rows: impl IntoIterator<Item = &'a Row<'r>>,
+    key: impl Fn(&Row) -> Option<K>,
+) -> Vec<Vec<&'a Row<'r>>> {
+    let mut groups: Vec<(K, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        let Some(key) = key(row) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, members)) => members.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    groups.into_iter().map(|(_, members)| members).collect()
+}

@@ -31,17 +31,6 @@ fn memory_like(
     case
 }
 
-/// Loads a file: nine tenths of each trial go to it.
-fn load(record: &mut Record, work: FileWork, times: u64, device_bytes: u64) {
-    let index = record.header.plan.cases.len();
-    add(record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
-    for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
-        for span in &mut sample(trial).spans {
-            span.load_ns = (span.end_ns - span.start_ns) / 10 * 9;
-        }
-    }
-}
-
 fn loading(advice: Advice, cache: Cache) -> FileWork {
     let engine = if advice == Advice::Populate { Engine::Mmap } else { Engine::Load };
     FileWork { engine, advice, ..work(cache) }

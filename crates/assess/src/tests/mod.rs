@@ -1,6 +1,8 @@
 //! Whole records judged: a flaw is planted, and what is found is read.
 
 mod ceilings;
+mod counting;
+mod memory;
 mod rules;
 mod run;
 
@@ -143,6 +145,17 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
 /// Rounds differ by a drift that all cases share.
 fn base_ns(round: u32) -> u64 {
     1_000_000_000 + 10_000_000 * u64::from(round * 3 % 10)
+}
+
+/// Loads a file in each trial for nine tenths of its time, and counts its `times` GiB.
+fn load(record: &mut Record, work: FileWork, times: u64, device_bytes: u64) {
+    let index = record.header.plan.cases.len();
+    add(record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+        for span in &mut sample(trial).spans {
+            span.load_ns = (span.end_ns - span.start_ns) / 10 * 9;
+        }
+    }
 }
 
 /// Judges the record and says of its first case the verdict, what served it and what was found:

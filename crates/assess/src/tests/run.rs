@@ -216,6 +216,121 @@ fn where_there_is_no_pread_the_first_engine_is_the_base() {
     assert_eq!(bases, [read.clone(), read]);
 }
 
+/// The ids of the cases that are compared, each with its base.
+fn compared(record: &Record) -> Vec<(String, String)> {
+    let head = |id: String| id.split(" of ").next().unwrap_or_default().to_string();
+    let pair = |c: crate::comparison::Comparison| (head(c.case), head(c.base));
+    assess(record).comparisons.into_iter().map(pair).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(case, base)| (case.to_string(), base.to_string())).collect()
+}
+
+#[test]
+fn peers_are_compared_with_this_program_method_by_method() {
+    let with = |peer: &str, engine| {
+        let mut case = file_case(FileWork { engine, ..work(Cache::Cold) });
+        case.peer = peer.to_string();
+        case
+    };
+    let mut record = flawless(work(Cache::Cold));
+    for (peer, engine, times) in [
+        ("zebra", Engine::Pread, 2),
+        ("rust", Engine::Mmap, 3),
+        ("zebra", Engine::Mmap, 6),
+        ("gnu", Engine::Mmap, 3),
+    ] {
+        add(&mut record, with(peer, engine), Role::Asked, times * FILE, 1.0, times * FILE);
+    }
+    let [pread, mmap] = ["pread", "mmap"].map(|e| format!("{e} cold sequential 1MiB d1 t1 sum"));
+    let [zebra_pread, zebra_mmap] = [&pread, &mmap].map(|id| format!("zebra {id}"));
+    let expected = [
+        (mmap.as_str(), pread.as_str()),
+        (&zebra_pread, &pread),
+        (&zebra_mmap, &mmap),
+        (&format!("gnu {mmap}"), &mmap),
+    ];
+    assert_eq!(compared(&record), pairs(&expected));
+    near(assess(&record).comparisons[2].ratio, 2.0);
+    // Where this program did not take part, the others are compared with each other.
+    record.trials.retain(|trial| ![0, 2].contains(&trial.case));
+    let gnu = format!("gnu {mmap}");
+    let expected = [(zebra_mmap.as_str(), zebra_pread.as_str()), (&gnu, &zebra_mmap)];
+    assert_eq!(compared(&record), pairs(&expected));
+}
+
+#[test]
+fn loops_of_other_compilers_are_compared_with_the_fastest_of_ours() {
+    let count = |peer: &str, isa| {
+        let mut case = memory_case(Kernel::Count, 1);
+        case.peer = peer.to_string();
+        if let Work::Memory(work) = &mut case.work {
+            work.isa = isa;
+        }
+        case
+    };
+    let mut record = flawless(work(Cache::Warm));
+    let add = |record: &mut Record, case, times: u64| {
+        add(record, case, Role::Asked, times * FILE, 1.0, 0);
+    };
+    add(&mut record, count("rust", Isa::Scalar), 2);
+    add(&mut record, count("rust", Isa::Avx2), 8);
+    add(&mut record, count("zebra", Isa::Auto), 4);
+    add(&mut record, count("gnu", Isa::Auto), 2);
+    // Another loop, or other threads, are no comparison.
+    add(&mut record, memory_case(Kernel::Read, 1), 8);
+    let comparisons = assess(&record).comparisons;
+    let found: Vec<(&str, &str, f64)> =
+        comparisons.iter().map(|c| (c.case.as_str(), c.base.as_str(), c.ratio)).collect();
+    let base = "memory count avx2 128MiB t1";
+    let expected =
+        [("zebra memory count auto 128MiB t1", 0.5), ("gnu memory count auto 128MiB t1", 0.25)];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for ((case, its_base, ratio), (expected, share)) in found.into_iter().zip(expected) {
+        assert_eq!((case, its_base), (expected, base));
+        near(ratio, share);
+    }
+}
+
+/// A record of the first version knows no peer, no pages, no loading and no content.
+#[test]
+fn a_record_of_the_first_version_is_judged_the_same() {
+    use model::record::{Line, VERSION};
+    let record = ladder();
+    let mut lines = vec![Line::Header { version: VERSION, header: record.header.clone() }];
+    lines.extend(record.trials.iter().cloned().map(Line::Trial));
+    lines.push(Line::End(record.end.clone()));
+    let text: String = lines.iter().map(|line| line.encode() + "\n").collect();
+    let mut old = text.clone();
+    for newer in [
+        r#"["peer","rust"],"#,
+        r#",["isa","auto"]"#,
+        r#",["pages","huge"]"#,
+        r#","load_ns":0"#,
+        r#","warm_up_ns":0"#,
+        r#","huge_bytes":null"#,
+        r#","huge_bytes":0"#,
+        r#""warm_up_ns":0,"#,
+        r#","peers":[]"#,
+        r#","content":"random""#,
+        r#""content":"random","#,
+        r#""caches":[32768,524288,33554432],"#,
+    ] {
+        old = old.replace(newer, "");
+    }
+    let pages = r#"["pages","#;
+    for gone in ["peer", pages, "isa\",\"auto", "load_ns", "warm_up", "huge", "content", "caches\""]
+    {
+        assert!(!old.contains(gone), "{gone} is still there");
+    }
+    let old = Record::decode(&old).expect("it was a record");
+    assert_eq!(old.damage, [""; 0]);
+    let (old, new) = (assess(&old), assess(&record));
+    assert_eq!(old.cases, new.cases);
+    assert_eq!((old.findings, old.answer), (new.findings, new.answer));
+}
+
 #[test]
 fn a_cache_is_not_compared_with_a_disk() {
     let as_is = |engine| file_case(FileWork { engine, ..work(Cache::AsIs) });

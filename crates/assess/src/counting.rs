@@ -1,0 +1,265 @@
+//! Is disk faster than memory? The answer from counting the same data in memory, in the page
+//! cache and from storage, and the claim that started the question, measured again.
+//!
+//! Only rows of this program's own worker that stand take part.
+
+use crate::ceiling::{is_beyond_caches, memory_read};
+use crate::measured::Rounds;
+use crate::ratio::Ratio;
+use crate::row::{Row, fastest};
+use crate::stats::Estimate;
+use crate::summary::ServedBy;
+use model::case::{Advice, Cache, Engine, FileWork, Isa, Kernel, Touch};
+use model::named;
+use std::collections::BTreeSet;
+
+named! {
+    /// What the interval of a ratio says.
+    Decision "decision" {
+        /// It lies above 1.
+        Yes "yes",
+        /// It lies below 1.
+        No "no",
+        /// It holds 1, or there is none.
+        Undecided "undecided",
+    }
+}
+
+/// The answer for data of one size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountingAnswer {
+    /// Bytes of the data.
+    pub size: u64,
+    /// Whether that is less than four times the last-level cache: then the processor's caches
+    /// may serve what memory or the page cache is to.
+    pub fits_caches: bool,
+    /// Reading memory, for each number of threads that was measured, ascending: the ceilings.
+    pub memory_reads: Vec<Figure>,
+    /// Counting in memory of the program's own, after loading: the fastest for each number of
+    /// threads that was measured, ascending.
+    pub in_memory: Vec<Figure>,
+    /// The fastest that the page cache served.
+    pub page_cache: Option<Figure>,
+    /// The fastest that a device served.
+    pub device: Option<Figure>,
+    /// Whether counting from the device is faster than counting in memory with as many threads;
+    /// than reading memory, where nothing was counted in it.
+    pub disk_is_faster: Decision,
+    /// The claim that io_uring from disk beats mmap, in each cache state that was measured.
+    pub claims: Vec<Claim>,
+}
+
+/// The figure of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The row's case id.
+    pub id: String,
+    /// Its threads.
+    pub threads: u32,
+    /// Bytes a second.
+    pub throughput: Estimate,
+    /// The same over that of reading memory with as many threads, if that was measured.
+    pub of_read: Option<Ratio>,
+    /// The same over that of counting in memory with as many threads, if that was measured.
+    pub of_count: Option<Ratio>,
+}
+
+/// The claim that io_uring from disk, past the page cache, beats mmap.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// Where the data was when mmap began.
+    pub cache: Cache,
+    /// One thread that maps the file and counts, without any advice.
+    pub mmap: Figure,
+    /// The fastest direct row of io_uring with the highest depth.
+    pub uring: Figure,
+    /// io_uring over mmap.
+    pub ratio: Ratio,
+    /// Whether the claim holds here.
+    pub holds: Decision,
+    /// The same against rows that are fairer to memory: mappings that are populated or touched
+    /// ahead, more threads, the file loaded first and loading counted in.
+    pub fair: Vec<Fair>,
+}
+
+/// io_uring from disk against another row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fair {
+    /// The other row.
+    pub figure: Figure,
+    /// io_uring over it.
+    pub ratio: Ratio,
+    /// Whether io_uring beats it.
+    pub holds: Decision,
+}
+
+impl Decision {
+    fn of(ratio: &Ratio) -> Decision {
+        match (ratio.low, ratio.high) {
+            (Some(low), _) if low > 1.0 => Decision::Yes,
+            (_, Some(high)) if high < 1.0 => Decision::No,
+            _ => Decision::Undecided,
+        }
+    }
+}
+
+/// An answer for each size of data, ascending, of which the count in memory or both sides of the
+/// claim were measured.
+pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
+    let counts = rows.iter().filter_map(|row| Some(count_of(row)?.size));
+    let sizes: BTreeSet<u64> = counts.collect();
+    let answers = sizes.into_iter().map(|size| Counts::new(rows, size).answer());
+    answers.filter(|answer| !(answer.in_memory.is_empty() && answer.claims.is_empty())).collect()
+}
+
+/// The work of a row that counts a file and stands.
+fn count_of<'a>(row: &'a Row) -> Option<&'a FileWork> {
+    row.file().filter(|work| work.touch == Touch::Count && row.is_own() && row.stands())
+}
+
+/// The rows that count data of one size, and what they are held against.
+struct Counts<'a, 'r> {
+    all: &'a [Row<'r>],
+    size: u64,
+    /// The fastest count in memory for each number of threads.
+    in_memory: Vec<Loaded<'a, 'r>>,
+}
+
+/// A row that counts in memory, with its figure there.
+struct Loaded<'a, 'r> {
+    row: &'a Row<'r>,
+    throughput: Estimate,
+    rates: Rounds,
+}
+
+impl<'a, 'r> Loaded<'a, 'r> {
+    /// A file that was loaded; loading is not in the figure. Or an array that is counted.
+    fn of(row: &'a Row<'r>, size: u64) -> Option<Loaded<'a, 'r>> {
+        if count_of(row).is_some_and(|work| work.engine == Engine::Load && work.size == size) {
+            let throughput = row.summary.loaded?.throughput;
+            return Some(Loaded { row, throughput, rates: row.measured.loaded_rates() });
+        }
+        let work = row.measured.case.memory().filter(|work| work.kernel == Kernel::Count)?;
+        let is_memory = is_beyond_caches(work.working_set, row.measured.host);
+        let throughput = row.summary.throughput.filter(|_| is_memory && row.stands())?;
+        row.is_own().then(|| Loaded { row, throughput, rates: row.measured.rates() })
+    }
+
+    fn threads(&self) -> u32 {
+        self.row.measured.case.threads()
+    }
+}
+
+impl<'a, 'r> Counts<'a, 'r> {
+    fn new(all: &'a [Row<'r>], size: u64) -> Counts<'a, 'r> {
+        let mut in_memory: Vec<Loaded> =
+            all.iter().filter_map(|row| Loaded::of(row, size)).collect();
+        // The fastest of each number of threads comes first, and stays.
+        in_memory.sort_by(|a, b| {
+            let by_rate = b.throughput.median.total_cmp(&a.throughput.median);
+            a.threads().cmp(&b.threads()).then(by_rate)
+        });
+        in_memory.dedup_by_key(|loaded| loaded.threads());
+        Counts { all, size, in_memory }
+    }
+
+    fn answer(&self) -> CountingAnswer {
+        let is_served = |by| move |row: &&'a Row<'r>| row.is_served(by);
+        let in_place =
+            |row: &&'a Row<'r>| row.file().is_some_and(|work| work.engine != Engine::Load);
+        let page_cache = self.rows().filter(is_served(ServedBy::PageCache)).filter(in_place);
+        let device = fastest(self.rows().filter(is_served(ServedBy::Device)));
+        let device = device.and_then(|row| self.figure(row));
+        let of_memory = device.as_ref().and_then(|figure| figure.of_count.or(figure.of_read));
+        let host = self.all.first().map(|row| row.measured.host);
+        CountingAnswer {
+            size: self.size,
+            fits_caches: host.is_some_and(|host| !is_beyond_caches(self.size, host)),
+            memory_reads: self.memory_reads(),
+            in_memory: self.in_memory.iter().map(|loaded| self.loaded_figure(loaded)).collect(),
+            page_cache: fastest(page_cache).and_then(|row| self.figure(row)),
+            device,
+            disk_is_faster: of_memory.as_ref().map_or(Decision::Undecided, Decision::of),
+            claims: [Cache::Cold, Cache::Warm].into_iter().filter_map(|c| self.claim(c)).collect(),
+        }
+    }
+
+    /// Rows that count a file of this size.
+    fn rows(&self) -> impl Iterator<Item = &'a Row<'r>> {
+        let (all, size) = (self.all, self.size);
+        all.iter().filter(move |row| count_of(row).is_some_and(|work| work.size == size))
+    }
+
+    fn memory_reads(&self) -> Vec<Figure> {
+        let threads: BTreeSet<u32> =
+            self.all.iter().map(|row| row.measured.case.threads()).collect();
+        let reads = threads.into_iter().filter_map(|threads| memory_read(self.all, threads));
+        reads.filter_map(|row| self.figure(row)).collect()
+    }
+
+    fn figure(&self, row: &Row) -> Option<Figure> {
+        let throughput = row.summary.throughput?;
+        Some(self.figure_of(row, throughput, &row.measured.rates()))
+    }
+
+    fn loaded_figure(&self, loaded: &Loaded) -> Figure {
+        self.figure_of(loaded.row, loaded.throughput, &loaded.rates)
+    }
+
+    fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Figure {
+        let threads = row.measured.case.threads();
+        let read = memory_read(self.all, threads);
+        let count = self.in_memory.iter().find(|loaded| loaded.threads() == threads);
+        Figure {
+            id: row.summary.id.clone(),
+            threads,
+            throughput,
+            of_read: read.and_then(|read| Ratio::of_any(rates, &read.measured.rates())),
+            of_count: count.and_then(|count| Ratio::of_any(rates, &count.rates)),
+        }
+    }
+
+    /// The claim where mmap began with the data in that state. The instructions are left to the
+    /// worker, on both sides.
+    fn claim(&self, cache: Cache) -> Option<Claim> {
+        let in_state = || {
+            let is_so = move |work: &FileWork| work.cache == cache && work.isa == Isa::Auto;
+            self.rows().filter(move |row| row.file().is_some_and(is_so))
+        };
+        let is_bare = |row: &&Row| {
+            let bare = |w: &FileWork| {
+                w.engine == Engine::Mmap && w.advice == Advice::None && w.threads == 1
+            };
+            row.file().is_some_and(bare)
+        };
+        let (mmap, uring) = (fastest(in_state().filter(is_bare))?, self.deepest_uring()?);
+        let ratio = uring.share_of(mmap)?;
+        let is_fair = |row: &&Row| {
+            let engine = row.file().map(|work| work.engine);
+            matches!(engine, Some(Engine::Mmap | Engine::Load)) && !is_bare(row)
+        };
+        Some(Claim {
+            cache,
+            mmap: self.figure(mmap)?,
+            uring: self.figure(uring)?,
+            ratio,
+            holds: Decision::of(&ratio),
+            fair: in_state().filter(is_fair).filter_map(|row| self.fair(uring, row)).collect(),
+        })
+    }
+
+    fn fair(&self, uring: &Row, row: &Row) -> Option<Fair> {
+        let ratio = uring.share_of(row)?;
+        Some(Fair { figure: self.figure(row)?, ratio, holds: Decision::of(&ratio) })
+    }
+
+    fn deepest_uring(&self) -> Option<&'a Row<'r>> {
+        let depth = |row: &Row| {
+            let is_direct = |w: &&FileWork| w.engine == Engine::Uring && w.cache == Cache::Direct;
+            Some(row.file().filter(is_direct)?.depth)
+        };
+        let direct = || self.rows().filter(|row| row.is_served(ServedBy::Device));
+        let deepest = direct().filter_map(depth).max()?;
+        fastest(direct().filter(|row| depth(row) == Some(deepest)))
+    }
+}

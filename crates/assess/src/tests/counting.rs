@@ -1,0 +1,197 @@
+//! Is disk faster than memory: the answer, and the claim.
+
+use super::*;
+use crate::counting::{Claim, CountingAnswer, Decision, Figure};
+use model::case::Advice;
+
+fn counting(work: FileWork) -> FileWork {
+    FileWork { touch: Touch::Count, ops: 1_024, ..work }
+}
+
+fn mmap(cache: Cache, advice: Advice, threads: u32) -> FileWork {
+    counting(FileWork { engine: Engine::Mmap, advice, threads, ..work(cache) })
+}
+
+fn uring(depth: u32, threads: u32) -> FileWork {
+    counting(FileWork { engine: Engine::Uring, depth, threads, ..work(Cache::Direct) })
+}
+
+fn loaded(threads: u32) -> FileWork {
+    let engine = Engine::Load;
+    counting(FileWork { engine, advice: Advice::HugePage, threads, ..work(Cache::Warm) })
+}
+
+/// In GiB a second: memory is read at 20 by one thread and 32 by two, and counted at 20 and 30 once
+/// loaded; loading makes that 2 and 3. The page cache gives 8, cold mmap 1, io_uring past it 4.
+fn tens() -> Record {
+    let mut record = flawless(counting(work(Cache::Warm)));
+    for (threads, times) in [(1, 20), (2, 32)] {
+        add(&mut record, memory_case(Kernel::Read, threads), Role::Asked, times * FILE, 1.0, 0);
+    }
+    load(&mut record, loaded(1), 2, 0);
+    load(&mut record, loaded(2), 3, 0);
+    for (work, times) in [
+        (mmap(Cache::Warm, Advice::None, 1), 3),
+        (mmap(Cache::Warm, Advice::Populate, 1), 5),
+        (mmap(Cache::Warm, Advice::None, 2), 8),
+        (mmap(Cache::Cold, Advice::None, 1), 1),
+        (mmap(Cache::Cold, Advice::TouchAhead, 1), 3),
+        (uring(8, 1), 5),
+        (uring(32, 1), 4),
+        (uring(32, 2), 2),
+    ] {
+        let device_bytes = if work.cache == Cache::Warm { 0 } else { times * FILE };
+        add(&mut record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
+    }
+    record
+}
+
+fn answer(record: &Record) -> CountingAnswer {
+    let mut answers = assess(record).counting;
+    assert_eq!(answers.len(), 1, "{answers:#?}");
+    answers.remove(0)
+}
+
+/// GiB a second, in the drift that all rounds share.
+fn gib(figure: &Figure) -> f64 {
+    let drift = 1.045;
+    (figure.throughput.median / FILE as f64 * drift * 10.0).round() / 10.0
+}
+
+fn ratio(ratio: Option<crate::Ratio>) -> Option<f64> {
+    ratio.map(|ratio| (ratio.median * 100.0).round() / 100.0)
+}
+
+#[test]
+fn the_fastest_of_each_kind_are_told() {
+    let found = answer(&tens());
+    assert_eq!((found.size, found.fits_caches), (FILE, false));
+    let reads: Vec<(u32, f64)> = found.memory_reads.iter().map(|f| (f.threads, gib(f))).collect();
+    assert_eq!(reads, [(1, 20.0), (2, 32.0)]);
+    let counts: Vec<(u32, f64)> = found.in_memory.iter().map(|f| (f.threads, gib(f))).collect();
+    assert_eq!(counts, [(1, 20.0), (2, 30.0)]);
+    assert_eq!(ratio(found.in_memory[1].of_read), Some(0.94));
+    let page_cache = found.page_cache.expect("it was measured");
+    assert_eq!((gib(&page_cache), page_cache.threads), (8.0, 2));
+    assert_eq!(ratio(page_cache.of_count), Some(0.27));
+    assert_eq!(ratio(page_cache.of_read), Some(0.25));
+    let device = found.device.expect("it was measured");
+    assert_eq!((gib(&device), device.threads), (5.0, 1));
+    assert_eq!(ratio(device.of_count), Some(0.25));
+    assert!(device.of_count.is_some_and(|ratio| ratio.pairs == 10 && ratio.low.is_some()));
+    assert_eq!(found.disk_is_faster, Decision::No);
+}
+
+#[test]
+fn the_claim_is_measured_again() {
+    let found = answer(&tens());
+    let [cold, warm] = &found.claims[..] else { panic!("two states: {:#?}", found.claims) };
+    let say = |claim: &Claim| (claim.cache, gib(&claim.mmap), gib(&claim.uring), claim.holds);
+    // The highest depth counts, not the fastest row.
+    assert_eq!(say(cold), (Cache::Cold, 1.0, 4.0, Decision::Yes));
+    assert_eq!(ratio(Some(cold.ratio)), Some(4.0));
+    assert_eq!(say(warm), (Cache::Warm, 3.0, 4.0, Decision::Yes));
+    let fair = |claim: &Claim| -> Vec<(f64, Option<f64>, Decision)> {
+        let say = |f: &crate::counting::Fair| (gib(&f.figure), ratio(Some(f.ratio)), f.holds);
+        claim.fair.iter().map(say).collect()
+    };
+    assert_eq!(fair(cold), [(3.0, Some(1.33), Decision::Yes)]);
+    let expected = [
+        (2.0, Some(2.0), Decision::Yes),
+        (3.0, Some(1.33), Decision::Yes),
+        (5.0, Some(0.8), Decision::No),
+        (8.0, Some(0.5), Decision::No),
+    ];
+    assert_eq!(fair(warm), expected, "loaded by one, by two, populated, two threads");
+}
+
+/// Sets the rate of a case to `times` GiB a second in every round.
+fn set_rate(record: &mut Record, is_case: impl Fn(&FileWork) -> bool, times: f64) {
+    let cases = &record.header.plan.cases;
+    let index = cases.iter().position(|planned| planned.case.file().is_some_and(&is_case));
+    for trial in record.trials.iter_mut().filter(|trial| Some(trial.case) == index) {
+        let round = trial.round;
+        for span in &mut sample(trial).spans {
+            let ns = span.bytes as f64 / (times * FILE as f64) * base_ns(round) as f64;
+            span.end_ns = span.start_ns + ns as u64;
+        }
+    }
+}
+
+#[test]
+fn the_data_decides_whether_disk_is_faster() {
+    let decide = |times: f64| {
+        let mut record = tens();
+        set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, times);
+        answer(&record).disk_is_faster
+    };
+    assert_eq!(decide(19.0), Decision::No);
+    assert_eq!(decide(21.5), Decision::Yes);
+    // Seven rounds above and three below tell nothing.
+    let mut record = tens();
+    set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, 21.0);
+    let index = record.header.plan.cases.iter().position(|planned| {
+        planned.case.file().is_some_and(|w| w.engine == Engine::Uring && w.depth == 8)
+    });
+    let slow = |trial: &&mut Trial| Some(trial.case) == index && trial.round < 3;
+    for trial in record.trials.iter_mut().filter(slow) {
+        let span = &mut sample(trial).spans[0];
+        span.end_ns += span.end_ns / 5;
+    }
+    assert_eq!(answer(&record).disk_is_faster, Decision::Undecided);
+}
+
+#[test]
+fn without_a_count_in_memory_reading_it_stands_in() {
+    let mut record = tens();
+    record.trials.retain(|trial| trial.case != 3 && trial.case != 4);
+    let found = answer(&record);
+    assert_eq!((found.in_memory.len(), found.disk_is_faster), (0, Decision::No));
+    assert_eq!(found.device.and_then(|device| device.of_count), None);
+    record.trials.retain(|trial| trial.case != 1 && trial.case != 2);
+    assert_eq!(answer(&record).disk_is_faster, Decision::Undecided);
+}
+
+#[test]
+fn what_is_void_or_of_another_peer_answers_nothing() {
+    let mut record = tens();
+    for trial in record.trials.iter_mut().filter(|trial| trial.case > 0) {
+        trial.expected_digest = Some(1);
+    }
+    assert_eq!(assess(&record).counting, []);
+    let mut record = tens();
+    for planned in &mut record.header.plan.cases {
+        planned.case.peer = "zebra".to_string();
+    }
+    assert_eq!(assess(&record).counting, []);
+    // Nothing was counted.
+    assert_eq!(assess(&flawless(work(Cache::Warm))).counting, []);
+}
+
+#[test]
+fn each_size_has_its_answer() {
+    let mut record = tens();
+    let small = FileWork { size: ARRAYS / 2, ..loaded(1) };
+    load(&mut record, small, 9, 0);
+    let answers = assess(&record).counting;
+    let sizes: Vec<(u64, bool)> = answers.iter().map(|a| (a.size, a.fits_caches)).collect();
+    assert_eq!(sizes, [(ARRAYS / 2, true), (FILE, false)]);
+    assert_eq!((answers[0].in_memory.len(), answers[0].claims.len()), (1, 0));
+    assert!(answers.iter().all(|answer| answer.memory_reads.len() == 2));
+}
+
+#[test]
+fn arrays_that_are_counted_are_memory_too() {
+    let mut record = tens();
+    add(&mut record, memory_case(Kernel::Count, 2), Role::Asked, 31 * FILE, 1.0, 0);
+    let found = answer(&record);
+    assert_eq!(found.in_memory[1].id, "memory count avx2 128MiB t2");
+    assert_eq!(gib(&found.in_memory[1]), 31.0);
+}
+
+#[test]
+fn peers_are_handed_on() {
+    let mut record = tens();
+    record.header.peers = vec![zoo::peer()];
+    assert_eq!(assess(&record).peers, [zoo::peer()]);
+}
