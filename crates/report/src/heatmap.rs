@@ -9,7 +9,7 @@ use crate::words::{self, listed};
 use assess::Assessment;
 use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;
-use model::case::{Case, Engine, FileWork, Work};
+use model::case::{Case, Engine, FileWork, OWN_PEER, Work};
 use model::plan::Role;
 use model::units;
 
@@ -30,11 +30,28 @@ enum Content<'a> {
     Skipped,
 }
 
-/// A table: all cases that differ in their engine and number of threads only.
+/// A column: a program, and the way it moves blocks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Way {
+    engine: Engine,
+    peer: String,
+}
+
+/// A table: all cases that differ in their peer, engine and number of threads only.
 #[derive(Debug)]
 struct Block<'a> {
     alike: FileWork,
-    cells: Vec<(Engine, u32, Content<'a>)>,
+    cells: Vec<(Way, u32, Content<'a>)>,
+}
+
+impl Way {
+    /// `pread`; of another program than this one's own worker `java pread`.
+    fn name(&self) -> String {
+        if self.peer == OWN_PEER {
+            return self.engine.to_string();
+        }
+        format!("{} {}", self.peer, self.engine)
+    }
 }
 
 /// Throughput of engines by threads, with the idle share of threads beside it and the least,
@@ -86,7 +103,8 @@ fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
     for (case, content) in measured.chain(skipped) {
         let Some(work) = case.file() else { continue };
         let alike = FileWork { engine: Engine::Null, threads: 1, ..work.clone() };
-        let cell = (work.engine, work.threads, content);
+        let way = Way { engine: work.engine, peer: case.peer.clone() };
+        let cell = (way, work.threads, content);
         match blocks.iter_mut().find(|block| block.alike == alike) {
             Some(block) => block.cells.push(cell),
             None => blocks.push(Block { alike, cells: vec![cell] }),
@@ -105,12 +123,12 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Each engine, in the order of the plan's.
-    fn engines(&self) -> Vec<Engine> {
-        let mut engines: Vec<Engine> = self.cells.iter().map(|(engine, ..)| *engine).collect();
-        engines.sort();
-        engines.dedup();
-        engines
+    /// Each engine, of each peer in turn.
+    fn ways(&self) -> Vec<Way> {
+        let mut ways: Vec<Way> = self.cells.iter().map(|(way, ..)| way.clone()).collect();
+        ways.sort();
+        ways.dedup();
+        ways
     }
 
     fn threads(&self) -> Vec<u32> {
@@ -120,8 +138,8 @@ impl<'a> Block<'a> {
         threads
     }
 
-    fn content(&self, engine: Engine, threads: u32) -> Option<Content<'a>> {
-        let is_it = |cell: &&(Engine, u32, Content)| cell.0 == engine && cell.1 == threads;
+    fn content(&self, way: &Way, threads: u32) -> Option<Content<'a>> {
+        let is_it = |cell: &&(Way, u32, Content)| cell.0 == *way && cell.1 == threads;
         self.cells.iter().find(is_it).map(|(.., content)| *content)
     }
 
@@ -136,23 +154,23 @@ fn table(block: &Block, assessment: &Assessment, names: &Names, style: &Style) -
     let (title, served_by) = (title(block, names), served_by(block, assessment));
     let mut out = style.wrap("", Paint::Plain, &format!("{title}, served by {served_by}"));
     let beside = style.width.saturating_sub(THREADS_WIDTH) / CELL_WIDTH;
-    for engines in block.engines().chunks(beside.max(1)) {
-        out.push_str(&part(block, engines).render(style));
+    for ways in block.ways().chunks(beside.max(1)) {
+        out.push_str(&part(block, ways).render(style));
     }
     out
 }
 
-/// The part of a table that has these engines.
-fn part(block: &Block, engines: &[Engine]) -> Grid {
+/// The part of a table that has these columns.
+fn part(block: &Block, ways: &[Way]) -> Grid {
     let fastest = block.fastest();
     let mut columns = vec![left("threads", 0)];
-    columns.extend(engines.iter().map(|engine| left(engine.name(), 0)));
+    columns.extend(ways.iter().map(|way| left(&way.name(), 0)));
     let mut grid = Grid::new(columns);
     for threads in block.threads() {
         let mut above = vec![Cell::new(threads.to_string(), Paint::Plain)];
         let mut below = vec![Cell::new("", Paint::Plain)];
-        for &engine in engines {
-            let (figure, spread) = cell(block.content(engine, threads), fastest);
+        for way in ways {
+            let (figure, spread) = cell(block.content(way, threads), fastest);
             above.push(figure);
             below.push(spread);
         }
@@ -164,9 +182,10 @@ fn part(block: &Block, engines: &[Engine]) -> Grid {
 
 /// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
 fn title(block: &Block, names: &Names) -> String {
-    let of = |(engine, threads, _): &(Engine, u32, Content)| {
-        let work = FileWork { engine: *engine, threads: *threads, ..block.alike.clone() };
-        let id = Case::own(Work::File(work)).id();
+    let of = |(way, threads, _): &(Way, u32, Content)| {
+        let work =
+            FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
+        let id = Case { peer: way.peer.clone(), work: Work::File(work) }.id();
         names.short(&id).split(' ').map(str::to_string).collect::<Vec<_>>()
     };
     let mut words = block.cells.first().map(of).unwrap_or_default();

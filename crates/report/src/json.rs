@@ -1,14 +1,17 @@
 //! The assessment as JSON, in the form of [`crate::contract`].
 
+mod memory;
+
 use crate::contract as wire;
 use assess::answer::{Answer, Bound};
 use assess::comparison::Comparison;
 use assess::finding::Finding;
 use assess::stats::{Estimate, Percentile};
-use assess::summary::{Latency, Summary};
+use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
 use model::case::{Case, Work};
 use model::host::{Device, Direct, Fixture, Host, Storage};
+use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
 use schemars::generate::SchemaSettings;
@@ -48,12 +51,16 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         host: host(&assessment.host),
         storage: assessment.storage.as_ref().map(storage),
         fixtures: assessment.fixtures.iter().map(fixture).collect(),
+        peers: assessment.peers.iter().map(peer).collect(),
         cases: assessment.cases.iter().map(case).collect(),
         skips: assessment.skips.iter().map(skip).collect(),
         comparisons: assessment.comparisons.iter().map(comparison).collect(),
         findings: assessment.findings.iter().map(run_finding).collect(),
         overhead_ns: assessment.overhead_ns,
         answer: assessment.answer.as_ref().map(answer),
+        levels: assessment.levels.iter().map(memory::levels).collect(),
+        saturations: assessment.saturations.iter().map(memory::saturation).collect(),
+        counting: assessment.counting.iter().map(memory::counting).collect(),
     }
 }
 
@@ -65,6 +72,7 @@ fn host(host: &Host) -> wire::Host<'_> {
         cores: host.cores,
         isas: host.isas.iter().map(|isa| isa.name()).collect(),
         last_level_cache: host.last_level_cache,
+        caches: &host.caches,
         memory: host.memory,
         memory_available: host.memory_available,
         page: host.page,
@@ -133,26 +141,54 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         served_by: summary.served_by.map(|served| served.name()),
         hit_share: summary.hit_share,
         throughput: summary.throughput.as_ref().map(estimate),
+        loaded: summary.loaded.as_ref().map(loaded),
+        bus: summary.bus.as_ref().map(estimate),
         iops: summary.iops.as_ref().map(estimate),
         ns_per_op: summary.ns_per_op.as_ref().map(estimate),
         latency_ns: latency(&summary.latency),
         latency_ns_intervals: intervals(&summary.latency),
         imbalance_percent: summary.imbalance_percent,
+        setup_ns: summary.setup_ns,
+        warm_up_ns: summary.warm_up_ns,
         cpu_ns_per_op: summary.cpu_ns_per_op,
         bytes_per_trial: summary.bytes_per_trial,
         device_bytes: summary.device_bytes,
-        ceiling: summary
-            .ceiling
-            .map(|ceiling| wire::Ceiling { kind: ceiling.kind.name(), share: ceiling.share }),
+        ceiling: summary.ceiling.map(ceiling),
         of_memory: summary.of_memory,
         findings: summary.findings.iter().map(finding).collect(),
         digest_verified: summary.digest_verified,
+        counted: summary.counted,
+    }
+}
+
+fn ceiling(ceiling: Ceiling) -> wire::Ceiling {
+    wire::Ceiling { kind: ceiling.kind.name(), share: ceiling.share }
+}
+
+fn loaded(loaded: &Loaded) -> wire::Loaded {
+    wire::Loaded {
+        throughput: estimate(&loaded.throughput),
+        load_ns: estimate(&loaded.load_ns),
+        served_by: loaded.served_by.name(),
+        of_memory: loaded.of_memory,
+        ceiling: loaded.ceiling.map(ceiling),
+    }
+}
+
+fn peer(peer: &Peer) -> wire::Peer<'_> {
+    wire::Peer {
+        name: &peer.name,
+        version: peer.version.as_deref(),
+        build: peer.build.as_deref(),
+        vector_bits: peer.vector_bits,
+        unavailable: peer.unavailable.as_deref(),
     }
 }
 
 fn axes(case: &Case) -> wire::Axes {
     match &case.work {
         Work::File(work) => wire::Axes::File(wire::FileAxes {
+            peer: case.peer.clone(),
             engine: work.engine.name(),
             cache: work.cache.name(),
             pattern: work.pattern.name(),
@@ -163,15 +199,18 @@ fn axes(case: &Case) -> wire::Axes {
             threads: work.threads,
             share: work.share.name(),
             touch: work.touch.name(),
+            isa: work.isa.name(),
             advice: work.advice.name(),
             submission: work.submission.name(),
             ops: work.ops,
             time_s: work.time.as_secs_f64(),
         }),
         Work::Memory(work) => wire::Axes::Memory(wire::MemoryAxes {
+            peer: case.peer.clone(),
             kernel: work.kernel.name(),
             isa: work.isa.name(),
             working_set: work.working_set,
+            pages: work.pages.name(),
             threads: work.threads,
             time_s: work.time.as_secs_f64(),
         }),

@@ -18,13 +18,19 @@ mod closing;
 mod survey;
 mod latency;
 mod heatmap;
+mod memory;
+mod counting;
+mod compilers;
 mod plan;
 mod contract;
 mod json;
 
+pub use compilers::compilers;
+pub use counting::counting;
 pub use heatmap::heatmap;
 pub use json::{json, json_schema};
 pub use latency::latency;
+pub use memory::memory;
 pub use plan::plan;
 pub use style::Style;
 pub use survey::survey;
@@ -38,6 +44,9 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
     match assessment.recipe.as_str() {
         "survey" => survey(assessment, style),
         "page-latency" => latency(assessment, style),
+        "count-tens" => counting(assessment, style),
+        "compilers" => compilers(assessment, style),
+        "memory" => memory(assessment, style),
         "read-methods" => heatmap(assessment, style),
         _ => table(assessment, style),
     }

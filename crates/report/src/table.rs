@@ -10,7 +10,6 @@ use assess::Assessment;
 use assess::summary::Summary;
 use model::host::Storage;
 use model::plan::Role;
-use model::units;
 
 /// All cases of any recipe, as a table of at most the style's width: the columns that matter
 /// least are left out. Figures of void cases stand in brackets.
@@ -83,11 +82,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cel
         said(words::percentile(summary.latency.p99_9)),
         said(or_none(summary.imbalance_percent.map(words::percent))),
         said(words::ns(summary.cpu_ns_per_op)),
-        said(or_none(
-            summary
-                .ceiling
-                .map(|ceiling| format!("{} of {}", units::percent(ceiling.share), ceiling.kind)),
-        )),
+        said(words::ceiling(summary.ceiling)),
         plain(words::served_by(summary, storage)),
         Cell::new(words::verdict(summary), verdict),
     ]

@@ -4,7 +4,7 @@
 use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
-use assess::summary::{ServedBy, Summary};
+use assess::summary::{Ceiling, ServedBy, Summary};
 use model::case::{Engine, Work};
 use model::host::Storage;
 use model::units;
@@ -50,6 +50,13 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
         Some(p) if p.solid => units::nanoseconds(p.ns as f64),
         Some(p) => format!("~{}", units::nanoseconds(p.ns as f64)),
     }
+}
+
+/// What bounds a figure, and how near it comes: `97.1 % of memory`.
+pub(crate) fn ceiling(ceiling: Option<Ceiling>) -> String {
+    ceiling.map_or(NONE.to_string(), |ceiling| {
+        format!("{} of {}", units::percent(ceiling.share), ceiling.kind)
+    })
 }
 
 /// Operations a second: `11.0 k/s`.

@@ -37,8 +37,13 @@ pub(crate) struct Case<'a> {
     pub(crate) served_by: Option<&'static str>,
     /// The share of bytes that caused no device read, 0 to 1.
     pub(crate) hit_share: Option<f64>,
-    /// Bytes a second.
+    /// Bytes a second, mapping, populating and loading included.
     pub(crate) throughput: Option<Estimate>,
+    /// The same without those; null where nothing is mapped or loaded first.
+    pub(crate) loaded: Option<Loaded>,
+    /// Bytes a second that the memory bus carries, estimated: an ordinary store fetches its line
+    /// first. Only of kernels over arrays that are beyond the caches.
+    pub(crate) bus: Option<Estimate>,
     /// Operations a second.
     pub(crate) iops: Option<Estimate>,
     /// Nanoseconds one thread and one slot took for an operation: elapsed * threads / operations.
@@ -49,6 +54,10 @@ pub(crate) struct Case<'a> {
     pub(crate) latency_ns_intervals: LatencyIntervals,
     /// Mean idle share of the threads, 0 to 100; null for one thread.
     pub(crate) imbalance_percent: Option<f64>,
+    /// Nanoseconds before the clock of a trial started: median of the rounds.
+    pub(crate) setup_ns: Option<f64>,
+    /// The part of it that the peer's runtime needed to become fast; null where none needs any.
+    pub(crate) warm_up_ns: Option<f64>,
     /// CPU nanoseconds of an operation, over all threads: median of the rounds.
     pub(crate) cpu_ns_per_op: Option<f64>,
     /// Bytes that a trial moved: median of the rounds.
@@ -61,8 +70,27 @@ pub(crate) struct Case<'a> {
     pub(crate) of_memory: Option<f64>,
     /// What was found, gravest first.
     pub(crate) findings: Vec<Finding<'a>>,
-    /// Whether all that was read had the expected digest; null where nothing was summed.
+    /// Whether all that was read had the expected digest, or the expected count; null where
+    /// nothing was computed.
     pub(crate) digest_verified: Option<bool>,
+    /// How many 10s a trial counted, where each read the whole file once and all counted the same.
+    pub(crate) counted: Option<u64>,
+}
+
+/// A case without its loading: mapping, populating, or reading the file into memory.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Loaded {
+    /// Bytes a second.
+    pub(crate) throughput: Estimate,
+    /// Nanoseconds of loading in a trial.
+    pub(crate) load_ns: Estimate,
+    /// What serves the bytes once they are loaded.
+    #[schemars(extend("enum" = names!(ServedBy)))]
+    pub(crate) served_by: &'static str,
+    /// Throughput divided by that of one thread reading memory.
+    pub(crate) of_memory: Option<f64>,
+    /// What bounds it, and how near it comes.
+    pub(crate) ceiling: Option<Ceiling>,
 }
 
 /// The axes of a case, named as on the command line. A length of time is in seconds: `time_s`.
@@ -78,6 +106,8 @@ pub(crate) enum Axes {
 /// The axes of a case that reads a file.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct FileAxes {
+    /// The program that does it; `rust` is this one's own worker.
+    pub(crate) peer: String,
     /// How a block is moved.
     #[schemars(extend("enum" = names!(case::Engine)))]
     pub(crate) engine: &'static str,
@@ -103,6 +133,9 @@ pub(crate) struct FileAxes {
     /// What is done with the bytes.
     #[schemars(extend("enum" = names!(case::Touch)))]
     pub(crate) touch: &'static str,
+    /// The instruction set of a sum or a count.
+    #[schemars(extend("enum" = names!(case::Isa)))]
+    pub(crate) isa: &'static str,
     /// What the OS is told.
     #[schemars(extend("enum" = names!(case::Advice)))]
     pub(crate) advice: &'static str,
@@ -118,6 +151,8 @@ pub(crate) struct FileAxes {
 /// The axes of a case that runs over memory.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MemoryAxes {
+    /// The program that does it; `rust` is this one's own worker.
+    pub(crate) peer: String,
     /// Which loop.
     #[schemars(extend("enum" = names!(case::Kernel)))]
     pub(crate) kernel: &'static str,
@@ -126,6 +161,9 @@ pub(crate) struct MemoryAxes {
     pub(crate) isa: &'static str,
     /// Bytes of all arrays of all threads together.
     pub(crate) working_set: u64,
+    /// What the arrays are mapped by.
+    #[schemars(extend("enum" = names!(case::Pages)))]
+    pub(crate) pages: &'static str,
     /// Threads at work.
     pub(crate) threads: u32,
     /// The longest a trial lasts, in seconds.

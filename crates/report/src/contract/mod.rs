@@ -12,9 +12,12 @@ macro_rules! names {
 }
 
 mod case;
+mod memory;
 
-pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding};
+pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding, Loaded};
 pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes};
+
+pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Ratio, Saturation};
 
 use assess::comparison::Difference;
 use assess::finding::{Code, Severity};
@@ -54,11 +57,13 @@ pub(crate) struct Report<'a> {
     pub(crate) storage: Option<Storage<'a>>,
     /// The files that were read.
     pub(crate) fixtures: Vec<Fixture>,
+    /// Programs that measured besides this one's own worker.
+    pub(crate) peers: Vec<Peer<'a>>,
     /// Each case, controls last.
     pub(crate) cases: Vec<Case<'a>>,
     /// What was not measured, and why.
     pub(crate) skips: Vec<Skip<'a>>,
-    /// Cases that differ in their engine only, compared by their paired rounds.
+    /// Cases that differ in their engine or their peer only, compared by their paired rounds.
     pub(crate) comparisons: Vec<Comparison<'a>>,
     /// All that was found, one entry a code, gravest first.
     pub(crate) findings: Vec<RunFinding<'a>>,
@@ -66,6 +71,12 @@ pub(crate) struct Report<'a> {
     pub(crate) overhead_ns: Option<f64>,
     /// Is this storage faster than memory, and what bounds it? Null where not both were measured.
     pub(crate) answer: Option<Answer<'a>>,
+    /// The levels of memory that chases show, for each page size.
+    pub(crate) levels: Vec<Levels<'a>>,
+    /// How many threads it takes until memory gives no more.
+    pub(crate) saturations: Vec<Saturation<'a>>,
+    /// Is disk faster than memory? For each size of data that was counted.
+    pub(crate) counting: Vec<Counting<'a>>,
 }
 
 /// The program that made the record.
@@ -94,6 +105,8 @@ pub(crate) struct Host<'a> {
     pub(crate) isas: Vec<&'static str>,
     /// Bytes of the last-level cache, as the OS reports it.
     pub(crate) last_level_cache: u64,
+    /// Bytes of the data caches that the first processor uses, from the first level to the last.
+    pub(crate) caches: &'a [u64],
     /// Bytes of memory.
     pub(crate) memory: u64,
     /// Bytes of memory that could be had when the run began.
@@ -175,6 +188,22 @@ pub(crate) struct Layout {
     pub(crate) encoded: u64,
     /// Its extents; null where the file system does not tell.
     pub(crate) extents: Option<u64>,
+}
+
+/// A program that measured besides this one's own worker.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Peer<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// What its compiler or runtime says of itself.
+    pub(crate) version: Option<&'a str>,
+    /// The command that built it.
+    pub(crate) build: Option<&'a str>,
+    /// Bits of the widest vectors in its counting loop by its object code; 0 if that is scalar,
+    /// null if nobody looked.
+    pub(crate) vector_bits: Option<u32>,
+    /// Why it could not run, if it could not.
+    pub(crate) unavailable: Option<&'a str>,
 }
 
 /// A finding with the cases it was made on.

@@ -1,0 +1,210 @@
+//! Memory: the ladder of caches by working set, each loop in DRAM, and what the two show.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, count, figure, listed};
+use assess::Assessment;
+use assess::levels::{Level, Levels};
+use assess::saturation::Saturation;
+use assess::summary::Summary;
+use model::case::{MemoryWork, OWN_PEER, Pages};
+use model::units;
+
+/// Fewer working sets are no ladder.
+const STEPS_LEAST: usize = 3;
+
+/// A ladder of working sets where there is one, a row for each other case, the levels and the
+/// numbers of threads that suffice.
+pub fn memory(assessment: &Assessment, style: &Style) -> String {
+    let series = series(assessment);
+    let mut out = frame::head(assessment, style);
+    out.push_str(&style.wrap("", Paint::Plain, &caches(assessment)));
+    if !series.is_empty() {
+        let title = "by working set: bytes a second, or the time of a load that waits for the \
+                     last one";
+        out.push_str(&format!("\n{}", style.wrap("", Paint::Strong, title)));
+        out.push_str(&ladder(&series).render(style));
+    }
+    let on_ladder = |summary: &&Summary| series.iter().any(|column| column.holds(summary));
+    let rest: Vec<&Summary> = assessment.cases.iter().filter(|s| !on_ladder(s)).collect();
+    if !rest.is_empty() {
+        out.push_str(&format!("\n{}", rows(&rest).render(style)));
+    }
+    out.push('\n');
+    for levels in &assessment.levels {
+        out.push_str(&style.wrap("", Paint::Plain, &said_levels(levels)));
+    }
+    for saturation in &assessment.saturations {
+        out.push_str(&style.wrap("", Paint::Plain, &said_saturation(saturation)));
+    }
+    out.push_str(&frame::below(assessment, style, &|id| id.to_string()));
+    out
+}
+
+fn caches(assessment: &Assessment) -> String {
+    let host = &assessment.host;
+    let sizes: Vec<String> = host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
+    if sizes.is_empty() {
+        return "the OS tells of no caches".to_string();
+    }
+    format!("data caches, as the OS tells: {}", listed(&sizes))
+}
+
+/// A column of the ladder: cases that differ in their working set only.
+struct Series<'a> {
+    alike: MemoryWork,
+    peer: &'a str,
+    steps: Vec<(u64, &'a Summary)>,
+}
+
+impl Series<'_> {
+    fn holds(&self, summary: &Summary) -> bool {
+        self.steps.iter().any(|(_, step)| step.id == summary.id)
+    }
+
+    fn title(&self) -> String {
+        let MemoryWork { kernel, isa, pages, threads, .. } = self.alike;
+        let mut words = vec![kernel.to_string()];
+        if kernel.has_vectors() {
+            words.push(isa.to_string());
+        }
+        if pages == Pages::Base {
+            words.push("(base)".to_string());
+        }
+        if threads > 1 {
+            words.push(format!("t{threads}"));
+        }
+        if self.peer != OWN_PEER {
+            words.insert(0, self.peer.to_string());
+        }
+        words.join(" ")
+    }
+}
+
+fn series(assessment: &Assessment) -> Vec<Series<'_>> {
+    let mut all: Vec<Series> = Vec::new();
+    for summary in &assessment.cases {
+        let Some(work) = summary.case.memory() else { continue };
+        let alike = MemoryWork { working_set: 0, time: Default::default(), ..work.clone() };
+        let peer = summary.case.peer.as_str();
+        let step = (work.working_set, summary);
+        match all.iter_mut().find(|series| series.alike == alike && series.peer == peer) {
+            Some(series) => series.steps.push(step),
+            None => all.push(Series { alike, peer, steps: vec![step] }),
+        }
+    }
+    all.retain(|series| series.steps.len() >= STEPS_LEAST);
+    all
+}
+
+fn ladder(series: &[Series]) -> Grid {
+    let mut sets: Vec<u64> =
+        series.iter().flat_map(|series| series.steps.iter().map(|(set, _)| *set)).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    let mut columns = vec![right("working set", 0)];
+    columns.extend(series.iter().map(|series| right(&series.title(), 0)));
+    let mut grid = Grid::new(columns);
+    for set in sets {
+        let mut row = vec![Cell::new(units::bytes(set), Paint::Plain)];
+        row.extend(series.iter().map(|series| {
+            match series.steps.iter().find(|(step, _)| *step == set) {
+                Some((_, summary)) => median(summary),
+                None => Cell::new("", Paint::Plain),
+            }
+        }));
+        grid.row(row);
+    }
+    grid
+}
+
+/// The median of a figure: in brackets if it is void, with a mark if it is in doubt.
+fn median(summary: &Summary) -> Cell {
+    let (median, _) = words::main_figure(summary);
+    let mark = if summary.verdict == assess::finding::Verdict::Doubtful { "?" } else { "" };
+    Cell::new(figure(summary, format!("{median}{mark}")), words::verdict_paint(summary))
+}
+
+fn rows(summaries: &[&Summary]) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("loop", 0),
+        right("figure", 0),
+        left("95 % CI", 0),
+        right("bus (est.)", 2),
+        right("ceiling", 1),
+        right("n", 3),
+        left("verdict", 0),
+    ]);
+    for summary in summaries {
+        let (median, interval) = words::main_figure(summary);
+        let paint = words::verdict_paint(summary);
+        let said = |text: String| Cell::new(figure(summary, text), paint);
+        let bus = summary.bus.map_or(NONE.to_string(), |bus| units::rate(bus.median));
+        grid.row(vec![
+            Cell::new(label(summary), Paint::Plain),
+            said(median),
+            said(interval),
+            said(bus),
+            said(words::ceiling(summary.ceiling)),
+            Cell::new(summary.n.to_string(), Paint::Plain),
+            Cell::new(words::verdict(summary), paint),
+        ]);
+    }
+    grid
+}
+
+fn label(summary: &Summary) -> String {
+    let Some(work) = summary.case.memory() else { return summary.id.clone() };
+    let mut label = format!("{} {}", work.kernel, work.isa);
+    if summary.case.peer != OWN_PEER {
+        label = format!("{} {label}", summary.case.peer);
+    }
+    if work.pages == Pages::Base {
+        label.push_str(", base pages");
+    }
+    if work.threads > 1 {
+        label.push_str(&format!(", {} threads", work.threads));
+    }
+    label
+}
+
+fn pages_of(pages: Pages) -> &'static str {
+    match pages {
+        Pages::Base => "base pages",
+        Pages::Huge => "huge pages",
+    }
+}
+
+/// `huge pages: a load takes 1.2 ns up to 32KiB (L1, 32KiB), 3.9 ns up to 512KiB …`.
+fn said_levels(levels: &Levels) -> String {
+    let last = levels.levels.len().saturating_sub(1);
+    let said: Vec<String> = (levels.levels.iter().enumerate())
+        .map(|(index, level)| said_level(level, index == last && index > 0))
+        .collect();
+    let pages = pages_of(levels.pages);
+    let knees = count(last, "knee");
+    format!("latency in {pages} ({knees}): a load takes {}.", listed(&said))
+}
+
+fn said_level(level: &Level, is_last: bool) -> String {
+    let ns = units::nanoseconds(level.ns);
+    if is_last {
+        return format!("{ns} beyond that");
+    }
+    let cache = level.cache.map_or(String::new(), |cache| {
+        format!(" (the OS tells of an L{} of {})", cache.number, units::bytes(cache.bytes))
+    });
+    format!("{ns} up to {}{cache}", units::bytes(level.to))
+}
+
+fn said_saturation(saturation: &Saturation) -> String {
+    let Saturation { kernel, isa, pages, threads, most_threads, highest, .. } = saturation;
+    let found = match threads {
+        Some(1) => "one thread already gets what memory gives".to_string(),
+        Some(threads) => format!("{threads} threads saturate memory"),
+        None => format!("not saturated by {}", count(*most_threads as usize, "thread")),
+    };
+    let pages = pages_of(*pages);
+    format!("{kernel} {isa}, {pages}: {found}, {} at most.", units::rate(*highest))
+}
