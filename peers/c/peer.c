@@ -1,0 +1,773 @@
+// A peer of ioassay in C: does the jobs that come as lines on stdin, answers in lines on stdout.
+// The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+//
+// What is measured is what a compiler makes of count_tens and sum_words below: they are plain C,
+// never inlined, and written for no instruction set. With -DUNROLLED, count_tens is unrolled by
+// hand.
+//
+// From the barrier to the end, the timed loop makes no system call but the engine's.
+
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the words and integers of a test file are little-endian, and are read as they are"
+#endif
+
+#define PAGE 4096u
+#define BYTES_MAX (1ull << 47)  // What a processor can address.
+
+// ---- What a compiler makes of it ----------------------------------------------------------------
+
+#ifdef UNROLLED
+#define FORM "unrolled"
+#define EACH_OF_16(DO)                                                                             \
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                                \
+    DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+
+// How many of the integers are 10.
+__attribute__((noinline)) uint32_t count_tens(const uint32_t *ints, size_t length) {
+#define DECLARE(k) uint32_t tens##k = 0;
+#define COUNT(k) tens##k += ints[i + k] == 10;
+    EACH_OF_16(DECLARE)
+    size_t i = 0;
+    for (; i + 16 <= length; i += 16) {
+        EACH_OF_16(COUNT)
+    }
+    for (; i < length; i++) {
+        tens0 += ints[i] == 10;
+    }
+    return ((tens0 + tens1) + (tens2 + tens3)) + ((tens4 + tens5) + (tens6 + tens7)) +
+           (((tens8 + tens9) + (tens10 + tens11)) + ((tens12 + tens13) + (tens14 + tens15)));
+}
+#else
+#define FORM "loop"
+
+// How many of the integers are 10.
+__attribute__((noinline)) uint32_t count_tens(const uint32_t *ints, size_t length) {
+    uint32_t tens = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (ints[i] == 10) {
+            tens++;
+        }
+    }
+    return tens;
+}
+#endif
+
+// The wrapping sum of the words at `bytes`, which need not be aligned.
+__attribute__((noinline)) uint64_t sum_words(const unsigned char *bytes, size_t words) {
+    uint64_t sum = 0, word;
+    for (size_t i = 0; i < words; i++) {
+        memcpy(&word, bytes + 8 * i, sizeof word);
+        sum += word;
+    }
+    return sum;
+}
+
+// Any number of integers: a call counts at most 2^30 of them, so that 32 bits hold its answer.
+static uint64_t count(const unsigned char *bytes, uint64_t length) {
+    uint64_t tens = 0;
+    const uint32_t *ints = (const void *)bytes;
+    for (uint64_t left = length / 4; left > 0;) {
+        size_t part = left < 1u << 30 ? left : 1u << 30;
+        tens += count_tens(ints, part);
+        ints += part, left -= part;
+    }
+    return tens;
+}
+
+// The sum of the bytes, each shifted to its place in its word of the file.
+static uint64_t digest(uint64_t offset, const unsigned char *bytes, size_t length) {
+    uint64_t head = 0, tail = 0;
+    size_t place = offset % 8;
+    if (place > 0) {
+        size_t part = length < 8 - place ? length : 8 - place;
+        memcpy((unsigned char *)&head + place, bytes, part);
+        bytes += part, length -= part;
+    }
+    memcpy(&tail, bytes + length / 8 * 8, length % 8);
+    return head + sum_words(bytes, length / 8) + tail;
+}
+
+// ---- Numbers that every peer must have alike ----------------------------------------------------
+
+#define GOLDEN 0x9e3779b97f4a7c15u
+
+static uint64_t mix(uint64_t value) {
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+    return value ^ value >> 31;
+}
+
+// Word `index` of an array of integers below 20.
+static uint64_t ints_word(uint64_t seed, uint64_t index) {
+    uint64_t word = mix(seed + index * GOLDEN);
+    return (word & 0xffffffff) * 20 >> 32 | (word >> 32) * 20 >> 32 << 32;
+}
+
+enum pattern { SEQUENTIAL, RANDOM, STRIDED };
+
+// A bijection from steps to blocks.
+struct order {
+    enum pattern pattern;
+    uint64_t blocks, stride, mask, keys[3];
+    int shift;
+};
+
+static struct order order_of(enum pattern pattern, uint64_t blocks, uint64_t stride,
+                             uint64_t seed) {
+    struct order order = {.pattern = pattern, .blocks = blocks, .stride = stride, .mask = 1};
+    while (order.mask < blocks - 1) {
+        order.mask = order.mask << 1 | 1;
+    }
+    order.shift = (__builtin_popcountll(order.mask) + 1) / 2;
+    uint64_t state = mix(seed);
+    for (int i = 0; i < 3; i++) {
+        order.keys[i] = mix(state += GOLDEN) | 1;
+    }
+    return order;
+}
+
+static inline uint64_t block_at(const struct order *order, uint64_t step) {
+    if (order->pattern == RANDOM) {
+        do {
+            for (int i = 0; i < 3; i++) {
+                step = (step * order->keys[i] + (order->keys[i] >> 32)) & order->mask;
+                step ^= step >> order->shift;
+            }
+        } while (step >= order->blocks);
+    } else if (order->pattern == STRIDED) {
+        // The first `long_lanes` lanes have one block more than the others.
+        uint64_t lane = order->blocks / order->stride, long_lanes = order->blocks % order->stride;
+        uint64_t in_long = long_lanes * (lane + 1);
+        if (step < in_long) {
+            return step / (lane + 1) + step % (lane + 1) * order->stride;
+        }
+        step -= in_long;
+        return long_lanes + step / lane + step % lane * order->stride;
+    }
+    return step;
+}
+
+// ---- Lines --------------------------------------------------------------------------------------
+
+static char *line;         // The last line that came.
+static size_t line_bytes;  // Bytes allocated for it.
+
+__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+// Says what was printed. Reads the next line; none is left when the tool wants this program to end.
+static bool next_line(void) {
+    if (fflush(stdout) != 0) {
+        die("stdout cannot be written: %m");
+    }
+    ssize_t length = getline(&line, &line_bytes, stdin);
+    if (length > 0 && line[length - 1] == '\n') {
+        line[length - 1] = 0;
+    }
+    return length > 0;
+}
+
+// Prints a value with all that is not allowed in it escaped. A reason must be UTF-8 when it is read
+// again, which the paths in it need not be: other bytes than ASCII become question marks.
+static void print_value(const char *text) {
+    for (; *text != 0; text++) {
+        unsigned char byte = *text;
+        if (byte >= 0x80) {
+            byte = '?';
+        }
+        bool plain = byte > ' ' && byte < 0x7f && byte != '=' && byte != '%';
+        printf(plain ? "%c" : "%%%02X", byte);
+    }
+}
+
+static void unescape(char *text) {
+    char *to = text;
+    for (; *text != 0; text++) {
+        unsigned byte = (unsigned char)*text;
+        if (byte == '%') {
+            bool whole = isxdigit((unsigned char)text[1]) && isxdigit((unsigned char)text[2]);
+            if (!whole || sscanf(text + 1, "%2x", &byte) != 1 || byte == 0) {
+                die("a broken %% escape in the line '%.200s'", line);
+            }
+            text += 2;
+        }
+        *to++ = (char)byte;
+    }
+    *to = 0;
+}
+
+// ---- Jobs ---------------------------------------------------------------------------------------
+
+enum engine { READ, PREAD, MMAP, MEMORY };
+enum touch { TOUCH_NONE, TOUCH_PAGE, TOUCH_SUM, TOUCH_COUNT };
+
+// Why something is not done.
+struct obstacle {
+    bool is_unavailable;
+    char text[500];
+};
+
+struct job {
+    enum engine engine;
+    enum touch touch;
+    bool direct, repeats, interleaved, huge_pages;
+    const char *file;
+    uint64_t seed, size, block, threads, time_ns, stride, steps, working_set;
+    enum pattern pattern;
+    struct obstacle obstacle;
+};
+
+#define PAIRS_MAX 64
+static struct { const char *key, *value; } pairs[PAIRS_MAX];
+static int pair_count;
+
+static const char *value_of(const char *key) {
+    for (int i = 0; i < pair_count; i++) {
+        if (strcmp(pairs[i].key, key) == 0) {
+            return pairs[i].value;
+        }
+    }
+    return NULL;
+}
+
+static void parse_pairs(char *text) {
+    char *rest = text;
+    strtok_r(text, " ", &rest);
+    pair_count = 0;
+    for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
+        char *value = strchr(word, '=');
+        if (value == NULL || pair_count == PAIRS_MAX) {
+            die("'%.200s' is no key=value, or one too many", word);
+        }
+        *value++ = 0;
+        unescape(value);
+        pairs[pair_count].key = word;
+        pairs[pair_count++].value = value;
+    }
+}
+
+// Says why something is not done; `%m` in the text is what the OS answered.
+__attribute__((format(printf, 2, 3))) static bool stuck(struct obstacle *obstacle,
+                                                        const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(obstacle->text, sizeof obstacle->text, format, values);
+    va_end(values);
+    return false;
+}
+
+#define UNAVAILABLE(job, ...) \
+    ((job)->obstacle.is_unavailable = true, (void)stuck(&(job)->obstacle, __VA_ARGS__))
+
+// The place of an axis's value among `names`, which end with NULL. What is missing has the first.
+static int choice(struct job *job, const char *axis, const char *const *names) {
+    const char *value = value_of(axis);
+    for (int i = 0; value != NULL && names[i] != NULL; i++) {
+        if (strcmp(names[i], value) == 0) {
+            return i;
+        }
+    }
+    if (value != NULL) {
+        UNAVAILABLE(job, "this peer has no %s '%s'", axis, value);
+    }
+    return 0;
+}
+
+// The sum of the numbers in a value, each times its unit: `4KiB`, `1m 500ms`, `7`. What does not
+// fit is as much as does.
+static uint64_t number(const char *axis) {
+    static const struct { const char *unit; uint64_t is; } units[] = {
+        {"", 1}, {"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30},
+        {"TiB", 1ull << 40}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+        {"m", 60000000000}, {"h", 3600000000000}, {"day", 86400000000000},
+        {"days", 86400000000000}, {"month", 2630016000000000}, {"months", 2630016000000000},
+        {"year", 31557600000000000}, {"years", 31557600000000000},
+    };
+    const char *text = value_of(axis);
+    if (text == NULL) {
+        die("the job has no '%s'", axis);
+    }
+    uint64_t sum = 0;
+    do {
+        char *unit;
+        errno = 0;
+        uint64_t part = strtoull(text, &unit, 10), times = 0;
+        size_t length = strcspn(unit, " ");
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            if (strlen(units[i].unit) == length && strncmp(unit, units[i].unit, length) == 0) {
+                times = units[i].is;
+            }
+        }
+        if (unit == text || *text == '-' || times == 0) {
+            die("the job has the %s '%s', which is no number", axis, value_of(axis));
+        }
+        if (__builtin_mul_overflow(part, times, &part) || __builtin_add_overflow(sum, part, &sum)) {
+            sum = UINT64_MAX;
+        }
+        text = unit + length + strspn(unit + length, " ");
+    } while (*text != 0);
+    return sum;
+}
+
+static uint64_t blocks_of(const struct job *job) {
+    return job->size / job->block + (job->size % job->block > 0);
+}
+
+static void parse_file_job(struct job *job) {
+    static const char *const engines[] = {"read", "pread", "mmap", NULL};
+    static const char *const caches[] = {"as-is", "warm", "cold", "direct", NULL};
+    static const char *const patterns[] = {"sequential", "random", "strided", NULL};
+    static const char *const shares[] = {"contiguous", "interleaved", NULL};
+    static const char *const touches[] = {"none", "page", "sum", "count", NULL};
+    static const char *const depths[] = {"1", NULL}, *const advices[] = {"none", NULL};
+    static const char *const submissions[] = {"enter", NULL};
+    choice(job, "depth", depths);
+    choice(job, "submission", submissions);
+    job->engine = choice(job, "engine", engines);
+    int cache = choice(job, "cache", caches);
+    job->direct = cache == 3;
+    job->pattern = choice(job, "pattern", patterns);
+    job->interleaved = choice(job, "share", shares) == 1;
+    job->touch = choice(job, "touch", touches);
+    choice(job, "advice", advices);
+    job->size = number("size"), job->block = number("block"), job->stride = number("stride");
+    uint64_t ops = number("ops");
+    if (job->size == 0 || job->block == 0 || job->stride == 0) {
+        die("the job has a size, a block or a stride of 0");
+    }
+    job->repeats = cache != 2 && ops == 0;
+    job->steps = blocks_of(job);
+    job->steps = ops > 0 && ops < job->steps ? ops : job->steps;
+    job->file = value_of("file");
+    if (job->file == NULL) {
+        die("the job names no file to read");
+    }
+    if (job->direct && job->engine == MMAP) {
+        UNAVAILABLE(job, "a mapping is the page cache: O_DIRECT has no effect on mmap");
+    }
+    if (job->touch == TOUCH_COUNT && job->block % 4 > 0) {
+        UNAVAILABLE(job, "blocks of %ju bytes would cut integers in two", (uintmax_t)job->block);
+    }
+}
+
+static struct job parse_job(void) {
+    static const char *const isas[] = {"auto", NULL}, *const kernels[] = {"count", NULL};
+    static const char *const sizes[] = {"huge", "base", NULL};
+    struct job job = {.seed = number("seed"), .threads = number("threads")};
+    job.time_ns = number("time");
+    choice(&job, "isa", isas);
+    if (value_of("kernel") == NULL) {
+        parse_file_job(&job);
+    } else {
+        choice(&job, "kernel", kernels);
+        job.engine = MEMORY;
+        job.huge_pages = choice(&job, "pages", sizes) == 0;
+        job.working_set = number("working_set");
+    }
+    uint64_t largest = job.block > job.working_set ? job.block : job.working_set;
+    if (job.threads == 0 || job.threads > 1 << 16 || largest > BYTES_MAX || job.size > BYTES_MAX) {
+        UNAVAILABLE(&job, "this peer has 1 to 65536 threads and up to 2^47 bytes");
+    }
+    return job;
+}
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+// Latencies: below 256 ns exact, else in 128 steps from each power of two to the next. The middle
+// of a step is at most 1/256 from all in it.
+#define STEPS 128u
+#define STEP_COUNT (58 * STEPS)
+
+struct thread {
+    struct team *team;
+    uint64_t number;
+    pthread_t id;
+    int fd;
+    unsigned char *memory;          // A buffer, an array or a mapping.
+    uint64_t length;                // Of that.
+    uint64_t position;              // Of the file's own offset.
+    uint64_t first, stride, steps;  // Its steps of a pass.
+    uint64_t start_ns, end_ns, bytes, ops, digest, load_ns, max_ns;
+    uint64_t latencies[STEP_COUNT];
+    struct obstacle obstacle;
+};
+
+// Threads wait for the team to come to a phase, and the team until all threads have arrived.
+enum phase { PREPARE, GO, DISMISS };
+
+struct team {
+    const struct job *job;
+    struct order order;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum phase phase;
+    uint64_t arrived, count;
+    struct thread *threads;
+};
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void record(struct thread *own, uint64_t ns) {
+    unsigned shift = ns < STEPS ? 0 : 63 - __builtin_clzll(ns) - 7;
+    own->latencies[shift * STEPS + (ns >> shift)]++;
+    own->max_ns = ns > own->max_ns ? ns : own->max_ns;
+}
+
+// At least one.
+static uint64_t whole_pages(uint64_t bytes) {
+    return bytes <= PAGE ? PAGE : (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static void release(struct thread *own) {
+    if (own->memory != NULL) {
+        munmap(own->memory, own->length);
+        own->memory = NULL;
+    }
+}
+
+// Memory with every page of it written. Whether the OS heeds the advice is seen from outside.
+static bool allocate(struct thread *own, uint64_t bytes, int advice) {
+    int access = PROT_READ | PROT_WRITE;
+    void *memory = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return stuck(&own->obstacle, "allocating %ju bytes failed: %m", (uintmax_t)bytes);
+    }
+    own->memory = memory, own->length = bytes;
+    madvise(memory, bytes, advice);
+    memset(memory, 0xA5, bytes);
+    return true;
+}
+
+static bool prepare_memory(struct thread *own) {
+    const struct job *job = own->team->job;
+    uint64_t bytes = whole_pages(job->working_set / job->threads);
+    uint64_t seed = mix(job->seed ^ own->number);
+    if (!allocate(own, bytes, job->huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < bytes / 8; i++) {
+        uint64_t word = ints_word(seed, i);
+        memcpy(own->memory + 8 * i, &word, sizeof word);
+    }
+    return true;
+}
+
+static uint64_t border(const struct job *job, uint64_t thread) {
+    return (uint64_t)((unsigned __int128)job->steps * thread / job->threads);
+}
+
+static bool prepare_file(struct thread *own) {
+    const struct job *job = own->team->job;
+    own->first = job->interleaved ? own->number : border(job, own->number);
+    own->stride = job->interleaved ? job->threads : 1;
+    own->steps = job->interleaved ? (job->steps + job->threads - 1 - own->number) / job->threads
+                                  : border(job, own->number + 1) - own->first;
+    own->fd = open(job->file, O_RDONLY | O_CLOEXEC | (job->direct ? O_DIRECT : 0));
+    if (own->fd < 0) {
+        own->obstacle.is_unavailable = job->direct && errno == EINVAL;
+        return stuck(&own->obstacle, "opening %s%s failed: %m", job->file,
+                     job->direct ? " with O_DIRECT" : "");
+    }
+    if (job->engine != MMAP) {
+        return allocate(own, whole_pages(job->block), MADV_HUGEPAGE);
+    }
+    struct stat held;
+    if (fstat(own->fd, &held) != 0) {
+        return stuck(&own->obstacle, "asking for the size of %s failed: %m", job->file);
+    }
+    // To touch what lies past the end of a file would kill this program.
+    return (uint64_t)held.st_size >= job->size ||
+           stuck(&own->obstacle, "the file has %jd bytes, fewer than the %ju to be read",
+                 (intmax_t)held.st_size, (uintmax_t)job->size);
+}
+
+// What comes before the first block of each pass. Its time is told apart.
+static bool begin_pass(struct thread *own) {
+    uint64_t size = own->team->job->size;
+    if (own->team->job->engine != MMAP) {
+        return true;
+    }
+    release(own);
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, own->fd, 0);
+    if (map == MAP_FAILED) {
+        return stuck(&own->obstacle, "mapping %ju bytes failed: %m", (uintmax_t)size);
+    }
+    own->memory = map, own->length = size;
+    return true;
+}
+
+// The bytes of a block; NULL if they did not come.
+static const unsigned char *fetch(struct thread *own, uint64_t offset, size_t length) {
+    const struct job *job = own->team->job;
+    if (job->engine == MMAP) {
+        return own->memory + offset;
+    }
+    if (job->engine == READ && own->position != offset) {
+        if (lseek(own->fd, (off_t)offset, SEEK_SET) < 0) {
+            stuck(&own->obstacle, "lseek to %ju failed: %m", (uintmax_t)offset);
+            return NULL;
+        }
+        own->position = offset;
+    }
+    // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+    for (size_t filled = 0; filled < length;) {
+        void *to = own->memory + filled;
+        size_t left = job->block - filled;
+        ssize_t came = job->engine == READ ? read(own->fd, to, left)
+                                           : pread(own->fd, to, left, (off_t)(offset + filled));
+        if (came == 0) {
+            stuck(&own->obstacle, "the file ended: %zu of %zu bytes at offset %ju came", filled,
+                  length, (uintmax_t)offset);
+            return NULL;
+        } else if (came > 0) {
+            filled += (size_t)came, own->position += (uint64_t)came;
+        } else if (errno != EINTR) {
+            stuck(&own->obstacle, "%s of %zu bytes at offset %ju failed: %m",
+                  job->engine == READ ? "read" : "pread", length, (uintmax_t)offset);
+            return NULL;
+        }
+    }
+    return own->memory;
+}
+
+static inline uint64_t look(enum touch touch, uint64_t offset, const unsigned char *bytes,
+                            size_t length) {
+    switch (touch) {
+    case TOUCH_SUM:
+        return digest(offset, bytes, length);
+    case TOUCH_COUNT:
+        return count(bytes, length);
+    case TOUCH_PAGE:
+        for (size_t i = 0; i < length; i += PAGE) {
+            (void)*(const volatile unsigned char *)(bytes + i);
+        }
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static void read_file(struct thread *own) {
+    const struct job *job = own->team->job;
+    const struct order *order = &own->team->order;
+    uint64_t now = own->start_ns, end = now + job->time_ns, done;
+    end = end < now ? UINT64_MAX : end;
+    do {
+        uint64_t began = now;
+        if (!begin_pass(own)) {
+            return;
+        }
+        now = now_ns();
+        own->load_ns += now - began;
+        for (done = 0; done < own->steps && (done == 0 || now < end); done++) {
+            uint64_t offset = block_at(order, own->first + done * own->stride) * job->block;
+            uint64_t rest = job->size - offset, length = rest < job->block ? rest : job->block;
+            const unsigned char *bytes = fetch(own, offset, length);
+            if (bytes == NULL) {
+                return;
+            }
+            own->digest += look(job->touch, offset, bytes, length);
+            // One stamp ends this operation and begins the next.
+            uint64_t since = now;
+            now = now_ns();
+            record(own, now - since);
+            own->bytes += length;
+        }
+        own->ops += done;
+    } while (job->repeats && done > 0 && done == own->steps && now < end);
+}
+
+static void count_memory(struct thread *own) {
+    uint64_t passes = 0, now;
+    do {
+        own->digest += count(own->memory, own->length);
+        // Or a compiler that sees that an array has the same count again need not count again.
+        __asm__ volatile("" ::: "memory");
+        passes++;
+        now = now_ns();
+    } while (now - own->start_ns < own->team->job->time_ns);
+    own->bytes = passes * own->length;
+    own->ops = own->bytes / 64;
+}
+
+static void await(struct team *team, enum phase phase) {
+    pthread_mutex_lock(&team->lock);
+    team->arrived++;
+    pthread_cond_broadcast(&team->changed);
+    while (team->phase < phase) {
+        pthread_cond_wait(&team->changed, &team->lock);
+    }
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void *live(void *argument) {
+    struct thread *own = argument;
+    struct team *team = own->team;
+    bool is_memory = team->job->engine == MEMORY;
+    // Written once before the clock starts: a first write to a page takes its time.
+    memset(own->latencies, 0, sizeof own->latencies);
+    bool ready = is_memory ? prepare_memory(own) : prepare_file(own);
+    await(team, GO);
+    if (ready && team->phase == GO) {
+        own->start_ns = now_ns();
+        is_memory ? count_memory(own) : read_file(own);
+        own->end_ns = now_ns();
+    }
+    release(own);
+    if (own->fd >= 0) {
+        close(own->fd);
+    }
+    // Evidence about a thread can be read only while it is there.
+    await(team, DISMISS);
+    return NULL;
+}
+
+// Waits for all threads to arrive: the obstacle of one that is stuck, or of the last one.
+static const struct obstacle *all_arrived(struct team *team) {
+    pthread_mutex_lock(&team->lock);
+    while (team->arrived < team->count) {
+        pthread_cond_wait(&team->changed, &team->lock);
+    }
+    team->arrived = 0;
+    pthread_mutex_unlock(&team->lock);
+    uint64_t i = 0;
+    while (i + 1 < team->count && team->threads[i].obstacle.text[0] == 0) {
+        i++;
+    }
+    return &team->threads[i].obstacle;
+}
+
+static void enter(struct team *team, enum phase phase) {
+    pthread_mutex_lock(&team->lock);
+    team->phase = phase;
+    pthread_cond_broadcast(&team->changed);
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void tell(const struct team *team, uint64_t setup_ns) {
+    uint64_t max_ns = 0;
+    for (uint64_t i = 0; i < team->count; i++) {
+        const struct thread *one = &team->threads[i];
+        printf("span thread=%ju start_ns=%ju end_ns=%ju bytes=%ju ops=%ju digest=%ju load_ns=%ju\n",
+               (uintmax_t)i, (uintmax_t)one->start_ns, (uintmax_t)one->end_ns,
+               (uintmax_t)one->bytes, (uintmax_t)one->ops, (uintmax_t)one->digest,
+               (uintmax_t)one->load_ns);
+        max_ns = one->max_ns > max_ns ? one->max_ns : max_ns;
+    }
+    for (unsigned i = 0; i < STEP_COUNT; i++) {
+        uint64_t times = 0;
+        for (uint64_t t = 0; t < team->count; t++) {
+            times += team->threads[t].latencies[i];
+        }
+        // Indexes from 256 on are of steps wider than 1 ns.
+        unsigned shift = i < 2 * STEPS ? 0 : i / STEPS - 1;
+        uint64_t lowest = (uint64_t)(i - shift * STEPS) << shift, half = ((1ull << shift) - 1) / 2;
+        if (times > 0) {
+            printf("latency ns=%ju count=%ju\n", (uintmax_t)(lowest + half), (uintmax_t)times);
+        }
+    }
+    printf("done setup_ns=%ju max_ns=%ju\n", (uintmax_t)setup_ns, (uintmax_t)max_ns);
+}
+
+// Says why not all of the team went on, if one is stuck.
+static bool all_well(const struct obstacle *obstacle) {
+    if (obstacle->text[0] != 0) {
+        printf("%s reason=", obstacle->is_unavailable ? "unavailable" : "failed");
+        print_value(obstacle->text);
+        putchar('\n');
+    }
+    return obstacle->text[0] == 0;
+}
+
+// Does the job in `text`. Answers whether another line has come.
+static bool perform(char *text) {
+    uint64_t began_ns = now_ns();
+    parse_pairs(text);
+    struct job job = parse_job();
+    if (!all_well(&job.obstacle)) {
+        return next_line();
+    }
+    struct team team = {.job = &job, .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .changed = PTHREAD_COND_INITIALIZER};
+    if (job.engine != MEMORY) {
+        team.order = order_of(job.pattern, blocks_of(&job), job.stride, job.seed);
+    }
+    team.threads = calloc(job.threads, sizeof *team.threads);
+    for (; team.threads != NULL && team.count < job.threads; team.count++) {
+        struct thread *one = &team.threads[team.count];
+        one->team = &team, one->number = team.count, one->fd = -1;
+        if ((errno = pthread_create(&one->id, NULL, live, one)) != 0) {
+            break;
+        }
+    }
+    if (team.count < job.threads) {
+        die("starting thread %ju failed: %m", (uintmax_t)team.count);
+    }
+    bool ready = all_well(all_arrived(&team));
+    uint64_t setup_ns = now_ns() - began_ns;
+    if (ready) {
+        puts("ready");
+    }
+    bool more = next_line();
+    if (ready && more && strcmp(line, "go") == 0) {
+        enter(&team, GO);
+        if (all_well(all_arrived(&team))) {
+            tell(&team, setup_ns);
+        }
+        more = next_line();
+    }
+    enter(&team, DISMISS);
+    for (uint64_t i = 0; i < team.count; i++) {
+        pthread_join(team.threads[i].id, NULL);
+    }
+    free(team.threads);
+    return more;
+}
+
+int main(void) {
+    printf("hello protocol=1 name=c-" FORM " version=");
+    print_value(__VERSION__);
+    putchar('\n');
+    bool more = next_line();
+    while (more) {
+        if (strncmp(line, "job ", 4) == 0) {
+            char *text = strdup(line);  // A job is in use while further lines come.
+            if (text == NULL) {
+                die("there is no memory for a job");
+            }
+            more = perform(text);
+            free(text);
+        } else if (strcmp(line, "go") == 0) {
+            more = next_line();
+        } else {
+            die("an unknown verb in the line '%.200s'", line);
+        }
+    }
+    free(line);
+    return 0;
+}
