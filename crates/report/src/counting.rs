@@ -52,6 +52,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// A word that tells rows apart that are not under their heading.
+    fn word(self) -> &'static str {
+        match self {
+            Place::Memory => "",
+            Place::PageCache => "warm",
+            Place::Cold => "cold",
+            Place::Direct => "direct",
+            Place::AsIs => "as-is",
+        }
+    }
+}
+
 const LEGEND: &str = "counting: the rate once the data is mapped or loaded; set-up: the time that \
                       took; total: the rate with it";
 
@@ -71,8 +84,8 @@ pub fn counting(assessment: &Assessment, style: &Style) -> String {
 fn name(assessment: &Assessment, id: &str) -> String {
     match assessment.cases.iter().find(|summary| summary.id == id) {
         Some(summary) => {
-            let place = Place::of(&summary.case.work).map_or("", Place::title);
-            format!("{}, {place}", label(summary)).trim_end_matches(", ").to_string()
+            let place = Place::of(&summary.case.work).map_or("", Place::word);
+            format!("{place} {}", label(summary)).trim_start().to_string()
         }
         None => id.to_string(),
     }
@@ -165,15 +178,19 @@ fn memory_words(work: &MemoryWork) -> Vec<String> {
 
 fn file_words(work: &FileWork) -> Vec<String> {
     let mut words = vec![match (work.engine, work.cache) {
-        (Engine::Load, cache) => format!("loaded from {cache}"),
+        (Engine::Load, Cache::Warm) => "loaded from the page cache".to_string(),
+        (Engine::Load, Cache::AsIs) => "loaded".to_string(),
+        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded from disk ({})", work.cache),
         (engine, _) => engine.to_string(),
     }];
     // A mapping and what is loaded are touched where they are: a block is no transfer.
     if !matches!(work.engine, Engine::Load | Engine::Mmap) {
         words.push(units::bytes(work.block));
     }
-    if work.advice != Advice::None {
-        words.push(work.advice.to_string());
+    match work.advice {
+        Advice::None => {}
+        Advice::HugePage => words.push("in huge pages".to_string()),
+        advice => words.push(advice.to_string()),
     }
     if work.isa != Isa::Auto {
         words.push(work.isa.to_string());
@@ -206,7 +223,9 @@ fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> String {
     let size = units::bytes(answer.size);
     let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
-        return format!("{size}: no row stands that a device served, so nothing is said of a disk.");
+        return format!(
+            "{size}: no row stands that a device served, so nothing is said of a disk."
+        );
     };
     let says = match answer.disk_is_faster {
         Decision::Yes => "Yes",
@@ -267,9 +286,10 @@ fn said_claim(assessment: &Assessment, claim: &Claim) -> String {
         said_ratio(&claim.ratio),
         holds(claim.holds),
     );
-    let fairest = claim.fair.iter().max_by(|a, b| {
-        a.figure.throughput.median.total_cmp(&b.figure.throughput.median)
-    });
+    let fairest = claim
+        .fair
+        .iter()
+        .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
     if let Some(fair) = fairest {
         text.push_str(&format!(
             " Against the best other way to the same file ({}, {}) it is {}: {}.",

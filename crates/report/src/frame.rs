@@ -94,10 +94,32 @@ pub(crate) fn below(
         out.push_str(&finding(found, style, name));
     }
     out.push_str(&skips(&assessment.skips, style, name));
+    out.push_str(&warm_up(assessment, style));
     for note in assessment.storage.iter().flat_map(|storage| &storage.notes) {
         out.push_str(&style.wrap("note   ", Paint::Faint, &sentence(note)));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// What runtimes needed to become fast: it is in no figure.
+fn warm_up(assessment: &Assessment, style: &Style) -> String {
+    let mut longest: Vec<(&str, f64)> = Vec::new();
+    for summary in &assessment.cases {
+        let Some(ns) = summary.warm_up_ns else { continue };
+        match longest.iter_mut().find(|(peer, _)| *peer == summary.case.peer) {
+            Some((_, known)) => *known = known.max(ns),
+            None => longest.push((&summary.case.peer, ns)),
+        }
+    }
+    let say = |(peer, ns): &(&str, f64)| {
+        let text = format!(
+            "{peer} was warmed up before the clock started, for up to {} at the median of a case: \
+             that is in no figure",
+            units::nanoseconds(*ns)
+        );
+        style.wrap("note   ", Paint::Faint, &sentence(&text))
+    };
+    longest.iter().map(say).collect()
 }
 
 fn failures(assessment: &Assessment, style: &Style, name: &dyn Fn(&str) -> String) -> String {

@@ -183,8 +183,7 @@ fn part(block: &Block, ways: &[Way]) -> Grid {
 /// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
 fn title(block: &Block, names: &Names) -> String {
     let of = |(way, threads, _): &(Way, u32, Content)| {
-        let work =
-            FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
+        let work = FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
         let id = Case { peer: way.peer.clone(), work: Work::File(work) }.id();
         names.short(&id).split(' ').map(str::to_string).collect::<Vec<_>>()
     };

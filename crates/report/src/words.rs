@@ -4,7 +4,7 @@
 use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
-use assess::summary::{Ceiling, ServedBy, Summary};
+use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
 use model::case::{Engine, Work};
 use model::host::Storage;
 use model::units;
@@ -56,6 +56,17 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
 pub(crate) fn ceiling(ceiling: Option<Ceiling>) -> String {
     ceiling.map_or(NONE.to_string(), |ceiling| {
         format!("{} of {}", units::percent(ceiling.share), ceiling.kind)
+    })
+}
+
+/// The same in a narrow column: `97.1 % mem`.
+pub(crate) fn ceiling_short(ceiling: Option<Ceiling>) -> String {
+    ceiling.map_or(NONE.to_string(), |ceiling| {
+        let kind = match ceiling.kind {
+            CeilingKind::Memory => "mem",
+            CeilingKind::Device => "dev",
+        };
+        format!("{} {kind}", units::percent(ceiling.share))
     })
 }
 

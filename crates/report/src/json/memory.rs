@@ -65,11 +65,7 @@ fn claim(claim: &Claim) -> wire::Claim<'_> {
 }
 
 fn fair(fair: &Fair) -> wire::Fair<'_> {
-    wire::Fair {
-        figure: figure(&fair.figure),
-        ratio: ratio(&fair.ratio),
-        holds: fair.holds.name(),
-    }
+    wire::Fair { figure: figure(&fair.figure), ratio: ratio(&fair.ratio), holds: fair.holds.name() }
 }
 
 fn figure(figure: &Figure) -> wire::Figure<'_> {

@@ -2,10 +2,12 @@
 
 mod build;
 mod made;
+mod made_memory;
 mod contract;
 
 use crate::closing::closing;
-use crate::{Style, exit_code, heatmap, latency, plan, survey, table, text};
+use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
+use crate::{survey, table, text};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use insta::assert_snapshot;
@@ -25,6 +27,10 @@ fn all() -> Vec<Assessment> {
         made::all_failed(),
         made::pages(),
         made::methods(),
+        made_memory::memory(),
+        made_memory::counting(),
+        made_memory::compilers(),
+        made_memory::peers(),
         build::assessment("empty", Vec::new()),
         assess::assess(&zoo::record()),
     ]
@@ -64,6 +70,40 @@ fn survey_where_all_failed() {
 fn a_survey_is_one_screen() {
     let lines = survey(&made::rich(), &PLAIN).lines().count();
     assert!(lines <= 40, "{lines} lines");
+}
+
+#[test]
+fn memory_with_its_ladder() {
+    assert_snapshot!(memory(&made_memory::memory(), &PLAIN));
+}
+
+#[test]
+fn memory_without_a_ladder() {
+    let mut assessment = made_memory::memory();
+    assessment.cases.truncate(3);
+    assert_snapshot!(memory(&assessment, &PLAIN));
+}
+
+#[test]
+fn counting_tens() {
+    assert_snapshot!(counting(&made_memory::counting(), &PLAIN));
+}
+
+#[test]
+fn counting_without_an_answer() {
+    let mut assessment = made_memory::counting();
+    assessment.counting.clear();
+    assert!(counting(&assessment, &PLAIN).contains("There is no answer"));
+}
+
+#[test]
+fn compilers_and_their_vectors() {
+    assert_snapshot!(compilers(&made_memory::compilers(), &PLAIN));
+}
+
+#[test]
+fn peers_side_by_side() {
+    assert_snapshot!(heatmap(&made_memory::peers(), &PLAIN));
 }
 
 #[test]

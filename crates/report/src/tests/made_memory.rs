@@ -1,0 +1,200 @@
+//! Assessments of memory, of counting and of compilers, made by hand.
+
+use super::build::*;
+use assess::Assessment;
+use assess::comparison::{Comparison, Difference};
+use assess::counting::{Claim, CountingAnswer, Decision, Fair, Figure};
+use assess::levels::{Level, Levels, Nominal};
+use assess::ratio::Ratio;
+use assess::saturation::Saturation;
+use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
+use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages};
+use model::case::{Touch, Work};
+use model::pattern::Pattern;
+use model::peer::Peer;
+use model::zoo;
+use std::time::Duration;
+
+fn loop_of(kernel: Kernel, isa: Isa, working_set: u64, pages: Pages, rate: f64) -> Summary {
+    let (threads, time) = (1, Duration::from_millis(100));
+    let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+    let case = Case::own(Work::Memory(work));
+    Summary { id: case.id(), case, ..super::build::memory(kernel, 1, rate) }
+}
+
+fn chase(working_set: u64, pages: Pages, ns: f64) -> Summary {
+    let summary = loop_of(Kernel::Chase, Isa::Scalar, working_set, pages, 64e9 / ns);
+    Summary { ns_per_op: Some(estimate(ns)), ..summary }
+}
+
+/// A ladder of three working sets, and two loops in DRAM.
+pub(super) fn memory() -> Assessment {
+    let mut cases = Vec::new();
+    for (set, rate, ns) in [(16 << 10, 91e9, 1.2), (1 << 20, 42e9, 4.0), (128 << 20, 27e9, 98.0)] {
+        cases.push(loop_of(Kernel::Read, Isa::Avx2, set, Pages::Huge, rate));
+        cases.push(chase(set, Pages::Huge, ns));
+        cases.push(chase(set, Pages::Base, ns * 1.3));
+    }
+    let memory = |share| Some(Ceiling { kind: CeilingKind::Memory, share });
+    for (kernel, rate, bus, share) in
+        [(Kernel::Copy, 18e9, 27e9, 0.667), (Kernel::CopyNt, 26e9, 26e9, 0.963)]
+    {
+        let summary = loop_of(kernel, Isa::Avx2, 128 << 20, Pages::Huge, rate);
+        let ceiling = memory(share);
+        cases.push(Summary { bus: Some(estimate(bus)), ceiling, ..summary });
+    }
+    cases[10] = found(cases[10].clone(), &steal());
+    let mut assessment = assessment("memory", cases);
+    assessment.storage = None;
+    let cache = |number, bytes| Some(Nominal { number, bytes });
+    let level = |from, to, ns: f64, cache| Level {
+        from,
+        to,
+        ns,
+        least_ns: ns * 0.99,
+        greatest_ns: ns * 1.02,
+        cache,
+    };
+    assessment.levels = vec![Levels {
+        peer: "rust".to_string(),
+        pages: Pages::Huge,
+        levels: vec![
+            level(4096, 32 << 10, 1.2, cache(1, 32 << 10)),
+            level(64 << 10, 512 << 10, 4.0, None),
+            level(64 << 20, 128 << 20, 98.0, None),
+        ],
+    }];
+    let saturation = |threads| Saturation {
+        peer: "rust".to_string(),
+        kernel: Kernel::Read,
+        isa: Isa::Avx2,
+        pages: Pages::Huge,
+        working_set: 128 << 20,
+        threads,
+        most_threads: 2,
+        highest: 45e9,
+    };
+    assessment.saturations = vec![saturation(None), saturation(Some(1))];
+    assessment
+}
+
+fn counted(work: FileWork, served_by: ServedBy, rate: f64, load_ns: Option<f64>) -> Summary {
+    let work = FileWork { touch: Touch::Count, ops: 1024, ..work };
+    let loaded = load_ns.map(|ns| Loaded {
+        throughput: estimate(rate * 3.0),
+        load_ns: estimate(ns),
+        served_by: ServedBy::Ram,
+        of_memory: Some(0.9),
+        ceiling: Some(Ceiling { kind: CeilingKind::Memory, share: 0.9 }),
+    });
+    Summary { loaded, counted: Some(13_421_772), ..measured(work, served_by, rate) }
+}
+
+fn figure(summary: &Summary) -> Figure {
+    let throughput = summary.throughput.expect("it was measured");
+    let ratio = |median| Some(Ratio { pairs: 7, median, low: Some(0.04), high: Some(0.06) });
+    let (of_read, of_count) = (ratio(0.05), ratio(0.05));
+    Figure { id: summary.id.clone(), threads: 1, throughput, of_read, of_count }
+}
+
+/// Counting in memory, by mmap and from storage.
+pub(super) fn counting() -> Assessment {
+    let of = |engine, cache| file(engine, cache, Pattern::Sequential, 1 << 20);
+    let load = FileWork { advice: Advice::HugePage, ..of(Engine::Load, Cache::Warm) };
+    let direct = FileWork { depth: 32, ..of(Engine::Uring, Cache::Direct) };
+    let cases = vec![
+        super::build::memory(Kernel::Read, 1, 27e9),
+        counted(load.clone(), ServedBy::PageCache, 5e9, Some(180e6)),
+        counted(FileWork { isa: Isa::Scalar, ..load }, ServedBy::PageCache, 3e9, Some(180e6)),
+        counted(of(Engine::Mmap, Cache::Warm), ServedBy::PageCache, 6e9, Some(9e3)),
+        counted(of(Engine::Pread, Cache::Warm), ServedBy::PageCache, 8e9, None),
+        counted(of(Engine::Mmap, Cache::Cold), ServedBy::Device, 0.6e9, Some(9e3)),
+        found(counted(direct, ServedBy::Device, 1.1e9, None), &steal()),
+        null(),
+    ];
+    let ratio =
+        |median| Ratio { pairs: 7, median, low: Some(median * 0.9), high: Some(median * 1.1) };
+    let claim = |cache, row: usize, median, holds| Claim {
+        cache,
+        mmap: figure(&cases[row]),
+        uring: figure(&cases[6]),
+        ratio: ratio(median),
+        holds,
+        fair: vec![Fair { figure: figure(&cases[1]), ratio: ratio(0.2), holds: Decision::No }],
+    };
+    let answer = CountingAnswer {
+        size: 1 << 30,
+        fits_caches: false,
+        memory_reads: vec![figure(&cases[0])],
+        in_memory: vec![figure(&cases[1])],
+        page_cache: Some(figure(&cases[4])),
+        device: Some(figure(&cases[6])),
+        disk_is_faster: Decision::No,
+        claims: vec![
+            claim(Cache::Cold, 5, 1.8, Decision::Yes),
+            claim(Cache::Warm, 3, 0.18, Decision::No),
+        ],
+    };
+    let mut assessment = assessment("count-tens", cases);
+    assessment.counting = vec![answer];
+    assessment
+}
+
+/// The loop as two compilers make it, and one that is missing.
+pub(super) fn compilers() -> Assessment {
+    let own = |isa, rate| loop_of(Kernel::Count, isa, 128 << 20, Pages::Huge, rate);
+    let peer = |name: &str, bits: Option<u32>, flags: &str| Peer {
+        name: name.to_string(),
+        build: Some(format!("zcc {flags} -o ./peer peer.c")),
+        vector_bits: bits,
+        ..zoo::peer()
+    };
+    let of_peer = |name: &str, rate| {
+        let own = own(Isa::Auto, rate);
+        let case = Case { peer: name.to_string(), ..own.case.clone() };
+        Summary { id: case.id(), case, ..own }
+    };
+    let missing = without_figures(&of_peer("ycc-O2-loop", 1e9));
+    let reason = "unavailable: the peer ycc-O2-loop: 'ycc' is not installed".to_string();
+    let cases = vec![
+        own(Isa::Scalar, 4.1e9),
+        own(Isa::Avx2, 26e9),
+        of_peer("zcc-O2-loop", 3.0e9),
+        of_peer("zcc-O3-native-loop", 22e9),
+        Summary { failures: vec![(reason, 7)], ..missing },
+    ];
+    let compared = |row: usize, ratio: f64| Comparison {
+        case: cases[row].id.clone(),
+        base: cases[1].id.clone(),
+        pairs: 7,
+        ratio,
+        low: Some(ratio * 0.97),
+        high: Some(ratio * 1.03),
+        difference: Difference::Different,
+    };
+    let comparisons = vec![compared(2, 0.115), compared(3, 0.846)];
+    let mut assessment = assessment("compilers", cases);
+    assessment.comparisons = comparisons;
+    assessment.storage = None;
+    assessment.peers = vec![
+        peer("zcc-O2-loop", Some(0), "-O2"),
+        peer("zcc-O3-native-loop", Some(256), "-O3 -march=native"),
+    ];
+    assessment
+}
+
+/// Two programs that read in the same ways.
+pub(super) fn peers() -> Assessment {
+    let mut cases = Vec::new();
+    for (engine, rate) in [(Engine::Pread, 8e9), (Engine::Mmap, 6e9)] {
+        let own = measured(
+            file(engine, Cache::Warm, Pattern::Sequential, 1 << 20),
+            ServedBy::PageCache,
+            rate,
+        );
+        let case = Case { peer: "zebra".to_string(), ..own.case.clone() };
+        cases.push(Summary { id: case.id(), case, warm_up_ns: Some(3e8), ..own.clone() });
+        cases.push(own);
+    }
+    assessment("read-methods", cases)
+}
