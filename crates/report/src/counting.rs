@@ -103,7 +103,7 @@ fn rows(assessment: &Assessment) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("counting", 0),
-        right("set-up", 1),
+        right("set-up", 0),
         right("total", 0),
         left("95 % CI", 0),
         right("ceiling", 2),
@@ -164,8 +164,10 @@ fn label(summary: &Summary) -> String {
     if summary.case.peer != OWN_PEER {
         words.insert(0, summary.case.peer.clone());
     }
-    let threads = summary.case.threads() as usize;
-    format!("{}, {}", words.join(" "), count(threads, "thread"))
+    match summary.case.threads() {
+        1 => words.join(" "),
+        threads => format!("{}, {threads} threads", words.join(" ")),
+    }
 }
 
 fn memory_words(work: &MemoryWork) -> Vec<String> {
@@ -178,9 +180,9 @@ fn memory_words(work: &MemoryWork) -> Vec<String> {
 
 fn file_words(work: &FileWork) -> Vec<String> {
     let mut words = vec![match (work.engine, work.cache) {
-        (Engine::Load, Cache::Warm) => "loaded from the page cache".to_string(),
+        (Engine::Load, Cache::Warm) => "loaded (warm)".to_string(),
         (Engine::Load, Cache::AsIs) => "loaded".to_string(),
-        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded from disk ({})", work.cache),
+        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded ({})", work.cache),
         (engine, _) => engine.to_string(),
     }];
     // A mapping and what is loaded are touched where they are: a block is no transfer.
