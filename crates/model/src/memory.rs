@@ -80,8 +80,8 @@ impl Kernel {
     }
 
     /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`], if nothing stays
-    /// in a cache: an ordinary store fetches its line first, a non-temporal one does not (M4 of
-    /// METHODOLOGY.md, after McCalpin's remarks on STREAM). None for what is not bulk.
+    /// in a cache: an ordinary store fetches its line first, a non-temporal one does not ("Bus
+    /// bytes" in METHODOLOGY.md). None for what is not bulk.
     pub fn bus_arrays(self) -> Option<u64> {
         match self {
             Kernel::Read | Kernel::Count | Kernel::WriteNt => Some(1),
