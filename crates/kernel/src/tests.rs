@@ -1,14 +1,17 @@
 //! Every row of the table against a naive loop.
 #![expect(clippy::print_stderr, reason = "a test that skips a row says which")]
 
-use crate::{KERNELS, Run, Variant, available, best, cycle, digest, variant};
-use model::case::{Isa, Kernel};
+use crate::{KERNELS, Run, Variant, available, best, count, cycle, digest, variant};
 use model::content::{Content, Kind, digest_of};
+use model::memory::{Isa, Kernel};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Longer than two turns of any loop, with every remainder.
+/// Longer than nine turns of any loop, with every remainder.
 const WORDS_MAX: usize = 600;
+
+/// Two blocks of streams and then some: turns, vectors and words.
+const BLOCKS_WORDS: usize = (9 << 20) / 8 + 64 + 13;
 
 /// The loops that this processor can run; those that it cannot are named.
 fn runs() -> impl Iterator<Item = (&'static Variant, Run)> {
@@ -27,6 +30,13 @@ fn random_bytes(size: usize) -> Vec<u8> {
     bytes
 }
 
+/// Integers below 20.
+fn random_ints(size: usize) -> Vec<u8> {
+    let mut bytes = vec![0; size];
+    Content { seed: 9, size: size as u64, kind: Kind::Ints(20) }.fill(0, &mut bytes);
+    bytes
+}
+
 fn random_words(count: usize) -> Vec<u64> {
     let content = Content { seed: 7, size: 8 * count as u64, kind: Kind::Random };
     (0..count as u64).map(|index| content.word(index)).collect()
@@ -42,16 +52,57 @@ fn check_read(words: &[u64]) {
     }
 }
 
-/// Every copy makes the part of `target` at `start` equal to `source`, and leaves the rest.
-fn check_copy(source: &[u64], target: &[u64], start: usize) {
-    let range = start..start + source.len();
-    let mut naive = target.to_vec();
-    naive[range.clone()].copy_from_slice(source);
+/// Every loop that writes makes the part of `target` at `start`, as long as the sources, what a
+/// naive loop makes of it, and leaves the rest.
+fn check_written(b: &[u64], c: &[u64], target: &[u64], start: usize) {
+    const FACTOR: f64 = 0.7;
+    let range = start..start + b.len();
+    let word = target.first().copied().unwrap_or_default();
+    let naive = |written: &mut dyn Iterator<Item = u64>| {
+        let mut naive = target.to_vec();
+        naive[range.clone()].iter_mut().zip(written).for_each(|(to, word)| *to = word);
+        naive
+    };
+    let [fill, same] = [naive(&mut std::iter::repeat(word)), naive(&mut b.iter().copied())];
+    let (doubles_b, doubles_c) = (doubles(b), doubles(c));
+    let pairs = doubles_b.iter().zip(&doubles_c);
+    let triads = naive(&mut pairs.map(|(b, c)| (b + FACTOR * c).to_bits()));
     for (row, run) in runs() {
-        if let Run::Copy(copy) = run {
-            let mut target = target.to_vec();
-            copy(&mut target[range.clone()], source);
-            assert_eq!(target, naive, "{row:?} of {} words", source.len());
+        let mut target = target.to_vec();
+        let part = &mut target[range.clone()];
+        let naive = match run {
+            Run::Write(write) => {
+                write(part, word);
+                &fill
+            }
+            Run::Copy(copy) => {
+                copy(part, b);
+                &same
+            }
+            Run::Triad(triad) => {
+                let mut doubles: Vec<f64> = part.iter().map(|word| f64::from_bits(*word)).collect();
+                triad(&mut doubles, &doubles_b, &doubles_c, FACTOR);
+                part.iter_mut().zip(doubles).for_each(|(to, double)| *to = double.to_bits());
+                &triads
+            }
+            _ => continue,
+        };
+        assert!(target == *naive, "{row:?} of {} words at {start}", b.len());
+    }
+}
+
+/// Doubles of all sizes, none of them NaN, where the words are any.
+fn doubles(words: &[u64]) -> Vec<f64> {
+    words.iter().map(|word| word.cast_signed() as f64 * 1e-9).collect()
+}
+
+/// Every count of `bytes` is the naive one.
+fn check_count(bytes: &[u8], value: u32) {
+    let ints = bytes.as_chunks::<4>().0;
+    let naive = ints.iter().filter(|int| u32::from_le_bytes(**int) == value).count() as u64;
+    for (row, run) in runs() {
+        if let Run::Count(count) = run {
+            assert_eq!(count(bytes, value), naive, "{row:?} of {} bytes", bytes.len());
         }
     }
 }
@@ -92,16 +143,24 @@ fn check_cycle(count: usize, stride: usize, seed: u64) {
     }
 }
 
+/// Whether a kernel has non-temporal stores.
+fn is_non_temporal(kernel: Kernel) -> bool {
+    matches!(kernel, Kernel::WriteNt | Kernel::CopyNt | Kernel::TriadNt)
+}
+
 #[test]
 fn the_table_has_each_row_once_and_every_kernel_as_scalar() {
     for kernel in Kernel::ALL.iter().copied() {
-        assert!(variant(kernel, Isa::Scalar).is_some(), "{kernel} has no scalar row");
-        for isa in Isa::ALL.iter().copied() {
+        let has_scalar = cfg!(target_arch = "x86_64") || !is_non_temporal(kernel);
+        assert_eq!(variant(kernel, Isa::Scalar).is_some(), has_scalar, "{kernel}");
+        for isa in Isa::ALL.iter().copied().filter(|isa| *isa != Isa::Auto) {
             let is_row = |row: &&Variant| row.kernel() == kernel && row.isa() == isa;
             let rows: Vec<&Variant> = KERNELS.iter().filter(is_row).collect();
             assert!(rows.len() <= 1, "{kernel} {isa} is there twice");
             let available = rows.first().is_some_and(|row| row.is_available());
             assert_eq!(variant(kernel, isa).is_some(), available, "{kernel} {isa}");
+            let is_vector = available && isa != Isa::Scalar;
+            assert!(!is_vector || kernel.has_vectors(), "{kernel} {isa} has no vectors");
         }
     }
     for row in KERNELS {
@@ -110,14 +169,42 @@ fn the_table_has_each_row_once_and_every_kernel_as_scalar() {
 }
 
 #[test]
+fn a_vector_isa_has_every_kernel_that_has_vectors() {
+    for isa in available().into_iter().filter(|isa| *isa != Isa::Scalar) {
+        for kernel in Kernel::ALL.iter().copied() {
+            assert_eq!(variant(kernel, isa).is_some(), kernel.has_vectors(), "{kernel} {isa}");
+        }
+    }
+}
+
+#[test]
+fn auto_is_the_widest_that_there_is() {
+    for kernel in Kernel::ALL.iter().copied() {
+        let isas = available().into_iter().filter(|isa| variant(kernel, *isa).is_some());
+        let auto = variant(kernel, Isa::Auto).map(Variant::isa);
+        assert_eq!(auto, isas.max(), "{kernel}");
+    }
+    assert_eq!(variant(Kernel::Read, Isa::Auto).map(Variant::isa), Some(best()));
+    assert_eq!(variant(Kernel::Chase, Isa::Auto).map(Variant::isa), Some(Isa::Scalar));
+    let digest = digest(Isa::Auto).expect("the widest has a digest");
+    assert_eq!(digest(3, b"any bytes"), digest_of(3, b"any bytes"));
+    let count = count(Isa::Auto).expect("the widest has a count");
+    assert_eq!(count(&[10, 0, 0, 0, 10], 10), 1);
+}
+
+#[test]
 fn a_row_holds_its_kernel() {
     for (row, run) in runs() {
-        let kernel = match run {
-            Run::Read(_) => Kernel::Read,
-            Run::Copy(_) => Kernel::Copy,
-            Run::Chase(_) => Kernel::Chase,
+        let kernels: &[Kernel] = match run {
+            Run::Read(_) => &[Kernel::Read],
+            Run::Write(_) => &[Kernel::Write, Kernel::WriteNt],
+            Run::Copy(_) => &[Kernel::Copy, Kernel::CopyNt],
+            Run::Triad(_) => &[Kernel::Triad, Kernel::TriadNt],
+            Run::Count(_) => &[Kernel::Count],
+            Run::Chase(_) => &[Kernel::Chase],
+            Run::TouchPages(_) => &[Kernel::TouchPages],
         };
-        assert_eq!(row.kernel(), kernel, "{row:?}");
+        assert!(kernels.contains(&row.kernel()), "{row:?}");
     }
 }
 
@@ -127,8 +214,9 @@ fn isas_are_in_order_and_the_best_is_the_last() {
     assert_eq!(available[0], Isa::Scalar);
     assert!(available.is_sorted());
     assert_eq!(available.last(), Some(&best()));
-    for isa in Isa::ALL.iter().copied() {
+    for isa in Isa::ALL.iter().copied().filter(|isa| *isa != Isa::Auto) {
         assert_eq!(digest(isa).is_some(), available.contains(&isa), "{isa}");
+        assert_eq!(count(isa).is_some(), available.contains(&isa), "{isa}");
     }
 }
 
@@ -143,24 +231,86 @@ fn a_read_sums_every_length_at_every_place_of_a_vector() {
 }
 
 #[test]
-fn a_copy_of_every_length_writes_its_target_and_no_more() {
-    let words = random_words(2 * WORDS_MAX + 16);
-    let (source, target) = words.split_at(WORDS_MAX + 8);
+fn every_length_is_written_at_every_place_of_a_line_and_no_more() {
+    let words = random_words(3 * WORDS_MAX + 24);
+    let (b, rest) = words.split_at(WORDS_MAX + 8);
+    let (c, target) = rest.split_at(WORDS_MAX + 8);
     for start in 0..8 {
         for length in 0..=WORDS_MAX {
-            check_copy(&source[7 - start..][..length], target, start);
+            check_written(&b[7 - start..][..length], &c[start / 2..][..length], target, start);
         }
     }
 }
 
 #[test]
-fn a_copy_refuses_another_length() {
+fn arrays_of_several_streams_are_read_and_written() {
+    let words = random_words(BLOCKS_WORDS + 3);
+    check_read(&words[3..]);
+    check_written(&words[1..][..BLOCKS_WORDS], &words[..BLOCKS_WORDS], &words, 2);
+    let bytes = random_ints(8 * BLOCKS_WORDS + 3);
+    check_count(&bytes[3..], 10);
+}
+
+#[test]
+fn what_is_written_needs_sources_as_long() {
+    fn check(row: &Variant, run: impl FnOnce()) {
+        assert!(catch_unwind(AssertUnwindSafe(run)).is_err(), "{row:?} took another length");
+    }
     for (row, run) in runs() {
-        if let Run::Copy(copy) = run {
-            let refused = catch_unwind(AssertUnwindSafe(|| copy(&mut [0; 9], &[0; 8])));
-            assert!(refused.is_err(), "{row:?} wrote 8 words to 9");
-            let refused = catch_unwind(AssertUnwindSafe(|| copy(&mut [0; 8], &[0; 9])));
-            assert!(refused.is_err(), "{row:?} wrote 9 words to 8");
+        for (target, source) in [(9, 8), (8, 9), (0, 1), (65, 64)] {
+            if let Run::Copy(copy) = run {
+                check(row, || copy(&mut vec![0; target], &vec![0; source]));
+            }
+            if let Run::Triad(triad) = run {
+                let [same, other] = [target, source].map(|length| vec![0.0; length]);
+                check(row, || triad(&mut vec![0.0; target], &same, &other, 3.0));
+                check(row, || triad(&mut vec![0.0; target], &other, &same, 3.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_count_is_naive_at_every_alignment_and_length() {
+    let bytes = random_ints(WORDS_MAX + 8);
+    for alignment in 0..8 {
+        for length in 0..=WORDS_MAX {
+            check_count(&bytes[alignment..alignment + length], 10);
+        }
+    }
+}
+
+#[test]
+fn a_count_of_equal_values_does_not_overflow() {
+    for value in [0, 10, u32::MAX] {
+        let bytes = value.to_le_bytes().repeat(1 << 18);
+        check_count(&bytes, value);
+        check_count(&bytes, !value);
+    }
+    // Longer than what is counted in 32 bits before it is added to 64.
+    let bytes = vec![0; (64 << 20) + (5 << 20) + 4 * 7 + 2];
+    check_count(&bytes, 0);
+}
+
+#[test]
+fn the_halves_of_a_word_are_counted_apart() {
+    for words in [[10u64, 10 << 32], [10 << 32 | 10, 0], [10 << 16, 10 << 8]] {
+        let bytes = words.map(u64::to_le_bytes).as_flattened().repeat(100);
+        check_count(&bytes, 10);
+    }
+}
+
+#[test]
+fn pages_are_touched_in_their_first_word() {
+    let Run::TouchPages(touch) = variant(Kernel::TouchPages, Isa::Auto).expect("a row").run()
+    else {
+        panic!("the row holds another loop")
+    };
+    for count in [0, 1, 511, 512, 513, 1024, 5000] {
+        let mut words = vec![7; count];
+        touch(&mut words, 9);
+        for (place, word) in words.iter().enumerate() {
+            assert_eq!(*word, if place.is_multiple_of(512) { 9 } else { 7 }, "{place} of {count}");
         }
     }
 }
@@ -207,12 +357,22 @@ fn a_seed_decides_the_cycle() {
 
 proptest! {
     #[test]
-    fn any_words_are_read_and_copied(
-        words in proptest::collection::vec(any::<u64>(), 0..2000), start in 0usize..2000,
+    fn any_words_are_read_and_written(
+        words in proptest::collection::vec(any::<u64>(), 0..2000),
+        start in 0usize..2000, place in 0usize..2000,
     ) {
-        let source = &words[start.min(words.len())..];
-        check_read(source);
-        check_copy(source, &words, words.len() - source.len());
+        let b = &words[start.min(words.len())..];
+        let place = place.min(words.len() - b.len());
+        check_read(b);
+        check_written(b, &words[place..][..b.len()], &words, words.len() - b.len());
+    }
+
+    #[test]
+    fn any_bytes_have_their_count(
+        bytes in proptest::collection::vec(0u8..2, 0..10_000), start in 0usize..64, value in 0u32..2,
+    ) {
+        check_count(&bytes[start.min(bytes.len())..], value);
+        check_count(&bytes[start.min(bytes.len())..], value << 8);
     }
 
     #[test]

@@ -1,0 +1,246 @@
+//! The loops that write: write, copy and triad, each with ordinary and non-temporal stores.
+
+use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, store, stream_turns};
+
+/// What a loop writes where its sources hold `vectors`.
+pub(crate) trait Map<const SOURCES: usize> {
+    /// The vector to be written.
+    ///
+    /// # Safety
+    /// The processor has the instruction set.
+    unsafe fn apply<L: Lanes>(&self, vectors: [L; SOURCES]) -> L;
+}
+
+/// Writes one word, whatever there is.
+struct Fill(u64);
+
+/// Writes what its source holds.
+struct Same;
+
+/// Writes `b + factor·c`.
+struct Triad(f64);
+
+impl Map<0> for Fill {
+    #[inline(always)]
+    unsafe fn apply<L: Lanes>(&self, _: [L; 0]) -> L {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { L::splat(self.0) }
+    }
+}
+
+impl Map<1> for Same {
+    #[inline(always)]
+    unsafe fn apply<L: Lanes>(&self, [vector]: [L; 1]) -> L {
+        vector
+    }
+}
+
+impl Map<2> for Triad {
+    #[inline(always)]
+    unsafe fn apply<L: Lanes>(&self, [b, c]: [L; 2]) -> L {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { L::triad(b, c, L::splat(self.0.to_bits())) }
+    }
+}
+
+/// How vectors go to memory.
+pub(crate) trait Way {
+    /// Stores two vectors.
+    ///
+    /// # Safety
+    /// The processor has the instruction set.
+    unsafe fn put<L: Lanes>(to: &mut [L; 2], vectors: [L; 2]);
+
+    /// Ends a loop: what it stored is in order before all that comes after.
+    fn end();
+}
+
+/// Through the caches, as the stores of a plain program.
+pub(crate) struct Cached;
+
+/// Past the caches.
+pub(crate) struct NonTemporal;
+
+impl Way for Cached {
+    #[inline(always)]
+    unsafe fn put<L: Lanes>([first, second]: &mut [L; 2], vectors: [L; 2]) {
+        store(first, vectors[0]);
+        store(second, vectors[1]);
+    }
+
+    #[inline(always)]
+    fn end() {}
+}
+
+impl Way for NonTemporal {
+    #[inline(always)]
+    unsafe fn put<L: Lanes>(to: &mut [L; 2], vectors: [L; 2]) {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe { L::stream(to, vectors) }
+    }
+
+    #[inline(always)]
+    fn end() {
+        // An ordinary store that follows must not overtake these: x86 alone orders all others.
+        // SAFETY: every x86-64 has it.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::x86_64::_mm_sfence();
+        }
+    }
+}
+
+/// Writes `word` all over `target`.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+pub(crate) unsafe fn write<L: Lanes, W: Way>(target: &mut [u64], word: u64) {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { map::<L, W, 0>(target, [], &Fill(word)) }
+}
+
+/// Copies `source` into `target`, which is as long.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+pub(crate) unsafe fn copy<L: Lanes, W: Way>(target: &mut [u64], source: &[u64]) {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { map::<L, W, 1>(target, [source], &Same) }
+}
+
+/// Computes `target = b + factor·c`, all as long.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+pub(crate) unsafe fn triad<L: Lanes, W: Way>(
+    target: &mut [f64],
+    b: &[f64],
+    c: &[f64],
+    factor: f64,
+) {
+    // SAFETY: the same memory seen as words, which are as large and aligned alike; any double is
+    // a valid word and any word a valid double.
+    let target =
+        unsafe { std::slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len()) };
+    // SAFETY: as above.
+    let sources =
+        [b, c].map(|s| unsafe { std::slice::from_raw_parts(s.as_ptr().cast::<u64>(), s.len()) });
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { map::<L, W, 2>(target, sources, &Triad(factor)) }
+}
+
+/// A line of a cache of most processors. Whole ones are written in vectors: a non-temporal store
+/// of a part of a line would have to wait for the rest of it.
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// Writes what `map` makes of `sources` into `target`. The words outside the lines of the target
+/// are written one by one, through the caches.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
+    target: &mut [u64],
+    sources: [&[u64]; SOURCES],
+    map: &impl Map<SOURCES>,
+) {
+    for source in sources {
+        assert_eq!(target.len(), source.len(), "a target is as long as its sources");
+    }
+    // SAFETY: any words are a valid line, and any line is valid words.
+    let (head, lines, tail) = unsafe { target.align_to_mut::<Line>() };
+    let (tail_start, line_words) = (head.len() + 8 * lines.len(), 8 * lines.len());
+    let bodies = sources.map(|source| &source[head.len()..][..line_words]);
+    // SAFETY: a line is whole vectors (a promise of `Lanes`), aligned for each of them; the
+    // caller vouches for the instruction set.
+    unsafe {
+        let count = size_of_val(lines) / size_of::<L>();
+        let vectors = std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast::<L>(), count);
+        map_words(head, sources, map);
+        map_vectors::<L, W, SOURCES>(vectors, bodies, map);
+        map_words(tail, sources.map(|source| &source[tail_start..]), map);
+    }
+    W::end();
+}
+
+/// Writes `target` word by word, from sources that are at least as long.
+///
+/// # Safety
+/// None is needed: every processor has words.
+#[inline(always)]
+unsafe fn map_words<const SOURCES: usize>(
+    target: &mut [u64],
+    sources: [&[u64]; SOURCES],
+    map: &impl Map<SOURCES>,
+) {
+    for (place, target) in target.iter_mut().enumerate() {
+        // SAFETY: every processor has words.
+        store(target, unsafe { map.apply(sources.map(|source| source[place])) });
+    }
+}
+
+/// Writes `target` vector by vector, from sources that are as long.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
+    target: &mut [L],
+    sources: [&[u64]; SOURCES],
+    map: &impl Map<SOURCES>,
+) {
+    // SAFETY: the same memory seen as vectors at any address; a body is whole vectors.
+    let sources = sources.map(|source| unsafe {
+        let count = size_of_val(source) / size_of::<L>();
+        std::slice::from_raw_parts(source.as_ptr().cast::<Unaligned<L>>(), count)
+    });
+    let (turns, vectors_left) = target.as_chunks_mut::<TURN>();
+    let source_turns = sources.map(|source| &source.as_chunks::<TURN>().0[..turns.len()]);
+    let sources_left = sources.map(|source| source.as_chunks::<TURN>().1);
+    let length = stream_turns::<L>();
+    let blocks = turns.len() / (STREAMS * length);
+    let turns_left = blocks * STREAMS * length..turns.len();
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        for block in 0..blocks {
+            for place in 0..length {
+                for stream in 0..STREAMS {
+                    let place = (block * STREAMS + stream) * length + place;
+                    let sources = source_turns.map(|source| &source[place]);
+                    map_turn::<L, W, SOURCES>(&mut turns[place], sources, map);
+                }
+            }
+        }
+        for place in turns_left {
+            let sources = source_turns.map(|source| &source[place]);
+            map_turn::<L, W, SOURCES>(&mut turns[place], sources, map);
+        }
+        for (place, target) in vectors_left.iter_mut().enumerate() {
+            store(target, map.apply(sources_left.map(|source| L::load(&source[place]))));
+        }
+    }
+}
+
+/// Writes one turn.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn map_turn<L: Lanes, W: Way, const SOURCES: usize>(
+    target: &mut [L; TURN],
+    sources: [&[Unaligned<L>; TURN]; SOURCES],
+    map: &impl Map<SOURCES>,
+) {
+    for (pair, target) in target.as_chunks_mut().0.iter_mut().enumerate() {
+        // SAFETY: the caller vouches for the instruction set.
+        unsafe {
+            let first = map.apply(sources.map(|source| L::load(&source[2 * pair])));
+            let second = map.apply(sources.map(|source| L::load(&source[2 * pair + 1])));
+            W::put(target, [first, second]);
+        }
+    }
+}
