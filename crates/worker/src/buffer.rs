@@ -1,5 +1,6 @@
 //! Memory that blocks are read into.
 
+use crate::memory::{advise, cannot_map};
 use memmap2::{Advice, MmapMut};
 use std::io;
 
@@ -15,10 +16,21 @@ pub struct Buffers {
 const ALIGN: usize = 4096;
 
 impl Buffers {
-    /// `slots` buffers of `block` bytes.
+    /// `slots` buffers of `block` bytes, in huge pages where those fit into them whole: a ring's
+    /// buffers count as locked memory by the pages they lie in, of which there may be little.
+    ///
+    /// # Errors
+    /// When the OS has no room for them, with the size.
     pub fn new(slots: usize, block: usize) -> io::Result<Buffers> {
-        let stride = block.next_multiple_of(ALIGN);
-        let memory = resident_memory(slots * stride)?;
+        let stride = block.checked_next_multiple_of(ALIGN);
+        let bytes = stride.and_then(|stride| stride.checked_mul(slots));
+        let (Some(stride), Some(bytes)) = (stride, bytes) else {
+            let text = format!("no machine can address {slots} buffers of {block} bytes");
+            return Err(io::Error::other(text));
+        };
+        let mut memory = MmapMut::map_anon(bytes).map_err(|error| cannot_map(bytes, &error))?;
+        advise(&memory, Advice::HugePage, 0, bytes);
+        memory.fill(0xA5);
         Ok(Buffers { memory, block, stride })
     }
 
@@ -35,14 +47,4 @@ impl Buffers {
         let start = slot * self.stride;
         &mut self.memory[start..start + self.block]
     }
-}
-
-/// Anonymous memory in huge pages where the OS gives them, every page of it written.
-pub fn resident_memory(bytes: usize) -> io::Result<MmapMut> {
-    let mut memory = MmapMut::map_anon(bytes.max(1))?;
-    if let Err(error) = memory.advise(Advice::HugePage) {
-        log::debug!("no huge pages for {bytes} bytes: {error}");
-    }
-    memory.fill(0xA5);
-    Ok(memory)
 }

@@ -6,6 +6,7 @@
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
 pub mod clock;
+pub mod memory;
 pub mod buffer;
 pub mod meter;
 pub mod engine;

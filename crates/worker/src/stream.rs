@@ -1,93 +1,188 @@
 //! The memory loop: passes of a kernel over arrays of its thread's own, until the time is over.
 
-use crate::buffer::resident_memory;
 use crate::clock::os_now_ns;
-use kernel::Run;
-use memmap2::MmapMut;
+use crate::memory::Memory;
+use kernel::{Count, Run};
 use model::case::MemoryWork;
-use model::content::WORD_BYTES;
+use model::content::{COUNTED, Content, WORD_BYTES};
+use model::memory::TRIAD_FACTOR;
 use model::sample::Span;
 use std::io;
 
-/// One cache line, in words. A chase has one pointer in each; reads and copies count lines too.
+/// One cache line, in words. A chase has one pointer in each; bulk kernels count lines too.
 const LINE_WORDS: usize = 8;
 const LINE_BYTES: u64 = LINE_WORDS as u64 * WORD_BYTES;
 
-/// Loads of a chase between two looks at the clock: about 10 ms from memory.
-const CHASE_STEPS: u64 = 100_000;
+/// Where a word is written by a touch of pages.
+const PAGE_WORDS: usize = 512;
 
-/// The arrays of one thread.
+/// Loads in a pass of a chase, which goes on where the last one ended.
+const CHASE_STEPS: u64 = 1000;
+
+/// Passes are doubled between two looks at the clock until they take as long: a look takes some
+/// 30 ns, and so do the call of a kernel and its first loads, of which a pass over 4 KiB is not
+/// much more.
+const LOOK_NS: u64 = 100_000;
+
+/// The arrays of one thread, and what is done with them.
 #[derive(Debug)]
 pub struct Arrays {
-    run: Run,
-    /// Source of the kernel: words of [`MemoryWork::content`], or a cycle of pointers.
-    source: MmapMut,
-    /// Target of a copy; else empty.
-    target: MmapMut,
+    task: Task,
+    /// Bytes of one array.
+    size: u64,
     time_ns: u64,
+}
+
+/// A kernel with its arrays.
+#[derive(Debug)]
+enum Task {
+    Read { read: fn(&[u64]) -> u64, source: Memory },
+    Write { write: fn(&mut [u64], u64), target: Memory, word: u64 },
+    Copy { copy: fn(&mut [u64], &[u64]), target: Memory, source: Memory },
+    Triad { triad: fn(&mut [f64], &[f64], &[f64], f64), target: Memory, sources: [Memory; 2] },
+    Count { count: Count, source: Memory },
+    Chase { chase: fn(&[u64], u64, u64) -> u64, cycle: Memory, place: u64 },
+    TouchPages { touch: fn(&mut [u64], u64), target: Memory, word: u64 },
 }
 
 impl Arrays {
     /// Allocates and fills the arrays of `thread`. The thread that will use them must call this:
     /// the OS places a page where it is first written.
+    ///
+    /// # Errors
+    /// When the OS has no room for an array, with its size.
     pub fn new(work: &MemoryWork, run: Run, thread: u32, seed: u64) -> io::Result<Arrays> {
         let content = work.content(thread, seed);
-        let mut source = resident_memory(content.size as usize)?;
-        match run {
-            Run::Chase(_) => kernel::cycle(words_mut(&mut source), LINE_WORDS, content.seed),
-            Run::Read(_) | Run::Copy(_) => content.fill(0, &mut source),
-        }
-        let target = match run {
-            Run::Copy(_) => resident_memory(content.size as usize)?,
-            Run::Read(_) | Run::Chase(_) => MmapMut::map_anon(1)?,
+        let array = || Memory::resident(content.size as usize, work.pages);
+        let filled = || {
+            let mut source = array()?;
+            content.fill(0, source.bytes_mut());
+            io::Result::Ok(source)
+        };
+        let operands = |content: Content| {
+            let mut source = array()?;
+            for (double, index) in source.doubles_mut().iter_mut().zip(0..) {
+                *double = MemoryWork::operand(content.word(index));
+            }
+            io::Result::Ok(source)
+        };
+        let word = work.written(thread, seed);
+        let task = match run {
+            Run::Read(read) => Task::Read { read, source: filled()? },
+            Run::Write(write) => Task::Write { write, target: array()?, word },
+            Run::Copy(copy) => Task::Copy { copy, target: array()?, source: filled()? },
+            Run::Triad(triad) => {
+                let second = work.second_content(thread, seed);
+                let sources = [operands(content)?, operands(second)?];
+                Task::Triad { triad, target: array()?, sources }
+            }
+            Run::Count(count) => Task::Count { count, source: filled()? },
+            Run::Chase(chase) => {
+                let mut cycle = array()?;
+                kernel::cycle(cycle.words_mut(), LINE_WORDS, content.seed);
+                Task::Chase { chase, cycle, place: 0 }
+            }
+            Run::TouchPages(touch) => Task::TouchPages { touch, target: array()?, word },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Arrays { run, source, target, time_ns })
+        Ok(Arrays { task, size: content.size, time_ns })
     }
 
-    /// Runs whole passes until the time is over; at least one. The span's digest is the sum of
-    /// all words a read has read, or, for a copy, of the words it left in the target.
+    /// Runs whole passes until the time is over; at least one.
+    ///
+    /// The span's digest is the sum of what every pass has read or counted, or, where the kernel
+    /// writes, the sum of the words that it left: see [`MemoryWork::expected_digest`]. An operation
+    /// is a line of an array, a load of a chase, or a page.
     pub fn drive(&mut self) -> Span {
-        let (mut passes, mut digest, mut place) = (0u64, 0u64, 0u64);
-        let source = words(&self.source);
+        let (mut passes, mut batch, mut digest) = (0u64, 1u64, 0u64);
         let start_ns = os_now_ns();
         let mut end_ns = start_ns;
         while passes == 0 || end_ns - start_ns < self.time_ns {
-            match self.run {
-                Run::Read(read) => digest = digest.wrapping_add(read(source)),
-                Run::Copy(copy) => copy(words_mut(&mut self.target), source),
-                Run::Chase(chase) => place = chase(source, place, CHASE_STEPS),
+            digest = digest.wrapping_add(self.task.run(batch));
+            passes += batch;
+            let now_ns = os_now_ns();
+            if now_ns - end_ns < LOOK_NS {
+                batch *= 2;
             }
-            end_ns = os_now_ns();
-            passes += 1;
+            end_ns = now_ns;
         }
-        let array_bytes = self.source.len() as u64;
-        let (bytes, ops) = match self.run {
-            Run::Read(_) => (passes * array_bytes, passes * array_bytes / LINE_BYTES),
-            // As STREAM counts: what is read and what is written.
-            Run::Copy(_) => (2 * passes * array_bytes, passes * array_bytes / LINE_BYTES),
-            Run::Chase(_) => (passes * CHASE_STEPS * LINE_BYTES, passes * CHASE_STEPS),
+        let (ops, bytes) = self.moved();
+        Span {
+            thread: 0,
+            start_ns,
+            end_ns,
+            bytes: passes * bytes,
+            ops: passes * ops,
+            digest: self.task.left().unwrap_or(digest),
+            load_ns: 0,
+        }
+    }
+
+    /// Operations and bytes of one pass. As STREAM counts them, the bytes of all arrays: what is
+    /// read and what is written.
+    fn moved(&self) -> (u64, u64) {
+        let arrays = match self.task {
+            Task::Read { .. } | Task::Count { .. } | Task::Write { .. } => 1,
+            Task::Copy { .. } => 2,
+            Task::Triad { .. } => 3,
+            Task::Chase { .. } => return (CHASE_STEPS, CHASE_STEPS * LINE_BYTES),
+            Task::TouchPages { .. } => {
+                let pages = self.size / (PAGE_WORDS as u64 * WORD_BYTES);
+                return (pages, pages * LINE_BYTES);
+            }
         };
-        if let Run::Copy(_) = self.run {
-            digest = words(&self.target).iter().fold(0, |sum, word| sum.wrapping_add(*word));
-        }
-        std::hint::black_box(place);
-        Span { thread: 0, start_ns, end_ns, bytes, ops, digest, load_ns: 0 }
+        (self.size / LINE_BYTES, arrays * self.size)
     }
 }
 
-/// A mapping as words.
-fn words(memory: &MmapMut) -> &[u64] {
-    // SAFETY: any bytes are valid words, and the prefix is empty, for a mapping begins at a page.
-    let (before, words, _) = unsafe { memory.align_to::<u64>() };
-    assert!(before.is_empty(), "a mapping begins at a page");
-    words
-}
+impl Task {
+    /// Runs so many passes. Answers the sum of what they have read or counted; 0 where they only
+    /// write, or follow pointers.
+    fn run(&mut self, passes: u64) -> u64 {
+        let mut sum = 0u64;
+        match self {
+            Task::Read { read, source } => {
+                let words = source.words();
+                (0..passes).for_each(|_| sum = sum.wrapping_add(read(words)));
+            }
+            Task::Write { write, target, word } => {
+                let words = target.words_mut();
+                (0..passes).for_each(|_| write(words, *word));
+            }
+            Task::Copy { copy, target, source } => {
+                let (target, source) = (target.words_mut(), source.words());
+                (0..passes).for_each(|_| copy(target, source));
+            }
+            Task::Triad { triad, target, sources: [b, c] } => {
+                let (a, b, c) = (target.doubles_mut(), b.doubles(), c.doubles());
+                (0..passes).for_each(|_| triad(a, b, c, TRIAD_FACTOR));
+            }
+            Task::Count { count, source } => {
+                let bytes = source.bytes();
+                (0..passes).for_each(|_| sum = sum.wrapping_add(count(bytes, COUNTED)));
+            }
+            Task::Chase { chase, cycle, place } => {
+                *place = chase(cycle.words(), *place, passes * CHASE_STEPS);
+            }
+            Task::TouchPages { touch, target, word } => {
+                let words = target.words_mut();
+                (0..passes).for_each(|_| touch(words, *word));
+            }
+        }
+        sum
+    }
 
-/// A mapping as words, to write to.
-fn words_mut(memory: &mut MmapMut) -> &mut [u64] {
-    // SAFETY: as for `words`; the borrow is exclusive.
-    let (before, words, _) = unsafe { memory.align_to_mut::<u64>() };
-    assert!(before.is_empty(), "a mapping begins at a page");
-    words
+    /// The sum of the words that it left in its target, of those that it was to write; none if it
+    /// has no target.
+    fn left(&self) -> Option<u64> {
+        let (target, stride) = match self {
+            Task::Write { target, .. } | Task::Copy { target, .. } => (target, 1),
+            // The sum of a double is that of its bits.
+            Task::Triad { target, .. } => (target, 1),
+            Task::TouchPages { target, .. } => (target, PAGE_WORDS),
+            Task::Read { .. } | Task::Count { .. } | Task::Chase { .. } => return None,
+        };
+        let words = target.words().iter().step_by(stride);
+        Some(words.fold(0, |sum, word| sum.wrapping_add(*word)))
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! A thread's life: prepare, wait at the barrier, do the timed part, wait until it is dismissed.
 //! The last wait is there for the evidence: the context switches of a thread that has ended can
-//! no longer be read.
+//! no longer be read, nor what pages its memory had. So what it prepared stays as long as it does.
 
 use crate::engine::Obstacle;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,19 +40,19 @@ pub fn run<P, T: Send>(
             let (barrier, dismissed, go) = (&barrier, &dismissed, &go);
             let (prepare, perform) = (&prepare, &perform);
             scope.spawn(move || {
-                let prepared = prepare(thread);
-                let (own, told) = match prepared {
+                let (mut own, told) = match prepare(thread) {
                     Ok(own) => (Some(own), Ok(())),
                     Err(obstacle) => (None, Err(obstacle)),
                 };
                 tell_ready.send(told).expect("the conductor hears until all are dismissed");
                 barrier.wait();
-                if let (true, Some(mut own)) = (go.load(Ordering::Acquire), own) {
-                    let result = (thread, perform(thread, &mut own));
+                if let (true, Some(own)) = (go.load(Ordering::Acquire), &mut own) {
+                    let result = (thread, perform(thread, own));
                     tell_result.send(result).expect("the conductor hears until all are dismissed");
                 }
                 drop(tell_result);
                 dismissed.wait();
+                drop(own);
             });
         }
         drop(tell_result);
@@ -74,6 +74,7 @@ pub fn run<P, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU32;
 
     #[derive(Default)]
     struct Script {
@@ -109,6 +110,39 @@ mod tests {
     fn nobody_begins_when_the_conductor_says_no() {
         let script = check(Script::default(), Ok);
         assert!(script.began && script.heard.is_empty());
+    }
+
+    /// Counts those that are there.
+    struct Present<'a>(&'a AtomicU32);
+
+    impl Drop for Present<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    struct Audience<'a>(&'a AtomicU32);
+
+    impl Conductor<()> for Audience<'_> {
+        fn begin(&mut self) -> bool {
+            true
+        }
+
+        fn end(&mut self, results: Result<Vec<()>, Obstacle>) {
+            assert!(results.is_ok());
+            assert_eq!(self.0.load(Ordering::SeqCst), 4);
+        }
+    }
+
+    #[test]
+    fn what_was_prepared_is_there_until_all_was_heard() {
+        let present = AtomicU32::new(0);
+        let prepare = |_| {
+            present.fetch_add(1, Ordering::SeqCst);
+            Ok(Present(&present))
+        };
+        run(4, prepare, |_, _| Ok(()), &mut Audience(&present));
+        assert_eq!(present.load(Ordering::SeqCst), 0);
     }
 
     #[test]

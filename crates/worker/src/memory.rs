@@ -1,0 +1,173 @@
+//! Anonymous memory, in the pages that it is to have.
+
+use memmap2::{Advice, MmapMut};
+use model::case::Pages;
+use std::io;
+
+/// A huge page where a page is 4 KiB, in bytes: both on x86-64 and on 64-bit ARM.
+const HUGE_BYTES: usize = 2 << 20;
+
+/// The smallest page of any machine, in bytes.
+const PAGE_BYTES: usize = 4096;
+
+/// Memory of one thread. It begins at a page; at a huge page, if it was to have those.
+#[derive(Debug)]
+pub struct Memory {
+    map: MmapMut,
+    start: usize,
+    length: usize,
+}
+
+impl Memory {
+    /// Maps `length` bytes, all zero. The OS gives a page when it is first touched.
+    ///
+    /// With [`Pages::Huge`] they lie in huge pages from the first byte to the last, however few
+    /// they are, where the OS has one to give. With none it is left to the OS.
+    ///
+    /// # Errors
+    /// When the OS has no such room, with the size.
+    pub fn map(length: usize, pages: Option<Pages>) -> io::Result<Memory> {
+        Memory::try_map(length, pages).map_err(|error| cannot_map(length, &error))
+    }
+
+    fn try_map(length: usize, pages: Option<Pages>) -> io::Result<Memory> {
+        if pages != Some(Pages::Huge) {
+            let map = MmapMut::map_anon(length)?;
+            if pages == Some(Pages::Base) {
+                advise(&map, Advice::NoHugePage, 0, length);
+            }
+            return Ok(Memory { map, start: 0, length });
+        }
+        let overflow = || io::Error::other("no machine can address as many");
+        let whole = length.max(1).checked_next_multiple_of(HUGE_BYTES).ok_or_else(overflow)?;
+        // What is mapped before the first huge page and behind the last is never touched.
+        let mapped = whole.checked_add(HUGE_BYTES).ok_or_else(overflow)?;
+        let map = MmapMut::map_anon(mapped)?;
+        let address = map.as_ptr().addr();
+        let start = address.next_multiple_of(HUGE_BYTES) - address;
+        advise(&map, Advice::HugePage, start, whole);
+        Ok(Memory { map, start, length })
+    }
+
+    /// Maps `length` bytes and writes every page of them, twice. The OS places a page near the
+    /// thread that writes it first; and it may give out one that a hypervisor took away and has
+    /// to give back, so only what was written once is sure to be there.
+    ///
+    /// # Errors
+    /// As for [`Memory::map`].
+    pub fn resident(length: usize, pages: Pages) -> io::Result<Memory> {
+        let mut memory = Memory::map(length, Some(pages))?;
+        for page in memory.bytes_mut().chunks_mut(PAGE_BYTES) {
+            // SAFETY: the reference is valid and ours alone. Only as a volatile write is it sure
+            // to be there: the next line writes the same byte.
+            unsafe { std::ptr::from_mut(&mut page[0]).write_volatile(0x5A) };
+        }
+        memory.bytes_mut().fill(0xA5);
+        Ok(memory)
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.map[self.start..self.start + self.length]
+    }
+
+    /// Its bytes, to write to.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.map[self.start..self.start + self.length]
+    }
+
+    /// Its whole words.
+    pub fn words(&self) -> &[u64] {
+        // SAFETY: any 8 bytes are a valid word.
+        whole(unsafe { self.bytes().align_to::<u64>() })
+    }
+
+    /// Its whole words, to write to.
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: any 8 bytes are a valid word, and any word is 8 valid bytes.
+        let (before, words, _) = unsafe { self.bytes_mut().align_to_mut::<u64>() };
+        assert!(before.is_empty(), "memory begins at a page");
+        words
+    }
+
+    /// Its whole words as doubles.
+    pub fn doubles(&self) -> &[f64] {
+        // SAFETY: any 8 bytes are a valid double.
+        whole(unsafe { self.bytes().align_to::<f64>() })
+    }
+
+    /// Its whole words as doubles, to write to.
+    pub fn doubles_mut(&mut self) -> &mut [f64] {
+        // SAFETY: any 8 bytes are a valid double, and any double is 8 valid bytes.
+        let (before, doubles, _) = unsafe { self.bytes_mut().align_to_mut::<f64>() };
+        assert!(before.is_empty(), "memory begins at a page");
+        doubles
+    }
+}
+
+/// What is aligned of bytes: all of them but for an odd tail.
+fn whole<'a, T>((before, whole, _): (&[u8], &'a [T], &[u8])) -> &'a [T] {
+    assert!(before.is_empty(), "memory begins at a page");
+    whole
+}
+
+/// An OS without huge pages refuses all advice about them. What the memory then lies in is seen
+/// by whoever takes the evidence.
+pub(crate) fn advise(map: &MmapMut, advice: Advice, offset: usize, length: usize) {
+    if let Err(error) = map.advise_range(advice, offset, length) {
+        log::debug!("madvise '{advice:?}' of {length} bytes failed: {error}");
+    }
+}
+
+/// The error for memory that cannot be had.
+pub(crate) fn cannot_map(length: usize, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("mapping {length} bytes of memory failed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(length: usize, pages: Pages) {
+        let mut memory = Memory::resident(length, pages).expect("there is room for little");
+        assert_eq!(memory.bytes(), vec![0xA5; length], "{length} bytes, {pages}");
+        let align = if pages == Pages::Huge { HUGE_BYTES } else { PAGE_BYTES };
+        assert!(memory.bytes().as_ptr().addr().is_multiple_of(align), "{length} bytes, {pages}");
+        let words = length / 8;
+        memory.words_mut().fill(7);
+        assert_eq!(memory.words(), vec![7; words]);
+        memory.doubles_mut().fill(3.0);
+        assert_eq!(memory.doubles(), vec![3.0; words]);
+        assert!(memory.bytes()[8 * words..].iter().all(|byte| *byte == 0xA5));
+    }
+
+    #[test]
+    fn memory_of_any_length_is_written_and_begins_at_its_page() {
+        for pages in Pages::ALL.iter().copied() {
+            for length in [0, 1, 13, 4096, 4097, 20 << 10, HUGE_BYTES, HUGE_BYTES + 8] {
+                check(length, pages);
+            }
+        }
+    }
+
+    #[test]
+    fn fresh_memory_is_zero() {
+        for pages in [None, Some(Pages::Base), Some(Pages::Huge)] {
+            let memory = Memory::map(10_000, pages).expect("there is room for little");
+            assert_eq!(memory.bytes(), [0; 10_000]);
+        }
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_an_error_with_its_size() {
+        for length in [1 << 62, usize::MAX - 5] {
+            for pages in [None, Some(Pages::Base), Some(Pages::Huge)] {
+                let error = Memory::map(length, pages).map(|_| ()).expect_err("too much");
+                let expected = format!("mapping {length} bytes of memory failed: ");
+                assert!(error.to_string().starts_with(&expected), "{error}");
+            }
+        }
+    }
+}
