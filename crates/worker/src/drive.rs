@@ -82,6 +82,8 @@ impl Desk {
 
 /// Reads the blocks of `walk` until its time is over, or, if it does not repeat, until each was
 /// read once. What is in flight at the end is waited for and counts.
+///
+/// The stamp that ends the last operation of a pass begins the next pass.
 pub fn drive<E: BlockIo, L: Look>(
     io: &mut E,
     walk: &Walk,
@@ -89,12 +91,17 @@ pub fn drive<E: BlockIo, L: Look>(
     clock: Clock,
     desk: &mut Desk,
 ) -> io::Result<Span> {
-    let (mut bytes, mut ops, mut digest) = (0u64, 0u64, 0u64);
+    let (mut bytes, mut ops, mut digest, mut load_ns) = (0u64, 0u64, 0u64, 0u64);
     let start_ns = os_now_ns();
-    let end = clock.now_ns().saturating_add(walk.time_ns);
+    let mut now = clock.now_ns();
+    let end = now.saturating_add(walk.time_ns);
     loop {
+        let began = now;
         io.begin_pass()?;
-        let mut now = clock.now_ns();
+        now = clock.now_ns();
+        if io.loads() {
+            load_ns += now.saturating_sub(began);
+        }
         let (mut submitted, mut reaped) = (0u64, 0u64);
         while submitted < walk.steps.count && submitted < walk.depth as u64 {
             let slot = submitted as usize;
@@ -112,7 +119,7 @@ pub fn drive<E: BlockIo, L: Look>(
             bytes += length as u64;
             reaped += 1;
             // One stamp ends this operation and begins the next.
-            if submitted < walk.steps.count && now < end {
+            if submitted < walk.steps.count && (E::ENDS_WITH_PASS || now < end) {
                 let (offset, length) = walk.block(submitted);
                 desk.slots[slot] = Slot { since_ns: now, offset, length };
                 io.submit(slot, offset, length)?;
@@ -124,5 +131,8 @@ pub fn drive<E: BlockIo, L: Look>(
             break;
         }
     }
-    Ok(Span { thread: 0, start_ns, end_ns: os_now_ns(), bytes, ops, digest, load_ns: 0 })
+    let end_ns = os_now_ns();
+    // Two clocks may disagree by a few nanoseconds in a million.
+    let load_ns = load_ns.min(end_ns - start_ns);
+    Ok(Span { thread: 0, start_ns, end_ns, bytes, ops, digest, load_ns })
 }

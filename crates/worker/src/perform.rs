@@ -3,11 +3,14 @@
 use crate::clock::{Clock, os_now_ns};
 use crate::drive::{Desk, Look, Walk, drive};
 use crate::engine::{self, BlockIo, Obstacle, Range};
-use crate::engine::{mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring};
+use crate::engine::{
+    load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
+};
 use crate::stream::Arrays;
 use crate::team::{self, Conductor};
-use kernel::Digest;
-use model::case::{Engine, FileWork, MemoryWork, Touch, Work};
+use kernel::{Count, Digest};
+use model::case::{Engine, FileWork, Isa, MemoryWork, Touch, Work};
+use model::content::COUNTED;
 use model::pattern::{Pattern, Share};
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
@@ -43,16 +46,20 @@ fn perform_touch(work: &FileWork, seed: u64, path: &Path, client: &mut impl Clie
     match work.touch {
         Touch::None => perform_engine(work, seed, path, &LookAway, client),
         Touch::Page => perform_engine(work, seed, path, &LookAtPages, client),
-        Touch::Sum => {
-            let digest = kernel::digest(kernel::best())
-                .expect("the best instruction set is one that the processor has");
-            perform_engine(work, seed, path, &LookAtAll(digest), client);
-        }
-        Touch::Count => {
-            let reason = "touch 'count' is not built".to_string();
-            client.outcome(Outcome::Unavailable { reason });
-        }
+        Touch::Sum => match kernel::digest(work.isa) {
+            Some(digest) => perform_engine(work, seed, path, &LookAtAll(digest), client),
+            None => client.outcome(lacks(work.isa)),
+        },
+        Touch::Count => match kernel::count(work.isa) {
+            Some(count) => perform_engine(work, seed, path, &LookForCounted(count), client),
+            None => client.outcome(lacks(work.isa)),
+        },
     }
+}
+
+/// The outcome where the processor has not the instructions that were asked for.
+fn lacks(isa: Isa) -> Outcome {
+    Outcome::Unavailable { reason: format!("this processor has no {isa}") }
 }
 
 /// Chooses the loop by engine.
@@ -83,8 +90,8 @@ fn perform_engine(
             perform_file(work, seed, make, look, client);
         }
         Engine::Load => {
-            let reason = "engine 'load' is not built".to_string();
-            client.outcome(Outcome::Unavailable { reason });
+            let make = |thread| Ok(Load::new(open()?, work, range(thread)));
+            perform_file(work, seed, make, look, client);
         }
         Engine::Uring => {
             let make = |thread| Uring::new(open()?, work, range(thread));
@@ -107,8 +114,9 @@ fn perform_file<E: BlockIo, L: Look + Sync>(
     };
     let perform = |thread, own: &mut (E, Walk, Desk)| {
         let (io, walk, desk) = own;
-        let span = drive(io, walk, look, clock, desk)
-            .map_err(|error| Obstacle::Failed(format!("{}: {error}", work.engine)))?;
+        let driven = drive(io, walk, look, clock, desk);
+        io.let_go();
+        let span = driven.map_err(|error| Obstacle::Failed(format!("{}: {error}", work.engine)))?;
         Ok((Span { thread, ..span }, desk.meter().latencies()))
     };
     team::run(work.threads, prepare, perform, &mut Relay::new(client));
@@ -122,7 +130,7 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
     };
     let prepare = |thread| {
         Arrays::new(work, variant.run(), thread, seed).map_err(|error| {
-            Obstacle::Failed(format!("allocating an array of thread {thread} failed: {error}"))
+            Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };
     let perform =
@@ -209,5 +217,15 @@ impl Look for LookAtAll {
     #[inline(always)]
     fn look(&self, offset: u64, bytes: &[u8]) -> u64 {
         (self.0)(offset, bytes)
+    }
+}
+
+/// Touch count: how many 4-byte integers of the block are [`COUNTED`].
+struct LookForCounted(Count);
+
+impl Look for LookForCounted {
+    #[inline(always)]
+    fn look(&self, _offset: u64, bytes: &[u8]) -> u64 {
+        (self.0)(bytes, COUNTED)
     }
 }

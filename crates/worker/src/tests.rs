@@ -1,8 +1,9 @@
 //! Every engine over the zoo of awkward cases.
 
 use crate::perform::{Client, perform};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
-use model::content::{Content, DigestTable, Kind};
+use model::case::Work;
+use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch};
+use model::content::{Content, DigestTable, Kind, Question};
 use model::pattern::Pattern;
 use model::sample::Sample;
 use model::trial::{Job, Outcome};
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Says yes, and keeps what it is told.
-#[derive(Default)]
 struct Listener {
+    file: Option<PathBuf>,
     outcome: Option<Outcome>,
 }
 
@@ -23,6 +24,12 @@ impl Client for Listener {
 
     fn outcome(&mut self, outcome: Outcome) {
         assert!(self.outcome.is_none(), "a job has one outcome");
+        if let Some(file) = &self.file {
+            // The page cache cannot drop what is still mapped.
+            let maps = std::fs::read_to_string("/proc/self/maps").expect("this is Linux");
+            let file = file.file_name().and_then(|name| name.to_str()).expect("a plain name");
+            assert!(!maps.contains(file), "{file} is still mapped");
+        }
         self.outcome = Some(outcome);
     }
 }
@@ -30,35 +37,49 @@ impl Client for Listener {
 const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
+    let mut listener = Listener { file: file.clone(), outcome: None };
     let job = Job { case: Case::own(work), seed: 5, file };
-    let mut listener = Listener::default();
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
 
-/// Runs `work` over a real file; answers the sample after checking all that must be true of it.
-fn check(work: FileWork) -> Option<Sample> {
-    let content = Content { seed: SEED, size: work.size, kind: Kind::Random };
-    let mut bytes = vec![0; work.size as usize];
+/// A file with `content`, in the crate's folder: a file system in memory would refuse O_DIRECT.
+fn file_of(content: Content) -> tempfile::NamedTempFile {
+    let mut bytes = vec![0; content.size as usize];
     content.fill(0, &mut bytes);
     let file = tempfile::NamedTempFile::new_in(".").expect("the crate's folder is writable");
     std::fs::write(file.path(), bytes).expect("a small file fits");
-    let (job, outcome) = outcome(Work::File(work.clone()), Some(file.path().to_path_buf()));
-    let sample = match outcome {
-        Outcome::Done(sample) => sample,
+    file
+}
+
+/// The sample; none, and it is said, if this machine cannot.
+fn sample_of(job: &Job, outcome: Outcome) -> Option<Sample> {
+    match outcome {
+        Outcome::Done(sample) => Some(sample),
         Outcome::Unavailable { reason } => {
             #[expect(clippy::print_stderr, reason = "a skipped test must say so")]
             {
                 eprintln!("skipped {}: {reason}", job.case.id());
             }
-            return None;
+            None
         }
         Outcome::Failed { reason } => panic!("{}: {reason}", job.case.id()),
-    };
+    }
+}
+
+/// Runs `work` over a real file; answers the sample after checking all that must be true of it.
+fn check(work: FileWork) -> Option<Sample> {
+    let kind = if work.touch == Touch::Count { Kind::Ints(20) } else { Kind::Random };
+    let content = Content { seed: SEED, size: work.size, kind };
+    let file = file_of(content);
+    let (job, outcome) = outcome(Work::File(work.clone()), Some(file.path().to_path_buf()));
+    let sample = sample_of(&job, outcome)?;
     let id = job.case.id();
-    if work.touch == Touch::Sum {
-        let expected = job.expected_digest(&DigestTable::new(content, Content::digest), &sample);
-        assert_eq!(Some(sample.digest()), expected, "{id}");
+    let question: Question =
+        if work.touch == Touch::Count { Content::count } else { Content::digest };
+    match job.expected_digest(&DigestTable::new(content, question), &sample) {
+        Some(expected) => assert_eq!(sample.digest(), expected, "{id}"),
+        None => assert_eq!(sample.digest(), 0, "{id}: nothing was summed"),
     }
     assert_eq!(sample.latencies.count(), sample.ops(), "{id}: every operation is timed");
     assert_eq!(sample.spans.len(), work.threads as usize, "{id}");
@@ -69,7 +90,22 @@ fn check(work: FileWork) -> Option<Sample> {
             assert_eq!(sample.bytes(), work.size, "{id}");
         }
     }
+    check_loading(&work, &sample);
     Some(sample)
+}
+
+/// What went before the first block is told where there is such work, and only there.
+fn check_loading(work: &FileWork, sample: &Sample) {
+    let is_load = work.engine == Engine::Load;
+    let loads = is_load || work.engine == Engine::Mmap || work.advice != Advice::None;
+    for span in &sample.spans {
+        let span_ns = span.end_ns - span.start_ns;
+        assert!(span.load_ns <= span_ns, "{work:?}: {span:?} loads longer than it lasts");
+        assert_eq!(span.load_ns > 0, loads, "{work:?}: {span:?}");
+        let steps = work.steps(span.thread).count;
+        let is_whole = steps == 0 || span.ops.is_multiple_of(steps);
+        assert!(is_whole || !is_load, "{work:?}: {span:?} loaded more than it touched");
+    }
 }
 
 fn engines() -> impl Iterator<Item = Engine> {
@@ -134,7 +170,7 @@ fn every_touch_and_advice_runs() {
         for touch in Touch::ALL.iter().copied() {
             check(FileWork { engine, touch, cache: Cache::Cold, ..zoo::plain() });
         }
-        for advice in model::case::Advice::ALL.iter().copied() {
+        for advice in Advice::ALL.iter().copied() {
             let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
             let work = FileWork { engine, advice, cache: Cache::Cold, ..zoo::plain() };
             if place.refusal(&Case::own(Work::File(work.clone()))).is_none() {
@@ -145,9 +181,73 @@ fn every_touch_and_advice_runs() {
 }
 
 #[test]
+fn every_engine_counts_every_shape_with_every_isa() {
+    let countable = |shape: &FileWork| shape.block.is_multiple_of(4);
+    for shape in zoo::shapes().into_iter().filter(countable) {
+        for engine in engines().filter(|engine| shape.depth == 1 || *engine == Engine::Uring) {
+            for isa in kernel::available() {
+                let (touch, cache) = (Touch::Count, Cache::Cold);
+                check(FileWork { engine, touch, isa, cache, ..shape.clone() });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_is_the_same_with_every_isa() {
+    for isa in kernel::available() {
+        check(FileWork { isa, size: 100_003, cache: Cache::Cold, ..zoo::plain() });
+    }
+}
+
+#[test]
+fn instructions_that_are_not_there_are_unavailable() {
+    let lacks = |isa: &&Isa| **isa != Isa::Auto && !kernel::available().contains(isa);
+    let isa = *Isa::ALL.iter().find(lacks).expect("no processor is of both architectures");
+    for touch in [Touch::Sum, Touch::Count] {
+        let work = FileWork { isa, touch, ..zoo::plain() };
+        let (_, outcome) = outcome(Work::File(work), Some("Cargo.toml".into()));
+        let reason = format!("this processor has no {isa}");
+        assert_eq!(outcome, Outcome::Unavailable { reason });
+    }
+}
+
+#[test]
+fn pages_that_are_touched_ahead_are_read_right() {
+    let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
+    for shape in zoo::shapes().into_iter().filter(|shape| shape.depth == 1) {
+        check(FileWork { engine, advice, cache: Cache::Cold, ..shape.clone() });
+        // Pass after pass, each with a mapping and threads of its own.
+        let time = Duration::from_millis(3);
+        check(FileWork { engine, advice, time, ops: 0, ..shape });
+    }
+    // More pieces than threads, and an odd last one.
+    let size = (17 << 20) + 4097;
+    check(FileWork { engine, advice, size, cache: Cache::Cold, threads: 2, ..zoo::plain() });
+}
+
+#[test]
+fn a_file_of_no_bytes_is_passed_once() {
+    let file = file_of(Content { seed: SEED, size: 0, kind: Kind::Random });
+    for engine in engines() {
+        for advice in [Advice::None, Advice::WillNeed, Advice::HugePage, Advice::TouchAhead] {
+            let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
+            let work = FileWork { engine, advice, ..zoo::plain() };
+            if place.refusal(&Case::own(Work::File(work.clone()))).is_none() {
+                let work = Work::File(FileWork { size: 0, ..work });
+                let (job, outcome) = outcome(work, Some(file.path().to_path_buf()));
+                if let Some(sample) = sample_of(&job, outcome) {
+                    assert_eq!((sample.ops(), sample.bytes(), sample.digest()), (0, 0, 0));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn direct_reads_need_no_whole_last_block() {
-    for engine in [Engine::Read, Engine::Pread, Engine::Uring] {
-        for size in [1 << 20, (1 << 20) + 13] {
+    for engine in [Engine::Read, Engine::Pread, Engine::Load, Engine::Uring] {
+        for size in [1 << 20, (1 << 20) + 13, (17 << 20) + 4099] {
             let direct = FileWork { cache: Cache::Direct, size, block: 65_536, ..zoo::plain() };
             let time = Duration::from_millis(5);
             check(FileWork { engine, threads: 2, time, ..direct });
@@ -169,31 +269,89 @@ fn the_null_engine_counts_blocks_and_reads_nothing() {
 
 #[test]
 fn a_missing_file_is_said() {
-    let (_, outcome) = outcome(Work::File(zoo::plain()), Some("/nowhere/at all".into()));
-    let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
-    assert!(reason.starts_with("opening /nowhere/at all failed: No such file"), "{reason}");
+    for engine in engines() {
+        let work = Work::File(FileWork { engine, ..zoo::plain() });
+        let (_, outcome) = outcome(work, Some("/nowhere/at all".into()));
+        let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
+        assert!(reason.starts_with("opening /nowhere/at all failed: No such file"), "{reason}");
+    }
+}
+
+/// Runs a loop over memory, and checks all that must be true of its sample.
+fn check_memory(work: MemoryWork) {
+    let (job, outcome) = outcome(Work::Memory(work.clone()), None);
+    // Which isa a kernel has no form in is the business of the table of kernels.
+    if kernel::variant(work.kernel, work.isa).is_none() {
+        assert!(matches!(outcome, Outcome::Unavailable { .. }), "{outcome:?}");
+        return;
+    }
+    let Outcome::Done(sample) = outcome else { panic!("{}: {outcome:?}", job.case.id()) };
+    let id = job.case.id();
+    assert_eq!(sample.spans.len(), work.threads as usize, "{id}");
+    for span in &sample.spans {
+        let array = work.content(span.thread, job.seed).size;
+        let pass = match work.kernel {
+            Kernel::Chase => 64,
+            Kernel::TouchPages => array / 4096 * 64,
+            kernel => kernel.arrays() * array,
+        };
+        let ops_bytes = if work.kernel.is_bulk() { work.kernel.arrays() * 64 } else { 64 };
+        assert!(span.bytes > 0 && span.bytes.is_multiple_of(pass), "{id}: {span:?}");
+        assert_eq!(span.ops * ops_bytes, span.bytes, "{id}");
+        assert!(span.end_ns - span.start_ns >= work.time.as_nanos() as u64, "{id}: {span:?}");
+    }
+    match work.expected_digest(job.seed, &sample) {
+        Some(expected) => assert_eq!(sample.digest(), expected, "{id}"),
+        None => assert_eq!(work.kernel, Kernel::Chase),
+    }
 }
 
 #[test]
-fn memory_kernels_read_what_they_should() {
+fn memory_kernels_leave_what_they_should() {
+    let time = Duration::from_micros(500);
     for kernel in Kernel::ALL.iter().copied() {
         for isa in Isa::ALL.iter().copied() {
-            let (working_set, threads) = (1 << 20, 3);
-            let time = Duration::from_millis(2);
-            let work = MemoryWork { kernel, isa, working_set, pages: Pages::Huge, threads, time };
-            let (job, outcome) = outcome(Work::Memory(work.clone()), None);
-            let sample = match outcome {
-                Outcome::Done(sample) => sample,
-                // A chase has one form only, and not every processor has every instruction set.
-                Outcome::Unavailable { .. } => continue,
-                Outcome::Failed { reason } => panic!("{}: {reason}", job.case.id()),
-            };
-            assert_eq!(sample.spans.len(), 3);
-            assert!(sample.bytes() > 0 && sample.elapsed_ns() > 0);
-            if kernel != Kernel::Chase {
-                let expected = work.expected_digest(job.seed, &sample);
-                assert_eq!(Some(sample.digest()), expected, "{}", job.case.id());
+            for pages in Pages::ALL.iter().copied() {
+                for (working_set, threads) in [(4096, 1), (20 << 10, 1), ((1 << 20) + 4096, 3)] {
+                    check_memory(MemoryWork { kernel, isa, working_set, pages, threads, time });
+                }
             }
+        }
+    }
+}
+
+#[test]
+fn memory_runs_for_its_time() {
+    for kernel in Kernel::ALL.iter().copied() {
+        let (isa, pages, time) = (Isa::Auto, Pages::Base, Duration::from_millis(10));
+        let (working_set, threads) = (8 << 10, 2);
+        check_memory(MemoryWork { kernel, isa, working_set, pages, threads, time });
+    }
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_said() {
+    for kernel in [Kernel::Read, Kernel::Triad, Kernel::Chase] {
+        for pages in Pages::ALL.iter().copied() {
+            let (isa, working_set, threads) = (Isa::Auto, 1 << 62, 2);
+            let time = Duration::from_millis(1);
+            let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+            let (_, outcome) = outcome(Work::Memory(work.clone()), None);
+            let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
+            let size = work.content(0, 5).size;
+            let expected = format!("mapping {size} bytes of memory failed: ");
+            assert!(reason.contains(&expected), "{reason}");
+        }
+    }
+    for engine in [Engine::Read, Engine::Pread, Engine::Load, Engine::Uring] {
+        let work = FileWork { engine, size: 1 << 62, block: 1 << 62, ..zoo::plain() };
+        match outcome(Work::File(work), Some("Cargo.toml".into())).1 {
+            Outcome::Failed { reason } => {
+                let expected = "mapping 4611686018427387904 bytes of memory failed: ";
+                assert!(reason.contains(expected), "{reason}");
+            }
+            Outcome::Unavailable { .. } if engine == Engine::Uring => {}
+            other => panic!("{engine}: {other:?}"),
         }
     }
 }

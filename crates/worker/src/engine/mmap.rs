@@ -3,11 +3,13 @@
 //! The file is mapped anew for each pass, within the timed region. Else the page faults would be
 //! paid in the first pass only, and the figure would depend on how long a trial lasts.
 
+use super::ahead::Ahead;
 use super::{BlockIo, Range};
 use memmap2::{Mmap, MmapOptions};
 use model::case::{Advice, FileWork};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 /// A mapping of a whole file.
 #[derive(Debug)]
@@ -16,7 +18,9 @@ pub struct Mapping {
     size: usize,
     advice: Advice,
     range: Range,
-    map: Option<Mmap>,
+    map: Option<Arc<Mmap>>,
+    /// Those that touch it ahead of this thread, if that was the advice.
+    ahead: Option<Ahead>,
     offset: usize,
     length: usize,
 }
@@ -33,7 +37,7 @@ impl Mapping {
             )));
         }
         let (size, advice) = (work.size as usize, work.advice);
-        Ok(Mapping { file, size, advice, range, map: None, offset: 0, length: 0 })
+        Ok(Mapping { file, size, advice, range, map: None, ahead: None, offset: 0, length: 0 })
     }
 }
 
@@ -41,29 +45,35 @@ impl BlockIo for Mapping {
     const LOADS_ARE_IO: bool = true;
 
     fn begin_pass(&mut self) -> io::Result<()> {
-        self.map = None;
-        // SAFETY: the mapping is only read. Nobody who keeps to the rules changes the file: it is
-        // a test file of ours, or one that its owner asked us to read and nothing else; the bytes
-        // are summed, never trusted.
+        self.let_go();
+        // SAFETY: the mapping is only read, by this thread and by those that touch it ahead. Nobody
+        // who keeps to the rules changes the file: it is a test file of ours, or one that its owner
+        // asked us to read and nothing else; the bytes are summed, never trusted.
         let map = unsafe { MmapOptions::new().len(self.size).map(&self.file)? };
         let advice = match self.advice {
-            Advice::None => None,
+            Advice::None | Advice::TouchAhead => None,
             Advice::Sequential => Some(memmap2::Advice::Sequential),
             Advice::Random => Some(memmap2::Advice::Random),
             Advice::WillNeed => Some(memmap2::Advice::WillNeed),
             Advice::Populate => Some(memmap2::Advice::PopulateRead),
             Advice::HugePage => Some(memmap2::Advice::HugePage),
-            Advice::TouchAhead => return Err(io::Error::other("touch-ahead is not built")),
         };
+        let (offset, length) = (self.range.offset as usize, self.range.length as usize);
         if let Some(advice) = advice {
-            let (offset, length) = (self.range.offset as usize, self.range.length as usize);
             map.advise_range(advice, offset, length).map_err(|error| {
                 let text = format!("madvise '{}' failed: {error}", self.advice);
                 io::Error::new(error.kind(), text)
             })?;
         }
-        self.map = Some(map);
+        let map = self.map.insert(Arc::new(map));
+        if self.advice == Advice::TouchAhead && length > 0 {
+            self.ahead = Some(Ahead::start(map, offset..offset + length)?);
+        }
         Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -76,5 +86,11 @@ impl BlockIo for Mapping {
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         let map = self.map.as_ref().expect("a pass was begun before its blocks are reaped");
         Ok((0, &map[self.offset..self.offset + self.length]))
+    }
+
+    fn let_go(&mut self) {
+        // Those that touch the mapping hold it too, until they have ended.
+        self.ahead = None;
+        self.map = None;
     }
 }

@@ -6,12 +6,15 @@
 pub mod null;
 pub mod read;
 pub mod pread;
+pub mod ahead;
 pub mod mmap;
+pub mod load;
 pub mod uring;
 
-use model::case::{Cache, FileWork};
+use model::case::{Advice, Cache, FileWork};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -21,8 +24,15 @@ pub trait BlockIo {
     /// read after the loads.
     const LOADS_ARE_IO: bool;
 
+    /// Whether a pass that was begun is brought to its end, though the time be over: where a pass
+    /// begins with the work of the whole pass, half of one would be charged with all of it.
+    const ENDS_WITH_PASS: bool = false;
+
     /// Called before the first block of each pass, within the timed region.
     fn begin_pass(&mut self) -> io::Result<()>;
+
+    /// Whether there is work in [`BlockIo::begin_pass`]; it is then told apart.
+    fn loads(&self) -> bool;
 
     /// Begins to move the `length` bytes at `offset` into `slot`, which must be free.
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;
@@ -30,6 +40,11 @@ pub trait BlockIo {
     /// Waits for a block that was submitted: its slot, which is free again, and its bytes. All
     /// `length` bytes have arrived; a short or failed operation is an error.
     fn reap(&mut self) -> io::Result<(usize, &[u8])>;
+
+    /// Called when the clock has stopped, also after an error. Ends what goes on beside the thread
+    /// and lets go of what would keep the file in the page cache. Memory that no file is behind
+    /// stays until the engine is dropped: its pages are evidence.
+    fn let_go(&mut self) {}
 }
 
 /// Why an engine could not be made.
@@ -74,7 +89,8 @@ pub struct Range {
 
 /// Tells the OS about the use of `file`, by `posix_fadvise(2)`.
 pub fn advise(file: &File, work: &FileWork, range: Range) -> io::Result<()> {
-    use model::case::Advice;
+    // To the OS, advice about no bytes is advice about all that follow.
+    let Some(length) = NonZeroU64::new(range.length) else { return Ok(()) };
     let advice = match work.advice {
         Advice::None => return Ok(()),
         Advice::Sequential => rustix::fs::Advice::Sequential,
@@ -84,8 +100,10 @@ pub fn advise(file: &File, work: &FileWork, range: Range) -> io::Result<()> {
             return Err(io::Error::other("advice about mappings for an engine without one"));
         }
     };
-    rustix::fs::fadvise(file, range.offset, std::num::NonZeroU64::new(range.length), advice)?;
-    Ok(())
+    rustix::fs::fadvise(file, range.offset, Some(length), advice).map_err(|error| {
+        let text = format!("posix_fadvise '{}' failed: {error}", work.advice);
+        io::Error::new(io::Error::from(error).kind(), text)
+    })
 }
 
 /// An error that names the operation and where it was tried.

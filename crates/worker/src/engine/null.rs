@@ -24,6 +24,10 @@ impl BlockIo for Null {
         Ok(())
     }
 
+    fn loads(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn submit(&mut self, slot: usize, _offset: u64, _length: usize) -> io::Result<()> {
         self.submitted.push_back(slot);

@@ -2,7 +2,7 @@
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
-use model::case::FileWork;
+use model::case::{Advice, FileWork};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -31,6 +31,10 @@ impl BlockIo for Pread {
 
     fn begin_pass(&mut self) -> io::Result<()> {
         advise(&self.file, &self.work, self.range)
+    }
+
+    fn loads(&self) -> bool {
+        self.work.advice != Advice::None
     }
 
     #[inline]

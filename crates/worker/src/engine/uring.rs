@@ -3,7 +3,7 @@
 use super::{BlockIo, Obstacle, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
 use io_uring::{IoUring, opcode, squeue, types};
-use model::case::{FileWork, Submission};
+use model::case::{Advice, FileWork, Submission};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -152,6 +152,10 @@ impl BlockIo for Uring {
 
     fn begin_pass(&mut self) -> io::Result<()> {
         advise(&self.file, &self.work, self.range)
+    }
+
+    fn loads(&self) -> bool {
+        self.work.advice != Advice::None
     }
 
     #[inline]

@@ -1,0 +1,123 @@
+//! Touches the pages of a mapping ahead of the thread that reads it, so that the page faults, and
+//! the reads of the device that they wait for, are others' to pay.
+
+use memmap2::Mmap;
+use std::hint::black_box;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+
+/// Threads that touch.
+const HELPERS: usize = 6;
+
+/// Bytes that one of them takes at a time.
+const PIECE_BYTES: usize = 2 << 20;
+
+/// The smallest page of any machine, in bytes.
+const PAGE_BYTES: usize = 4096;
+
+/// A helper needs next to nothing.
+const STACK_BYTES: usize = 64 << 10;
+
+/// Threads that go through a range of a mapping in file order. They end when all of it was
+/// touched, and at the latest when this is dropped, which waits for them.
+#[derive(Debug)]
+pub struct Ahead {
+    task: Arc<Task>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Task {
+    map: Arc<Mmap>,
+    range: Range<usize>,
+    /// The piece that is the next to be taken.
+    next: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl Ahead {
+    /// Begins to touch the pages of `range`, which lies within `map` and is not empty.
+    ///
+    /// # Errors
+    /// When the OS gives no more threads.
+    pub fn start(map: &Arc<Mmap>, range: Range<usize>) -> io::Result<Ahead> {
+        let is_within = range.start < range.end && range.end <= map.len();
+        assert!(is_within, "what is touched ahead is a part of the mapping");
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let task = Arc::new(Task { map: Arc::clone(map), range, next, stop });
+        let mut ahead = Ahead { task, helpers: Vec::with_capacity(HELPERS) };
+        for _ in 0..HELPERS {
+            let task = Arc::clone(&ahead.task);
+            let helper = thread::Builder::new().stack_size(STACK_BYTES);
+            let helper = helper.spawn(move || task.touch()).map_err(|error| {
+                let text = format!("starting a thread that touches ahead failed: {error}");
+                io::Error::new(error.kind(), text)
+            })?;
+            ahead.helpers.push(helper);
+        }
+        Ok(ahead)
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.task.stop.store(true, Ordering::Relaxed);
+        for helper in self.helpers.drain(..) {
+            if helper.join().is_err() {
+                log::error!("a thread that touched ahead panicked");
+            }
+        }
+    }
+}
+
+impl Task {
+    /// One helper's work: takes piece after piece until none is left or it is stopped.
+    fn touch(&self) {
+        loop {
+            let piece = self.next.fetch_add(1, Ordering::Relaxed);
+            let mut places = places(&self.range, piece).peekable();
+            if places.peek().is_none() {
+                return;
+            }
+            for place in places {
+                if self.stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                black_box(self.map[place]);
+            }
+        }
+    }
+}
+
+/// One place in each page of `range` that begins in its `piece`-th part; none behind its end.
+fn places(range: &Range<usize>, piece: usize) -> impl Iterator<Item = usize> + use<> {
+    // The first page may begin before the range: it too is part of the mapping.
+    let first = range.start / PAGE_BYTES * PAGE_BYTES;
+    let start = first.saturating_add(piece.saturating_mul(PIECE_BYTES));
+    (start..range.end.min(start.saturating_add(PIECE_BYTES))).step_by(PAGE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_page_of_a_range_is_touched_once(
+            start in 0usize..10 << 20, length in 1usize..9 << 20,
+        ) {
+            let range = start..start + length;
+            let pieces = length.div_ceil(PIECE_BYTES) + 1;
+            let touched: Vec<usize> = (0..pieces).flat_map(|piece| places(&range, piece)).collect();
+            let pages: Vec<usize> = touched.iter().map(|place| place / PAGE_BYTES).collect();
+            let naive = start / PAGE_BYTES..=(range.end - 1) / PAGE_BYTES;
+            prop_assert!(pages.into_iter().eq(naive));
+            prop_assert!(touched.iter().all(|place| *place < range.end));
+            prop_assert_eq!(places(&range, pieces).count(), 0, "nothing follows");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What is seen of a worker from outside: the threads of its process. There is one test in this
+//! program, so that no other test's threads are counted.
+
+use model::case::{Advice, Cache, Case, Engine, FileWork, Work};
+use model::trial::{Job, Outcome};
+use model::zoo;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use worker::perform::{Client, perform};
+
+/// How many threads this process has, once there are no more than `most`: one that was joined is
+/// listed for a moment more.
+fn threads(most: usize) -> usize {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let tasks = std::fs::read_dir("/proc/self/task").expect("this is Linux");
+        let count = tasks.count();
+        if count <= most || Instant::now() > deadline {
+            return count;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Says yes, and counts the threads of this process when it hears the outcome.
+struct Counter {
+    most: usize,
+    heard: Option<(Outcome, usize)>,
+}
+
+impl Client for Counter {
+    fn ready(&mut self) -> bool {
+        true
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        self.heard = Some((outcome, threads(self.most)));
+    }
+}
+
+/// Runs `work` over `file`. With the outcome come those threads alone that read; then none.
+fn check(work: FileWork, file: &Path) -> Outcome {
+    let before = threads(usize::MAX);
+    let most = before + work.threads as usize;
+    let job = Job { case: Case::own(Work::File(work)), seed: 1, file: Some(file.to_path_buf()) };
+    let mut counter = Counter { most, heard: None };
+    perform(&job, &mut counter);
+    let (outcome, count) = counter.heard.expect("a job that begins has an outcome");
+    assert_eq!(count, most, "{}: the threads with the outcome", job.case.id());
+    assert_eq!(threads(before), before, "{}: a thread stayed", job.case.id());
+    outcome
+}
+
+#[test]
+fn threads_that_touch_ahead_end_with_the_trial() {
+    let size = 64 << 20;
+    let file = tempfile::NamedTempFile::new().expect("there is room for a file");
+    file.as_file().set_len(size).expect("a file may have a hole");
+    let (engine, advice, cache) = (Engine::Mmap, Advice::TouchAhead, Cache::Cold);
+    let plain = FileWork { engine, advice, size, block: 1 << 20, ..zoo::plain() };
+    for threads in [1, 3] {
+        let whole = FileWork { threads, cache, ..plain.clone() };
+        // This one ends with its first operation, when nearly all is still to be touched.
+        let short = FileWork { threads, time: Duration::from_nanos(1), ..plain.clone() };
+        let again = FileWork { threads, time: Duration::from_millis(50), ..plain.clone() };
+        for work in [whole, short, again] {
+            let outcome = check(work, file.path());
+            let Outcome::Done(sample) = outcome else { panic!("{outcome:?}") };
+            assert!(sample.ops() >= u64::from(threads));
+        }
+    }
+    let outcome = check(FileWork { size: size + 1, ..plain }, file.path());
+    assert!(matches!(outcome, Outcome::Failed { .. }), "{outcome:?}");
+}
