@@ -60,9 +60,9 @@ pub(crate) const STREAMS: usize = 3;
 /// Streams that are a multiple of a power of two apart get in each other's way, as they use the
 /// same sets of the caches and banks of the memory; the bits of this distance alternate, and it
 /// is no multiple of a page. Were the distance a third of the array, it would be good or bad by
-/// the size of the array. Measured on Zen 3 with AVX2, huge pages and one thread, against
-/// `memcpy` of glibc: non-temporal copies of 256 and 384 MiB as thirds 1.13 and 0.71, in blocks
-/// 1.15 and 1.12; reads of 256 MiB in blocks are 1.2 to 1.3 times as fast as one stream.
+/// the size of the array. Measured on Zen 3 with AVX2, huge pages and one thread: non-temporal
+/// copies of 256 and 384 MiB have 1.13 and 0.71 times the rate of glibc's `memcpy` as thirds, and
+/// 1.1 and 1.2 times in blocks; reads of 256 MiB in blocks have 1.2 times the rate of one stream.
 const STREAM_BYTES: usize = 0x15_5400;
 
 /// Turns in a stream.
