@@ -638,12 +638,16 @@ static void *live(void *argument) {
         is_memory ? count_memory(own) : read_file(own);
         own->end_ns = now_ns();
     }
-    release(own);
+    // Who maps a file keeps it from being evicted.
+    if (!is_memory) {
+        release(own);
+    }
     if (own->fd >= 0) {
         close(own->fd);
     }
-    // Evidence about a thread can be read only while it is there.
+    // Evidence about a thread and its memory can be read only while they are there.
     await(team, DISMISS);
+    release(own);
     return NULL;
 }
 

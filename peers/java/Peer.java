@@ -21,6 +21,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -487,10 +488,19 @@ public final class Peer {
             view = bytes.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
         }
 
+        /** What O_DIRECT wants; a file that has no name any more cannot be asked, so a page. */
+        private static long directAlign(Path file) throws IOException {
+            try {
+                return Files.getFileStore(file).getBlockSize();
+            } catch (NoSuchFileException error) {
+                return PAGE;
+            }
+        }
+
         private static FileChannel open(Job job) throws IOException, Unavailable {
             Set<OpenOption> options = new HashSet<>(List.of(StandardOpenOption.READ));
             if (job.cache == Cache.DIRECT) {
-                long align = Files.getFileStore(job.file).getBlockSize();
+                long align = directAlign(job.file);
                 if (job.block % align != 0 || align > PAGE) {
                     throw new Unavailable("O_DIRECT in Java needs blocks in multiples of " + align);
                 }
