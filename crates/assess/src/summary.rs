@@ -102,9 +102,9 @@ pub struct Summary {
     pub imbalance_percent: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
     pub setup_ns: Option<f64>,
-    /// The part of it that the worker's runtime needed to become fast: median of the rounds, if
-    /// any needed some.
-    pub warm_up_ns: Option<f64>,
+    /// The most of it that the worker's runtime needed to become fast, if any round needed some: a
+    /// runtime warms up once for all trials of a kind.
+    pub warm_up_ns: Option<u64>,
     /// CPU time an operation cost, over all threads: median of the rounds.
     pub cpu_ns_per_op: Option<f64>,
     /// Bytes that a trial moved: median of the rounds.
@@ -169,8 +169,9 @@ impl Summary {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
             setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
-            warm_up_ns: median_of(&|trial| Some(trial.sample.warm_up_ns as f64))
-                .filter(|_| measured.trials.iter().any(|trial| trial.sample.warm_up_ns > 0)),
+            warm_up_ns: (measured.trials.iter().map(|trial| trial.sample.warm_up_ns))
+                .max()
+                .filter(|longest| *longest > 0),
             cpu_ns_per_op: median_of(&|trial| {
                 let (cpu_ns, ops) = (trial.evidence.cpu_ns?, trial.sample.ops());
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)

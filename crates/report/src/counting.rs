@@ -106,9 +106,8 @@ fn rows(assessment: &Assessment) -> Grid {
         right("set-up", 0),
         right("total", 0),
         left("95 % CI", 0),
-        right("ceiling", 2),
-        right("CPU", 4),
-        left("served by", 3),
+        right("of ceiling", 2),
+        left("served by", 1),
         left("verdict", 0),
     ]);
     let sizes = sizes(assessment);
@@ -148,8 +147,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
         said(load),
         said(total),
         said(interval),
-        said(words::ceiling(ceiling)),
-        said(words::ns(summary.cpu_ns_per_op)),
+        said(words::ceiling_short(ceiling)),
         Cell::new(words::served_by(summary, storage), Paint::Plain),
         Cell::new(words::verdict(summary), paint),
     ]
@@ -191,7 +189,7 @@ fn file_words(work: &FileWork) -> Vec<String> {
     }
     match work.advice {
         Advice::None => {}
-        Advice::HugePage => words.push("in huge pages".to_string()),
+        Advice::HugePage => words.push("huge pages".to_string()),
         advice => words.push(advice.to_string()),
     }
     if work.isa != Isa::Auto {

@@ -103,19 +103,19 @@ pub(crate) fn below(
 
 /// What runtimes needed to become fast: it is in no figure.
 fn warm_up(assessment: &Assessment, style: &Style) -> String {
-    let mut longest: Vec<(&str, f64)> = Vec::new();
+    let mut longest: Vec<(&str, u64)> = Vec::new();
     for summary in &assessment.cases {
         let Some(ns) = summary.warm_up_ns else { continue };
         match longest.iter_mut().find(|(peer, _)| *peer == summary.case.peer) {
-            Some((_, known)) => *known = known.max(ns),
+            Some((_, known)) => *known = (*known).max(ns),
             None => longest.push((&summary.case.peer, ns)),
         }
     }
-    let say = |(peer, ns): &(&str, f64)| {
+    let say = |(peer, ns): &(&str, u64)| {
         let text = format!(
-            "{peer} was warmed up before the clock started, for up to {} at the median of a case: \
-             that is in no figure",
-            units::nanoseconds(*ns)
+            "{peer} was warmed up before the clock of a trial started, for up to {}: that is in no \
+             figure",
+            units::nanoseconds(*ns as f64)
         );
         style.wrap("note   ", Paint::Faint, &sentence(&text))
     };

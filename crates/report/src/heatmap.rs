@@ -31,7 +31,7 @@ enum Content<'a> {
 }
 
 /// A column: a program, and the way it moves blocks.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Way {
     engine: Engine,
     peer: String,
@@ -123,10 +123,20 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Each engine, of each peer in turn.
+    /// Each engine, of each peer in turn, this program's own worker first. What another peer does
+    /// not have at all is told below.
     fn ways(&self) -> Vec<Way> {
-        let mut ways: Vec<Way> = self.cells.iter().map(|(way, ..)| way.clone()).collect();
-        ways.sort();
+        let measured = self.measured().map(|summary| summary.case.peer.as_str());
+        let peers: Vec<&str> = [OWN_PEER].into_iter().chain(measured).collect();
+        let has = |way: &Way| {
+            let of_way = self.cells.iter().filter(|(known, ..)| known == way);
+            of_way.clone().any(|(.., content)| matches!(content, Content::Measured(_)))
+                || way.peer == OWN_PEER
+        };
+        let place = |way: &Way| (way.engine, peers.iter().position(|peer| *peer == way.peer));
+        let mut ways: Vec<Way> =
+            self.cells.iter().map(|(way, ..)| way.clone()).filter(has).collect();
+        ways.sort_by_key(place);
         ways.dedup();
         ways
     }

@@ -337,7 +337,7 @@ fn what_came_before_the_clock_is_told() {
     assert_eq!(assess(&record).cases[0].setup_ns, Some(100_000.0));
     assert_eq!(assess(&record).cases[0].warm_up_ns, None);
     each(&mut record, |trial| sample(trial).warm_up_ns = 70_000 + u64::from(trial.round));
-    assert_eq!(assess(&record).cases[0].warm_up_ns, Some(70_004.5));
+    assert_eq!(assess(&record).cases[0].warm_up_ns, Some(70_009));
 }
 
 #[test]

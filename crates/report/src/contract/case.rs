@@ -56,8 +56,8 @@ pub(crate) struct Case<'a> {
     pub(crate) imbalance_percent: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
     pub(crate) setup_ns: Option<f64>,
-    /// The part of it that the peer's runtime needed to become fast; null where none needs any.
-    pub(crate) warm_up_ns: Option<f64>,
+    /// The most of it that the peer's runtime needed to become fast; null where none needed any.
+    pub(crate) warm_up_ns: Option<u64>,
     /// CPU nanoseconds of an operation, over all threads: median of the rounds.
     pub(crate) cpu_ns_per_op: Option<f64>,
     /// Bytes that a trial moved: median of the rounds.

@@ -193,7 +193,7 @@ pub(super) fn peers() -> Assessment {
             rate,
         );
         let case = Case { peer: "zebra".to_string(), ..own.case.clone() };
-        cases.push(Summary { id: case.id(), case, warm_up_ns: Some(3e8), ..own.clone() });
+        cases.push(Summary { id: case.id(), case, warm_up_ns: Some(300_000_000), ..own.clone() });
         cases.push(own);
     }
     assessment("read-methods", cases)
