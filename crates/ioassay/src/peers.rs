@@ -4,6 +4,7 @@
 //! with `matrix = true` stands for many: each compiler found, with each set of flags and each form.
 
 use anyhow::{Context, Result, bail};
+use include_dir::{Dir, include_dir};
 use model::case::{Engine, Kernel, OWN_PEER};
 use model::peer::Peer;
 use serde::Deserialize;
@@ -11,13 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The table that comes with the program.
-const TABLE: &str = include_str!("../../../peers/peers.toml");
+const TABLE: &str = "peers.toml";
 
-/// The sources that its rows name.
-const SOURCES: &[(&str, &str)] = &[
-    ("c/peer.c", include_str!("../../../peers/c/peer.c")),
-    ("java/Peer.java", include_str!("../../../peers/java/Peer.java")),
-];
+/// The folder of the table, and of the sources that its rows name.
+static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../peers");
 
 /// Where the source of this program itself is, if it still is where it was built.
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -93,7 +91,8 @@ impl Peers {
     /// # Errors
     /// When a table is broken, names a source that cannot be read, or a name that is taken.
     pub fn load(own: Option<&Path>) -> Result<Peers> {
-        let mut programs = parse(TABLE, &built_in_source).context("the built-in table of peers")?;
+        let mut programs = parse(&built_in_source(TABLE)?.text, &built_in_source)
+            .context("the built-in table of peers")?;
         if let Some(path) = own {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("failed to read the peers of '{}'", path.display()))?;
@@ -133,8 +132,8 @@ impl Peers {
 }
 
 fn built_in_source(name: &str) -> Result<Source> {
-    let found = SOURCES.iter().find(|(known, _)| *known == name);
-    let (name, text) = found.with_context(|| format!("there is no source '{name}'"))?;
+    let found = FOLDER.get_file(name).and_then(|file| file.contents_utf8());
+    let text = found.with_context(|| format!("there is no source '{name}'"))?;
     Ok(Source { path: name.into(), text: text.to_string() })
 }
 

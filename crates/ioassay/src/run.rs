@@ -176,16 +176,19 @@ fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
     }
 }
 
-/// A sample that tells of each thread once and of no other; else the worker babbles, and what it
-/// says cannot be verified.
+/// A sample that tells of each thread once and of no other, of bytes and of time; else the worker
+/// babbles, and what it says cannot be verified.
 fn believe(case: &Case, outcome: Outcome) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
     let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
     threads.sort_unstable();
-    if threads.iter().copied().eq(0..case.threads()) {
+    let reason = if !threads.iter().copied().eq(0..case.threads()) {
+        format!("the worker told of the threads {threads:?}, not of {}", case.threads())
+    } else if sample.bytes() == 0 || sample.elapsed_ns() == 0 {
+        "the worker told of no bytes, or of no time that they took".to_string()
+    } else {
         return outcome;
-    }
-    let reason = format!("the worker told of the threads {threads:?}, not of {}", case.threads());
+    };
     Outcome::Failed { reason }
 }
 

@@ -78,14 +78,14 @@ impl Sample {
         end.saturating_sub(start)
     }
 
-    /// Bytes of all threads.
+    /// Bytes of all threads. A worker that tells of more than there can be is not added up wrongly.
     pub fn bytes(&self) -> u64 {
-        self.spans.iter().map(|span| span.bytes).sum()
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.bytes))
     }
 
     /// Operations of all threads.
     pub fn ops(&self) -> u64 {
-        self.spans.iter().map(|span| span.ops).sum()
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
     }
 
     /// The digest of all that was read.

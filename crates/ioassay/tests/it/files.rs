@@ -94,13 +94,13 @@ fn a_users_own_file_is_never_opened_for_writing() {
 fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
     let desk = Desk::new();
     let said = desk.says(&["data", "create", "new", "--size", "5000001B", "--seed", "9"]);
-    assert_eq!(said.trim(), "new: 5000001B written, seed 9");
+    assert_eq!(said.trim(), "new: 5000001B written, content random, seed 9");
     let path = desk.path("new");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 5_000_001);
     assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     let said = desk.says(&["data", "verify", "new", "--seed", "9"]);
-    assert_eq!(said.trim(), "new: all 5000001B are right, seed 9");
-    desk.refuses(&["data", "verify", "new"], &["does not hold the data of seed 1: byte"]);
+    assert_eq!(said.trim(), "new: all 5000001B are right, content random, seed 9");
+    desk.refuses(&["data", "verify", "new"], &["does not hold random data of seed 1: byte"]);
 
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     for place in [5_000_000, 4_194_304, 1_234_567, 0] {
@@ -111,6 +111,23 @@ fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
         let expected = format!("byte {place} is {:#04x}, not {right:#04x}", !right);
         desk.refuses(&["data", "verify", "new", "--seed", "9"], &["'new'", &expected]);
     }
+}
+
+#[test]
+fn ints_are_uniform_and_verified() {
+    let desk = Desk::new();
+    let create = ["data", "create", "ints", "--size", "400000B", "--content", "ints:20"];
+    desk.says(&create);
+    let bytes = std::fs::read(desk.path("ints")).unwrap();
+    let ints = bytes.chunks_exact(4).map(|int| u32::from_le_bytes(int.try_into().unwrap()));
+    let mut seen = [0; 20];
+    ints.for_each(|int| seen[int as usize] += 1);
+    // 5000 of each are expected; six standard deviations are 414.
+    assert!(seen.iter().all(|count| (4586..5414).contains(count)), "{seen:?}");
+    desk.says(&["data", "verify", "ints", "--content", "ints:20"]);
+    desk.refuses(&["data", "verify", "ints"], &["does not hold random data"]);
+    let zeros = ["data", "create", "zeros", "--content", "zeros"];
+    desk.refuses(&zeros, &["'zeros' is no content: write random or ints:20"]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_peer_that_lies_is_void_and_named() {
     let wrong = "thread=0 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(wrong), "digest");
     let nothing = "thread=0 start_ns=1 end_ns=1000001 bytes=0 ops=0 digest=0";
-    check_void(&liar(nothing), "moved no bytes");
+    check_void(&liar(nothing), "told of no bytes");
     let threads = "thread=5 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(threads), "the worker told of the threads [5]");
 }

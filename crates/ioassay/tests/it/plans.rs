@@ -23,7 +23,14 @@ fn a_recipe_that_was_shown_works_as_a_file() {
     let desk = Desk::new();
     for (name, text) in recipe::BUILT_IN {
         std::fs::write(desk.path("mine.toml"), text).unwrap();
-        let plan = |recipe| desk.says(&["plan", recipe, ".", "--seed", "1"]);
+        let reads_files = recipe::find(name).unwrap().reads_files();
+        let place = reads_files.then_some(".");
+        let plan = |recipe| {
+            let place = place.into_iter();
+            let args: Vec<&str> =
+                ["plan", recipe].into_iter().chain(place).chain(["--seed", "1"]).collect();
+            desk.says(&args)
+        };
         assert_eq!(plan("mine.toml"), plan(name));
     }
 }
@@ -31,7 +38,11 @@ fn a_recipe_that_was_shown_works_as_a_file() {
 #[test]
 fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let peers = ["zebra", "rust-dev"].map(|name| {
+        let name = name.to_string();
+        model::peer::Peer { name, ..zoo::peer() }
+    });
+    let place = Place { host: &host, storage: Some(&storage), peers: &peers };
     for (name, _) in recipe::BUILT_IN {
         let recipe = recipe::find(name).unwrap();
         assert_eq!(recipe.name, *name);
@@ -106,11 +117,32 @@ fn what_cannot_be_is_skipped_with_its_reason() {
     let with = |axes: &[&'static str]| [&pread[..], axes].concat();
     check_skip(&with(&["--block", "2MiB"]), "a block of 2MiB is larger than the file of 1MiB");
     check_skip(&with(&["--depth", "2"]), "pread waits for each block");
-    check_skip(&with(&["--advice", "populate"]), "mmap only");
+    check_skip(&with(&["--advice", "populate"]), "pread has none");
     check_skip(&with(&["--submission", "sqpoll"]), "only io_uring has a submission thread");
     check_skip(&with(&["--ops", "1000000"]), "operations need as many different blocks");
     check_skip(&["--engine", "mmap", "--cache", "direct"], "O_DIRECT has no effect on mmap");
     check_skip(&["--engine", "null"], "null moves no data");
+    check_skip(&["--engine", "load", "--threads", "2", "--pattern", "random"], "one run of the");
+    check_skip(&["--engine", "pread", "--touch", "count", "--block", "6B"], "cut some in two");
+    check_skip(&["--engine", "uring", "--peer", "c"], "the peer c has no engine uring");
+    check_skip(&["--engine", "pread", "--isa", "neon,avx512", "--touch", "page"], "isa auto");
+}
+
+#[test]
+fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
+    let desk = Desk::new();
+    let args = ["run", "memory", "--kernel", "read", "--working-set", "900GiB", "--isa", "scalar"];
+    desk.refuses(&args, &["nothing can be measured", "a working set of 900GiB does not fit"]);
+    let args = ["run", "count-tens", ".", "--engine", "load", "--size", "90TiB"];
+    desk.refuses(&args, &["a file loaded into memory of 90TiB does not fit"]);
+}
+
+#[test]
+fn what_no_case_takes_is_refused() {
+    let desk = Desk::new();
+    desk.refuses(&["run", "memory", "--engine", "pread"], &["has no axis 'engine' to change"]);
+    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' reads no file"]);
+    desk.refuses(&["plan", "survey", "--kernel", "raed"], &["did you mean 'read'?"]);
 }
 
 #[test]
