@@ -145,8 +145,8 @@ pub struct OutputArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Axes (one value, or several with commas)")]
 pub struct AxisArgs {
-    /// Programs that measure: rust (this one's own worker), java, c, compilers; see
-    /// `ioassay peers list`
+    /// Programs that measure: rust (this one's own worker), or peers by name (see `ioassay peers
+    /// list`); `compilers` for the whole matrix of them
     #[arg(long, value_delimiter = ',')]
     pub peer: Vec<String>,
     /// null, read, pread, mmap, uring, load

@@ -16,10 +16,10 @@
 //! | | general registers | SSE2 | AVX2 | AVX-512 |
 //! |-|-|-|-|-|
 //! | read | `add` from memory | `paddq` | `vpaddq ymm` from memory | `vpaddq zmm` from memory |
-//! | count | `cmp`, `sete`, `add` | `pcmpeqd`, `psubd` | the same, `ymm` | `vpcmpeqd` into a mask, `vpsubd` under it |
+//! | count | `cmp`, `sete`, `add` | `pcmpeqd`, `psubd` | same, `ymm` | `vpcmpeqd k`, `vpsubd zmm{k}` |
 //! | write | `mov` | `movdqa` | `vmovdqa` | `vmovdqa64` |
-//! | copy | `mov`, `mov` | `movups`, `movaps` | the same, `ymm` | the same, `zmm` |
-//! | triad | `mulsd`, `addsd`, `movsd` | `mulpd`, `addpd`, `movapd` | the same, `ymm` | the same, `zmm` |
+//! | copy | `mov`, `mov` | `movups`, `movaps` | same, `ymm` | same, `zmm` |
+//! | triad | `mulsd`, `addsd`, `movsd` | `mulpd`, `addpd`, `movapd` | same, `ymm` | same, `zmm` |
 //! | `-nt` | `movnti` | `movntdq` | `vmovntdq ymm` | `vmovntdq zmm` |
 //!
 //! Each loop with non-temporal stores ends with one `sfence`. Only the scalar triads use `xmm`

@@ -370,7 +370,8 @@ proptest! {
 
     #[test]
     fn any_bytes_have_their_count(
-        bytes in proptest::collection::vec(0u8..2, 0..10_000), start in 0usize..64, value in 0u32..2,
+        bytes in proptest::collection::vec(0u8..2, 0..10_000),
+        start in 0usize..64, value in 0u32..2,
     ) {
         check_count(&bytes[start.min(bytes.len())..], value);
         check_count(&bytes[start.min(bytes.len())..], value << 8);

@@ -298,7 +298,8 @@ mod tests {
 
         #[test]
         fn any_part_has_the_count_of_its_ints(
-            seed: u64, size in 0u64..40_000, a in 0u64..40_000, b in 0u64..40_000, bound in 11u32..30,
+            seed: u64, size in 0u64..40_000,
+            a in 0u64..40_000, b in 0u64..40_000, bound in 11u32..30,
         ) {
             let content = Content { seed, size, kind: Kind::Ints(bound) };
             let size = size / 4 * 4;

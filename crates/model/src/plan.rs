@@ -338,6 +338,15 @@ mod tests {
             (FileWork { advice: Advice::Populate, ..plain.clone() }, "pread has none"),
             (FileWork { engine: Engine::Load, depth: 2, ..plain.clone() }, "load waits for"),
             (FileWork { engine: Engine::Load, touch: Touch::None, ..plain.clone() }, "use pread"),
+            (
+                FileWork {
+                    engine: Engine::Load,
+                    threads: 2,
+                    pattern: Pattern::Random,
+                    ..plain.clone()
+                },
+                "must be one run of the file",
+            ),
             (FileWork { touch: Touch::Count, block: 6, ..plain.clone() }, "cut some in two"),
             (FileWork { touch: Touch::Page, isa: Isa::Scalar, ..plain.clone() }, "isa auto"),
             (FileWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),

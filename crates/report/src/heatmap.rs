@@ -45,7 +45,7 @@ struct Block<'a> {
 }
 
 impl Way {
-    /// `pread`; of another program than this one's own worker `java pread`.
+    /// `pread`; of another program than this one's own worker `zebra pread`.
     fn name(&self) -> String {
         if self.peer == OWN_PEER {
             return self.engine.to_string();

@@ -66,7 +66,7 @@ fn a_peer_that_lies_is_void_and_named() {
 fn a_peer_that_dies_or_babbles_is_void_and_named() {
     check_void("read job; echo 'on fire' >&2; exit 3", "on fire");
     check_void("read job; echo dance", "an unknown verb");
-    check_void("exit 1", "the worker died");
+    check_void("exit 1", "(exit status: 1)");
 }
 
 #[test]

@@ -122,7 +122,6 @@ fn what_cannot_be_is_skipped_with_its_reason() {
     check_skip(&with(&["--ops", "1000000"]), "operations need as many different blocks");
     check_skip(&["--engine", "mmap", "--cache", "direct"], "O_DIRECT has no effect on mmap");
     check_skip(&["--engine", "null"], "null moves no data");
-    check_skip(&["--engine", "load", "--threads", "2", "--pattern", "random"], "one run of the");
     check_skip(&["--engine", "pread", "--touch", "count", "--block", "6B"], "cut some in two");
     check_skip(&["--engine", "uring", "--peer", "c"], "the peer c has no engine uring");
     check_skip(&["--engine", "pread", "--isa", "neon,avx512", "--touch", "page"], "isa auto");
@@ -133,7 +132,7 @@ fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
     let desk = Desk::new();
     let args = ["run", "memory", "--kernel", "read", "--working-set", "900GiB", "--isa", "scalar"];
     desk.refuses(&args, &["nothing can be measured", "a working set of 900GiB does not fit"]);
-    let args = ["run", "count-tens", ".", "--engine", "load", "--size", "90TiB"];
+    let args = ["run", "read-methods", ".", "--engine", "load", "--size", "90TiB"];
     desk.refuses(&args, &["a file loaded into memory of 90TiB does not fit"]);
 }
 
