@@ -16,7 +16,7 @@
 //! | | general registers | SSE2 | AVX2 | AVX-512 |
 //! |-|-|-|-|-|
 //! | read | `add` from memory | `paddq` | `vpaddq ymm` from memory | `vpaddq zmm` from memory |
-//! | count | `cmp`, `sete`, `add` | `pcmpeqd`, `psubd` | same, `ymm` | `vpcmpeqd k`, `vpsubd zmm{k}` |
+//! | count | `cmp`, `sete`, `add` | `pcmpeqd`, `psubd` | same, `ymm` | a mask, `vpsubd zmm` |
 //! | write | `mov` | `movdqa` | `vmovdqa` | `vmovdqa64` |
 //! | copy | `mov`, `mov` | `movups`, `movaps` | same, `ymm` | same, `zmm` |
 //! | triad | `mulsd`, `addsd`, `movsd` | `mulpd`, `addpd`, `movapd` | same, `ymm` | same, `zmm` |

@@ -108,6 +108,25 @@ fn an_unknown_peer_is_refused_with_the_nearest() {
 }
 
 #[test]
+fn a_peer_whose_compiler_is_missing_is_unavailable_and_the_run_goes_on() {
+    let desk = Desk::new();
+    let table = desk.state().join("peers.toml");
+    let row = "[[peer]]\nname = 'lost'\nversion = ['no-such-compiler']\nrun = ['x']\n\
+               engines = ['pread']\n";
+    std::fs::write(&table, row).unwrap();
+    let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
+    args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
+    args.extend(["--time", "5ms", "--peer", "rust,lost", "--peers", argument(&table)]);
+    let output = desk.ioassay(&args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = case(&assessment, "lost")["failures"].to_string();
+    let expected = "unavailable: the peer lost: 'no-such-compiler' is not installed";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(case(&assessment, "rust")["n"], 2);
+}
+
+#[test]
 fn a_compiler_that_fails_shows_its_own_message() {
     let desk = Desk::new();
     let table = desk.path("peers.toml");
