@@ -16,6 +16,7 @@ use model::host::{Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::{End, Record, Tool};
+use std::collections::HashSet;
 
 /// A finding with the cases it was made on.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,8 +125,11 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     // A void case is nobody's ceiling, so ceilings come after the verdicts. What is found above
     // its ceiling is not one itself: ceilings have none.
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &rows)).collect();
+    let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
+    let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
     for (row, bounds) in rows.iter_mut().zip(all) {
         let found = rules::find_among(row, &bounds);
+        row.summary.is_ceiling = bases.contains(&row.summary.id);
         hold(&mut row.summary, &bounds);
         row.summary.judge(found.into_iter().collect());
     }

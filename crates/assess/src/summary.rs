@@ -113,6 +113,8 @@ pub struct Summary {
     pub device_bytes: Option<u64>,
     /// What bounds it, and how near it comes.
     pub ceiling: Option<Ceiling>,
+    /// Whether it is what bounds others.
+    pub is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory: "× of memory".
     pub of_memory: Option<f64>,
     /// What was found, gravest first.
@@ -180,6 +182,7 @@ impl Summary {
             device_bytes: median_of(&|trial| Some(trial.evidence.task_read_bytes? as f64))
                 .map(whole),
             ceiling: None,
+            is_ceiling: false,
             of_memory: None,
             findings: Vec::new(),
             digest_verified: digest_verified(&measured.trials),

@@ -62,7 +62,7 @@ fn cells(summary: &Summary, peer: Option<&Peer>, ratio: Option<&Comparison>) -> 
         said(median),
         said(interval),
         said(ratio.map_or(NONE.to_string(), said_ratio)),
-        said(words::ceiling(summary.ceiling)),
+        said(words::ceiling(summary)),
         Cell::new(words::verdict(summary), paint),
     ]
 }

@@ -140,14 +140,13 @@ fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
     let loaded = summary.loaded.as_ref();
     let once_loaded = loaded.map_or(total.clone(), |l| units::rate(l.throughput.median));
     let load = loaded.map_or(NONE.to_string(), |l| units::nanoseconds(l.load_ns.median));
-    let ceiling = loaded.map_or(summary.ceiling, |loaded| loaded.ceiling);
     vec![
         Cell::new(format!("  {}", label(summary)), Paint::Plain),
         said(once_loaded),
         said(load),
         said(total),
         said(interval),
-        said(words::ceiling_short(ceiling)),
+        said(words::ceiling_short(summary)),
         Cell::new(words::served_by(summary, storage), Paint::Plain),
         Cell::new(words::verdict(summary), paint),
     ]

@@ -154,6 +154,7 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         bytes_per_trial: summary.bytes_per_trial,
         device_bytes: summary.device_bytes,
         ceiling: summary.ceiling.map(ceiling),
+        is_ceiling: summary.is_ceiling,
         of_memory: summary.of_memory,
         findings: summary.findings.iter().map(finding).collect(),
         digest_verified: summary.digest_verified,

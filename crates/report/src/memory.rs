@@ -146,7 +146,7 @@ fn rows(summaries: &[&Summary]) -> Grid {
             said(median),
             said(interval),
             said(bus),
-            said(words::ceiling(summary.ceiling)),
+            said(words::ceiling(summary)),
             Cell::new(summary.n.to_string(), Paint::Plain),
             Cell::new(words::verdict(summary), paint),
         ]);

@@ -126,7 +126,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
         Cell::new(label, Paint::Plain),
         said(median),
         said(interval),
-        beside(words::ceiling_short(summary.ceiling)),
+        beside(words::ceiling_short(summary)),
         beside(words::percentile(summary.latency.p50)),
         beside(words::percentile(summary.latency.p99)),
         beside(words::ns(summary.cpu_ns_per_op)),

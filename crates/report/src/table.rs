@@ -82,7 +82,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cel
         said(words::percentile(summary.latency.p99_9)),
         said(or_none(summary.imbalance_percent.map(words::percent))),
         said(words::ns(summary.cpu_ns_per_op)),
-        said(words::ceiling(summary.ceiling)),
+        said(words::ceiling(summary)),
         plain(words::served_by(summary, storage)),
         Cell::new(words::verdict(summary), verdict),
     ]

@@ -53,21 +53,28 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
 }
 
 /// What bounds a figure, and how near it comes: `97.1 % of memory`.
-pub(crate) fn ceiling(ceiling: Option<Ceiling>) -> String {
-    ceiling.map_or(NONE.to_string(), |ceiling| {
-        format!("{} of {}", units::percent(ceiling.share), ceiling.kind)
-    })
+pub(crate) fn ceiling(summary: &Summary) -> String {
+    match summary.ceiling {
+        Some(ceiling) => format!("{} of {}", units::percent(ceiling.share), ceiling.kind),
+        None if summary.is_ceiling => "the ceiling".to_string(),
+        None => NONE.to_string(),
+    }
 }
 
-/// The same in a narrow column: `97.1 % mem`.
-pub(crate) fn ceiling_short(ceiling: Option<Ceiling>) -> String {
-    ceiling.map_or(NONE.to_string(), |ceiling| {
-        let kind = match ceiling.kind {
-            CeilingKind::Memory => "mem",
-            CeilingKind::Device => "dev",
-        };
-        format!("{} {kind}", units::percent(ceiling.share))
-    })
+/// The same in a narrow column: `97.1 % mem`; of what was loaded first, once it was loaded.
+pub(crate) fn ceiling_short(summary: &Summary) -> String {
+    let loaded = summary.loaded.as_ref();
+    match loaded.map_or(summary.ceiling, |loaded| loaded.ceiling) {
+        Some(Ceiling { kind, share }) => {
+            let kind = match kind {
+                CeilingKind::Memory => "mem",
+                CeilingKind::Device => "dev",
+            };
+            format!("{} {kind}", units::percent(share))
+        }
+        None if summary.is_ceiling => "ceiling".to_string(),
+        None => NONE.to_string(),
+    }
 }
 
 /// Operations a second: `11.0 k/s`.

@@ -55,6 +55,18 @@ fn held(record: &Record) -> String {
 }
 
 #[test]
+fn what_bounds_others_is_a_ceiling_and_has_none() {
+    let mut record = base();
+    add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 8 * FILE, 1.0, 0);
+    for case in assess(&record).cases {
+        let work = case.case.memory().map(|work| (work.kernel, work.threads));
+        // The file and the count have one thread: nothing is held against two.
+        assert_eq!(case.is_ceiling, work == Some((Kernel::Read, 1)), "{}", case.id);
+        assert!(!(case.is_ceiling && case.ceiling.is_some()), "{}", case.id);
+    }
+}
+
+#[test]
 fn every_loop_over_memory_is_a_share_of_reading_it() {
     let of = |case: Case, times: u64| {
         let mut record = base();

@@ -66,6 +66,8 @@ pub(crate) struct Case<'a> {
     pub(crate) device_bytes: Option<u64>,
     /// What bounds the figure, and how near it comes.
     pub(crate) ceiling: Option<Ceiling>,
+    /// Whether it is what bounds others.
+    pub(crate) is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory.
     pub(crate) of_memory: Option<f64>,
     /// What was found, gravest first.
