@@ -50,16 +50,19 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that `program` is there: installs the package of its name, as root on Debian.
+/// Makes sure that `program` is there: installs its Debian `package`, as root on Debian.
 ///
 /// # Errors
 /// When it is missing and cannot be installed.
-pub(crate) fn program(shell: &Shell, program: &str) -> Result<()> {
+pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()> {
     if !is_there(program) && may_install(shell)? {
-        println!("installing with apt-get: {program}");
-        install(shell, &[program])?;
+        println!("installing with apt-get: {package}");
+        install(shell, &[package])?;
     }
-    ensure!(is_there(program), "{program} is missing: install it, or run this as root on Debian");
+    ensure!(
+        is_there(program),
+        "{program} is missing: install {package}, or run this as root on Debian"
+    );
     Ok(())
 }
 

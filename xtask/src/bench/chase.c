@@ -92,7 +92,7 @@ int main(int count, char **words) {
             FOLLOW_64
         }
         loads += LOADS;
-        // The loads must have come before the clock is read.
+        // No compiler may move loads past this; the clock of the OS waits for them itself.
         __asm__ volatile("" : "+r"(place) : : "memory");
         end_ns = now_ns();
     } while (end_ns - start_ns < time_ns);

@@ -9,6 +9,7 @@ use model::case::Case;
 use model::random::Rng;
 use model::trial::Job;
 use model::units;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Who does the same work.
@@ -95,7 +96,9 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::NsPerOp,
                 Question {
-                    name: "null, 4 KiB random, every latency recorded: time per operation",
+                    name: Cow::Borrowed(
+                        "null, 4 KiB random, every latency recorded: time per operation",
+                    ),
                     peer: None,
                     unit: Unit::Nanoseconds,
                     goal: Goal::AtMost(60.0),
@@ -105,8 +108,8 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::Iops,
                 Question {
-                    name: "null, 4 KiB random, every latency recorded: IOPS",
-                    peer: Some("fio null"),
+                    name: Cow::Borrowed("null, 4 KiB random, every latency recorded: IOPS"),
+                    peer: Some(Cow::Borrowed("fio null")),
                     unit: Unit::PerSecond,
                     goal: Goal::AtLeast(4.5),
                     why: WHY_NULL,
@@ -121,8 +124,8 @@ pub(super) const DUELS: &[Duel] = &[
         questions: &[(
             Quantity::Iops,
             Question {
-                name: "the same, fio without its map of blocks already read: IOPS",
-                peer: Some("fio null"),
+                name: Cow::Borrowed("the same, fio without its map of blocks already read: IOPS"),
+                peer: Some(Cow::Borrowed("fio null")),
                 unit: Unit::PerSecond,
                 goal: Goal::AtLeast(4.5),
                 why: WHY_NULL,
@@ -136,8 +139,8 @@ pub(super) const DUELS: &[Duel] = &[
         questions: &[(
             Quantity::Iops,
             Question {
-                name: "warm pread, 4 KiB random, every latency recorded: IOPS",
-                peer: Some("fio psync"),
+                name: Cow::Borrowed("warm pread, 4 KiB random, every latency recorded: IOPS"),
+                peer: Some(Cow::Borrowed("fio psync")),
                 unit: Unit::PerSecond,
                 goal: Goal::AtLeast(1.15),
                 why: WHY_PREAD,
@@ -151,8 +154,8 @@ pub(super) const DUELS: &[Duel] = &[
         questions: &[(
             Quantity::Iops,
             Question {
-                name: "the same beside a bare loop without a clock: IOPS",
-                peer: Some("bare pread"),
+                name: Cow::Borrowed("the same beside a bare loop without a clock: IOPS"),
+                peer: Some(Cow::Borrowed("bare pread")),
                 unit: Unit::PerSecond,
                 goal: Goal::AtLeast(0.95),
                 why: WHY_BARE,
@@ -166,8 +169,8 @@ pub(super) const DUELS: &[Duel] = &[
         questions: &[(
             Quantity::Iops,
             Question {
-                name: "warm mmap, 4 KiB random, each page touched: IOPS",
-                peer: Some("fio mmap"),
+                name: Cow::Borrowed("warm mmap, 4 KiB random, each page touched: IOPS"),
+                peer: Some(Cow::Borrowed("fio mmap")),
                 unit: Unit::PerSecond,
                 goal: Goal::AtLeast(1.3),
                 why: WHY_MMAP,
@@ -182,8 +185,8 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::Iops,
                 Question {
-                    name: "direct io_uring, 4 KiB random, depth 32: IOPS",
-                    peer: Some("fio io_uring"),
+                    name: Cow::Borrowed("direct io_uring, 4 KiB random, depth 32: IOPS"),
+                    peer: Some(Cow::Borrowed("fio io_uring")),
                     unit: Unit::PerSecond,
                     goal: Goal::AtLeast(1.0),
                     why: WHY_DIRECT,
@@ -192,8 +195,10 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::CpuNsPerOp,
                 Question {
-                    name: "direct io_uring, 4 KiB random, depth 32: CPU time per operation",
-                    peer: Some("fio io_uring"),
+                    name: Cow::Borrowed(
+                        "direct io_uring, 4 KiB random, depth 32: CPU time per operation",
+                    ),
+                    peer: Some(Cow::Borrowed("fio io_uring")),
                     unit: Unit::Nanoseconds,
                     goal: Goal::AtMost(0.8),
                     why: WHY_CPU,
@@ -212,8 +217,10 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::Iops,
                 Question {
-                    name: "the same, fio with registered files and buffers too: IOPS",
-                    peer: Some("fio io_uring"),
+                    name: Cow::Borrowed(
+                        "the same, fio with registered files and buffers too: IOPS",
+                    ),
+                    peer: Some(Cow::Borrowed("fio io_uring")),
                     unit: Unit::PerSecond,
                     goal: Goal::AtLeast(1.0),
                     why: WHY_DIRECT,
@@ -222,9 +229,11 @@ pub(super) const DUELS: &[Duel] = &[
             (
                 Quantity::CpuNsPerOp,
                 Question {
-                    name: "the same, fio with registered files and buffers too: CPU time per \
+                    name: Cow::Borrowed(
+                        "the same, fio with registered files and buffers too: CPU time per \
                            operation",
-                    peer: Some("fio io_uring"),
+                    ),
+                    peer: Some(Cow::Borrowed("fio io_uring")),
                     unit: Unit::Nanoseconds,
                     goal: Goal::AtMost(0.8),
                     why: WHY_CPU,
@@ -245,8 +254,8 @@ pub(super) const DUELS: &[Duel] = &[
         questions: &[(
             Quantity::Iops,
             Question {
-                name: "direct io_uring, 1 MiB sequential, depth 8: blocks",
-                peer: Some("fio io_uring"),
+                name: Cow::Borrowed("direct io_uring, 1 MiB sequential, depth 8: blocks"),
+                peer: Some(Cow::Borrowed("fio io_uring")),
                 unit: Unit::PerSecond,
                 goal: Goal::AtLeast(1.0),
                 why: WHY_DIRECT,
@@ -297,11 +306,11 @@ fn case(axes: &[(&str, &str)], time: Duration) -> Result<Case> {
 fn row(quantity: Quantity, question: &Question, measured: &[(Measured, Measured)]) -> Result<Row> {
     let of = |measured| quantity.of(measured);
     let ours = measured.iter().map(|(ours, _)| of(*ours)).collect::<Result<_>>()?;
-    let theirs = match question.peer {
+    let theirs = match &question.peer {
         Some(_) => measured.iter().map(|(_, theirs)| of(*theirs)).collect::<Result<_>>()?,
         None => Vec::new(),
     };
-    Ok(Row { question: *question, ours, theirs })
+    Ok(Row::measured(question.clone(), ours, theirs))
 }
 
 impl Peer {
@@ -338,17 +347,18 @@ mod tests {
     #[test]
     fn a_row_takes_its_quantity_from_both_sides() {
         let pairs = [(measured(10.0), measured(5.0)), (measured(20.0), measured(4.0))];
-        let (_, with_peer) = DUELS[0].questions[1];
-        let (_, without) = DUELS[0].questions[0];
+        let (_, with_peer) = &DUELS[0].questions[1];
+        let (_, without) = &DUELS[0].questions[0];
         for (quantity, question, ours, theirs) in [
             (Quantity::Iops, with_peer, vec![10.0, 20.0], vec![5.0, 4.0]),
             (Quantity::CpuNsPerOp, with_peer, vec![20.0, 40.0], vec![10.0, 8.0]),
             (Quantity::NsPerOp, without, vec![1e8, 5e7], vec![]),
         ] {
-            let row = row(quantity, &question, &pairs).expect("both have the quantity");
-            assert_eq!((row.ours, row.theirs), (ours, theirs), "{quantity:?}");
+            let row = row(quantity, question, &pairs).expect("both have the quantity");
+            let figures = row.answer.expect("it was measured");
+            assert_eq!((figures.ours, figures.theirs), (ours, theirs), "{quantity:?}");
         }
         let none = [(measured(1.0), Measured { iops: 1.0, cpu_ns_per_op: None })];
-        assert!(row(Quantity::CpuNsPerOp, &with_peer, &none).is_err(), "one side has none");
+        assert!(row(Quantity::CpuNsPerOp, with_peer, &none).is_err(), "one side has none");
     }
 }

@@ -1,27 +1,50 @@
 //! A row of the result: what was measured, pair by pair, and what was wanted.
 
 use assess::stats::Estimate;
+use std::borrow::Cow;
 
 /// What is wanted of the median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Goal {
     AtLeast(f64),
     AtMost(f64),
+    /// From the first to the second.
+    Within(f64, f64),
+    /// The figure is told beside the others, and nothing is wanted of it.
+    Nothing,
 }
 
 impl Goal {
-    /// Whether a median of `value` is what was wanted.
-    pub(super) fn is_met_by(self, value: f64) -> bool {
+    /// The least and the most that is wanted.
+    fn range(self) -> (f64, f64) {
         match self {
-            Goal::AtLeast(least) => value >= least,
-            Goal::AtMost(most) => value <= most,
+            Goal::AtLeast(least) => (least, f64::INFINITY),
+            Goal::AtMost(most) => (f64::NEG_INFINITY, most),
+            Goal::Within(least, most) => (least, most),
+            Goal::Nothing => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
 
-    /// How far `value` is from the goal, as a share of the goal.
+    /// Whether a median of `value` is what was wanted.
+    pub(super) fn is_met_by(self, value: f64) -> bool {
+        let (least, most) = self.range();
+        (least..=most).contains(&value)
+    }
+
+    /// How far `value` is outside the goal, as a share of the border that it is beyond.
     pub(super) fn distance(self, value: f64) -> f64 {
-        let (Goal::AtLeast(goal) | Goal::AtMost(goal)) = self;
-        (value - goal).abs() / goal
+        let (least, most) = self.range();
+        match () {
+            () if value < least => (least - value) / least,
+            () if value > most => (value - most) / most,
+            () => 0.0,
+        }
+    }
+
+    /// Whether an interval is within the goal, or outside it, as a whole.
+    fn is_decided_by(self, low: f64, high: f64) -> bool {
+        let (least, most) = self.range();
+        (least <= low && high <= most) || high < least || most < low
     }
 }
 
@@ -29,6 +52,7 @@ impl Goal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     PerSecond,
+    BytesPerSecond,
     Nanoseconds,
     Seconds,
     Bytes,
@@ -41,6 +65,7 @@ impl Unit {
             Unit::PerSecond if value >= 1e6 => format!("{:.2} M/s", value / 1e6),
             Unit::PerSecond if value >= 1e4 => format!("{:.1} k/s", value / 1e3),
             Unit::PerSecond => format!("{value:.0} /s"),
+            Unit::BytesPerSecond => format!("{:.2} GB/s", value / 1e9),
             Unit::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
             Unit::Nanoseconds => format!("{value:.0} ns"),
             Unit::Seconds => format!("{value:.2} s"),
@@ -50,56 +75,70 @@ impl Unit {
 }
 
 /// What a row is about and what is wanted of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Question {
     /// What is measured.
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     /// With whom ioassay is compared; none where the figure itself is judged.
-    pub(super) peer: Option<&'static str>,
+    pub(super) peer: Option<Cow<'static, str>>,
     pub(super) unit: Unit,
     pub(super) goal: Goal,
     /// What makes this row hard, for whoever reads that it was missed.
     pub(super) why: &'static str,
 }
 
-/// One row: a question and the figures of each pair, in the order in which they were measured.
+/// The figures of each pair, in the order in which they were measured.
 #[derive(Debug)]
-pub(super) struct Row {
-    pub(super) question: Question,
+pub(super) struct Figures {
     pub(super) ours: Vec<f64>,
     /// The peer's, one for each of `ours`; empty without a peer.
     pub(super) theirs: Vec<f64>,
 }
 
+/// One row: a question and its answer.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) question: Question,
+    /// The figures, or why there are none.
+    pub(super) answer: Result<Figures, String>,
+}
+
 impl Row {
-    /// What is judged: the ratios of the pairs, or where there is no peer the figures themselves.
+    /// A row that was measured.
     ///
     /// # Panics
-    /// If a side has no figures, or one that is not finite.
-    pub(super) fn judged(&self) -> Estimate {
+    /// If a side has no figures, or not as many as the other.
+    pub(super) fn measured(question: Question, ours: Vec<f64>, theirs: Vec<f64>) -> Row {
+        let pairs = if question.peer.is_some() { ours.len() } else { 0 };
+        assert!(!ours.is_empty() && theirs.len() == pairs, "a pair has two sides");
+        Row { question, answer: Ok(Figures { ours, theirs }) }
+    }
+
+    /// What is judged: the ratios of the pairs, or where there is no peer the figures themselves.
+    /// None where nothing was measured.
+    ///
+    /// # Panics
+    /// If a figure is not finite.
+    pub(super) fn judged(&self) -> Option<Estimate> {
+        let Figures { ours, theirs } = self.answer.as_ref().ok()?;
         let ratio = |(ours, theirs): (&f64, &f64)| ours / theirs;
-        match self.question.peer {
-            None => estimate(&self.ours),
-            Some(_) => {
-                assert_eq!(self.ours.len(), self.theirs.len(), "a pair has two sides");
-                estimate(&self.ours.iter().zip(&self.theirs).map(ratio).collect::<Vec<_>>())
-            }
-        }
+        Some(match self.question.peer {
+            None => estimate(ours),
+            Some(_) => estimate(&ours.iter().zip(theirs).map(ratio).collect::<Vec<_>>()),
+        })
     }
 
-    /// Whether the median is what was wanted.
+    /// Whether the median is what was wanted. Where nothing was measured it is not.
     pub(super) fn is_met(&self) -> bool {
-        self.question.goal.is_met_by(self.judged().median)
+        let goal = self.question.goal;
+        self.judged().is_some_and(|judged| goal.is_met_by(judged.median))
     }
 
-    /// Whether the whole interval is on one side of the goal.
-    pub(super) fn is_decided(&self) -> bool {
-        let goal = self.question.goal;
-        let judged = self.judged();
-        judged
-            .low
-            .zip(judged.high)
-            .is_some_and(|(low, high)| goal.is_met_by(low) == goal.is_met_by(high))
+    /// Whether the whole interval is within the goal or outside it; none without an interval.
+    pub(super) fn is_decided(&self) -> Option<bool> {
+        let judged = self.judged()?;
+        let (low, high) = judged.low.zip(judged.high)?;
+        Some(self.question.goal.is_decided_by(low, high))
     }
 }
 
@@ -115,30 +154,41 @@ pub(super) mod tests {
     /// A row of seven pairs in which ioassay has `ours` and its peer 100.
     pub(in crate::bench) fn row(ours: [f64; 7], goal: Goal) -> Row {
         let question = Question {
-            name: "warm pread",
-            peer: Some("fio psync"),
+            name: "warm pread".into(),
+            peer: Some("fio psync".into()),
             unit: Unit::PerSecond,
             goal,
             why: "It is hard.",
         };
-        Row { question, ours: ours.to_vec(), theirs: vec![100.0; 7] }
+        Row::measured(question, ours.to_vec(), vec![100.0; 7])
+    }
+
+    /// A row without a peer.
+    pub(in crate::bench) fn alone(ours: [f64; 7], goal: Goal) -> Row {
+        let question = Question { peer: None, ..row(ours, goal).question };
+        Row::measured(question, ours.to_vec(), Vec::new())
+    }
+
+    /// A row that could not be measured.
+    pub(in crate::bench) fn absent(goal: Goal) -> Row {
+        Row { answer: Err("fio is missing".to_owned()), ..row([1.0; 7], goal) }
     }
 
     const OURS: [f64; 7] = [120.0, 90.0, 130.0, 110.0, 140.0, 115.0, 125.0];
 
     #[test]
     fn a_ratio_is_taken_in_each_pair() {
-        let mut row = row(OURS, Goal::AtLeast(1.15));
-        row.theirs = OURS.iter().map(|ours| ours / 2.0).collect();
-        let judged = row.judged();
+        let theirs = OURS.iter().map(|ours| ours / 2.0).collect();
+        let question = row(OURS, Goal::AtLeast(1.15)).question;
+        let judged = Row::measured(question, OURS.to_vec(), theirs).judged();
+        let judged = judged.expect("it was measured");
         assert_eq!((judged.median, judged.low, judged.high), (2.0, Some(2.0), Some(2.0)));
     }
 
     #[test]
     fn without_a_peer_the_figure_is_judged() {
-        let mut row = row(OURS, Goal::AtMost(120.0));
-        (row.question.peer, row.theirs) = (None, Vec::new());
-        assert_eq!(row.judged().median, 120.0);
+        let row = alone(OURS, Goal::AtMost(120.0));
+        assert_eq!(row.judged().expect("it was measured").median, 120.0);
         assert!(row.is_met(), "the goal itself is good enough");
     }
 
@@ -151,12 +201,29 @@ pub(super) mod tests {
             (Goal::AtLeast(1.5), false, true),
             (Goal::AtMost(1.5), true, true),
             (Goal::AtMost(1.0), false, false),
+            (Goal::Within(0.8, 1.5), true, true),
+            (Goal::Within(1.0, 1.3), true, false),
+            (Goal::Within(1.0, 1.1), false, false),
+            (Goal::Within(1.5, 1.6), false, true),
+            (Goal::Nothing, true, true),
         ] {
             let row = row(OURS, goal);
-            assert_eq!((row.is_met(), row.is_decided()), (is_met, is_decided), "{goal:?}");
+            assert_eq!((row.is_met(), row.is_decided()), (is_met, Some(is_decided)), "{goal:?}");
         }
-        assert_eq!(Goal::AtLeast(2.0).distance(1.5), 0.25);
-        assert_eq!(Goal::AtMost(2.0).distance(2.5), 0.25);
+        for (goal, value) in [
+            (Goal::AtLeast(2.0), 1.5),
+            (Goal::AtMost(2.0), 2.5),
+            (Goal::Within(2.0, 4.0), 1.5),
+            (Goal::Within(2.0, 4.0), 5.0),
+        ] {
+            assert_eq!(goal.distance(value), 0.25, "{goal:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_met() {
+        let row = absent(Goal::AtLeast(1.0));
+        assert!(!row.is_met() && row.judged().is_none());
     }
 
     #[test]
@@ -165,6 +232,7 @@ pub(super) mod tests {
             (Unit::PerSecond, 28_412_345.0, "28.41 M/s"),
             (Unit::PerSecond, 476_139.0, "476.1 k/s"),
             (Unit::PerSecond, 912.4, "912 /s"),
+            (Unit::BytesPerSecond, 14_560_360_000.0, "14.56 GB/s"),
             (Unit::Nanoseconds, 34.16, "34.2 ns"),
             (Unit::Nanoseconds, 3_416.4, "3416 ns"),
             (Unit::Seconds, 0.756, "0.76 s"),

@@ -6,18 +6,31 @@
 mod figure;
 mod worker;
 mod fio;
+mod likwid;
+mod sysbench;
 mod stage;
 mod duels;
+mod numbers;
+mod matrix;
+mod ground;
+mod contest;
+mod memory;
 mod solos;
 mod page;
+mod sections;
 
 use crate::install;
 use anyhow::{Context, Result, bail, ensure};
 use duels::DUELS;
 use figure::Row;
+use ground::Ground;
+use model::content::Kind;
 use model::random::Rng;
+use model::units;
 use page::Circumstances;
-use stage::Stage;
+use sections::Notes;
+use serde_json::Value;
+use stage::{FILE_BYTES, Stage};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,40 +46,146 @@ const SEED: u64 = 1;
 /// The document, in the folder of the workspace.
 const DOCUMENT: &str = "BENCHMARKS.md";
 
+/// To whom the OS gives huge pages that did not reserve them; the word in brackets holds.
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// A part of the benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Files,
+    Memory,
+}
+
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 struct Options {
+    parts: Vec<Part>,
     pairs: usize,
     time: Duration,
     directory: PathBuf,
+    /// Bytes of the file that is counted.
+    count_bytes: u64,
 }
 
-/// Runs all benchmarks of the workspace at `root` and writes the document.
+/// Runs the benchmarks of the workspace at `root` and writes the document.
 ///
 /// # Errors
 /// When something could not be measured. A target that is missed is no error: the document says
 /// so.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    let Options { pairs, time, directory } = parse(root, options)?;
+    let options = parse(root, options)?;
     let shell = Shell::new()?;
     shell.change_dir(root);
-    install::program(&shell, "fio")?;
-    fs::create_dir_all(&directory).with_context(|| directory.display().to_string())?;
-    println!("building, and writing a file of 1 GiB in '{}'", directory.display());
-    let stage = Stage::new(root, &directory, time)?;
-    let mut rng = Rng::new(SEED);
-    let mut rows = Vec::new();
-    for duel in DUELS {
-        add(&mut rows, duels::fight(duel, &stage, pairs, &mut rng)?);
+    fs::create_dir_all(&options.directory)
+        .with_context(|| options.directory.display().to_string())?;
+    println!("building");
+    let stage = Stage::new(root, &options.directory, options.time)?;
+    let host = stage.ioassay(&["host", &options.directory.display().to_string()])?;
+    let host = serde_json::from_str(&host)?;
+    let bench = Bench { root, options: &options, shell: &shell, stage: &stage, host };
+    let mut sections = Vec::new();
+    for part in &options.parts {
+        sections.push(match part {
+            Part::Files => (page::SECTIONS[0], bench.files()?),
+            Part::Memory => (page::SECTIONS[1], bench.memory()?),
+        });
     }
-    add(&mut rows, vec![solos::plan(&stage, pairs)?]);
-    add(&mut rows, vec![solos::report(&stage, pairs)?]);
-    add(&mut rows, vec![solos::memory(&stage, &mut rng)?]);
-    let circumstances = circumstances(root, &stage, &directory, pairs)?;
     let document = root.join(DOCUMENT);
-    fs::write(&document, page::markdown(&circumstances, &rows, DUELS))?;
+    let old = fs::read_to_string(&document).unwrap_or_default();
+    fs::write(&document, page::document(&old, &sections))?;
     println!("wrote {}", document.display());
     Ok(())
+}
+
+/// All that the parts have in common.
+struct Bench<'a> {
+    root: &'a Path,
+    options: &'a Options,
+    shell: &'a Shell,
+    stage: &'a Stage,
+    /// What `ioassay host` says.
+    host: Value,
+}
+
+impl Bench<'_> {
+    /// The section about files.
+    fn files(&self) -> Result<String> {
+        let Bench { stage, options, .. } = self;
+        let (pairs, mut rng) = (options.pairs, Rng::new(SEED));
+        install::program(self.shell, "fio", "fio")?;
+        println!("writing a file of 1 GiB in '{}'", options.directory.display());
+        stage.create(Path::new(&stage.file()), FILE_BYTES, Kind::Random)?;
+        let mut rows = Vec::new();
+        for duel in DUELS {
+            add(&mut rows, duels::fight(duel, stage, pairs, &mut rng)?);
+        }
+        add(&mut rows, vec![solos::plan(stage, pairs)?]);
+        add(&mut rows, vec![solos::report(stage, pairs)?]);
+        add(&mut rows, vec![solos::memory(stage, &mut rng)?]);
+        let circumstances = self.circumstances(vec![self.read("fio", &["--version"])?])?;
+        Ok(sections::files(&circumstances, &rows))
+    }
+
+    /// The section about memory.
+    fn memory(&self) -> Result<String> {
+        let Bench { stage, options, .. } = self;
+        let mut rng = Rng::new(SEED);
+        let size = units::bytes(options.count_bytes);
+        println!("writing a file of {size}, and building and measuring what C compilers make");
+        let (root, shell, host) = (self.root, self.shell, &self.host);
+        let ground = Ground::new(root, shell, stage, host, options.count_bytes, &mut rng)?;
+        let contests = memory::contests(&ground, options.time);
+        let calls = sections::calls(&contests);
+        let mut rows = Vec::new();
+        for contest in contests {
+            add(&mut rows, contest::hold(contest, stage, options.pairs, &mut rng)?);
+        }
+        let huge_pages = fs::read_to_string(HUGE_PAGES).ok();
+        let notes = Notes {
+            huge_pages: huge_pages.as_deref().and_then(chosen).map(str::to_owned),
+            events: ground.sysbench.as_ref().ok().map(|()| self.events()).transpose()?,
+            calls,
+        };
+        let programs: [(&str, &[&str]); 3] =
+            [("likwid-bench", &["-v"]), ("gcc", &["--version"]), ("sysbench", &["--version"])];
+        // One that is missing has no version; its rows say so.
+        let versions = programs.iter().filter_map(|(name, words)| self.read(name, words).ok());
+        let circumstances = self.circumstances(versions.collect())?;
+        Ok(sections::memory(&circumstances, &ground, &notes, &rows))
+    }
+
+    /// Where the time of `sysbench memory` goes by default.
+    fn events(&self) -> Result<sysbench::Events> {
+        let words = sysbench::command(&[], self.stage.time);
+        let (program, arguments) = words.split_first().expect("a command has a program");
+        let mut command = Command::new(program);
+        command.args(arguments);
+        sysbench::parse_events(&stage::read(command, 0..=0)?)
+    }
+
+    /// The first line that a program prints, such as its version.
+    fn read(&self, program: &str, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.root);
+        let text = stage::read(command, 0..=0)?;
+        Ok(text.trim().lines().next().unwrap_or_default().to_owned())
+    }
+
+    /// The circumstances, of which `versions` are those of others.
+    fn circumstances(&self, mut versions: Vec<String>) -> Result<Circumstances> {
+        let version = self.stage.ioassay(&["--version"])?.trim().to_owned();
+        // Sources that came without their history have no commit to name.
+        let commit = self.read("git", &["describe", "--always", "--dirty"]);
+        let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
+        versions.insert(0, version);
+        Ok(Circumstances {
+            host: self.host.clone(),
+            date: self.read("date", &["-u", "+%Y-%m-%d %H:%M UTC"])?,
+            versions,
+            pairs: self.options.pairs,
+            time: self.options.time,
+        })
+    }
 }
 
 /// Shows `more` rows and adds them.
@@ -77,48 +196,44 @@ fn add(rows: &mut Vec<Row>, more: Vec<Row>) {
     rows.extend(more);
 }
 
-fn parse(root: &Path, options: &[&str]) -> Result<Options> {
-    let (mut pairs, mut seconds, mut directory) = (7, 2, root.join("target"));
-    let mut rest = options;
+/// The word that holds, out of `always [madvise] never`.
+fn chosen(words: &str) -> Option<&str> {
+    Some(words.split_once('[')?.1.split_once(']')?.0)
+}
+
+fn parse(root: &Path, words: &[&str]) -> Result<Options> {
+    let mut options = Options {
+        parts: vec![Part::Files, Part::Memory],
+        pairs: 7,
+        time: Duration::from_secs(2),
+        directory: root.join("target"),
+        count_bytes: 4 << 30,
+    };
+    let mut rest = words;
     while let [name, after @ ..] = rest {
         let [value, after @ ..] = after else { bail!("{name} has no value") };
         let number = || value.parse::<u16>().with_context(|| format!("{name} {value}"));
-        match *name {
-            "--pairs" => pairs = usize::from(number()?),
-            "--time" => seconds = number()?,
-            "--dir" => directory = PathBuf::from(value),
-            _ => bail!("bench has no option `{name}`: it has --pairs, --time and --dir"),
+        match (*name, *value) {
+            ("--only", "files") => options.parts = vec![Part::Files],
+            ("--only", "memory") => options.parts = vec![Part::Memory],
+            ("--only", _) => bail!("--only {value}: there are files and memory"),
+            ("--pairs", _) => options.pairs = usize::from(number()?),
+            ("--time", _) => options.time = Duration::from_secs(number()?.into()),
+            ("--dir", _) => options.directory = PathBuf::from(value),
+            ("--count-size", _) => options.count_bytes = units::parse_bytes(value)?,
+            _ => bail!(
+                "bench has no option `{name}`: it has --only, --pairs, --time, --dir and \
+                 --count-size"
+            ),
         }
         rest = after;
     }
+    let pairs = options.pairs;
     ensure!(pairs >= PAIRS_MIN, "--pairs {pairs}: at least {PAIRS_MIN} say anything");
-    ensure!(seconds > 0, "--time 0: a trial lasts a second at least");
-    Ok(Options { pairs, time: Duration::from_secs(seconds.into()), directory })
-}
-
-fn circumstances(
-    root: &Path,
-    stage: &Stage,
-    directory: &Path,
-    pairs: usize,
-) -> Result<Circumstances> {
-    let read = |program: &str, arguments: &[&str]| {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(root);
-        stage::read(command, 0..=0).map(|text| text.trim().to_owned())
-    };
-    let version = stage.ioassay(&["--version"])?.trim().to_owned();
-    // Sources that came without their history have no commit to name.
-    let commit = read("git", &["describe", "--always", "--dirty"]);
-    let host = stage.ioassay(&["host", &directory.display().to_string()])?;
-    Ok(Circumstances {
-        host: serde_json::from_str(&host)?,
-        date: read("date", &["-u", "+%Y-%m-%d %H:%M UTC"])?,
-        ioassay: commit.map_or(version.clone(), |commit| format!("{version} ({commit})")),
-        fio: read("fio", &["--version"])?,
-        pairs,
-        time: stage.time,
-    })
+    ensure!(!options.time.is_zero(), "--time 0: a trial lasts a second at least");
+    let count_bytes = options.count_bytes;
+    ensure!(count_bytes >= 1 << 20, "--count-size {count_bytes}: at least 1MiB");
+    Ok(options)
 }
 
 #[cfg(test)]
@@ -129,24 +244,42 @@ mod tests {
     fn options_are_read() {
         let parse = |options: &[&str]| parse(Path::new("/w"), options);
         let usual = Options {
+            parts: vec![Part::Files, Part::Memory],
             pairs: 7,
             time: Duration::from_secs(2),
             directory: PathBuf::from("/w/target"),
+            count_bytes: 4 << 30,
         };
         assert_eq!(parse(&[]).expect("there are usual ones"), usual);
-        let given = parse(&["--dir", "/d", "--pairs", "5", "--time", "1"]).expect("all known");
-        let expected =
-            Options { pairs: 5, time: Duration::from_secs(1), directory: PathBuf::from("/d") };
-        assert_eq!(given, expected);
+        let given = "--dir /d --pairs 5 --time 1 --only memory --count-size 64MiB";
+        let given: Vec<&str> = given.split(' ').collect();
+        let expected = Options {
+            parts: vec![Part::Memory],
+            pairs: 5,
+            time: Duration::from_secs(1),
+            directory: PathBuf::from("/d"),
+            count_bytes: 64 << 20,
+        };
+        assert_eq!(parse(&given).expect("all known"), expected);
+        assert_eq!(parse(&["--only", "files"]).expect("known").parts, [Part::Files]);
         for (options, expected) in [
             (vec!["--pairs"], "--pairs has no value"),
             (vec!["--pairs", "4"], "at least 5"),
             (vec!["--pairs", "x"], "--pairs x"),
             (vec!["--time", "0"], "a second at least"),
+            (vec!["--only", "disk"], "there are files and memory"),
+            (vec!["--count-size", "4K"], "ambiguous"),
+            (vec!["--count-size", "9KiB"], "at least 1MiB"),
             (vec!["--speed", "9"], "no option `--speed`"),
         ] {
             let error = parse(&options).expect_err("it is wrong").to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn the_word_in_brackets_holds() {
+        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
+        assert_eq!(chosen("always\n"), None);
     }
 }

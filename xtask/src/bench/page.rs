@@ -1,70 +1,106 @@
-//! The result as a document.
+//! The document: a head, and a section for each part of the benchmark. A part that is run alone
+//! writes its own section anew and leaves the other as it is.
 
-use super::duels::{Duel, Peer};
-use super::figure::{Goal, Row, estimate};
-use super::fio;
-use super::stage::FILE_BYTES;
+use super::figure::{Figures, Goal, Row, estimate};
 use assess::stats::Estimate;
 use serde_json::Value;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What is said of a run beside its rows.
+/// The titles of all sections, in their order.
+pub(super) const SECTIONS: [&str; 2] = ["Files", "Memory"];
+
+/// Columns of a paragraph.
+const COLUMNS: usize = 100;
+
+const TITLE: &str = "# Benchmarks\n\n";
+
+/// What is said before all sections: each a paragraph.
+const HEAD: [&str; 2] = [
+    "Written by `cargo xtask bench`, which takes about half an hour; do not edit it. With `--only \
+     files` or `--only memory` it writes one of the two sections anew.",
+    "A figure is compared within pairs of trials: one of ioassay's worker, one of its peer, one \
+     after the other in an order that chance decides. Each pair gives a ratio, ioassay to peer. \
+     The tables have the median of each side, and the median of the ratios with its exact 95 % \
+     order-statistic interval, which fewer than 6 pairs do not have. Whether a target was met or \
+     missed is about the median alone. A row of which nothing is wanted is told for comparison.",
+];
+
+/// What is said of a part beside its rows.
 #[derive(Debug)]
 pub(super) struct Circumstances {
     /// What `ioassay host` says.
     pub(super) host: Value,
     pub(super) date: String,
-    pub(super) ioassay: String,
-    pub(super) fio: String,
+    /// Of all programs that took part.
+    pub(super) versions: Vec<String>,
     pub(super) pairs: usize,
     pub(super) time: Duration,
 }
 
-/// The document.
-pub(super) fn markdown(circumstances: &Circumstances, rows: &[Row], duels: &[Duel]) -> String {
-    let Circumstances { host, date, ioassay, fio, pairs, time } = circumstances;
-    let seconds = time.as_secs_f64();
-    let mut page = format!(
-        "# Benchmarks\n\n\
-         Written by `cargo xtask bench`, which takes about six minutes; do not edit it.\n\n\
-         - Host: {}\n\
-         - Date: {date}\n\
-         - Versions: {ioassay}; {fio}\n\n\
-         ## How it is measured\n\n\
-         Each row has {pairs} pairs of trials of {seconds} s: one of ioassay's worker, \
-         one of its peer, at\n\
-         once after each other, in an order that a coin decides. Both read the same file \
-         of 1 GiB in the\n\
-         same state: in the page cache as a whole (warm), or not at all (direct). Each \
-         pair gives a ratio,\n\
-         ioassay to peer. The table has the median of each side, and the median of the \
-         ratios with its\n\
-         exact 95 % order-statistic interval, which fewer than 6 pairs do not have. CPU \
-         time is user and\n\
-         system time of the whole process, from `/proc/PID/stat` and from fio's `usr_cpu` \
-         and `sys_cpu`.\n\
-         ioassay times every operation and keeps the latency of each; so does fio as it \
-         is called here.\n\
-         Where the OS gives them, ioassay's buffers are huge pages, and fio's are not: with \
-         blocks of 1 MiB\n\
-         the device then gets fewer and longer pieces, which can be most of the difference.\n\n\
-         ## Results\n\n\
-         | row | ioassay | peer | ratio, or the figure itself | wanted | |\n\
-         |---|---|---|---|---|---|\n",
-        describe(host)
-    );
-    for row in rows {
-        page += &line(row);
-    }
-    page += "\n## Calls of fio\n\n`FILE` stands for the test file.\n\n```sh\n";
-    for duel in duels {
-        if let Peer::Fio(own) = duel.peer {
-            page += &fio::command_line(own, FILE_BYTES, *time);
-            page.push('\n');
+/// The document, of the sections that are `fresh`, each a title and its text, and for the rest of
+/// those of `old`, the document as it was.
+pub(super) fn document(old: &str, fresh: &[(&str, String)]) -> String {
+    let head: String = HEAD.map(paragraph).concat();
+    let mut document = TITLE.to_owned() + head.trim_end() + "\n";
+    for title in SECTIONS {
+        let fresh = fresh.iter().find(|(known, _)| *known == title).map(|(_, text)| text.as_str());
+        if let Some(text) = fresh.or_else(|| section_of(old, title)) {
+            let _ = write!(document, "\n## {title}\n\n{}\n", text.trim());
         }
     }
-    page + "```\n\n## Missed\n\n" + &missed(rows)
+    document
+}
+
+/// The text of a section, without its title.
+fn section_of<'a>(document: &'a str, title: &str) -> Option<&'a str> {
+    let (_, after) = document.split_once(&format!("\n## {title}\n"))?;
+    Some(after.split("\n## ").next().expect("a split has a first part"))
+}
+
+/// The text of a section: `method` and `details` are Markdown of its own, before and behind the
+/// table of its rows.
+pub(super) fn section(
+    circumstances: &Circumstances,
+    method: &str,
+    rows: &[Row],
+    details: &str,
+) -> String {
+    let Circumstances { host, date, versions, .. } = circumstances;
+    let mut text = format!(
+        "- Host: {}\n- Date: {date}\n- Versions: {}\n\n{method}\
+         | row | ioassay | peer | ratio, or the figure itself | wanted | |\n\
+         |---|---|---|---|---|---|\n",
+        describe(host),
+        versions.join("; ")
+    );
+    for row in rows {
+        text += &line(row);
+    }
+    text + "\n" + details + "\n### Missed\n\n" + &missed(rows)
+}
+
+/// `text` in lines of a document, with a blank line behind it. The blanks between its words decide
+/// nothing.
+pub(super) fn paragraph(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n") + "\n\n"
+}
+
+/// A fenced block of command lines.
+pub(super) fn commands(lines: &[String]) -> String {
+    format!("```sh\n{}\n```\n", lines.join("\n"))
 }
 
 /// The machine in one line.
@@ -96,17 +132,32 @@ fn describe(facts: &Value) -> String {
 /// A row of the table.
 pub(super) fn line(row: &Row) -> String {
     let question = &row.question;
-    let ours = question.unit.show(estimate(&row.ours).median);
-    let theirs = question.peer.map_or("–".to_owned(), |peer| {
-        format!("{peer}: {}", question.unit.show(estimate(&row.theirs).median))
-    });
-    let verdict = if row.is_met() { "met" } else { "**missed**" };
-    let judged = show_judged(row);
-    format!("| {} | {ours} | {theirs} | {judged} | {} | {verdict} |\n", question.name, wanted(row))
+    let verdict = match (&row.answer, question.goal, row.is_met()) {
+        (Err(_), ..) => "**not measured**",
+        (Ok(_), Goal::Nothing, _) => "",
+        (Ok(_), _, true) => "met",
+        (Ok(_), _, false) => "**missed**",
+    };
+    let (ours, theirs) = match &row.answer {
+        Ok(Figures { ours, theirs }) => {
+            let show = |figures: &[f64]| question.unit.show(estimate(figures).median);
+            let theirs = question.peer.as_ref().map(|peer| format!("{peer}: {}", show(theirs)));
+            (show(ours), theirs.unwrap_or_else(|| "–".to_owned()))
+        }
+        Err(_) => ("–".to_owned(), question.peer.as_deref().unwrap_or("–").to_owned()),
+    };
+    let judged = match &row.answer {
+        Ok(_) => show_judged(row),
+        // A reason may be of several lines, and have bars in it.
+        Err(reason) => reason.replace('|', "\\|").replace('\n', " "),
+    };
+    let (name, wanted) = (&question.name, wanted(row));
+    format!("| {name} | {ours} | {theirs} | {judged} | {wanted} | {verdict} |\n")
 }
 
+/// What is judged, with its interval; nothing of a row that was not measured.
 fn show_judged(row: &Row) -> String {
-    let Estimate { median, low, high, .. } = row.judged();
+    let Some(Estimate { median, low, high, .. }) = row.judged() else { return String::new() };
     let interval =
         low.zip(high).map(|(low, high)| format!(" [{}, {}]", show(row, low), show(row, high)));
     show(row, median) + &interval.unwrap_or_default()
@@ -117,6 +168,8 @@ fn wanted(row: &Row) -> String {
     match row.question.goal {
         Goal::AtLeast(least) => format!("≥ {}", show(row, least)),
         Goal::AtMost(most) => format!("≤ {}", show(row, most)),
+        Goal::Within(least, most) => format!("{} to {}", show(row, least), show(row, most)),
+        Goal::Nothing => "–".to_owned(),
     }
 }
 
@@ -128,16 +181,24 @@ fn show(row: &Row, value: f64) -> String {
     }
 }
 
-/// Which rows were missed, by how much, and what makes them hard.
+/// Which rows were missed, by how much, and what makes them hard; and which were not measured.
 fn missed(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| !row.is_met()) {
-        let Row { question, .. } = row;
-        let percent = question.goal.distance(row.judged().median) * 100.0;
-        let decided = if row.is_decided() { "" } else { "; the interval reaches the target" };
-        let (wanted, why) = (wanted(row), question.why);
-        let judged = show_judged(row);
-        let name = question.name;
+        let Row { question, answer } = row;
+        let name = &question.name;
+        let Some(judged) = row.judged() else {
+            let reason = answer.as_ref().err().map_or("", String::as_str);
+            let _ = writeln!(text, "- **{name}**: not measured. {reason}");
+            continue;
+        };
+        let percent = question.goal.distance(judged.median) * 100.0;
+        let decided = match row.is_decided() {
+            Some(true) => "",
+            Some(false) => "; the interval reaches the target",
+            None => "; with so few pairs there is no interval",
+        };
+        let (judged, wanted, why) = (show_judged(row), wanted(row), question.why);
         let _ = writeln!(
             text,
             "- **{name}**: {judged} where {wanted} is wanted, off by {percent:.1} %{decided}. {why}"
@@ -147,39 +208,41 @@ fn missed(rows: &[Row]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::duels::DUELS;
-    use super::super::figure::tests::row;
+pub(super) mod tests {
+    use super::super::figure::tests::{absent, alone, row};
     use super::*;
     use serde_json::json;
 
-    fn page(rows: &[Row]) -> String {
+    /// Circumstances of seven pairs of 2 s.
+    pub(in crate::bench) fn circumstances() -> Circumstances {
         let device = json!({ "name": "vda", "model": null, "is_virtual": true });
         let host = json!({
             "host": { "cpu": "AMD EPYC", "cores": 2, "memory": 25276514304u64, "os": "Linux 6.18",
                       "hypervisor": "kvm" },
             "storage": { "file_system": "ext4", "devices": [device] },
         });
-        let circumstances = Circumstances {
+        Circumstances {
             host,
             date: "2026-01-02 03:04 UTC".to_owned(),
-            ioassay: "ioassay 0.1.0 (abc)".to_owned(),
-            fio: "fio-3.33".to_owned(),
+            versions: vec!["ioassay 0.1.0 (abc)".to_owned(), "fio-3.33".to_owned()],
             pairs: 7,
             time: Duration::from_secs(2),
-        };
-        markdown(&circumstances, rows, DUELS)
+        }
+    }
+
+    fn text(rows: &[Row]) -> String {
+        section(&circumstances(), &paragraph("How."), rows, "More.\n")
     }
 
     const OURS: [f64; 7] = [120.0, 90.0, 130.0, 110.0, 140.0, 115.0, 125.0];
 
     #[test]
     fn a_row_that_was_met_is_a_line_of_the_table() {
-        let page = page(&[row(OURS, Goal::AtLeast(1.15))]);
+        let text = text(&[row(OURS, Goal::AtLeast(1.15))]);
         let expected =
             "| warm pread | 120 /s | fio psync: 100 /s | 1.20 [0.90, 1.40] | ≥ 1.15 | met |\n";
-        assert!(page.contains(expected), "{page}");
-        assert!(page.ends_with("## Missed\n\nNothing.\n"), "{page}");
+        assert!(text.contains(expected), "{text}");
+        assert!(text.ends_with("More.\n\n### Missed\n\nNothing.\n"), "{text}");
     }
 
     #[test]
@@ -195,31 +258,82 @@ mod tests {
                 "- **warm pread**: 1.20 [0.90, 1.40] where ≤ 1.00 is wanted, off by 20.0 %; the \
                  interval reaches the target. It is hard.\n",
             ),
+            (
+                Goal::Within(0.95, 1.0),
+                "- **warm pread**: 1.20 [0.90, 1.40] where 0.95 to 1.00 is wanted, off by 20.0 %; \
+                 the interval reaches the target. It is hard.\n",
+            ),
         ] {
-            let page = page(&[row(OURS, goal)]);
-            assert!(page.contains("| **missed** |") && page.ends_with(expected), "{page}");
+            let text = text(&[row(OURS, goal)]);
+            assert!(text.contains("| **missed** |") && text.ends_with(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn too_few_pairs_have_no_interval() {
+        let question = row(OURS, Goal::AtLeast(1.5)).question;
+        let text = text(&[Row::measured(question, vec![120.0; 5], vec![100.0; 5])]);
+        assert!(
+            text.ends_with("off by 20.0 %; with so few pairs there is no interval. It is hard.\n")
+        );
+    }
+
+    #[test]
+    fn a_row_of_which_nothing_is_wanted_is_neither_met_nor_missed() {
+        let text = text(&[row(OURS, Goal::Nothing)]);
+        assert!(text.contains("| 1.20 [0.90, 1.40] | – |  |\n"), "{text}");
+        assert!(text.ends_with("Nothing.\n"), "{text}");
+    }
+
+    #[test]
+    fn a_row_that_was_not_measured_says_so() {
+        for goal in [Goal::AtLeast(1.0), Goal::Nothing] {
+            let text = text(&[absent(goal)]);
+            assert!(text.contains("| warm pread | – | fio psync | fio is missing | "), "{text}");
+            assert!(text.contains(" | **not measured** |\n"), "{text}");
+            assert!(text.ends_with("- **warm pread**: not measured. fio is missing\n"), "{text}");
         }
     }
 
     #[test]
     fn a_row_without_a_peer_has_its_unit() {
-        let mut row = row(OURS, Goal::AtMost(150.0));
-        (row.question.peer, row.theirs) = (None, Vec::new());
         let expected = "| warm pread | 120 /s | – | 120 /s [90 /s, 140 /s] | ≤ 150 /s | met |\n";
-        assert_eq!(line(&row), expected);
+        assert_eq!(line(&alone(OURS, Goal::AtMost(150.0))), expected);
     }
 
     #[test]
     fn the_circumstances_are_told() {
-        let page = page(&[]);
+        let text = text(&[]);
         for expected in [
             "- Host: AMD EPYC, 2 cores, 24 GiB of memory, Linux 6.18, virtual (kvm); ext4 on vda \
              (a virtual disk)\n",
             "- Date: 2026-01-02 03:04 UTC\n",
             "- Versions: ioassay 0.1.0 (abc); fio-3.33\n",
-            "--ioengine=psync --rw=randread --bs=4k\n",
         ] {
-            assert!(page.contains(expected), "{page}");
+            assert!(text.contains(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn a_section_that_is_not_fresh_stays() {
+        let old = document("", &[("Files", "old files\n".into()), ("Memory", "old memory".into())]);
+        assert!(old.ends_with("\n## Files\n\nold files\n\n## Memory\n\nold memory\n"), "{old}");
+        for (title, expected) in [
+            ("Files", "\n## Files\n\nnew\n\n## Memory\n\nold memory\n"),
+            ("Memory", "\n## Files\n\nold files\n\n## Memory\n\nnew\n"),
+        ] {
+            let document = document(&old, &[(title, "new".into())]);
+            assert!(document.ends_with(expected), "{document}");
+            assert!(document.starts_with("# Benchmarks\n"), "{document}");
+        }
+        let alone = document("# Something else\n", &[("Memory", "new".into())]);
+        assert!(alone.ends_with("for comparison.\n\n## Memory\n\nnew\n"), "{alone}");
+    }
+
+    #[test]
+    fn a_paragraph_is_broken_between_words() {
+        let text = paragraph(&format!("{} {}\n  b", "a ".repeat(49), "é".repeat(3)));
+        assert_eq!(text, format!("{}\n{} b\n\n", "a ".repeat(49).trim(), "é".repeat(3)));
+        assert_eq!(paragraph("short"), "short\n\n");
     }
 }

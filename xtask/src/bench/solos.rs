@@ -6,6 +6,7 @@ use super::stage::Stage;
 use anyhow::{Context, Result, ensure};
 use model::random::Rng;
 use model::trial::Job;
+use std::borrow::Cow;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -67,13 +68,13 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
         seconds.push(took);
     }
     let question = Question {
-        name: "planning 10 000 cases: wall time",
+        name: Cow::Borrowed("planning 10 000 cases: wall time"),
         peer: None,
         unit: Unit::Seconds,
         goal: Goal::AtMost(1.0),
         why: "Each case is parsed, compared with those before it, checked and printed.",
     };
-    Ok(Row { question, ours: seconds, theirs: Vec::new() })
+    Ok(Row::measured(question, seconds, Vec::new()))
 }
 
 /// How long it takes to report a large record, `times` times.
@@ -91,13 +92,13 @@ pub(super) fn report(stage: &Stage, times: usize) -> Result<Row> {
     let arguments = ["report", &large.display().to_string()];
     let seconds: Result<_> = (0..times).map(|_| Ok(timed(stage, &arguments)?.1)).collect();
     let question = Question {
-        name: "reporting a record of 100 MiB: wall time",
+        name: Cow::Borrowed("reporting a record of 100 MiB: wall time"),
         peer: None,
         unit: Unit::Seconds,
         goal: Goal::AtMost(2.0),
         why: "Nearly all of it is reading 100 MiB of JSON and building the trials from it.",
     };
-    Ok(Row { question, ours: seconds?, theirs: Vec::new() })
+    Ok(Row::measured(question, seconds?, Vec::new()))
 }
 
 /// Writes `record` with its trials, again and again, until it has `bytes` bytes.
@@ -131,14 +132,16 @@ pub(super) fn memory(stage: &Stage, rng: &mut Rng) -> Result<Row> {
     };
     let (theirs, ours) = (vec![peak(SHORT)?], vec![peak(LONG)?]);
     let question = Question {
-        name: "peak of the worker's memory after 10 s of null, beside that after 1 s",
-        peer: Some("after 1 s"),
+        name: Cow::Borrowed(
+            "peak of the worker's memory after 10 s of null, beside that after 1 s",
+        ),
+        peer: Some(Cow::Borrowed("after 1 s")),
         unit: Unit::Bytes,
         goal: Goal::AtMost(1.05),
         why: "The histogram has a fixed size; the list of latencies told at the end has one line \
               for each that occurred, and a longer trial sees more different ones.",
     };
-    Ok(Row { question, ours, theirs })
+    Ok(Row::measured(question, ours, theirs))
 }
 
 fn timed(stage: &Stage, arguments: &[&str]) -> Result<(String, f64)> {

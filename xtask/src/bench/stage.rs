@@ -2,8 +2,9 @@
 
 use super::worker::Worker;
 use anyhow::{Context, Result, ensure};
+use model::content::Kind;
 use serde_json::Value;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,22 +42,26 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Builds the programs of the workspace at `root` and writes a test file below `directory`.
+    /// Builds the programs of the workspace at `root`, and makes a folder below `directory`.
     pub(super) fn new(root: &Path, directory: &Path, time: Duration) -> Result<Stage> {
         // An interrupt ends what runs at that moment, and then this program by way of an error:
         // so the folder is removed.
         let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
         }
         let ioassay = build(root, &["--package=ioassay", "--bin=ioassay"])?;
         let bare_pread = build(root, &["--package=worker", "--example=bare_pread"])?;
         let folder = tempfile::Builder::new().prefix("ioassay-bench-").tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;
-        let stage = Stage { folder, ioassay, bare_pread, time, interrupted };
-        let size = FILE_BYTES.to_string();
-        stage.ioassay(&["data", "create", &stage.file(), "--size", &size])?;
-        Ok(stage)
+        Ok(Stage { folder, ioassay, bare_pread, time, interrupted })
+    }
+
+    /// Writes a file of `size` bytes.
+    pub(super) fn create(&self, path: &Path, size: u64, kind: Kind) -> Result<()> {
+        let (path, size, kind) = (path.display().to_string(), size.to_string(), kind.to_string());
+        self.ioassay(&["data", "create", &path, "--size", &size, "--content", &kind])?;
+        self.go_on()
     }
 
     /// A path in the folder.
@@ -64,7 +69,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// The test file.
+    /// The test file, which [`Stage::create`] writes.
     pub(super) fn file(&self) -> String {
         self.path("data").display().to_string()
     }
@@ -81,14 +86,19 @@ impl Stage {
 
     /// Starts ioassay's worker.
     pub(super) fn worker(&self, time: Duration) -> Result<Worker> {
-        let mut command = Command::new(&self.ioassay);
+        let mut command = self.command();
         command.arg("worker");
         Worker::start(command, time + PATIENCE)
     }
 
+    /// ioassay, to be given arguments.
+    pub(super) fn command(&self) -> Command {
+        Command::new(&self.ioassay)
+    }
+
     /// What ioassay prints when it is called with `arguments`.
     pub(super) fn ioassay(&self, arguments: &[&str]) -> Result<String> {
-        let mut command = Command::new(&self.ioassay);
+        let mut command = self.command();
         command.args(arguments);
         // A verdict that names a doubt has an exit status of its own, 1: the work was done.
         read(command, 0..=1)

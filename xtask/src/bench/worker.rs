@@ -2,6 +2,7 @@
 //! time is that of the trial and of nothing else.
 
 use anyhow::{Context, Result, bail, ensure};
+use model::sample::Sample;
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
 use std::fs;
@@ -58,6 +59,14 @@ impl Worker {
 
     /// Has the worker do `job`.
     pub(super) fn trial(&mut self, job: &Job) -> Result<Measured> {
+        let (sample, cpu_ns) = self.sample(job)?;
+        let iops = sample.ops() as f64 * 1e9 / sample.elapsed_ns() as f64;
+        Ok(Measured { iops, cpu_ns_per_op: Some(cpu_ns / sample.ops() as f64) })
+    }
+
+    /// Has the worker do `job`: what it timed, of which there is something, and the CPU time that
+    /// it took, in nanoseconds.
+    pub(super) fn sample(&mut self, job: &Job) -> Result<(Sample, f64)> {
         self.say(&Request::Job(job.clone()))?;
         let mut reply = self.next()?;
         let before = (reply == Reply::Ready).then(|| self.cpu_ns()).transpose()?;
@@ -74,11 +83,9 @@ impl Worker {
         };
         match (outcome, before) {
             (Outcome::Done(sample), Some(before)) => {
-                let (ops, elapsed_ns) = (sample.ops(), sample.elapsed_ns());
-                ensure!(ops > 0 && elapsed_ns > 0, "the worker did nothing");
+                ensure!(sample.ops() > 0 && sample.elapsed_ns() > 0, "the worker did nothing");
                 let cpu_ns = self.cpu_ns()? - before;
-                let iops = ops as f64 * 1e9 / elapsed_ns as f64;
-                Ok(Measured { iops, cpu_ns_per_op: Some(cpu_ns / ops as f64) })
+                Ok((sample, cpu_ns))
             }
             (Outcome::Done(_), None) => bail!("the worker was done before it was ready"),
             (Outcome::Unavailable { reason } | Outcome::Failed { reason }, _) => bail!(reason),
