@@ -583,7 +583,7 @@ static void read_file(struct thread *own) {
             return;
         }
         now = now_ns();
-        own->load_ns += now - began;
+        own->load_ns += job->engine == MMAP ? now - began : 0;
         for (done = 0; done < own->steps && (done == 0 || now < end); done++) {
             uint64_t offset = block_at(order, own->first + done * own->stride) * job->block;
             uint64_t rest = job->size - offset, length = rest < job->block ? rest : job->block;

@@ -662,7 +662,7 @@ public final class Peer {
             long began = now;
             source.beginPass();
             now = System.nanoTime();
-            span.loadNs += now - began;
+            span.loadNs += job.engine == Engine.MMAP ? now - began : 0;
             for (done = 0; done < walk.count && (done == 0 || now < end); done++) {
                 long offset = walk.block(done) * job.block;
                 int length = (int) Math.min(job.block, job.size - offset);
@@ -699,6 +699,7 @@ public final class Peer {
         Path memory = Path.of("/dev/shm");
         Path file = Files.isWritable(memory) ? Files.createTempFile(memory, "ioassay-peer", null)
                 : Files.createTempFile("ioassay-peer", null);
+        file.toFile().deleteOnExit();
         try {
             // The last block is short, as it can be.
             int size = 32 * block - (job.cache == Cache.DIRECT ? 0 : block / 2);

@@ -201,7 +201,7 @@ pub struct AxisArgs {
     #[arg(long, value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// Bytes of all arrays of a memory case: 32KiB, 1GiB; `dram` for four times the last cache,
-    /// `sweep` for 4KiB, 8KiB … up to that
+    /// `sweep` for 8KiB, 16KiB … up to that
     #[arg(long, value_delimiter = ',')]
     pub working_set: Vec<String>,
     /// What arrays are mapped by: base, huge
@@ -240,7 +240,7 @@ impl AxisArgs {
 /// What to do with peers.
 #[derive(Debug, Subcommand)]
 pub enum PeersCommand {
-    /// Tell which there are, what each can do, and which this machine lacks something for
+    /// Tell which there are, what each can do, and how it is built
     List(PeersArgs),
     /// Build them into the cache folder; a run builds what it needs by itself
     Build(PeersArgs),

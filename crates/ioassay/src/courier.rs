@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -99,6 +100,15 @@ impl Courier {
         }
     }
 
+    /// Lets the worker give back what it holds for the job whose outcome it told: its threads and
+    /// arrays were kept for the evidence.
+    ///
+    /// # Errors
+    /// As for [`Courier::prepare`].
+    pub fn dismiss(&mut self) -> Result<(), String> {
+        self.say(&Request::Go)
+    }
+
     fn say(&mut self, request: &Request) -> Result<(), String> {
         let stdin = self.stdin.as_mut().expect("stdin is open until the courier is dropped");
         let sent = writeln!(stdin, "{}", request.encode()).and_then(|()| stdin.flush());
@@ -120,7 +130,10 @@ impl Courier {
                     return Err("the run was stopped".to_string());
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(format!("the worker said nothing for {patience:?}"));
+                    return Err(format!(
+                        "the worker said nothing for {patience:?}: it hangs, or the device is too \
+                         slow for this --size"
+                    ));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -151,10 +164,14 @@ impl Courier {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        // It was asked first. Its whole group is ended: what it started must not outlive it. If
-        // it is gone already, that is what was wanted.
-        if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        // It was asked by the end of its input; now it is told, and at last ended by force. Its
+        // whole group: what it started must not outlive it. If it is gone already, that is what
+        // was wanted.
+        for signal in [Signal::TERM, Signal::KILL] {
+            if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+                let _ = kill_process_group(group, signal);
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
         let _ = self.child.wait();
     }

@@ -142,7 +142,7 @@ fn parse(text: &str, read: &dyn Fn(&str) -> Result<Source>) -> Result<Vec<Progra
     let mut programs = Vec::new();
     for row in table.peer {
         let source = row.source.as_deref().map(read).transpose()?;
-        let found = compilers_of(&row, &on_path());
+        let found = compilers_of(&row, &on_path(&row.compilers));
         if row.matrix {
             for choice in choices(&row, &found) {
                 programs.push(row.program(source.clone(), &choice));
@@ -220,16 +220,22 @@ fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
     vec![choice.iter().fold(word.replace("{workspace}", WORKSPACE), fold)]
 }
 
-/// Names of the programs on the PATH, each with the file that it really is.
-fn on_path() -> Vec<(String, PathBuf)> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = Vec::new();
+/// Names of the programs on the PATH that begin as one of `compilers`, each with the file that it
+/// really is. Of two with one name the first is what a shell would start.
+fn on_path(compilers: &[String]) -> Vec<(String, PathBuf)> {
+    let path = std::env::var_os("PATH").filter(|_| !compilers.is_empty()).unwrap_or_default();
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
     for folder in std::env::split_paths(&path) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            if let (Ok(name), Ok(real)) =
-                (entry.file_name().into_string(), entry.path().canonicalize())
-            {
-                found.push((name, real));
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let is_wanted = compilers.iter().any(|compiler| name.starts_with(compiler.as_str()));
+            if !is_wanted || found.iter().any(|(known, _)| *known == name) {
+                continue;
+            }
+            match entry.path().canonicalize() {
+                Ok(real) if real.is_file() => found.push((name, real)),
+                // A link to nothing, or a folder: no shell would start it.
+                Ok(_) | Err(_) => {}
             }
         }
     }

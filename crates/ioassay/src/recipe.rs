@@ -20,7 +20,7 @@
 
 use crate::symbol::resolve;
 use anyhow::{Context, Result, bail};
-use model::case::{Cache, Case, FileWork, OWN_PEER, Work};
+use model::case::{Cache, Case, FileWork, OWN_PEER, Touch, Work};
 use model::content::Kind;
 use model::plan::{Place, Plan, ROUNDS_MIN, Role, Sweep, product};
 use model::units;
@@ -301,8 +301,14 @@ impl Recipe {
         let rounds = changes.rounds.unwrap_or(self.rounds);
         let seed = changes.seed.unwrap_or_else(seed_of_now);
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
-        plan.content = self.content;
-        plan.add(self.cases(changes, place)?, Role::Asked, place);
+        let cases = self.cases(changes, place)?;
+        let counts = |case: &Case| case.file().is_some_and(|work| work.touch == Touch::Count);
+        plan.content = match self.content {
+            // Of random words hardly any is 10: to count them would prove nothing.
+            Kind::Random if cases.iter().any(counts) => Kind::Ints(20),
+            content => content,
+        };
+        plan.add(cases, Role::Asked, place);
         let controls = self.controls(&plan, place)?;
         for case in controls {
             // A control that cannot be is no loss to the one who did not ask for it.

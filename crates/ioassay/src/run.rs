@@ -13,7 +13,9 @@ use model::host::Storage;
 use model::plan::Plan;
 use model::random::{Rng, mix};
 use model::record::{End, Line};
+use model::sample::{Sample, Span};
 use model::trial::{Job, Outcome, Trial};
+use model::units;
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -112,7 +114,7 @@ impl Run<'_> {
             Ok(mut live) => match self.perform(&mut live, &job, file, &mut evidence) {
                 Ok(outcome) => {
                     couriers.insert(case.peer.clone(), live);
-                    believe(case, outcome)
+                    believe(&job, outcome, evidence.window_ns)
                 }
                 Err(reason) => Outcome::Failed { reason },
             },
@@ -154,8 +156,10 @@ impl Run<'_> {
         }
         let mut counters = Witness::new(courier.pid(), file.map(TestFile::file), self.storage);
         let before = counters.before();
-        let outcome = courier.perform(job.case.time())?;
+        let outcome = courier.perform(job.case.time() + slack(&job.case))?;
         *evidence = witness::counters::between(&before, &counters.after());
+        // What one worker keeps must not be in the way of the next, or of a cache state.
+        courier.dismiss()?;
         Ok(outcome)
     }
 }
@@ -176,20 +180,47 @@ fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
     }
 }
 
-/// A sample that tells of each thread once and of no other, of bytes and of time; else the worker
-/// babbles, and what it says cannot be verified.
-fn believe(case: &Case, outcome: Outcome) -> Outcome {
+/// How much longer than its time a trial may take by right: a pass of the engine `load`, and a
+/// mapping that is populated, come to an end whatever the time says. 64 MB/s is a slow disk.
+fn slack(case: &Case) -> Duration {
+    Duration::from_millis(case.file().map_or(0, |work| work.size >> 16))
+}
+
+/// The outcome, if it can be: a sample tells of each thread once and of no other, of the bytes of
+/// its operations, of each latency, and of no more time than went by here. Else the worker
+/// babbles or lies, and nothing that it says can be verified.
+fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
+    match doubt(job, sample, window_ns) {
+        None => outcome,
+        Some(reason) => Outcome::Failed { reason: format!("the worker told of {reason}") },
+    }
+}
+
+fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
     threads.sort_unstable();
-    let reason = if !threads.iter().copied().eq(0..case.threads()) {
-        format!("the worker told of the threads {threads:?}, not of {}", case.threads())
-    } else if sample.bytes() == 0 || sample.elapsed_ns() == 0 {
-        "the worker told of no bytes, or of no time that they took".to_string()
-    } else {
-        return outcome;
-    };
-    Outcome::Failed { reason }
+    if !threads.iter().copied().eq(0..job.case.threads()) {
+        return Some(format!("the threads {threads:?}, not of {}", job.case.threads()));
+    }
+    if sample.bytes() == 0 || sample.elapsed_ns() == 0 {
+        return Some("no bytes, or of no time that they took".to_string());
+    }
+    let is_wrong = |span: &&Span| job.expected_bytes(span) != Some(span.bytes);
+    if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
+        return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
+    }
+    let latencies = sample.latencies.count();
+    if job.case.file().is_some() && latencies != sample.ops() {
+        return Some(format!("{latencies} latencies of {} operations", sample.ops()));
+    }
+    // Clocks of one machine drift apart by far less than this.
+    let most_ns = window_ns.saturating_add(window_ns / 100);
+    (sample.elapsed_ns() > most_ns).then(|| {
+        let (told, seen) = (sample.elapsed_ns() as f64, window_ns as f64);
+        let (told, seen) = (units::nanoseconds(told), units::nanoseconds(seen));
+        format!("a trial of {told}, and no more than {seen} went by")
+    })
 }
 
 /// The open cases in random order; those of one cache state together, so that a file is not

@@ -8,7 +8,7 @@
 //! | isa | `best` | the widest instruction set of the processor |
 //! | isa | `each` | each that it has |
 //! | working_set | `dram` | four times the last-level cache |
-//! | working_set | `sweep` | 4 KiB, 8 KiB … up to that |
+//! | working_set | `sweep` | 8 KiB, 16 KiB … up to that |
 //! | peer | `compilers` | every compiler found, with each set of flags and each form of the loop |
 
 use anyhow::{Result, bail};
@@ -36,7 +36,7 @@ pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
         }
         ("isa", "each") => host.isas.iter().map(ToString::to_string).collect(),
         ("working_set", "dram") => one(units::bytes(dram(host))),
-        ("working_set", "sweep") => doublings(4096, dram(host), units::bytes),
+        ("working_set", "sweep") => doublings(8192, dram(host), units::bytes),
         ("peer", name) => peers(name, place)?,
         _ => one(text.to_string()),
     })
@@ -57,7 +57,11 @@ fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
     let is_known = |name: &str| place.peers.iter().any(|peer| peer.name == name);
     if name == "compilers" {
         let matrix = place.peers.iter().filter(|peer| peer.is_of_matrix);
-        return Ok(matrix.map(|peer| peer.name.clone()).collect());
+        let names: Vec<String> = matrix.map(|peer| peer.name.clone()).collect();
+        if names.is_empty() {
+            bail!("no compiler of the table of peers is on the PATH: install gcc or clang");
+        }
+        return Ok(names);
     }
     if name != OWN_PEER && !is_known(name) {
         let mut known = vec![OWN_PEER, "compilers"];
@@ -91,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_goes_from_a_page_to_memory() {
+    fn a_sweep_goes_from_two_pages_to_memory() {
         let host = zoo::host();
         let place = Place { host: &host, storage: None, peers: &[] };
         let sets = resolve("working_set", "sweep", &place).expect("it is known");
-        assert_eq!(sets[..2], ["4KiB", "8KiB"]);
+        assert_eq!(sets[..2], ["8KiB", "16KiB"]);
         assert_eq!(sets.last().map(String::as_str), Some("128MiB"));
-        assert_eq!(sets.len(), 16);
+        assert_eq!(sets.len(), 15);
     }
 
     #[test]

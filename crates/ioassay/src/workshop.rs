@@ -14,6 +14,9 @@ const SAID_BYTES: usize = 2000;
 /// What is known of a built peer is kept beside it, so that it is not looked at again.
 const FACTS: &str = "peer.json";
 
+/// What stands between the name of a folder and the process that builds in it.
+const SITE: &str = ".building-";
+
 /// A peer that was built, or the reason why not; and the command that starts it.
 #[derive(Debug, Clone)]
 pub struct Ready {
@@ -62,15 +65,45 @@ pub fn ready(program: &Program) -> Result<Ready> {
     }
     let folder = folder(program, &peer)?;
     let run = put(&run, &folder, Path::new(""));
-    match std::fs::read_to_string(folder.join(FACTS)).map(|text| serde_json::from_str(&text)) {
-        Ok(Ok(peer)) => Ok(Ready { peer, run }),
-        Ok(Err(_)) | Err(_) => Ok(Ready { peer: build(program, peer, &folder)?, run }),
+    let facts = std::fs::read_to_string(folder.join(FACTS));
+    match facts.map(|text| serde_json::from_str::<Peer>(&text)) {
+        Ok(Ok(Peer { build, vector_bits, .. })) => {
+            Ok(Ready { peer: Peer { build, vector_bits, ..peer }, run })
+        }
+        Ok(Err(_)) | Err(_) => {
+            remove_older(&folder)?;
+            Ok(Ready { peer: build(program, peer, &folder)?, run })
+        }
     }
+}
+
+/// Removes older builds of the peer that `folder` is for, and what was left of builds whose
+/// process was killed: the cache must not grow for ever.
+fn remove_older(folder: &Path) -> Result<()> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let Some((peer, hash)) = name.rsplit_once('-') else { return Ok(()) };
+    let is_older = |other: &str| {
+        let (other, site) = other.split_once(SITE).unwrap_or((other, ""));
+        let of_peer = other.rsplit_once('-').is_some_and(|(name, of)| {
+            name == peer && of.len() == hash.len() && (of != hash || !site.is_empty())
+        });
+        let is_alive = !site.is_empty() && Path::new("/proc").join(site).exists();
+        of_peer && !is_alive
+    };
+    let beside = folder.parent().map(std::fs::read_dir).into_iter().flatten().flatten();
+    for entry in beside.flatten() {
+        if entry.file_name().to_str().is_some_and(is_older) {
+            std::fs::remove_dir_all(entry.path()).or_else(ignore_missing).with_context(|| {
+                format!("failed to remove the older build '{}'", entry.path().display())
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds in a folder beside `folder` and moves it there when all is done: what is there is whole.
 fn build(program: &Program, mut peer: Peer, folder: &Path) -> Result<Peer> {
-    let site = folder.with_extension(format!("building-{}", std::process::id()));
+    let site = PathBuf::from(format!("{}{SITE}{}", folder.display(), std::process::id()));
     let made = || format!("failed to make the folder '{}'", site.display());
     std::fs::create_dir_all(&site).with_context(made)?;
     let outcome = build_at(program, &site);
@@ -119,7 +152,12 @@ fn build_at(program: &Program, site: &Path) -> Result<String, String> {
     let text = words.join(" ");
     let mut command = command_of(&words).ok_or("its row has an empty build command")?;
     command.current_dir(site);
-    let output = command.output().map_err(|error| format!("'{text}' failed: {error}"))?;
+    let output = command.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("'{}' is not installed: it is needed to build this", words[0])
+        }
+        _ => format!("'{text}' failed: {error}"),
+    })?;
     if output.status.success() {
         return Ok(text);
     }
@@ -169,13 +207,24 @@ fn folder(program: &Program, peer: &Peer) -> Result<PathBuf> {
         .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
         .context("there is no home to build peers in: set XDG_CACHE_HOME")?;
     let mut hash = DefaultHasher::new();
-    program.source.as_ref().map(|source| &source.text).hash(&mut hash);
+    match &program.source {
+        Some(source) => source.text.hash(&mut hash),
+        // What is built from elsewhere changes when this program does, as far as can be told.
+        None => own_identity()?.hash(&mut hash),
+    }
     (&program.build, &program.run, &program.counting, &peer.version).hash(&mut hash);
     // What is built for the native processor is for this one.
     witness::host(Vec::new()).cpu.hash(&mut hash);
     env!("CARGO_PKG_VERSION").hash(&mut hash);
     let name = format!("{}-{:016x}", peer.name, hash.finish());
     Ok(cache.join("ioassay").join("peers").join(name))
+}
+
+/// What changes with every build of this program.
+fn own_identity() -> Result<(u64, Option<std::time::SystemTime>)> {
+    let own = std::env::current_exe().context("failed to find this program's own file")?;
+    let metadata = own.metadata()?;
+    Ok((metadata.len(), metadata.modified().ok()))
 }
 
 /// Bits of the widest vectors that `function` compares in; none where nobody can look.
@@ -222,6 +271,27 @@ fn compare_bits(line: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn older_builds_are_removed_and_no_others() {
+        let cache = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        let folders = [
+            ("c-00000000000000aa", true),
+            ("c-00000000000000bb", false),
+            ("c-00000000000000aa.building-4194305", false),
+            (&format!("c-00000000000000aa.building-{own}"), true),
+            ("c-fast-00000000000000bb", true),
+            ("other", true),
+        ];
+        for (name, _) in folders {
+            std::fs::create_dir(cache.path().join(name)).unwrap();
+        }
+        remove_older(&cache.path().join("c-00000000000000aa")).unwrap();
+        for (name, stays) in folders {
+            assert_eq!(cache.path().join(name).exists(), stays, "{name}");
+        }
+    }
 
     #[test]
     fn the_widest_compare_of_the_function_counts() {

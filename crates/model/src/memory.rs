@@ -117,6 +117,10 @@ pub struct MemoryWork {
 
 /// The page of every machine that a touch steps by.
 const PAGE: u64 = 4096;
+/// The huge page of x86 and of most ARM.
+const HUGE_PAGE: u64 = 2 << 20;
+/// A cache line: what an operation is, but for pages.
+const LINE: u64 = 64;
 
 impl MemoryWork {
     /// What an array of `thread` holds in a trial with `seed`: its part of the working set,
@@ -153,6 +157,23 @@ impl MemoryWork {
         let spans = sample.spans.iter();
         let mut digests = spans.map(|span| self.expected_of(seed, span));
         digests.try_fold(0u64, |sum, digest| Some(sum.wrapping_add(digest?)))
+    }
+
+    /// The bytes that a thread must tell of which has done `span.ops` operations: a line of one
+    /// array each, of whole passes over all arrays; of a chase and of pages a line each. None
+    /// where it told of no whole pass.
+    pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
+        let lines = self.content(span.thread, 0).size / LINE;
+        let arrays = if self.kernel.is_bulk() { self.kernel.arrays() } else { 1 };
+        let is_whole = !self.kernel.is_bulk() || span.ops.is_multiple_of(lines);
+        if is_whole { span.ops.checked_mul(LINE)?.checked_mul(arrays) } else { None }
+    }
+
+    /// Bytes that its arrays take, in whole pages of their kind.
+    pub fn footprint(&self) -> u64 {
+        let page = if self.pages == Pages::Huge { HUGE_PAGE } else { PAGE };
+        let array = self.content(0, 0).size.checked_next_multiple_of(page).unwrap_or(u64::MAX);
+        array.saturating_mul(self.kernel.arrays()).saturating_mul(self.threads.into())
     }
 
     fn expected_of(&self, seed: u64, span: &Span) -> Option<u64> {
@@ -207,6 +228,29 @@ mod tests {
             assert_eq!(check(kernel, 3), check(kernel, 1), "{kernel}");
         }
         assert_eq!(check(Kernel::Chase, 1), None);
+    }
+
+    #[test]
+    fn bytes_are_those_of_whole_passes() {
+        let work = |kernel, pages| MemoryWork {
+            kernel,
+            isa: Isa::Auto,
+            working_set: 24 << 10,
+            pages,
+            threads: 2,
+            time: Duration::from_millis(1),
+        };
+        let bytes = |kernel, ops| {
+            let span = Span { ops, ..Span::default() };
+            work(kernel, Pages::Base).expected_bytes(&span)
+        };
+        assert_eq!(bytes(Kernel::Read, 192), Some(12 << 10));
+        assert_eq!(bytes(Kernel::Read, 191), None);
+        // Two threads, three arrays each, of a page.
+        assert_eq!(bytes(Kernel::Triad, 64), Some(12 << 10));
+        assert_eq!(bytes(Kernel::Chase, 7), Some(448));
+        assert_eq!(work(Kernel::Triad, Pages::Base).footprint(), 24 << 10);
+        assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(), 12 << 20);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Programs that speak the protocol: this one's own worker, and others in other languages.
 
-use crate::case::{Case, Engine, Isa, Kernel, Work};
+use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Work};
+use crate::units;
 use serde::{Deserialize, Serialize};
+
+/// Arrays of a peer are at least this large: smaller ones are no fair comparison.
+const PEER_ARRAY_LEAST: u64 = 4 << 20;
 
 /// A program that can be a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +44,15 @@ impl Peer {
         };
         if let Some(lacks) = lacks {
             return Some(format!("the peer {} has no {lacks}", self.name));
+        }
+        let least = |work: &MemoryWork| PEER_ARRAY_LEAST * u64::from(work.threads);
+        if case.memory().is_some_and(|work| work.working_set < least(work)) {
+            return Some(format!(
+                "a pass of the peer {} ends with a look at the clock, which costs too much below \
+                 {} a thread",
+                self.name,
+                units::bytes(PEER_ARRAY_LEAST)
+            ));
         }
         (isa != Isa::Auto).then(|| {
             format!("the compiler of the peer {} decides about instructions: isa auto", self.name)

@@ -127,7 +127,7 @@ const MEMORY_RESERVE_PARTS: u64 = 4;
 impl Place<'_> {
     /// Why `case` cannot be measured here, or would mean something else than it says.
     pub fn refusal(&self, case: &Case) -> Option<String> {
-        self.peer_refusal(case).or_else(|| match &case.work {
+        self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
             Work::File(work) => shape_refusal(work)
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
@@ -136,7 +136,7 @@ impl Place<'_> {
             Work::Memory(work) => self
                 .isa_refusal(work.isa)
                 .or_else(|| kernel_refusal(work))
-                .or_else(|| self.memory_refusal("a working set", work.working_set)),
+                .or_else(|| self.memory_refusal("a working set", work.footprint())),
         })
     }
 
@@ -209,7 +209,22 @@ fn shape_refusal(work: &FileWork) -> Option<String> {
     (work.depth > 4096).then(|| format!("depth {} is above 4096", work.depth))
 }
 
+/// More threads than this are a mistake, and each costs memory.
+const THREADS_MAX: u32 = 4096;
+
+fn threads_refusal(case: &Case) -> Option<String> {
+    let threads = case.threads();
+    (threads > THREADS_MAX).then(|| format!("{threads} threads are above {THREADS_MAX}"))
+}
+
 fn kernel_refusal(work: &MemoryWork) -> Option<String> {
+    let arrays = work.kernel.arrays() * u64::from(work.threads);
+    if work.working_set < 4096 * arrays {
+        return Some(format!(
+            "a working set of {} has not 4KiB for each of {arrays} arrays",
+            units::bytes(work.working_set)
+        ));
+    }
     let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
     without.then(|| format!("{} uses no vectors: isa scalar", work.kernel))
 }

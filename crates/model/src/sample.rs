@@ -37,7 +37,7 @@ pub struct Latencies {
 impl Latencies {
     /// How many operations were timed.
     pub fn count(&self) -> u64 {
-        self.counts.iter().map(|(_, count)| count).sum()
+        self.counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// Adds the counts of `other`.

@@ -5,6 +5,7 @@ use crate::content::DigestTable;
 use crate::evidence::Evidence;
 use crate::sample::{Sample, Span};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// One request to a worker.
@@ -32,6 +33,32 @@ impl Job {
                 Some(digests.fold(0, u64::wrapping_add))
             }
         }
+    }
+
+    /// The bytes that a thread must tell of which has done so many operations: those of its first
+    /// blocks, taken round and round, or of whole passes over arrays. None where that many
+    /// operations cannot be.
+    pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
+        let work = match &self.case.work {
+            Work::Memory(work) => return work.expected_bytes(span),
+            Work::File(work) => work,
+        };
+        let (order, steps) = (work.order(self.seed), work.steps(span.thread));
+        if steps.count == 0 {
+            return (span.ops == 0).then_some(0);
+        }
+        let short = work.blocks() * work.block - work.size;
+        let (passes, rest) = (span.ops / steps.count, span.ops % steps.count);
+        // Only the file's last block may be short.
+        let visits = |mut indexes: Range<u64>| {
+            let is_last = |index| order.block(steps.step(index)) == work.blocks() - 1;
+            u64::from(short > 0 && indexes.any(is_last))
+        };
+        let shorts = passes
+            .checked_mul(visits(0..steps.count))?
+            .checked_add(visits(0..rest))?
+            .checked_mul(short)?;
+        span.ops.checked_mul(work.block)?.checked_sub(shorts)
     }
 
     /// The digest of the first `span.ops` blocks of a thread's steps, taken round and round.
@@ -96,5 +123,37 @@ impl Trial {
             Outcome::Done(sample) => Some(sample),
             Outcome::Unavailable { .. } | Outcome::Failed { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+
+    #[test]
+    fn bytes_are_those_of_the_blocks_that_were_read() {
+        for work in zoo::shapes() {
+            let job = Job { case: Case::own(Work::File(work.clone())), seed: 3, file: None };
+            let (order, steps) = (work.order(3), work.steps(0));
+            if steps.count == 0 {
+                assert_eq!(job.expected_bytes(&Span::default()), Some(0));
+                continue;
+            }
+            let mut bytes = 0;
+            for ops in 0..=(2 * steps.count + 1) {
+                let span = Span { ops, bytes, ..Span::default() };
+                assert_eq!(job.expected_bytes(&span), Some(bytes), "{ops} of {}", job.case.id());
+                let offset = order.block(steps.step(ops % steps.count)) * work.block;
+                bytes += work.block.min(work.size - offset);
+            }
+        }
+    }
+
+    #[test]
+    fn operations_that_cannot_be_have_no_bytes() {
+        let job = Job { case: Case::own(Work::File(zoo::plain())), seed: 3, file: None };
+        let span = Span { ops: u64::MAX, ..Span::default() };
+        assert_eq!(job.expected_bytes(&span), None);
     }
 }

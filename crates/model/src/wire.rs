@@ -7,7 +7,8 @@
 //! tool    < go
 //! worker  > span thread=0 start_ns=… end_ns=… bytes=… ops=… digest=…
 //! worker  > latency ns=1200 count=17
-//! worker  > done setup_ns=… max_ns=…   evidence is taken again; threads end at the next line
+//! worker  > done setup_ns=… max_ns=…   evidence is taken again
+//! tool    < go                         threads end, arrays are given back
 //! ```
 //! Instead of `ready` or `done` a worker may say `unavailable reason=…` or `failed reason=…`.
 //! Each line is a verb and pairs `key=value`; in a value, every byte that is not a printable
@@ -38,7 +39,7 @@ pub struct ProtocolError {
 pub enum Request {
     /// Prepare this, then say that you are ready.
     Job(Job),
-    /// Open the barrier.
+    /// Open the barrier; after an outcome: let go of what the job held.
     Go,
 }
 
@@ -209,6 +210,9 @@ impl Reply {
     }
 }
 
+/// More spans or latencies than this are babble, which must not fill the memory.
+const REPLIES_MAX: usize = 1 << 16;
+
 /// Puts an outcome together from the replies that tell it.
 #[derive(Debug, Default)]
 pub struct Gather {
@@ -219,6 +223,10 @@ pub struct Gather {
 impl Gather {
     /// Takes the next reply; answers the outcome when it was the closing one.
     pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
+        if self.spans.len().max(self.latencies.counts.len()) >= REPLIES_MAX {
+            let problem = format!("more than {REPLIES_MAX} spans or latencies, the last");
+            return Err(ProtocolError { problem, line: reply.encode() });
+        }
         match reply {
             Reply::Span(span) => self.spans.push(span),
             Reply::Latency { ns, count } => {

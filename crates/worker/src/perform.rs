@@ -16,6 +16,7 @@ use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
 use std::io;
 use std::path::Path;
+use std::sync::Barrier;
 
 /// Whoever asked for a job: is told when it is ready and what came of it.
 pub trait Client {
@@ -133,8 +134,14 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
             Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };
-    let perform =
-        |thread, arrays: &mut Arrays| Ok((Span { thread, ..arrays.drive() }, Latencies::default()));
+    // Nobody reads what was left while others are still timed.
+    let all_done = Barrier::new(work.threads as usize);
+    let perform = |thread, arrays: &mut Arrays| {
+        let span = arrays.drive();
+        all_done.wait();
+        let digest = arrays.left().unwrap_or(span.digest);
+        Ok((Span { thread, digest, ..span }, Latencies::default()))
+    };
     team::run(work.threads, prepare, perform, &mut Relay::new(client));
 }
 

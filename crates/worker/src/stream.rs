@@ -90,9 +90,9 @@ impl Arrays {
 
     /// Runs whole passes until the time is over; at least one.
     ///
-    /// The span's digest is the sum of what every pass has read or counted, or, where the kernel
-    /// writes, the sum of the words that it left: see [`MemoryWork::expected_digest`]. An operation
-    /// is a line of an array, a load of a chase, or a page.
+    /// The span's digest is the sum of what every pass has read or counted; where the kernel
+    /// writes it is that of [`Arrays::left`]: see [`MemoryWork::expected_digest`]. An operation is
+    /// a line of an array, a load of a chase, or a page.
     pub fn drive(&mut self) -> Span {
         let (mut passes, mut batch, mut digest) = (0u64, 1u64, 0u64);
         let start_ns = os_now_ns();
@@ -113,9 +113,15 @@ impl Arrays {
             end_ns,
             bytes: passes * bytes,
             ops: passes * ops,
-            digest: self.task.left().unwrap_or(digest),
+            digest,
             load_ns: 0,
         }
+    }
+
+    /// The sum of the words that were left, where the kernel writes: the digest of its span. It is
+    /// taken when all threads are done, for it reads the arrays.
+    pub fn left(&self) -> Option<u64> {
+        self.task.left()
     }
 
     /// Operations and bytes of one pass. As STREAM counts them, the bytes of all arrays: what is

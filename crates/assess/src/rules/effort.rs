@@ -4,7 +4,7 @@ use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::{Advice, Work};
+use model::case::{Advice, OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
 use model::units::{nanoseconds, percent};
 
@@ -36,7 +36,8 @@ const IMBALANCE_DOUBT: f64 = 25.0;
 /// of one thread, so depth and threads need no correction: with operations in flight a thread
 /// still spends the loop's own time on each.
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
-    context.file()?;
+    // Another program has a loop of its own, whose overhead was not measured.
+    context.file().filter(|_| context.measured.case.peer == OWN_PEER)?;
     let (overhead, ns) = (context.overhead_ns?, context.summary.ns_per_op?.median);
     let share = overhead / ns;
     let severity = match share {

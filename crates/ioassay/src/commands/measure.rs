@@ -137,7 +137,7 @@ pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Resul
     check_any_asked(&plan)?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
-    let ready = ready_peers(peers, &plan, &progress)?;
+    let ready = ready_peers(peers, &plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let files = match files_of(&plan, target, &place, stay, (&progress, stop)) {
         // Nothing was measured yet: there is no record to end.
@@ -170,8 +170,8 @@ pub fn measure_record(
     target: &Target,
     place: &Place,
     worker: &dyn Fn(&str) -> Result<Command, String>,
+    stop: &Stop,
 ) -> Result<Record> {
-    let stop = &Stop::on_signals().context("failed to listen for signals")?;
     let mut progress = Progress::new();
     let files = files_of(plan, target, place, Stay::Removed, (&progress, stop))?;
     let made = Made { plan, place, files: &files, peers: place.peers.to_vec(), worker };
@@ -223,11 +223,16 @@ fn carry_out(
 }
 
 /// Builds the peers that `plan` asks for.
-fn ready_peers(peers: &Peers, plan: &Plan, progress: &Progress) -> Result<BTreeMap<String, Ready>> {
+fn ready_peers(
+    peers: &Peers,
+    plan: &Plan,
+    progress: &Progress,
+    stop: &Stop,
+) -> Result<BTreeMap<String, Ready>> {
     let is_asked = |program: &&Program| plan.cases.iter().any(|p| p.case.peer == program.peer.name);
     let asked: Vec<&Program> = peers.programs().iter().filter(is_asked).collect();
     let mut ready = BTreeMap::new();
-    for (done, program) in asked.iter().enumerate() {
+    for (done, program) in asked.iter().enumerate().take_while(|_| !stop.is_asked()) {
         let name = &program.peer.name;
         progress.building(done, asked.len(), name);
         ready.insert(name.clone(), workshop::ready(program)?);

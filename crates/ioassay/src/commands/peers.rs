@@ -4,6 +4,7 @@ use super::measure::{Target, measure_record, worker_command};
 use super::{DONE, say};
 use crate::args::{PeersArgs, PeersCommand};
 use crate::peers::{Peers, Program};
+use crate::stop::Stop;
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result};
 use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, OWN_PEER};
@@ -98,16 +99,24 @@ fn verify(args: &PeersArgs, directory: &Path) -> Result<u8> {
     plan.add(awkward_cases(&facts), Role::Asked, &place);
     let target = Target::Directory(directory.to_path_buf());
     let worker = |peer: &str| worker_command(peer, &ready);
-    let record = measure_record(&plan, &target, &place, &worker)?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let record = measure_record(&plan, &target, &place, &worker, &stop)?;
     let mut code = DONE;
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {
         let verdict = Verdict::of(name, &record);
         say(&verdict.text(name))?;
-        if !verdict.wrong.is_empty() {
+        let is_named = args.names.iter().any(|named| named == name);
+        if !verdict.wrong.is_empty() || is_named && verdict.right == 0 {
             code = WRONG;
         }
     }
-    Ok(code)
+    if !plan.skips.is_empty() {
+        let mut reasons: Vec<&str> = plan.skips.iter().map(|skip| skip.reason.as_str()).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        say(&format!("{} cases were skipped: {}", plan.skips.len(), reasons.join("; ")))?;
+    }
+    Ok(stop.exit_code().unwrap_or(code))
 }
 
 /// Cases at the borders, of every engine and kernel that a peer has, for all of them and this
@@ -124,7 +133,7 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
         for kernel in kernels.iter().copied() {
             for threads in [1, 3] {
                 let (isa, pages, time) = (Isa::Auto, Pages::Huge, Duration::from_millis(10));
-                let working_set = 1 << 20;
+                let working_set = 16 << 20;
                 add(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }));
             }
         }

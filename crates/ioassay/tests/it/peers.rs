@@ -48,17 +48,23 @@ fn check_void(script: &str, expected: &str) {
 fn liar(span: &str) -> String {
     format!(
         "while read job; do echo ready; read go; echo span {span}; \
-         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; done"
+         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; read go; done"
     )
 }
 
 #[test]
 fn a_peer_that_lies_is_void_and_named() {
-    let wrong = "thread=0 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    let wrong = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(wrong), "digest");
-    let nothing = "thread=0 start_ns=1 end_ns=1000001 bytes=0 ops=0 digest=0";
+    let nothing = "thread=0 start_ns=1 end_ns=1001 bytes=0 ops=0 digest=0";
     check_void(&liar(nothing), "told of no bytes");
-    let threads = "thread=5 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    let time = "thread=0 start_ns=1 end_ns=9000000001 bytes=1048576 ops=256 digest=1";
+    check_void(&liar(time), "no more than");
+    let bytes = "thread=0 start_ns=1 end_ns=1001 bytes=3145728 ops=256 digest=1";
+    check_void(&liar(bytes), "3145728 bytes in 256 operations of thread 0");
+    let latencies = "thread=0 start_ns=1 end_ns=1001 bytes=2097152 ops=512 digest=1";
+    check_void(&liar(latencies), "256 latencies of 512 operations");
+    let threads = "thread=5 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(threads), "the worker told of the threads [5]");
 }
 

@@ -138,14 +138,14 @@ fn a_worker_that_fails_politely_is_asked_again() {
 fn liar(span: &str) -> String {
     format!(
         "while read job; do echo ready; read go; echo span {span};
-         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; done"
+         echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; read go; done"
     )
 }
 
 #[test]
 fn a_worker_that_lies_about_the_bytes_is_found_out() {
     let plan = plan();
-    let lie = "thread=0 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1";
+    let lie = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
     let record = record_of(&liar(lie), &plan);
     assert_eq!(record.trials.len(), 4);
     let assessment = assess::assess(&record);
@@ -161,11 +161,11 @@ fn a_worker_that_lies_about_the_bytes_is_found_out() {
 #[test]
 fn a_worker_that_says_what_cannot_be_does_not_end_the_run() {
     for lie in [
-        "thread=7 start_ns=1 end_ns=1000001 bytes=1048576 ops=256 digest=1",
-        "thread=0 start_ns=1000001 end_ns=1 bytes=1048576 ops=256 digest=1",
+        "thread=7 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1",
+        "thread=0 start_ns=1001 end_ns=1 bytes=1048576 ops=256 digest=1",
         "thread=0 start_ns=1 end_ns=1 bytes=1048576 ops=256 digest=1",
-        "thread=0 start_ns=1 end_ns=1000001 bytes=0 ops=0 digest=0",
-        "thread=0 start_ns=1 end_ns=1000001 bytes=18446744073709551615 \
+        "thread=0 start_ns=1 end_ns=1001 bytes=0 ops=0 digest=0",
+        "thread=0 start_ns=1 end_ns=1001 bytes=18446744073709551615 \
          ops=18446744073709551615 digest=18446744073709551615",
         "thread=0 start_ns=1 end_ns=9 bytes=18446744073709551615 ops=2 digest=1; \
          echo span thread=0 start_ns=1 end_ns=9 bytes=18446744073709551615 ops=2 digest=1",
