@@ -49,13 +49,38 @@ use Action::{Cargo, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step { name: "packages", component: None, action: Own(install::run) },
     Step { name: "format", component: Some("rustfmt"), action: Cargo("fmt --all --check") },
     Step { name: "style", component: None, action: Own(|shell| tidy::run(&shell.current_dir())) },
     Step { name: "lints", component: Some("clippy"), action: Cargo(LINTS) },
+    Step { name: "64-bit ARM", component: None, action: Own(check_arm) },
     Step { name: "tests", component: None, action: Cargo("test --workspace --no-fail-fast") },
 ];
+
+/// What the loops for other processors are compiled for.
+const ARM: &str = "aarch64-unknown-linux-gnu";
+
+/// Compiles the kernels for 64-bit ARM, whose loops this processor cannot run. Where that target
+/// is not installed and cannot be, it is skipped by name.
+fn check_arm(shell: &Shell) -> Result<()> {
+    let is_there = || {
+        let folder = shell.cmd("rustc").args(["--print", "target-libdir", "--target", ARM]);
+        folder.quiet().ignore_stderr().read().is_ok_and(|folder| Path::new(&folder).is_dir())
+    };
+    if !is_there() {
+        println!("rustup target add {ARM}");
+        // Without rustup, or without a network, that is no failure: it is said below.
+        let _ = shell.cmd("rustup").args(["target", "add", ARM]).quiet().ignore_stderr().run();
+    }
+    if !is_there() {
+        println!("skipped: the target {ARM} is not installed, the NEON loops are not compiled");
+        return Ok(());
+    }
+    println!("cargo check --package kernel --all-targets --target {ARM}");
+    let line = ["check", "--quiet", "--package", "kernel", "--all-targets", "--target", ARM];
+    Ok(cargo(shell).args(line).run()?)
+}
 
 /// How a step ended.
 enum End {
