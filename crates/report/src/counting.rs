@@ -66,7 +66,7 @@ impl Place {
 }
 
 const LEGEND: &str = "counting: the rate once the data is mapped or loaded; set-up: the time that \
-                      took; total: the rate with it";
+                      took; total: the rate with it, and what served that";
 
 /// Counting, a table for each size of the file, with set-up apart; then the answer.
 pub fn counting(assessment: &Assessment, style: &Style) -> String {
