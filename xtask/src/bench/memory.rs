@@ -15,8 +15,8 @@ const WHY_STREAM: &str = "\
     Memory is the limit of both. What differs is how many streams a core walks side by side, and \
     which pages the OS gave to whom.";
 const WHY_COUNT: &str = "\
-    Both wait for memory, and for the OS to map what they touch; no compare of a compiler or of \
-    ours makes either faster.";
+    Much of the time goes by in page faults, which are the OS's and the same for both, and most of \
+    the rest in waiting for memory: the more, the nearer is the ratio to 1.";
 const WHY_LEVEL: &str = "\
     A compare and a subtraction stand where the read has one addition: a core that is slow \
     beside its memory shows it.";
