@@ -110,7 +110,7 @@ pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
             End::Failed => "FAILED",
             End::Skipped => "skipped",
         };
-        println!("{:<10}{end:<10}{:>7.1} s", step.name, took.as_secs_f64());
+        println!("{:<12}{end:<10}{:>7.1} s", step.name, took.as_secs_f64());
     }
     let failed: Vec<&str> = ends
         .iter()
