@@ -10,13 +10,16 @@ use crate::measured::Measured;
 use crate::row::Row;
 use crate::rules::{self, Context};
 use crate::saturation::{Saturation, saturations};
+use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::Summary;
+use crate::touching::{Touching, touchings};
 use model::case::{Engine, FileWork};
 use model::host::{Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::{End, Record, Tool};
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// A finding with the cases it was made on.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +67,16 @@ pub struct Assessment {
     pub answer: Option<Answer>,
     /// Is disk faster than memory? For each size of data that was counted in both.
     pub counting: Vec<CountingAnswer>,
+    /// Which way to write is fastest, where any case writes.
+    pub writing: Option<WritingAnswer>,
+    /// What touching a page of a file costs, where pages of memory were touched too.
+    pub touching: Vec<Touching>,
+    /// How long each case was to go on until its rate is steady, if it was.
+    pub sustain: Option<Duration>,
+    /// Bytes of memory, page cache included, that a control group gave the workers.
+    pub memory_limit: Option<u64>,
+    /// The storage of the file that copies read, if it is another than that of `storage`.
+    pub source_storage: Option<Storage>,
     /// Programs that measured, besides this one's own worker.
     pub peers: Vec<Peer>,
     /// How the run ended.
@@ -94,6 +107,11 @@ pub fn assess(record: &Record) -> Assessment {
         overhead_ns,
         answer: answer(&rows),
         counting: counting_answers(&rows),
+        writing: writing_answer(&rows),
+        touching: touchings(&rows),
+        sustain: header.plan.sustain,
+        memory_limit: header.plan.memory_limit,
+        source_storage: header.source_storage.clone(),
         peers: header.peers.clone(),
         end: record.end.clone(),
         damage: record.damage.clone(),

@@ -13,6 +13,9 @@ pub mod finding;
 mod measured;
 pub mod ratio;
 mod served;
+pub mod latency;
+pub mod writing;
+pub mod course;
 pub mod summary;
 mod row;
 mod ceiling;
@@ -22,6 +25,8 @@ pub mod saturation;
 mod rules;
 pub mod answer;
 pub mod counting;
+pub mod strategies;
+pub mod touching;
 
 mod assessment;
 

@@ -35,6 +35,7 @@ const HOLES_MOST: f64 = 0.5;
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
+        (Work::Write(_), _) => (ServedBy::Unverified, None),
         (Work::File(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
         (Work::File(_), None) => (ServedBy::Unverified, None),
         (Work::File(work), Some(storage)) => match storage.medium {

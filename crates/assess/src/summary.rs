@@ -3,34 +3,19 @@
 use crate::finding::{Finding, Severity, Verdict};
 use crate::measured::{Counted, Measured, NS_PER_SECOND, UNAVAILABLE};
 use crate::served::{served, served_loaded};
-use crate::stats::{Estimate, Percentile, median};
+use crate::stats::{Estimate, median};
+use crate::writing::Writing;
 use model::case::{Case, Touch};
 use model::named;
 use model::plan::Role;
-use model::sample::{Latencies, Span};
+use model::sample::Span;
 use std::cmp::Reverse;
 use std::time::Duration;
 
+pub use crate::course::{Change, Course};
+pub use crate::latency::Latency;
 pub use crate::served::ServedBy;
-
-/// Percentiles of latency over all rounds; absent where the sample is too small for one.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Latency {
-    /// How many operations were timed.
-    pub count: u64,
-    /// The median.
-    pub p50: Option<Percentile>,
-    /// 90 % were at most this.
-    pub p90: Option<Percentile>,
-    /// 99 %.
-    pub p99: Option<Percentile>,
-    /// 99.9 %.
-    pub p99_9: Option<Percentile>,
-    /// 99.99 %.
-    pub p99_99: Option<Percentile>,
-    /// The longest, exact.
-    pub max_ns: Option<u64>,
-}
+pub use crate::writing::Spent;
 
 named! {
     /// What bounds a figure.
@@ -85,7 +70,8 @@ pub struct Summary {
     pub served_by: Option<ServedBy>,
     /// The share of bytes that caused no device read; only where that can be told.
     pub hit_share: Option<f64>,
-    /// Bytes a second, loading included.
+    /// Bytes a second, loading included. Where it writes: the durable rate where it claims one,
+    /// else the accepted one. None where only a sync is called.
     pub throughput: Option<Estimate>,
     /// The same without loading; none where nothing is loaded.
     pub loaded: Option<Loaded>,
@@ -98,6 +84,12 @@ pub struct Summary {
     pub ns_per_op: Option<Estimate>,
     /// Percentiles.
     pub latency: Latency,
+    /// What it comes to where it writes.
+    pub writing: Option<Writing>,
+    /// How the rate went over time; none where trials are too short to tell.
+    pub course: Option<Course>,
+    /// What a trial spent its time on; none where the OS does not tell.
+    pub spent: Option<Spent>,
     /// Mean idle share of the threads in per cent; none for one thread.
     pub imbalance_percent: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
@@ -167,6 +159,9 @@ impl Summary {
             iops: estimate(&|trial| Some(ops_per_ns(trial)? * NS_PER_SECOND)),
             ns_per_op: estimate(&|trial| Some(threads / ops_per_ns(trial)?)),
             latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
+            writing: None,
+            course: None,
+            spent: None,
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
@@ -219,25 +214,6 @@ fn verdict(n: usize, findings: &[Finding]) -> Verdict {
         Some(Severity::Void) => Verdict::Void,
         Some(Severity::Doubt) => Verdict::Doubtful,
         Some(Severity::Note) | None => Verdict::Sound,
-    }
-}
-
-impl Latency {
-    fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latency {
-        let merged = all.fold(Latencies::default(), |mut sum, latencies| {
-            sum.add(latencies);
-            sum
-        });
-        let count = merged.count();
-        Latency {
-            count,
-            p50: Percentile::of(&merged, 5_000),
-            p90: Percentile::of(&merged, 1_000),
-            p99: Percentile::of(&merged, 100),
-            p99_9: Percentile::of(&merged, 10),
-            p99_99: Percentile::of(&merged, 1),
-            max_ns: (count > 0).then_some(merged.max_ns),
-        }
     }
 }
 

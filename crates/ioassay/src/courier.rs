@@ -230,7 +230,7 @@ mod tests {
         let mut courier = Courier::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
         let case = Case::own(Work::File(zoo::plain()));
-        let job = Job { case, seed: 1, file: Some("/tmp/x".into()) };
+        let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
         match courier.prepare(&job)? {
             Some(outcome) => Ok(outcome),
             None => courier.perform(Duration::from_millis(1)),

@@ -106,7 +106,7 @@ impl Run<'_> {
         let file = case.file().and_then(|work| self.files.get(&work.size));
         let seed = mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64));
         let path = file.map(|file| file.path().to_path_buf());
-        let job = Job { case: case.clone(), seed, file: path };
+        let job = Job { case: case.clone(), seed, file: path, source: None };
         let mut evidence = Evidence::default();
         let outcome = match self.courier(couriers, &case.peer) {
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER => bail!(reason),
@@ -128,7 +128,8 @@ impl Run<'_> {
             }
             _ => None,
         };
-        Ok(Trial { case: index, round, at_ms, outcome, evidence, expected_digest })
+        let read_back = None;
+        Ok(Trial { case: index, round, at_ms, outcome, evidence, expected_digest, read_back })
     }
 
     fn prove_cache(&self, case: &Case, file: Option<&TestFile>) -> Result<(), String> {

@@ -95,7 +95,10 @@ macro_rules! instructions {
                 Kernel::Triad => Run::Triad(|a, b, c, by| unsafe { triad(a, b, c, by) }),
                 // SAFETY: see above.
                 Kernel::TriadNt => Run::Triad(|a, b, c, by| unsafe { triad_nt(a, b, c, by) }),
-                Kernel::Chase | Kernel::TouchPages => return None,
+                Kernel::Chase
+                | Kernel::TouchPages
+                | Kernel::FirstTouch
+                | Kernel::ReadPages => return None,
             };
             $has.then_some(run)
         }

@@ -3,13 +3,16 @@
 //! A case has one text form, [`Case::axes`]: pairs of an axis and a value. The command line, the
 //! wire, the record, the tables and the JSON all speak in those words.
 
+use crate::axes::Given;
 use crate::named;
-use crate::pattern::{Order, Pattern, Share, Steps};
+use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+pub use crate::axes::Axes;
 pub use crate::memory::{Isa, Kernel, MemoryWork, Pages};
+pub use crate::writing::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
 
 /// The name of this program's own worker: the usual value of the axis `peer`.
 pub const OWN_PEER: &str = "rust";
@@ -29,6 +32,8 @@ named! {
         Uring "uring",
         /// Loads the file into anonymous memory, then touches it there.
         Load "load",
+        /// Through a buffer of the program's own of 4 KiB that each seek empties, as C's stdio.
+        Buffered "buffered",
     }
 }
 
@@ -131,6 +136,8 @@ pub struct FileWork {
 pub enum Work {
     /// Reads a file.
     File(FileWork),
+    /// Writes a file.
+    Write(WriteWork),
     /// Runs over memory.
     Memory(MemoryWork),
 }
@@ -144,9 +151,6 @@ pub struct Case {
     /// What it does.
     pub work: Work,
 }
-
-/// The text form of a case: each axis with its value, in a fixed order.
-pub type Axes = Vec<(String, String)>;
 
 impl Case {
     /// The case's axes by name. [`Case::from_axes`] reads them back.
@@ -170,6 +174,7 @@ impl Case {
                 ("ops", work.ops.to_string()),
                 ("time", units::time(work.time)),
             ],
+            Work::Write(work) => work.axes(),
             Work::Memory(work) => vec![
                 ("kernel", work.kernel.to_string()),
                 ("isa", work.isa.to_string()),
@@ -186,52 +191,38 @@ impl Case {
     /// `pages`, and `isa` of a file may be missing, as they are in records of the first version
     /// of this program: then they have the value that it had for all.
     pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
-        let get = |axis: &'static str| -> Result<&str, ParseError> {
-            let mut values = axes.iter().filter(|(key, _)| key.as_ref() == axis);
-            match (values.next(), values.next()) {
-                (Some((_, value)), None) => Ok(value.as_ref()),
-                (None, _) => Err(ParseError::Axis { axis, problem: "is missing" }),
-                (Some(_), Some(_)) => Err(ParseError::Axis { axis, problem: "is given twice" }),
-            }
-        };
-        let get_or = |axis: &'static str, usual: &'static str| {
-            let is_there = axes.iter().any(|(key, _)| key.as_ref() == axis);
-            if is_there { get(axis) } else { Ok(usual) }
-        };
-        let number = |axis, min| parse_number(axis, get(axis)?, min);
-        let small = |axis| -> Result<u32, ParseError> {
-            u32::try_from(number(axis, 1)?)
-                .map_err(|_| ParseError::Axis { axis, problem: "is too large" })
-        };
-        let work = if axes.iter().any(|(key, _)| key.as_ref() == "kernel") {
+        let given = Given(axes);
+        let work = if given.has("kernel") {
             Work::Memory(MemoryWork {
-                kernel: get("kernel")?.parse()?,
-                isa: get("isa")?.parse()?,
-                working_set: units::parse_bytes(get("working_set")?)?,
-                pages: get_or("pages", "huge")?.parse()?,
-                threads: small("threads")?,
-                time: units::parse_time(get("time")?)?,
+                kernel: given.name("kernel")?,
+                isa: given.name("isa")?,
+                working_set: units::parse_bytes(given.text("working_set")?)?,
+                pages: given.text_or("pages", "huge")?.parse()?,
+                threads: given.small("threads")?,
+                time: units::parse_time(given.text("time")?)?,
             })
+        } else if given.has("op") {
+            Work::Write(WriteWork::from_axes(&given)?)
         } else {
             Work::File(FileWork {
-                engine: get("engine")?.parse()?,
-                cache: get("cache")?.parse()?,
-                pattern: get("pattern")?.parse()?,
-                stride: number("stride", 1)?,
-                size: units::parse_bytes(get("size")?)?,
-                block: units::parse_bytes(get("block")?)?,
-                depth: small("depth")?,
-                threads: small("threads")?,
-                share: get("share")?.parse()?,
-                touch: get("touch")?.parse()?,
-                isa: get_or("isa", "auto")?.parse()?,
-                advice: get("advice")?.parse()?,
-                submission: get("submission")?.parse()?,
-                ops: number("ops", 0)?,
-                time: units::parse_time(get("time")?)?,
+                engine: given.name("engine")?,
+                cache: given.name("cache")?,
+                pattern: given.name("pattern")?,
+                stride: given.number("stride", 1)?,
+                size: units::parse_bytes(given.text("size")?)?,
+                block: units::parse_bytes(given.text("block")?)?,
+                depth: given.small("depth")?,
+                threads: given.small("threads")?,
+                share: given.name("share")?,
+                touch: given.name("touch")?,
+                isa: given.text_or("isa", "auto")?.parse()?,
+                advice: given.name("advice")?,
+                submission: given.name("submission")?,
+                ops: given.number("ops", 0)?,
+                time: units::parse_time(given.text("time")?)?,
             })
         };
-        Ok(Case { peer: get_or("peer", OWN_PEER)?.to_string(), work })
+        Ok(Case { peer: given.text_or("peer", OWN_PEER)?.to_string(), work })
     }
 
     /// A case of this program's own worker.
@@ -245,6 +236,7 @@ impl Case {
     pub fn id(&self) -> String {
         let work = match &self.work {
             Work::File(work) => work.id(),
+            Work::Write(work) => work.id(),
             Work::Memory(work) => {
                 let MemoryWork { kernel, isa, threads, .. } = work;
                 let working_set = units::bytes(work.working_set);
@@ -259,6 +251,7 @@ impl Case {
     pub fn threads(&self) -> u32 {
         match &self.work {
             Work::File(work) => work.threads,
+            Work::Write(work) => work.threads,
             Work::Memory(work) => work.threads,
         }
     }
@@ -267,14 +260,41 @@ impl Case {
     pub fn time(&self) -> Duration {
         match &self.work {
             Work::File(work) => work.time,
+            Work::Write(work) => work.time,
             Work::Memory(work) => work.time,
         }
     }
 
-    /// The file work, if it is one.
+    /// The work that reads a file, if it is such.
     pub fn file(&self) -> Option<&FileWork> {
         match &self.work {
             Work::File(work) => Some(work),
+            Work::Write(_) | Work::Memory(_) => None,
+        }
+    }
+
+    /// The work that writes a file, if it is such.
+    pub fn write(&self) -> Option<&WriteWork> {
+        match &self.work {
+            Work::Write(work) => Some(work),
+            Work::File(_) | Work::Memory(_) => None,
+        }
+    }
+
+    /// Bytes of the file that is read or written, if any is.
+    pub fn file_size(&self) -> Option<u64> {
+        match &self.work {
+            Work::File(work) => Some(work.size),
+            Work::Write(work) => Some(work.size),
+            Work::Memory(_) => None,
+        }
+    }
+
+    /// Where that file is to be at the start.
+    pub fn cache(&self) -> Option<Cache> {
+        match &self.work {
+            Work::File(work) => Some(work.cache),
+            Work::Write(work) => Some(work.cache),
             Work::Memory(_) => None,
         }
     }
@@ -282,7 +302,7 @@ impl Case {
     /// The memory work, if it is one.
     pub fn memory(&self) -> Option<&MemoryWork> {
         match &self.work {
-            Work::File(_) => None,
+            Work::File(_) | Work::Write(_) => None,
             Work::Memory(work) => Some(work),
         }
     }
@@ -300,9 +320,10 @@ impl FileWork {
         self.cache != Cache::Cold && self.ops == 0
     }
 
-    /// The order in which a trial with `seed` visits the blocks; the same in every pass.
-    pub fn order(&self, seed: u64) -> Order {
-        Order::new(self.pattern, self.blocks(), self.stride, seed)
+    /// The blocks that `thread` visits in a trial with `seed`; the same in every pass.
+    pub fn visits(&self, thread: u32, seed: u64) -> Visits {
+        let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
+        Visits::new(order, self.steps(thread), self.block, self.size)
     }
 
     /// The steps of a pass that are `thread`'s.
@@ -352,14 +373,6 @@ impl TryFrom<Axes> for Case {
 
     fn try_from(axes: Axes) -> Result<Case, ParseError> {
         Case::from_axes(&axes)
-    }
-}
-
-/// Reads a whole number of at least `min`.
-pub fn parse_number(axis: &'static str, text: &str, min: u64) -> Result<u64, ParseError> {
-    match text.trim().parse() {
-        Ok(number) if number >= min => Ok(number),
-        _ => Err(ParseError::Number { axis, given: text.trim().to_string(), min }),
     }
 }
 

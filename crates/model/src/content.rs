@@ -29,7 +29,25 @@ pub enum Kind {
     Random,
     /// Integers of 4 bytes, each of `0..n` as likely as any other. Written `ints:20`.
     Ints(u32),
+    /// Random words that come again every [`STAMP_PERIOD`], but for the first word of every
+    /// [`STAMP_PAGE`], which is another one in each page of the file and for each seed. It is made
+    /// from a buffer that stays, by one store a page; what looks for a pattern within less than
+    /// the period finds none. Written `stamped`.
+    Stamped,
+    /// The byte 0xAB everywhere. Written `constant`.
+    Constant,
+    /// The byte 0 everywhere. Written `zero`.
+    Zero,
 }
+
+/// Bytes after which stamped content comes again.
+pub const STAMP_PERIOD: u64 = 1 << 20;
+
+/// Bytes from one stamp to the next.
+pub const STAMP_PAGE: u64 = 4096;
+
+/// The byte of constant content, in a word.
+const CONSTANT: u64 = 0xABAB_ABAB_ABAB_ABAB;
 
 /// What a test file holds: `size` bytes decided by `seed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +65,9 @@ impl fmt::Display for Kind {
         match self {
             Kind::Random => f.write_str("random"),
             Kind::Ints(bound) => write!(f, "ints:{bound}"),
+            Kind::Stamped => f.write_str("stamped"),
+            Kind::Constant => f.write_str("constant"),
+            Kind::Zero => f.write_str("zero"),
         }
     }
 }
@@ -58,6 +79,9 @@ impl FromStr for Kind {
         let bound = text.trim().strip_prefix("ints:").and_then(|bound| bound.parse().ok());
         match (text.trim(), bound) {
             ("random", _) => Ok(Kind::Random),
+            ("stamped", _) => Ok(Kind::Stamped),
+            ("constant", _) => Ok(Kind::Constant),
+            ("zero", _) => Ok(Kind::Zero),
             (_, Some(bound @ 1..)) => Ok(Kind::Ints(bound)),
             _ => Err(ParseError::Content { given: text.trim().to_string() }),
         }
@@ -82,15 +106,23 @@ impl Content {
     /// Word `index` of the file.
     #[inline]
     pub const fn word(&self, index: u64) -> u64 {
-        let word = mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)));
         match self.kind {
-            Kind::Random => word,
+            Kind::Random => self.random(index),
             // Each half scaled down: the bias is below `bound`/2³².
             Kind::Ints(bound) => {
+                let word = self.random(index);
                 let (low, high, bound) = (word & 0xffff_ffff, word >> 32, bound as u64);
                 ((low * bound) >> 32) | ((high * bound) >> 32) << 32
             }
+            Kind::Stamped if index.is_multiple_of(STAMP_PAGE / WORD_BYTES) => self.random(index),
+            Kind::Stamped => self.random(index % (STAMP_PERIOD / WORD_BYTES)),
+            Kind::Constant => CONSTANT,
+            Kind::Zero => 0,
         }
+    }
+
+    const fn random(&self, index: u64) -> u64 {
+        mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
     /// Fills `buffer` with the bytes of the file that begin at `offset`, a multiple of 8.
@@ -237,10 +269,10 @@ mod tests {
 
     #[test]
     fn kinds_have_a_text() {
-        for kind in [Kind::Random, Kind::Ints(20)] {
+        for kind in [Kind::Random, Kind::Ints(20), Kind::Stamped, Kind::Constant, Kind::Zero] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
-        for text in ["", "ints", "ints:0", "ints:-1", "zeros"] {
+        for text in ["", "ints", "ints:0", "ints:-1", "ones"] {
             let error = text.parse::<Kind>().unwrap_err().to_string();
             assert!(error.contains("write random or ints:20"), "{error}");
         }
@@ -261,7 +293,8 @@ mod tests {
     }
 
     fn kinds() -> impl Strategy<Value = Kind> {
-        prop_oneof![Just(Kind::Random), (1u32..100).prop_map(Kind::Ints)]
+        let plain = [Kind::Random, Kind::Stamped, Kind::Constant, Kind::Zero];
+        prop_oneof![proptest::sample::select(plain.to_vec()), (1u32..100).prop_map(Kind::Ints)]
     }
 
     /// Other languages must produce these very words: see `peers/README.md`.
@@ -281,6 +314,21 @@ mod tests {
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len() as u64, content.size / 8);
+    }
+
+    #[test]
+    fn stamped_content_differs_in_every_page_and_seed() {
+        let content = |seed| Content { seed, size: 4 << 20, kind: Kind::Stamped };
+        let bytes = bytes_of(content(1));
+        let mut pages: Vec<&[u8]> = bytes.chunks(STAMP_PAGE as usize).collect();
+        pages.sort_unstable();
+        pages.dedup();
+        assert_eq!(pages.len(), 1024);
+        let period = STAMP_PERIOD as usize;
+        assert_eq!(bytes[8..4096], bytes[period + 8..period + 4096]);
+        let others = bytes_of(content(2));
+        let is_alike = |(a, b): (&[u8], &[u8])| a == b;
+        assert!(!bytes.chunks(8).zip(others.chunks(8)).any(is_alike));
     }
 
     proptest! {

@@ -53,6 +53,25 @@ pub struct Evidence {
     pub device_reads: Option<u64>,
     /// Bytes those devices wrote, for anyone.
     pub device_write_bytes: Option<u64>,
+    /// Write requests those devices completed, for anyone.
+    #[serde(default)]
+    pub device_writes: Option<u64>,
+    /// Requests to flush their caches that those devices completed, for anyone.
+    #[serde(default)]
+    pub device_flushes: Option<u64>,
+    /// Bytes the worker made dirty or wrote past the page cache (`/proc/PID/io` `write_bytes`).
+    #[serde(default)]
+    pub task_write_bytes: Option<u64>,
+    /// Bytes of the whole machine's page cache that were not on a device before: dirty, and being
+    /// written.
+    #[serde(default)]
+    pub dirty_before: Option<u64>,
+    /// The same after.
+    #[serde(default)]
+    pub dirty_after: Option<u64>,
+    /// How many of them the OS allows before it makes writers wait.
+    #[serde(default)]
+    pub dirty_limit: Option<u64>,
     /// CPU time of all the worker's threads.
     pub cpu_ns: Option<u64>,
     /// The part of it spent in the program itself, as the OS splits it.

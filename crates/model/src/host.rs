@@ -74,6 +74,19 @@ pub struct Device {
     pub is_virtual: bool,
     /// Readahead in bytes.
     pub read_ahead: Option<u64>,
+    /// Whether the OS takes it for one that may lose what it was given, unless it is told to flush.
+    #[serde(default)]
+    pub write_cache: Option<WriteCache>,
+}
+
+named! {
+    /// What a device does with what is written to it, as the OS has it.
+    WriteCache "write cache" {
+        /// It may keep it in a cache that a power cut empties: durable is what was flushed.
+        Back "write back",
+        /// It is on the medium when the write is complete: there is nothing to flush.
+        Through "write through",
+    }
 }
 
 /// The file system a test file is on, and what is below it.

@@ -29,6 +29,10 @@ named! {
         Chase "chase",
         /// Writes one word in every 4 KiB.
         TouchPages "touch-pages",
+        /// The same in memory that was never touched: the OS finds and clears each page.
+        FirstTouch "first-touch",
+        /// Reads one word in every 4 KiB.
+        ReadPages "read-pages",
     }
 }
 
@@ -76,7 +80,12 @@ impl Kernel {
 
     /// Whether its figure is bytes a second; else it is the time of an operation.
     pub fn is_bulk(self) -> bool {
-        !matches!(self, Kernel::Chase | Kernel::TouchPages)
+        !matches!(self, Kernel::Chase) && !self.touches_pages()
+    }
+
+    /// Whether it looks at one word of each page only.
+    pub fn touches_pages(self) -> bool {
+        matches!(self, Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages)
     }
 
     /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`], if nothing stays
@@ -88,7 +97,7 @@ impl Kernel {
             Kernel::Write | Kernel::CopyNt => Some(2),
             Kernel::Copy | Kernel::TriadNt => Some(3),
             Kernel::Triad => Some(4),
-            Kernel::Chase | Kernel::TouchPages => None,
+            Kernel::Chase | Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages => None,
         }
     }
 
@@ -186,7 +195,12 @@ impl MemoryWork {
             Kernel::Read => content.digest(whole).wrapping_mul(passes),
             Kernel::Count => content.count(whole).wrapping_mul(passes),
             Kernel::Write | Kernel::WriteNt => written().wrapping_mul(words),
-            Kernel::TouchPages => written().wrapping_mul(content.size / PAGE),
+            Kernel::TouchPages | Kernel::FirstTouch => written().wrapping_mul(content.size / PAGE),
+            Kernel::ReadPages => {
+                let words = (0..words).step_by((PAGE / 8) as usize);
+                let sum = words.fold(0u64, |sum, index| sum.wrapping_add(content.word(index)));
+                sum.wrapping_mul(span.ops / (content.size / PAGE))
+            }
             Kernel::Copy | Kernel::CopyNt => content.digest(whole),
             Kernel::Triad | Kernel::TriadNt => {
                 let second = self.second_content(span.thread, seed);

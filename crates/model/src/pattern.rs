@@ -5,6 +5,7 @@
 
 use crate::named;
 use crate::random::{Rng, mix};
+use std::ops::Range;
 
 named! {
     /// The order in which blocks are visited.
@@ -156,6 +157,57 @@ impl Steps {
     #[inline]
     pub fn step(&self, index: u64) -> u64 {
         self.first + index * self.stride
+    }
+}
+
+/// The blocks of a file that one thread visits in a pass, one after another.
+#[derive(Debug, Clone)]
+pub struct Visits {
+    order: Order,
+    steps: Steps,
+    block: u64,
+    size: u64,
+}
+
+impl Visits {
+    /// The blocks of `block` bytes, in a file of `size`, at the `steps` of `order`.
+    pub fn new(order: Order, steps: Steps, block: u64, size: u64) -> Visits {
+        Visits { order, steps, block, size }
+    }
+
+    /// How many there are in a pass.
+    #[inline(always)]
+    pub fn count(&self) -> u64 {
+        self.steps.count
+    }
+
+    /// Offset and length of the `index`-th, which must be below [`Visits::count`]; the file's last
+    /// block may be short.
+    #[inline(always)]
+    pub fn block(&self, index: u64) -> (u64, u64) {
+        let offset = self.order.block(self.steps.step(index)) * self.block;
+        (offset, self.block.min(self.size - offset))
+    }
+
+    /// The bytes of the first `ops` visits, taken round and round. None if no machine could count
+    /// them.
+    pub fn bytes(&self, ops: u64) -> Option<u64> {
+        if self.count() == 0 {
+            return (ops == 0).then_some(0);
+        }
+        let short = self.order.blocks() * self.block - self.size;
+        let (passes, rest) = (ops / self.count(), ops % self.count());
+        // Only the file's last block may be short.
+        let visits_last = |mut indexes: Range<u64>| {
+            let is_last =
+                |index| self.order.block(self.steps.step(index)) == self.order.blocks() - 1;
+            u64::from(short > 0 && indexes.any(is_last))
+        };
+        let shorts = passes
+            .checked_mul(visits_last(0..self.count()))?
+            .checked_add(visits_last(0..rest))?
+            .checked_mul(short)?;
+        ops.checked_mul(self.block)?.checked_sub(shorts)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs that speak the protocol: this one's own worker, and others in other languages.
 
-use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Work};
+use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
 use crate::units;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ pub struct Peer {
     pub vector_bits: Option<u32>,
     /// Engines it has.
     pub engines: Vec<Engine>,
+    /// Engines it has for writing.
+    #[serde(default)]
+    pub write_engines: Vec<WriteEngine>,
     /// Kernels it has.
     pub kernels: Vec<Kernel>,
     /// Why it cannot run here, if it cannot: a compiler that is missing, or what it said.
@@ -36,6 +39,10 @@ impl Peer {
             Work::File(work) => {
                 let lacks = !self.engines.contains(&work.engine);
                 (work.isa, lacks.then(|| format!("engine {}", work.engine)))
+            }
+            Work::Write(work) => {
+                let lacks = work.op != Op::Write || !self.write_engines.contains(&work.engine);
+                (Isa::Auto, lacks.then(|| format!("engine {} for op {}", work.engine, work.op)))
             }
             Work::Memory(work) => {
                 let lacks = !self.kernels.contains(&work.kernel);

@@ -1,7 +1,7 @@
 //! What will be measured, and what will not be, and why not.
 
 use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
-use crate::case::{Submission, Touch, Work};
+use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::Kind;
 use crate::host::{Direct, Host, Medium, Storage};
 use crate::named;
@@ -10,6 +10,7 @@ use crate::peer::Peer;
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// Each axis with the values to try: the cases are their product.
 pub type Sweep = Vec<(String, Vec<String>)>;
@@ -57,6 +58,13 @@ pub struct Plan {
     /// What the test files are made of.
     #[serde(default)]
     pub content: Kind,
+    /// The trials of each case follow each other without a pause until the rate is steady, or this
+    /// time is over; none where cases take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustain: Option<Duration>,
+    /// Bytes of memory, page cache included, that a control group gives the workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit: Option<u64>,
     /// What is measured.
     pub cases: Vec<Planned>,
     /// What is not.
@@ -69,8 +77,17 @@ pub const ROUNDS_MIN: u32 = 7;
 impl Plan {
     /// An empty plan.
     pub fn new(recipe: &str, rounds: u32, precision: f64, seed: u64) -> Plan {
-        let (content, cases, skips) = (Kind::Random, Vec::new(), Vec::new());
-        Plan { recipe: recipe.to_string(), rounds, precision, seed, content, cases, skips }
+        Plan {
+            recipe: recipe.to_string(),
+            rounds,
+            precision,
+            seed,
+            content: Kind::Random,
+            sustain: None,
+            memory_limit: None,
+            cases: Vec::new(),
+            skips: Vec::new(),
+        }
     }
 
     /// Adds `cases`; those that `place` refuses become skips, those already there are left out.
@@ -128,11 +145,21 @@ impl Place<'_> {
     /// Why `case` cannot be measured here, or would mean something else than it says.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
-            Work::File(work) => shape_refusal(work)
+            Work::File(work) => Shape::of_read(work)
+                .refusal()
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
-                .or_else(|| self.buffer_refusal(work))
-                .or_else(|| self.storage.and_then(|storage| storage_refusal(work, storage))),
+                .or_else(|| self.load_refusal(work))
+                .or_else(|| {
+                    let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
+                    self.buffer_refusal(&Shape::of_read(work)).filter(|_| has_buffers)
+                })
+                .or_else(|| self.storage_refusal(work.cache, work.block)),
+            Work::Write(work) => Shape::of_write(work)
+                .refusal()
+                .or_else(|| work.refusal())
+                .or_else(|| self.buffer_refusal(&Shape::of_write(work)))
+                .or_else(|| self.storage_refusal(work.cache, work.block)),
             Work::Memory(work) => self
                 .isa_refusal(work.isa)
                 .or_else(|| kernel_refusal(work))
@@ -171,42 +198,70 @@ impl Place<'_> {
         })
     }
 
-    fn buffer_refusal(&self, work: &FileWork) -> Option<String> {
-        if work.engine == Engine::Load {
-            return self.memory_refusal("a file loaded into memory", work.size);
+    fn load_refusal(&self, work: &FileWork) -> Option<String> {
+        if work.engine != Engine::Load {
+            return None;
         }
-        let slots = u64::from(work.threads) * u64::from(work.depth);
-        let bytes = if work.engine == Engine::Mmap { 0 } else { slots.saturating_mul(work.block) };
+        self.memory_refusal("a file loaded into memory", work.size)
+    }
+
+    fn buffer_refusal(&self, shape: &Shape) -> Option<String> {
+        let slots = u64::from(shape.threads) * u64::from(shape.depth);
+        let bytes = slots.saturating_mul(shape.block);
         (bytes > self.host.memory_available / 4).then(|| {
             format!(
                 "{slots} buffers of {} are more than a quarter of the {} of memory available",
-                units::bytes(work.block),
+                units::bytes(shape.block),
                 units::bytes_rounded(self.host.memory_available),
             )
         })
     }
+
+    fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
+        self.storage.and_then(|storage| storage_refusal(cache, block, storage))
+    }
 }
 
-fn shape_refusal(work: &FileWork) -> Option<String> {
-    if work.block > work.size {
-        let (block, size) = (units::bytes(work.block), units::bytes(work.size));
-        return Some(format!("a block of {block} is larger than the file of {size}"));
+/// How a file is cut, whatever is done to it.
+struct Shape {
+    size: u64,
+    block: u64,
+    depth: u32,
+    threads: u32,
+    ops: u64,
+}
+
+impl Shape {
+    fn of_read(work: &FileWork) -> Shape {
+        let FileWork { size, block, depth, threads, ops, .. } = *work;
+        Shape { size, block, depth, threads, ops }
     }
-    if work.blocks() < u64::from(work.threads) {
-        return Some(format!(
-            "the file has {} blocks, fewer than {} threads: some would have nothing to do",
-            work.blocks(),
-            work.threads
-        ));
+
+    fn of_write(work: &WriteWork) -> Shape {
+        let WriteWork { size, block, depth, threads, ops, .. } = *work;
+        Shape { size, block, depth, threads, ops }
     }
-    if work.ops > work.blocks() {
-        return Some(format!(
-            "{} operations need as many different blocks, the file has {}",
-            work.ops,
-            work.blocks()
-        ));
+
+    fn refusal(&self) -> Option<String> {
+        let blocks = self.size.div_ceil(self.block);
+        if self.block > self.size {
+            let (block, size) = (units::bytes(self.block), units::bytes(self.size));
+            return Some(format!("a block of {block} is larger than the file of {size}"));
+        }
+        if blocks < u64::from(self.threads) {
+            return Some(format!(
+                "the file has {blocks} blocks, fewer than {} threads: some would have nothing to do",
+                self.threads
+            ));
+        }
+        if self.ops > blocks {
+            return Some(format!(
+                "{} operations need as many different blocks, the file has {blocks}",
+                self.ops
+            ));
+        }
+        (self.depth > 4096).then(|| format!("depth {} is above 4096", self.depth))
     }
-    (work.depth > 4096).then(|| format!("depth {} is above 4096", work.depth))
 }
 
 /// More threads than this are a mistake, and each costs memory.
@@ -230,7 +285,7 @@ fn kernel_refusal(work: &MemoryWork) -> Option<String> {
 }
 
 fn engine_refusal(work: &FileWork) -> Option<String> {
-    let waits = matches!(work.engine, Engine::Read | Engine::Pread | Engine::Mmap | Engine::Load);
+    let waits = !matches!(work.engine, Engine::Uring | Engine::Null);
     let is_one_run = work.pattern == Pattern::Sequential && work.share == Share::Contiguous;
     let reason = match work.engine {
         _ if waits && work.depth > 1 => format!(
@@ -248,6 +303,9 @@ fn engine_refusal(work: &FileWork) -> Option<String> {
         }
         Engine::Load if work.threads > 1 && !is_one_run => {
             "each thread loads what it touches: that must be one run of the file".to_string()
+        }
+        Engine::Buffered if work.cache == Cache::Direct => {
+            "what a program buffers is not aligned for O_DIRECT: use read".to_string()
         }
         Engine::Null if work.cache != Cache::AsIs || work.touch != Touch::None => {
             "null moves no data: it has cache 'as-is' and touch 'none' only".to_string()
@@ -293,8 +351,8 @@ fn advice_refusal(work: &FileWork) -> Option<String> {
         .then(|| "advice is about the page cache, which O_DIRECT passes by".to_string())
 }
 
-fn storage_refusal(work: &FileWork, storage: &Storage) -> Option<String> {
-    match work.cache {
+fn storage_refusal(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
+    match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
             "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
             storage.file_system
@@ -305,23 +363,23 @@ fn storage_refusal(work: &FileWork, storage: &Storage) -> Option<String> {
         )),
         Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
             "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
-            storage.file_system, work.cache
+            storage.file_system, cache
         )),
-        Cache::Direct => direct_refusal(work, &storage.direct, &storage.file_system),
+        Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
         _ => None,
     }
 }
 
-fn direct_refusal(work: &FileWork, direct: &Direct, file_system: &str) -> Option<String> {
+fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<String> {
     match *direct {
         Direct::Refused => Some(format!("{file_system} refuses O_DIRECT here")),
         Direct::Accepted { offset_align, .. } => {
             let align = u64::from(offset_align);
-            (!work.block.is_multiple_of(align)).then(|| {
+            (!block.is_multiple_of(align)).then(|| {
                 format!(
                     "O_DIRECT here needs blocks in multiples of {}, {} is not",
                     units::bytes(align),
-                    units::bytes(work.block)
+                    units::bytes(block)
                 )
             })
         }
@@ -331,6 +389,7 @@ fn direct_refusal(work: &FileWork, direct: &Direct, file_system: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::{Allocation, Fill, Op, Sync, WriteEngine};
     use crate::zoo;
 
     fn reason(work: FileWork) -> String {
@@ -375,6 +434,55 @@ mod tests {
         }
         assert_eq!(reason(plain), "");
         assert_eq!(reason(mmap), "");
+    }
+
+    #[test]
+    fn writing_that_cannot_be_is_refused_with_its_reason() {
+        let reason = |work: WriteWork| {
+            let (host, storage) = (zoo::host(), zoo::storage());
+            let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+            place.refusal(&Case::own(Work::Write(work))).unwrap_or_default()
+        };
+        let plain = zoo::plain_write();
+        let mmap = WriteWork { engine: WriteEngine::Mmap, ..plain.clone() };
+        let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Sendfile, ..plain.clone() };
+        let over = WriteWork { allocation: Allocation::Overwrite, ..plain.clone() };
+        let append = WriteWork { allocation: Allocation::Append, ..plain.clone() };
+        for (work, expected) in [
+            (WriteWork { depth: 2, ..plain.clone() }, "pwrite waits for each block"),
+            (WriteWork { engine: WriteEngine::Splice, ..plain.clone() }, "op copy"),
+            (WriteWork { engine: WriteEngine::Pwrite, ..copy.clone() }, "pwrite does not copy"),
+            (WriteWork { fill: Fill::Zero, ..copy.clone() }, "what its source holds"),
+            (WriteWork { cache: Cache::Direct, ..copy.clone() }, "inside the page cache"),
+            (WriteWork { allocation: Allocation::Overwrite, ..copy.clone() }, "a new file"),
+            (mmap.clone(), "cannot grow a file"),
+            (WriteWork { sync: Sync::Dsync, ..over.clone() }, ""),
+            (
+                WriteWork { engine: WriteEngine::Mmap, sync: Sync::Dsync, ..over.clone() },
+                "a store is no call",
+            ),
+            (WriteWork { sync: Sync::Msync, ..plain.clone() }, "pwrite maps nothing"),
+            (WriteWork { every: 4, sync: Sync::None, ..plain.clone() }, "no call that could come"),
+            (WriteWork { cache: Cache::Warm, ..plain.clone() }, "is empty at the start"),
+            (append.clone(), "pwrite names offsets"),
+            (
+                WriteWork { engine: WriteEngine::Write, threads: 2, ..append },
+                "sequential, by one thread",
+            ),
+            (WriteWork { cache: Cache::Direct, size: 4097, ..over.clone() }, "whole blocks"),
+            (WriteWork { op: Op::Sync, ..plain.clone() }, "a file that is there"),
+            (WriteWork { op: Op::Sync, sync: Sync::None, ..over.clone() }, "only a sync is called"),
+            (WriteWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),
+            (WriteWork { engine: WriteEngine::Null, ..plain.clone() }, "null moves no data"),
+            (plain, ""),
+            (over, ""),
+            (copy, ""),
+        ] {
+            let id = work.id();
+            let reason = reason(work);
+            let is_right = reason.contains(expected) && reason.is_empty() == expected.is_empty();
+            assert!(is_right, "{id}: '{reason}' does not say '{expected}'");
+        }
     }
 
     #[test]

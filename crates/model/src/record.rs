@@ -34,6 +34,9 @@ pub struct Header {
     pub host: Host,
     /// On which storage; none if no file was read.
     pub storage: Option<Storage>,
+    /// The storage of the file that copies read, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_storage: Option<Storage>,
     /// Which files were read.
     pub fixtures: Vec<Fixture>,
     /// What was to be done.

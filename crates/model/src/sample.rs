@@ -21,7 +21,21 @@ pub struct Span {
     /// loading.
     #[serde(default)]
     pub load_ns: u64,
+    /// When its last sync had returned; none where none was asked for. What was written with
+    /// `O_DSYNC` was synced when its last write returned.
+    #[serde(default)]
+    pub synced_ns: Option<u64>,
+    /// How long its syncs took together.
+    #[serde(default)]
+    pub sync_ns: u64,
+    /// Bytes of the operations that were completed in each [`PROGRESS_NS`] since its start; the
+    /// last of them is a part, which ends with the span. Empty where nothing was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub progress: Vec<u64>,
 }
+
+/// The length of a step of [`Span::progress`]: 100 ms.
+pub const PROGRESS_NS: u64 = 100_000_000;
 
 /// How often each latency occurred: pairs of nanoseconds and count, ascending.
 ///
@@ -68,6 +82,9 @@ pub struct Sample {
     pub spans: Vec<Span>,
     /// Latencies of all threads together; empty where operations were not timed one by one.
     pub latencies: Latencies,
+    /// Latencies of the syncs that were calls of their own.
+    #[serde(default)]
+    pub syncs: Latencies,
 }
 
 impl Sample {
@@ -76,6 +93,13 @@ impl Sample {
         let start = self.spans.iter().map(|span| span.start_ns).min().unwrap_or(0);
         let end = self.spans.iter().map(|span| span.end_ns).max().unwrap_or(0);
         end.saturating_sub(start)
+    }
+
+    /// From the first thread's start to the last thread's sync; none where no thread synced.
+    pub fn synced_ns(&self) -> Option<u64> {
+        let start = self.spans.iter().map(|span| span.start_ns).min()?;
+        let end = self.spans.iter().map(|span| span.synced_ns).max()??;
+        Some(end.saturating_sub(start))
     }
 
     /// Bytes of all threads. A worker that tells of more than there can be is not added up wrongly.

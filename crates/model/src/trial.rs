@@ -1,10 +1,12 @@
 //! One request, its answer, and what was seen around it.
 
-use crate::case::{Case, FileWork, Touch, Work};
+use crate::case::{Case, FileWork, Op, Touch, Work};
 use crate::content::DigestTable;
 use crate::evidence::Evidence;
+use crate::pattern::{Pattern, Share};
 use crate::sample::{Sample, Span};
 use serde::{Deserialize, Serialize};
+use std::iter;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -15,8 +17,10 @@ pub struct Job {
     pub case: Case,
     /// Decides a random order of blocks.
     pub seed: u64,
-    /// The file to read; none for work on memory.
+    /// The file to read or to write; none for work on memory.
     pub file: Option<PathBuf>,
+    /// The file that a copy reads.
+    pub source: Option<PathBuf>,
 }
 
 impl Job {
@@ -32,6 +36,7 @@ impl Job {
                 let digests = spans.map(|span| self.digest_of_steps(work, table, span));
                 Some(digests.fold(0, u64::wrapping_add))
             }
+            Work::Write(_) => None,
         }
     }
 
@@ -39,46 +44,84 @@ impl Job {
     /// blocks, taken round and round, or of whole passes over arrays. None where that many
     /// operations cannot be.
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
-        let work = match &self.case.work {
-            Work::Memory(work) => return work.expected_bytes(span),
-            Work::File(work) => work,
-        };
-        let (order, steps) = (work.order(self.seed), work.steps(span.thread));
-        if steps.count == 0 {
-            return (span.ops == 0).then_some(0);
+        match &self.case.work {
+            Work::Memory(work) => work.expected_bytes(span),
+            Work::File(work) => work.visits(span.thread, self.seed).bytes(span.ops),
+            Work::Write(work) if work.op == Op::Sync => Some(0),
+            Work::Write(work) => work.visits(span.thread, self.seed).bytes(span.ops),
         }
-        let short = work.blocks() * work.block - work.size;
-        let (passes, rest) = (span.ops / steps.count, span.ops % steps.count);
-        // Only the file's last block may be short.
-        let visits = |mut indexes: Range<u64>| {
-            let is_last = |index| order.block(steps.step(index)) == work.blocks() - 1;
-            u64::from(short > 0 && indexes.any(is_last))
+    }
+
+    /// The parts of the file that were written by a trial that told of `sample`: ascending, none
+    /// touching the next. None where nothing is written, and where it would take too long to
+    /// tell them.
+    pub fn written(&self, sample: &Sample) -> Option<Vec<Range<u64>>> {
+        let work = self.case.write().filter(|work| work.op != Op::Sync)?;
+        let visits = |span: &Span| {
+            let visits = work.visits(span.thread, self.seed);
+            let count = span.ops.min(visits.count());
+            (visits, count)
         };
-        let shorts = passes
-            .checked_mul(visits(0..steps.count))?
-            .checked_add(visits(0..rest))?
-            .checked_mul(short)?;
-        span.ops.checked_mul(work.block)?.checked_sub(shorts)
+        let is_whole = |span: &Span| {
+            let (visits, count) = visits(span);
+            count == visits.count()
+        };
+        let is_limited = work.ops > 0 && work.ops < work.blocks();
+        if !is_limited && sample.spans.iter().all(is_whole) {
+            return Some(joined(iter::once(0..work.size).collect()));
+        }
+        let in_runs = work.pattern == Pattern::Sequential && work.share == Share::Contiguous;
+        let mut parts = Vec::new();
+        for span in sample.spans.iter().filter(|span| span.ops > 0) {
+            let (visits, count) = visits(span);
+            if in_runs && count > 0 {
+                let (last, length) = visits.block(count - 1);
+                parts.push(visits.block(0).0..last + length);
+            } else {
+                if parts.len() as u64 + count > WRITTEN_MAX {
+                    return None;
+                }
+                let range = |(offset, length)| offset..offset + length;
+                parts.extend((0..count).map(|index| range(visits.block(index))));
+            }
+        }
+        Some(joined(parts))
     }
 
     /// The digest of the first `span.ops` blocks of a thread's steps, taken round and round.
     fn digest_of_steps(&self, work: &FileWork, table: &DigestTable, span: &Span) -> u64 {
-        let (order, steps) = (work.order(self.seed), work.steps(span.thread));
-        if steps.count == 0 {
+        let visits = work.visits(span.thread, self.seed);
+        if visits.count() == 0 {
             return 0;
         }
         let digest = |index| {
-            let offset = order.block(steps.step(index)) * work.block;
-            table.digest(offset..(offset + work.block).min(work.size))
+            let (offset, length) = visits.block(index);
+            table.digest(offset..offset + length)
         };
-        let (passes, rest) = (span.ops / steps.count, span.ops % steps.count);
+        let (passes, rest) = (span.ops / visits.count(), span.ops % visits.count());
         let part: u64 = (0..rest).map(digest).fold(0, u64::wrapping_add);
         if passes == 0 {
             return part;
         }
-        let whole = (rest..steps.count).map(digest).fold(part, u64::wrapping_add);
+        let whole = (rest..visits.count()).map(digest).fold(part, u64::wrapping_add);
         whole.wrapping_mul(passes).wrapping_add(part)
     }
+}
+
+/// More scattered blocks than this are not told one by one: they would take 64 MiB.
+const WRITTEN_MAX: u64 = 1 << 22;
+
+/// The same bytes in as few ranges as there can be, ascending.
+fn joined(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    parts.sort_unstable_by_key(|part| part.start);
+    parts.dedup_by(|next, kept| {
+        let touches = next.start <= kept.end;
+        if touches {
+            kept.end = kept.end.max(next.end);
+        }
+        touches
+    });
+    parts
 }
 
 /// How a trial ended. A failure is data: the run goes on.
@@ -114,6 +157,23 @@ pub struct Trial {
     pub evidence: Evidence,
     /// The digest that the bytes read must have; none where nothing was summed.
     pub expected_digest: Option<u64>,
+    /// What was written, read again after the evidence was taken; none where nothing was.
+    #[serde(default)]
+    pub read_back: Option<ReadBack>,
+}
+
+/// What was written, read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadBack {
+    /// How many bytes were read.
+    pub bytes: u64,
+    /// Their digest.
+    pub digest: u64,
+    /// The digest that they must have.
+    pub expected: u64,
+    /// Whether the page cache was proved to hold none of them before they were read: they came
+    /// from below it.
+    pub is_past_cache: bool,
 }
 
 impl Trial {
@@ -131,28 +191,58 @@ mod tests {
     use super::*;
     use crate::zoo;
 
+    fn job(work: Work) -> Job {
+        Job { case: Case::own(work), seed: 3, file: None, source: None }
+    }
+
     #[test]
     fn bytes_are_those_of_the_blocks_that_were_read() {
         for work in zoo::shapes() {
-            let job = Job { case: Case::own(Work::File(work.clone())), seed: 3, file: None };
-            let (order, steps) = (work.order(3), work.steps(0));
-            if steps.count == 0 {
+            let visits = work.visits(0, 3);
+            let job = job(Work::File(work));
+            if visits.count() == 0 {
                 assert_eq!(job.expected_bytes(&Span::default()), Some(0));
                 continue;
             }
             let mut bytes = 0;
-            for ops in 0..=(2 * steps.count + 1) {
+            for ops in 0..=(2 * visits.count() + 1) {
                 let span = Span { ops, bytes, ..Span::default() };
                 assert_eq!(job.expected_bytes(&span), Some(bytes), "{ops} of {}", job.case.id());
-                let offset = order.block(steps.step(ops % steps.count)) * work.block;
-                bytes += work.block.min(work.size - offset);
+                bytes += visits.block(ops % visits.count()).1;
+            }
+        }
+    }
+
+    /// What was written is told as ranges; the oracle marks byte after byte.
+    #[test]
+    fn what_was_written_is_every_block_that_was_visited() {
+        for work in zoo::write_shapes() {
+            let (threads, size) = (work.threads, work.size as usize);
+            let all: Vec<_> = (0..threads).map(|thread| work.visits(thread, 3)).collect();
+            let job = job(Work::Write(work));
+            for done in [0, 1, 2, 7, 300] {
+                let mut marked = vec![false; size];
+                let mut spans = Vec::new();
+                for (thread, visits) in (0..threads).zip(&all) {
+                    let ops = visits.count().min(done + u64::from(thread));
+                    for (offset, length) in (0..ops).map(|index| visits.block(index)) {
+                        marked[offset as usize..(offset + length) as usize].fill(true);
+                    }
+                    spans.push(Span { thread, ops, ..Span::default() });
+                }
+                let written = job.written(&Sample { spans, ..Sample::default() });
+                let written = written.expect("few blocks are told");
+                assert!(written.windows(2).all(|pair| pair[0].end < pair[1].start));
+                let mut told = vec![false; size];
+                written.iter().for_each(|r| told[r.start as usize..r.end as usize].fill(true));
+                assert_eq!(told, marked, "{done} of {}", job.case.id());
             }
         }
     }
 
     #[test]
     fn operations_that_cannot_be_have_no_bytes() {
-        let job = Job { case: Case::own(Work::File(zoo::plain())), seed: 3, file: None };
+        let job = job(Work::File(zoo::plain()));
         let span = Span { ops: u64::MAX, ..Span::default() };
         assert_eq!(job.expected_bytes(&span), None);
     }

@@ -6,7 +6,9 @@
 //! worker  > ready                      threads wait at the barrier; evidence is taken
 //! tool    < go
 //! worker  > span thread=0 start_ns=… end_ns=… bytes=… ops=… digest=…
+//! worker  > progress thread=0 bytes=…,…,…
 //! worker  > latency ns=1200 count=17
+//! worker  > sync ns=290000 count=1
 //! worker  > done setup_ns=… max_ns=…   evidence is taken again
 //! tool    < go                         threads end, arrays are given back
 //! ```
@@ -66,6 +68,20 @@ pub enum Reply {
         /// How often.
         count: u64,
     },
+    /// More of the progress of a thread whose span was told.
+    Progress {
+        /// Which thread.
+        thread: u32,
+        /// Bytes in the next steps of time.
+        bytes: Vec<u64>,
+    },
+    /// How often one latency of a sync occurred.
+    Sync {
+        /// Nanoseconds.
+        ns: u64,
+        /// How often.
+        count: u64,
+    },
     /// The trial is over and all was told.
     Done {
         /// Nanoseconds from the job to the barrier.
@@ -74,6 +90,8 @@ pub enum Reply {
         warm_up_ns: u64,
         /// The longest latency, exact.
         max_ns: u64,
+        /// The longest latency of a sync, exact.
+        sync_max_ns: u64,
     },
     /// This machine cannot do it.
     Unavailable {
@@ -97,10 +115,12 @@ impl Request {
                 for (axis, value) in job.case.axes() {
                     line = line.with(axis, value);
                 }
-                match &job.file {
-                    Some(file) => line.with_bytes("file", file.as_os_str().as_bytes()).text,
-                    None => line.text,
+                for (key, file) in [("file", &job.file), ("source", &job.source)] {
+                    if let Some(file) = file {
+                        line = line.with_bytes(key, file.as_os_str().as_bytes());
+                    }
                 }
+                line.text
             }
         }
     }
@@ -112,14 +132,15 @@ impl Request {
             "go" => Ok(Request::Go),
             "job" => {
                 let seed = fields.number("seed")?;
-                let file = fields.take("file").map(|f| OsString::from_vec(f).into());
+                let mut path = |key| fields.take(key).map(|f| OsString::from_vec(f).into());
+                let (file, source) = (path("file"), path("source"));
                 let axes: Result<Vec<_>, _> = std::mem::take(&mut fields.pairs)
                     .into_iter()
                     .map(|(key, value)| Ok((key, fields.utf8(value)?)))
                     .collect();
                 let case =
                     Case::from_axes(&axes?).map_err(|error: ParseError| fields.error(error))?;
-                Ok(Request::Job(Job { case, seed, file }))
+                Ok(Request::Job(Job { case, seed, file, source }))
             }
             _ => Err(fields.error("an unknown verb")),
         }
@@ -135,21 +156,34 @@ impl Reply {
                 .with("name", name)
                 .with("version", version),
             Reply::Ready => Line::new("ready"),
-            Reply::Span(span) => Line::new("span")
-                .with("thread", span.thread)
-                .with("start_ns", span.start_ns)
-                .with("end_ns", span.end_ns)
-                .with("bytes", span.bytes)
-                .with("ops", span.ops)
-                .with("digest", span.digest)
-                .with("load_ns", span.load_ns),
+            Reply::Span(span) => {
+                let line = Line::new("span")
+                    .with("thread", span.thread)
+                    .with("start_ns", span.start_ns)
+                    .with("end_ns", span.end_ns)
+                    .with("bytes", span.bytes)
+                    .with("ops", span.ops)
+                    .with("digest", span.digest)
+                    .with("load_ns", span.load_ns)
+                    .with("sync_ns", span.sync_ns);
+                match span.synced_ns {
+                    Some(synced_ns) => line.with("synced_ns", synced_ns),
+                    None => line,
+                }
+            }
+            Reply::Progress { thread, bytes } => {
+                let bytes: Vec<String> = bytes.iter().map(ToString::to_string).collect();
+                Line::new("progress").with("thread", thread).with("bytes", bytes.join(","))
+            }
+            Reply::Sync { ns, count } => Line::new("sync").with("ns", ns).with("count", count),
             Reply::Latency { ns, count } => {
                 Line::new("latency").with("ns", ns).with("count", count)
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns } => Line::new("done")
+            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns } => Line::new("done")
                 .with("setup_ns", setup_ns)
                 .with("warm_up_ns", warm_up_ns)
-                .with("max_ns", max_ns),
+                .with("max_ns", max_ns)
+                .with("sync_max_ns", sync_max_ns),
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
             Reply::Failed { reason } => Line::new("failed").with("reason", reason),
         };
@@ -167,15 +201,24 @@ impl Reply {
             },
             "ready" => Reply::Ready,
             "span" => Reply::Span(Span {
-                thread: u32::try_from(fields.number("thread")?)
-                    .map_err(|_| fields.error("a thread number out of range"))?,
+                thread: fields.thread()?,
                 start_ns: fields.number("start_ns")?,
                 end_ns: fields.number("end_ns")?,
                 bytes: fields.number("bytes")?,
                 ops: fields.number("ops")?,
                 digest: fields.number("digest")?,
                 load_ns: fields.number_or("load_ns", 0)?,
+                synced_ns: match fields.has("synced_ns") {
+                    true => Some(fields.number("synced_ns")?),
+                    false => None,
+                },
+                sync_ns: fields.number_or("sync_ns", 0)?,
+                progress: Vec::new(),
             }),
+            "progress" => {
+                Reply::Progress { thread: fields.thread()?, bytes: fields.numbers("bytes")? }
+            }
+            "sync" => Reply::Sync { ns: fields.number("ns")?, count: fields.number("count")? },
             "latency" => {
                 Reply::Latency { ns: fields.number("ns")?, count: fields.number("count")? }
             }
@@ -183,6 +226,7 @@ impl Reply {
                 setup_ns: fields.number("setup_ns")?,
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
                 max_ns: fields.number("max_ns")?,
+                sync_max_ns: fields.number_or("sync_max_ns", 0)?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
             "failed" => Reply::Failed { reason: fields.text("reason")? },
@@ -200,47 +244,80 @@ impl Reply {
             }
             Outcome::Failed { reason } => return vec![Reply::Failed { reason: reason.clone() }],
         };
-        let mut replies: Vec<Reply> = sample.spans.iter().cloned().map(Reply::Span).collect();
+        let mut replies = Vec::new();
+        for span in &sample.spans {
+            replies.push(Reply::Span(Span { progress: Vec::new(), ..span.clone() }));
+            let thread = span.thread;
+            let parts = span.progress.chunks(PROGRESS_STEPS);
+            replies.extend(parts.map(|part| Reply::Progress { thread, bytes: part.to_vec() }));
+        }
         let counts = sample.latencies.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
-        let max_ns = sample.latencies.max_ns;
-        let (setup_ns, warm_up_ns) = (sample.setup_ns, sample.warm_up_ns);
-        replies.push(Reply::Done { setup_ns, warm_up_ns, max_ns });
+        let counts = sample.syncs.counts.iter();
+        replies.extend(counts.map(|&(ns, count)| Reply::Sync { ns, count }));
+        replies.push(Reply::Done {
+            setup_ns: sample.setup_ns,
+            warm_up_ns: sample.warm_up_ns,
+            max_ns: sample.latencies.max_ns,
+            sync_max_ns: sample.syncs.max_ns,
+        });
         replies
     }
 }
 
+/// Steps of progress in a line: it stays below 64 KiB.
+const PROGRESS_STEPS: usize = 1000;
+
 /// More spans or latencies than this are babble, which must not fill the memory.
 const REPLIES_MAX: usize = 1 << 16;
+
+/// So are more steps of progress: a minute of 1700 threads, 29 hours of one.
+const STEPS_MAX: usize = 1 << 20;
 
 /// Puts an outcome together from the replies that tell it.
 #[derive(Debug, Default)]
 pub struct Gather {
     spans: Vec<Span>,
+    steps: usize,
     latencies: Latencies,
+    syncs: Latencies,
 }
 
 impl Gather {
     /// Takes the next reply; answers the outcome when it was the closing one.
     pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
-        if self.spans.len().max(self.latencies.counts.len()) >= REPLIES_MAX {
+        let counts = [&self.latencies, &self.syncs].map(|latencies| latencies.counts.len());
+        let most = counts.into_iter().chain([self.spans.len()]).max();
+        if most >= Some(REPLIES_MAX) || self.steps >= STEPS_MAX {
             let problem = format!("more than {REPLIES_MAX} spans or latencies, the last");
             return Err(ProtocolError { problem, line: reply.encode() });
         }
         match reply {
             Reply::Span(span) => self.spans.push(span),
-            Reply::Latency { ns, count } => {
-                if self.latencies.counts.last().is_some_and(|(last, _)| *last >= ns) {
-                    let line = Reply::Latency { ns, count }.encode();
-                    let problem = "latencies that do not ascend".to_string();
+            Reply::Progress { thread, bytes } => {
+                let Some(span) = self.spans.iter_mut().rev().find(|span| span.thread == thread)
+                else {
+                    let problem = "progress of a thread whose span was not told".to_string();
+                    let line = Reply::Progress { thread, bytes }.encode();
                     return Err(ProtocolError { problem, line });
-                }
-                self.latencies.counts.push((ns, count));
+                };
+                self.steps += bytes.len();
+                span.progress.extend(bytes);
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns } => {
+            Reply::Latency { ns, count } => {
+                count_latency(&mut self.latencies, ns, count)
+                    .map_err(|problem| problem.of(&Reply::Latency { ns, count }))?;
+            }
+            Reply::Sync { ns, count } => {
+                count_latency(&mut self.syncs, ns, count)
+                    .map_err(|problem| problem.of(&Reply::Sync { ns, count }))?;
+            }
+            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns } => {
                 let latencies = Latencies { max_ns, ..std::mem::take(&mut self.latencies) };
+                let syncs = Latencies { max_ns: sync_max_ns, ..std::mem::take(&mut self.syncs) };
                 let spans = std::mem::take(&mut self.spans);
-                return Ok(Some(Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies })));
+                let sample = Sample { setup_ns, warm_up_ns, spans, latencies, syncs };
+                return Ok(Some(Outcome::Done(sample)));
             }
             Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
             Reply::Failed { reason } => return Ok(Some(Outcome::Failed { reason })),
@@ -251,6 +328,24 @@ impl Gather {
         }
         Ok(None)
     }
+}
+
+/// A latency that is not above the last one.
+struct Descends;
+
+impl Descends {
+    fn of(self, reply: &Reply) -> ProtocolError {
+        let problem = "latencies that do not ascend".to_string();
+        ProtocolError { problem, line: reply.encode() }
+    }
+}
+
+fn count_latency(latencies: &mut Latencies, ns: u64, count: u64) -> Result<(), Descends> {
+    if latencies.counts.last().is_some_and(|(last, _)| *last >= ns) {
+        return Err(Descends);
+    }
+    latencies.counts.push((ns, count));
+    Ok(())
 }
 
 /// A line that is being written.
@@ -320,7 +415,22 @@ impl<'a> Fields<'a> {
     }
 
     fn number_or(&mut self, key: &str, usual: u64) -> Result<u64, ProtocolError> {
-        if self.pairs.iter().any(|(name, _)| name == key) { self.number(key) } else { Ok(usual) }
+        if self.has(key) { self.number(key) } else { Ok(usual) }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.pairs.iter().any(|(name, _)| name == key)
+    }
+
+    fn thread(&mut self) -> Result<u32, ProtocolError> {
+        u32::try_from(self.number("thread")?)
+            .map_err(|_| self.error("a thread number out of range"))
+    }
+
+    fn numbers(&mut self, key: &str) -> Result<Vec<u64>, ProtocolError> {
+        let text = self.text(key)?;
+        let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
+        numbers.map_err(|_| self.error(format!("'{key}' that is no list of numbers")))
     }
 
     fn utf8(&self, value: Vec<u8>) -> Result<String, ProtocolError> {
@@ -359,7 +469,8 @@ mod tests {
     fn every_case_travels() {
         for case in zoo::cases() {
             let file = Some(OsString::from_vec(b"/a b=c%/\xff\n".to_vec()).into());
-            let request = Request::Job(Job { case, seed: u64::MAX, file });
+            let source = Some("/source".into());
+            let request = Request::Job(Job { case, seed: u64::MAX, file, source });
             let line = request.encode();
             assert!(!line.contains('\n'));
             assert_eq!(Request::decode(&line), Ok(request));
@@ -375,6 +486,7 @@ mod tests {
             ("span thread", "'thread', which is no key=value,"),
             ("span thread=0", "no 'start_ns'"),
             ("latency ns=x count=1", "'ns' that is no number"),
+            ("progress thread=0 bytes=1,x", "'bytes' that is no list of numbers"),
             ("failed reason=%zz", "a broken % escape"),
             ("failed reason=%ff", "a value that is not UTF-8"),
         ] {
@@ -383,11 +495,16 @@ mod tests {
     }
 
     fn outcomes() -> impl Strategy<Value = Outcome> {
-        let spans = proptest::collection::vec(any::<[u64; 6]>(), 0..5);
+        let span = (any::<[u64; 7]>(), any::<Option<u64>>(), 0usize..2500);
+        let spans = proptest::collection::vec(span, 0..5);
         let counts = proptest::collection::btree_map(any::<u64>(), any::<u64>(), 0..20);
-        let done = (spans, counts, any::<[u64; 3]>()).prop_map(
-            |(spans, counts, [setup_ns, warm_up_ns, max_ns])| {
-                let spans = (0..).zip(spans).map(|(thread, s)| Span {
+        let latencies = (counts, any::<u64>()).prop_map(|(counts, max_ns)| Latencies {
+            counts: counts.into_iter().collect(),
+            max_ns,
+        });
+        let done = (spans, latencies.clone(), latencies, any::<[u64; 2]>()).prop_map(
+            |(spans, latencies, syncs, [setup_ns, warm_up_ns])| {
+                let spans = (0..).zip(spans).map(|(thread, (s, synced_ns, steps))| Span {
                     thread,
                     start_ns: s[0],
                     end_ns: s[1],
@@ -395,10 +512,12 @@ mod tests {
                     ops: s[3],
                     digest: s[4],
                     load_ns: s[5],
+                    sync_ns: s[6],
+                    synced_ns,
+                    progress: vec![s[0]; steps],
                 });
-                let latencies = Latencies { counts: counts.into_iter().collect(), max_ns };
                 let spans = spans.collect();
-                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies })
+                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies, syncs })
             },
         );
         prop_oneof![

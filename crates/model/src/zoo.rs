@@ -1,9 +1,9 @@
 //! Awkward cases that everything must get right: tests of every floor walk through them.
 
 use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages};
-use crate::case::{Submission, Touch, Work};
+use crate::case::{Allocation, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork};
 use crate::evidence::{Evidence, Probe, Residency};
-use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage};
+use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::plan::{Place, Plan, Role};
@@ -60,6 +60,38 @@ pub fn shapes() -> Vec<FileWork> {
     shapes
 }
 
+/// A plain case that writes, from which others are made by changing a few axes.
+pub fn plain_write() -> WriteWork {
+    WriteWork {
+        op: Op::Write,
+        engine: WriteEngine::Pwrite,
+        cache: Cache::AsIs,
+        pattern: Pattern::Sequential,
+        stride: 16,
+        size: 1 << 20,
+        block: 4096,
+        depth: 1,
+        threads: 1,
+        share: Share::Contiguous,
+        sync: Sync::Fdatasync,
+        every: 0,
+        allocation: Allocation::None,
+        fill: Fill::Random,
+        ops: 0,
+        time: Duration::from_secs(60),
+    }
+}
+
+/// [`shapes`] to write.
+pub fn write_shapes() -> Vec<WriteWork> {
+    let write = |work: FileWork| {
+        let FileWork { pattern, stride, size, block, depth, threads, share, ops, .. } = work;
+        let plain = plain_write();
+        WriteWork { pattern, stride, size, block, depth, threads, share, ops, ..plain }
+    };
+    shapes().into_iter().map(write).collect()
+}
+
 /// Cases of all kinds.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> =
@@ -75,6 +107,18 @@ pub fn cases() -> Vec<Case> {
     cases.push(file(counting.clone()));
     cases.push(file(FileWork { isa: Isa::Scalar, ..counting.clone() }));
     cases.push(Case { peer: "zebra".to_string(), work: Work::File(counting) });
+    let write = |work| Case::own(Work::Write(work));
+    cases.extend(write_shapes().into_iter().map(write));
+    let others = WriteEngine::ALL.iter().copied().filter(|e| *e != WriteEngine::Pwrite);
+    cases.extend(others.map(|engine| write(WriteWork { engine, ..plain_write() })));
+    for op in [Op::Copy, Op::Sync] {
+        cases.push(write(WriteWork { op, ..plain_write() }));
+    }
+    for sync in Sync::ALL.iter().copied().filter(|sync| *sync != Sync::Fdatasync) {
+        cases.push(write(WriteWork { sync, every: 16, ..plain_write() }));
+    }
+    let allocation = Allocation::Overwrite;
+    cases.push(write(WriteWork { allocation, fill: Fill::Zero, ..plain_write() }));
     for kernel in Kernel::ALL.iter().copied() {
         for pages in Pages::ALL.iter().copied() {
             cases.push(Case::own(Work::Memory(MemoryWork {
@@ -117,6 +161,7 @@ pub fn peer() -> Peer {
         build: Some("zcc -O2 -o zebra".to_string()),
         vector_bits: Some(128),
         engines: vec![Engine::Read, Engine::Pread, Engine::Mmap],
+        write_engines: vec![WriteEngine::Write],
         kernels: vec![Kernel::Count],
         unavailable: None,
     }
@@ -135,6 +180,7 @@ pub fn storage() -> Storage {
             model: Some("ZEBRA SSD".to_string()),
             is_virtual: false,
             read_ahead: Some(128 << 10),
+            write_cache: Some(WriteCache::Back),
         }],
         capacity: 1 << 40,
         free: 1 << 39,
@@ -167,6 +213,7 @@ pub fn record_of(work: FileWork, rounds: u32) -> Record {
         began: "2026-01-01T00:00:00Z".to_string(),
         host,
         storage: Some(storage),
+        source_storage: None,
         fixtures: vec![fixture],
         plan,
         peers: Vec::new(),
@@ -208,6 +255,12 @@ fn trial(round: u32) -> Trial {
             device_read_bytes: Some(bytes),
             device_reads: Some(1024),
             device_write_bytes: Some(0),
+            device_writes: Some(0),
+            device_flushes: Some(0),
+            task_write_bytes: Some(0),
+            dirty_before: Some(0),
+            dirty_after: Some(0),
+            dirty_limit: Some(4 << 30),
             cpu_ns: Some(200_000_000),
             cpu_user_ns: Some(50_000_000),
             cpu_system_ns: Some(150_000_000),
@@ -225,5 +278,6 @@ fn trial(round: u32) -> Trial {
             throttled_ns: Some(0),
         },
         expected_digest: Some(77),
+        read_back: None,
     }
 }

@@ -157,6 +157,7 @@ fn label(summary: &Summary) -> String {
     let mut words = match &summary.case.work {
         Work::Memory(work) => memory_words(work),
         Work::File(work) => file_words(work),
+        Work::Write(_) => vec![summary.id.clone()],
     };
     if summary.case.peer != OWN_PEER {
         words.insert(0, summary.case.peer.clone());

@@ -23,15 +23,18 @@ enum Rung {
     Cold,
     Direct,
     AsIs,
+    Writing,
 }
 
-const RUNGS: [Rung; 5] = [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs];
+const RUNGS: [Rung; 6] =
+    [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs, Rung::Writing];
 
 impl Rung {
     /// None for the null engine, which is told of in a line of its own.
     fn of(case: &Case) -> Option<Rung> {
         match &case.work {
             Work::Memory(_) => Some(Rung::Memory),
+            Work::Write(_) => Some(Rung::Writing),
             Work::File(work) if work.engine == Engine::Null => None,
             Work::File(work) => Some(match work.cache {
                 Cache::Warm => Rung::PageCache,
@@ -49,6 +52,7 @@ impl Rung {
             Rung::Cold => "storage, through the page cache (cold)",
             Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
             Rung::AsIs => "file, cached or not as it was found",
+            Rung::Writing => "writing",
         }
     }
 }
@@ -110,6 +114,7 @@ fn rung_label(rung: Rung, label: &str) -> String {
         Rung::Cold => "cold ",
         Rung::Direct => "direct ",
         Rung::AsIs => "as-is ",
+        Rung::Writing => "write ",
     };
     let short = label.strip_prefix(said).unwrap_or(label);
     format!("  {}", short.replace(" sequential", " seq.").replace(" depth ", " d"))
@@ -168,6 +173,7 @@ fn label(case: &Case, detail: Detail) -> String {
     match &case.work {
         Work::Memory(work) => memory_label(work, detail),
         Work::File(work) => file_label(work, detail),
+        Work::Write(_) => case.id(),
     }
 }
 

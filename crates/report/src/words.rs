@@ -5,7 +5,7 @@ use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
-use model::case::{Engine, Work};
+use model::case::{Engine, Work, WriteEngine};
 use model::host::Storage;
 use model::units;
 
@@ -110,6 +110,7 @@ pub(crate) fn percent(percent: f64) -> String {
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
     let is_timed = match &summary.case.work {
         Work::File(work) => work.engine == Engine::Null,
+        Work::Write(work) => work.engine == WriteEngine::Null,
         Work::Memory(work) => !work.kernel.is_bulk(),
     };
     if is_timed {

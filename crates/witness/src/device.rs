@@ -134,7 +134,7 @@ impl Finder {
         let name = file_name(path);
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
-        let mut device = Device { name, model, is_virtual: false, read_ahead };
+        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache: None };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
@@ -315,7 +315,13 @@ mod tests {
         let ground = sys.check(&ext4(1), Medium::Block, &["sda"]);
         let model = Some("ZEBRA SSD".to_string());
         let read_ahead = Some(128 << 10);
-        let disk = Device { name: "sda".to_string(), model, is_virtual: false, read_ahead };
+        let disk = Device {
+            name: "sda".to_string(),
+            model,
+            is_virtual: false,
+            read_ahead,
+            write_cache: None,
+        };
         assert_eq!(ground.devices, [disk]);
         assert_eq!(ground.notes, [] as [String; 0]);
     }

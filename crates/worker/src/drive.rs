@@ -8,17 +8,14 @@ use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
 use crate::meter::Meter;
 use model::case::FileWork;
-use model::pattern::{Order, Steps};
+use model::pattern::Visits;
 use model::sample::Span;
 use std::io;
 
 /// What one thread is to read.
 #[derive(Debug)]
 pub struct Walk {
-    order: Order,
-    steps: Steps,
-    block: u64,
-    size: u64,
+    visits: Visits,
     depth: usize,
     repeats: bool,
     time_ns: u64,
@@ -27,13 +24,8 @@ pub struct Walk {
 impl Walk {
     /// The part of `thread` in `work`, in the order that `seed` decides.
     pub fn new(work: &FileWork, thread: u32, seed: u64) -> Walk {
-        let order = work.order(seed);
-        let steps = work.steps(thread);
         Walk {
-            order,
-            steps,
-            block: work.block,
-            size: work.size,
+            visits: work.visits(thread, seed),
             depth: work.depth as usize,
             repeats: work.repeats(),
             time_ns: u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX),
@@ -43,8 +35,8 @@ impl Walk {
     /// Offset and length of the `index`-th block of this thread; the file's last may be short.
     #[inline(always)]
     fn block(&self, index: u64) -> (u64, usize) {
-        let offset = self.order.block(self.steps.step(index)) * self.block;
-        (offset, self.block.min(self.size - offset) as usize)
+        let (offset, length) = self.visits.block(index);
+        (offset, length as usize)
     }
 }
 
@@ -103,7 +95,7 @@ pub fn drive<E: BlockIo, L: Look>(
             load_ns += now.saturating_sub(began);
         }
         let (mut submitted, mut reaped) = (0u64, 0u64);
-        while submitted < walk.steps.count && submitted < walk.depth as u64 {
+        while submitted < walk.visits.count() && submitted < walk.depth as u64 {
             let slot = submitted as usize;
             let (offset, length) = walk.block(submitted);
             desk.slots[slot] = Slot { since_ns: now, offset, length };
@@ -119,7 +111,7 @@ pub fn drive<E: BlockIo, L: Look>(
             bytes += length as u64;
             reaped += 1;
             // One stamp ends this operation and begins the next.
-            if submitted < walk.steps.count && (E::ENDS_WITH_PASS || now < end) {
+            if submitted < walk.visits.count() && (E::ENDS_WITH_PASS || now < end) {
                 let (offset, length) = walk.block(submitted);
                 desk.slots[slot] = Slot { since_ns: now, offset, length };
                 io.submit(slot, offset, length)?;
@@ -127,12 +119,12 @@ pub fn drive<E: BlockIo, L: Look>(
             }
         }
         ops += reaped;
-        if !walk.repeats || reaped < walk.steps.count || now >= end || reaped == 0 {
+        if !walk.repeats || reaped < walk.visits.count() || now >= end || reaped == 0 {
             break;
         }
     }
     let end_ns = os_now_ns();
     // Two clocks may disagree by a few nanoseconds in a million.
     let load_ns = load_ns.min(end_ns - start_ns);
-    Ok(Span { thread: 0, start_ns, end_ns, bytes, ops, digest, load_ns })
+    Ok(Span { start_ns, end_ns, bytes, ops, digest, load_ns, ..Span::default() })
 }

@@ -35,6 +35,10 @@ pub fn perform(job: &Job, client: &mut impl Client) {
             let path = file.as_deref().unwrap_or(Path::new(""));
             perform_touch(work, job.seed, path, client);
         }
+        (Work::Write(_), _) => {
+            let reason = "this worker does not write yet".to_string();
+            client.outcome(Outcome::Unavailable { reason });
+        }
         (Work::File(_), _) => {
             let reason = "the job names no file to read".to_string();
             client.outcome(Outcome::Failed { reason });
@@ -89,6 +93,10 @@ fn perform_engine(
         Engine::Mmap => {
             let make = |thread| Mapping::new(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, look, client);
+        }
+        Engine::Buffered => {
+            let reason = "this worker has no engine buffered yet".to_string();
+            client.outcome(Outcome::Unavailable { reason });
         }
         Engine::Load => {
             let make = |thread| Ok(Load::new(open()?, work, range(thread)));

@@ -114,7 +114,7 @@ impl Arrays {
             bytes: passes * bytes,
             ops: passes * ops,
             digest,
-            load_ns: 0,
+            ..Span::default()
         }
     }
 

@@ -38,7 +38,7 @@ const SEED: u64 = 11;
 
 fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let job = Job { case: Case::own(work), seed: 5, file };
+    let job = Job { case: Case::own(work), seed: 5, file, source: None };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }

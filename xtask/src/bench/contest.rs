@@ -131,7 +131,12 @@ impl Entrant<'_> {
     fn measure(&self, stage: &Stage, seed: u64) -> Result<Answer> {
         match self {
             Entrant::Memory(work) => {
-                let job = Job { case: Case::own(Work::Memory(work.clone())), seed, file: None };
+                let job = Job {
+                    case: Case::own(Work::Memory(work.clone())),
+                    seed,
+                    file: None,
+                    source: None,
+                };
                 let (sample, _) = stage.worker(work.time)?.sample(&job)?;
                 let expected = work.expected_digest(seed, &sample);
                 let is_right = expected.is_none_or(|expected| sample.digest() == expected);

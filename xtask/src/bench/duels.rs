@@ -271,7 +271,7 @@ pub(super) fn fight(duel: &Duel, stage: &Stage, pairs: usize, rng: &mut Rng) -> 
     let mut measured = Vec::new();
     for _ in 0..pairs {
         let seed = rng.next_u64();
-        let job = Job { case: case.clone(), seed, file: Some(stage.file().into()) };
+        let job = Job { case: case.clone(), seed, file: Some(stage.file().into()), source: None };
         stage.set(duel.state)?;
         let (ours, theirs);
         if rng.below(2) == 0 {

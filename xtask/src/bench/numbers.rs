@@ -64,7 +64,7 @@ impl Numbers {
     /// Has `worker` map the file and count it, once.
     pub(super) fn count(&self, worker: &mut Worker, advice: Advice) -> Result<Sample> {
         let case = Case::own(Work::File(self.work(advice)));
-        let job = Job { case, seed: SEED, file: Some(self.path.clone()) };
+        let job = Job { case, seed: SEED, file: Some(self.path.clone()), source: None };
         let (sample, _) = worker.sample(&job)?;
         let (counted, tens) = (sample.digest(), self.tens);
         ensure!(counted == tens, "the worker counted {counted} tens where there are {tens}");

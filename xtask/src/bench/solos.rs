@@ -127,7 +127,7 @@ pub(super) fn memory(stage: &Stage, rng: &mut Rng) -> Result<Row> {
     let mut peak = |time| {
         let mut worker = stage.worker(time)?;
         let seed = rng.next_u64();
-        worker.trial(&Job { case: duels::null_case(time)?, seed, file: None })?;
+        worker.trial(&Job { case: duels::null_case(time)?, seed, file: None, source: None })?;
         worker.peak_memory_bytes()
     };
     let (theirs, ours) = (vec![peak(SHORT)?], vec![peak(LONG)?]);

@@ -117,7 +117,7 @@ pub(super) fn too_short(context: &Context) -> Option<Fault> {
     let elapsed = context.measured.values(|trial| Some(trial.sample.elapsed_ns() as f64));
     let elapsed = median(&elapsed)?;
     let (doubt, note) = match context.measured.case.work {
-        Work::File(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
+        Work::File(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),
     };
     let severity = match elapsed {
@@ -133,7 +133,7 @@ pub(super) fn too_short(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, remedy)
 }
 
-/// Threads waited for others (architecture.md §7: imbalance).
+/// Threads waited for others (METHODOLOGY.md).
 pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
     let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
     let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };

@@ -99,6 +99,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
         Work::File(_) => {
             "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong"
         }
+        Work::Write(_) => "the worker is wrong, or the storage lost or changed what it was given",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
     Fault::new(Severity::Void, message, remedy)
@@ -108,6 +109,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
 fn counts(case: &Case) -> bool {
     match &case.work {
         Work::File(work) => work.touch == Touch::Count,
+        Work::Write(_) => false,
         Work::Memory(work) => work.kernel == Kernel::Count,
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
         Work::File(work) if work.engine == Engine::Load && work.advice == Advice::HugePage => {
             (Pages::Huge, Some(work.size).filter(|size| *size >= HUGE_PAGE)?)
         }
-        Work::File(_) => return None,
+        Work::File(_) | Work::Write(_) => return None,
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;

@@ -291,6 +291,7 @@ fn the_thread_that_takes_longest_after_loading_decides() {
             ops: 512,
             digest: u64::from(thread) * 77,
             load_ns: load_ms * 1_000_000,
+            ..Span::default()
         };
         sample(trial).spans = vec![span(0, 900, 1_000), span(1, 600, 1_100)];
     });

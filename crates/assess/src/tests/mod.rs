@@ -135,7 +135,8 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
                 ..Evidence::default()
             };
             let (at_ms, expected_digest) = (0, None);
-            Trial { case: index, round, at_ms, outcome, evidence, expected_digest }
+            let read_back = None;
+            Trial { case: index, round, at_ms, outcome, evidence, expected_digest, read_back }
         })
         .collect();
     record.header.plan.cases.push(Planned { case, role });

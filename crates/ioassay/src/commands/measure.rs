@@ -204,6 +204,7 @@ fn carry_out(
         began: store::date(began),
         host: made.place.host.clone(),
         storage: made.place.storage.cloned(),
+        source_storage: None,
         fixtures: made.files.values().map(|file| file.fixture().clone()).collect(),
         plan: made.plan.clone(),
         peers: made.peers,

@@ -101,8 +101,57 @@ pub(crate) struct Loaded {
 pub(crate) enum Axes {
     /// Reads a file.
     File(FileAxes),
+    /// Writes a file.
+    Write(WriteAxes),
     /// Runs a loop over memory.
     Memory(MemoryAxes),
+}
+
+/// The axes of a case that writes a file.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WriteAxes {
+    /// The program that does it; `rust` is this one's own worker.
+    pub(crate) peer: String,
+    /// What is done.
+    #[schemars(extend("enum" = names!(case::Op)))]
+    pub(crate) op: &'static str,
+    /// How a block is moved.
+    #[schemars(extend("enum" = names!(case::WriteEngine)))]
+    pub(crate) engine: &'static str,
+    /// Where the file that is overwritten or copied was to be at the start.
+    #[schemars(extend("enum" = names!(case::Cache)))]
+    pub(crate) cache: &'static str,
+    /// In which order.
+    #[schemars(extend("enum" = names!(Pattern)))]
+    pub(crate) pattern: &'static str,
+    /// Blocks from one step of a strided pattern to the next.
+    pub(crate) stride: u64,
+    /// Bytes of the file.
+    pub(crate) size: u64,
+    /// Bytes of an operation.
+    pub(crate) block: u64,
+    /// Operations in flight, for each thread.
+    pub(crate) depth: u32,
+    /// Threads at work.
+    pub(crate) threads: u32,
+    /// How blocks are dealt out to the threads.
+    #[schemars(extend("enum" = names!(Share)))]
+    pub(crate) share: &'static str,
+    /// What makes the data durable.
+    #[schemars(extend("enum" = names!(case::Sync)))]
+    pub(crate) sync: &'static str,
+    /// Blocks of a thread from one sync to the next; 0 is one at the end only.
+    pub(crate) every: u64,
+    /// What the file has at the start of a trial.
+    #[schemars(extend("enum" = names!(case::Allocation)))]
+    pub(crate) allocation: &'static str,
+    /// What is written.
+    #[schemars(extend("enum" = names!(case::Fill)))]
+    pub(crate) fill: &'static str,
+    /// The most operations of a trial, over all threads; 0 is no limit.
+    pub(crate) ops: u64,
+    /// The longest a trial lasts but for the sync at its end, in seconds.
+    pub(crate) time_s: f64,
 }
 
 /// The axes of a case that reads a file.

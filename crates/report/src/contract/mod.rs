@@ -15,7 +15,7 @@ mod case;
 mod memory;
 
 pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding, Loaded};
-pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes};
+pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes, WriteAxes};
 
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Ratio, Saturation};
 

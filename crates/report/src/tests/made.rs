@@ -59,8 +59,13 @@ pub(super) fn rich() -> Assessment {
     let mut assessment = assessment("survey", cases);
     assessment.host.hypervisor = Some("kvm".to_string());
     let storage = assessment.storage.as_mut().expect("the zoo has storage");
-    storage.devices =
-        vec![Device { name: "vda".into(), model: None, is_virtual: true, read_ahead: Some(4096) }];
+    storage.devices = vec![Device {
+        name: "vda".into(),
+        model: None,
+        is_virtual: true,
+        read_ahead: Some(4096),
+        write_cache: None,
+    }];
     assessment.findings.push(RunFinding {
         finding: finding(
             Code::VirtualDevice,

@@ -42,7 +42,12 @@ impl Client for Counter {
 fn check(work: FileWork, file: &Path) -> Outcome {
     let before = threads(usize::MAX);
     let most = before + work.threads as usize;
-    let job = Job { case: Case::own(Work::File(work)), seed: 1, file: Some(file.to_path_buf()) };
+    let job = Job {
+        case: Case::own(Work::File(work)),
+        seed: 1,
+        file: Some(file.to_path_buf()),
+        source: None,
+    };
     let mut counter = Counter { most, heard: None };
     perform(&job, &mut counter);
     let (outcome, count) = counter.heard.expect("a job that begins has an outcome");

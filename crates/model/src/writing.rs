@@ -1,0 +1,366 @@
+//! Work that writes a file.
+
+use crate::axes::Given;
+use crate::case::Cache;
+use crate::content::{Content, Kind};
+use crate::named;
+use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::units::{self, ParseError};
+use std::time::Duration;
+
+named! {
+    /// What is done to the file that is written.
+    Op "op" {
+        /// Blocks are written.
+        Write "write",
+        /// Blocks of another file are copied into it.
+        Copy "copy",
+        /// Nothing is written, only the sync is called: what it costs where nothing is dirty.
+        Sync "sync",
+    }
+}
+
+named! {
+    /// A way to move a block from the program, or from another file, to a file.
+    WriteEngine "engine" {
+        /// Moves nothing: what is left is the tool's own overhead, the stamps included.
+        Null "null",
+        /// `write(2)` at the file's own offset, one open file a thread; a copy is `read(2)` and
+        /// `write(2)`.
+        Write "write",
+        /// `pwrite(2)`.
+        Pwrite "pwrite",
+        /// Through a buffer of the program's own of 8 KiB, as a language's standard library does.
+        Buffered "buffered",
+        /// `mmap(2)`: the block is stored into the page cache itself.
+        Mmap "mmap",
+        /// io_uring with registered buffers and files.
+        Uring "uring",
+        /// `copy_file_range(2)`.
+        CopyFileRange "copy-file-range",
+        /// `sendfile(2)`.
+        Sendfile "sendfile",
+        /// `splice(2)` through a pipe.
+        Splice "splice",
+    }
+}
+
+named! {
+    /// What makes the data durable, or is mistaken for it.
+    Sync "sync" {
+        /// Nothing: the calls have returned, and the OS writes when it likes.
+        None "none",
+        /// `fdatasync(2)`.
+        Fdatasync "fdatasync",
+        /// `fsync(2)`.
+        Fsync "fsync",
+        /// The file is opened with `O_DSYNC`: each write is durable when it returns.
+        Dsync "dsync",
+        /// `msync(2)` with `MS_SYNC` (mmap only).
+        Msync "msync",
+        /// `sync_file_range(2)`, waiting for the writes: it flushes no cache of a device and
+        /// no metadata, so what it did is not durable.
+        FileRange "sync-file-range",
+    }
+}
+
+named! {
+    /// What the file has at the start of a trial.
+    Allocation "allocation" {
+        /// Nothing: it is empty, and grows.
+        None "none",
+        /// Blocks that were never written (`fallocate(2)`).
+        Fallocate "fallocate",
+        /// Data, which is written over.
+        Overwrite "overwrite",
+        /// Nothing, and each write goes to its end (`O_APPEND`), as to a log.
+        Append "append",
+    }
+}
+
+named! {
+    /// What is written.
+    Fill "fill" {
+        /// Data that does not compress, with a stamp of its own in every 4 KiB.
+        Random "random",
+        /// The byte 0xAB.
+        Constant "constant",
+        /// The byte 0.
+        Zero "zero",
+    }
+}
+
+/// Writes a file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WriteWork {
+    /// What is done.
+    pub op: Op,
+    /// How a block is moved.
+    pub engine: WriteEngine,
+    /// Where the file that is overwritten or copied is at the start. `direct` is `O_DIRECT`, for
+    /// both files of a copy.
+    pub cache: Cache,
+    /// In which order.
+    pub pattern: Pattern,
+    /// Blocks from one step of a strided pattern to the next.
+    pub stride: u64,
+    /// Bytes of the file.
+    pub size: u64,
+    /// Bytes an operation.
+    pub block: u64,
+    /// Operations in flight, for each thread.
+    pub depth: u32,
+    /// Threads at work.
+    pub threads: u32,
+    /// How blocks are dealt out to the threads.
+    pub share: Share,
+    /// What makes it durable.
+    pub sync: Sync,
+    /// Blocks of a thread from one sync to the next; 0 is one at the end only. There is always
+    /// one at the end.
+    pub every: u64,
+    /// What the file has at the start.
+    pub allocation: Allocation,
+    /// What is written.
+    pub fill: Fill,
+    /// The most operations of a trial, over all threads; 0 is no limit.
+    pub ops: u64,
+    /// The longest a trial lasts, but for the sync at its end. A file that is not overwritten
+    /// ends it sooner: when it is full.
+    pub time: Duration,
+}
+
+impl Sync {
+    /// Whether it claims that the data is durable when it returned.
+    pub fn claims_durable(self) -> bool {
+        !matches!(self, Sync::None | Sync::FileRange)
+    }
+
+    /// Whether it is a call of its own: neither absent nor a part of each write.
+    pub fn is_call(self) -> bool {
+        !matches!(self, Sync::None | Sync::Dsync)
+    }
+}
+
+impl WriteEngine {
+    /// Whether it can only copy: the data never comes to the program.
+    pub fn only_copies(self) -> bool {
+        matches!(self, WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice)
+    }
+}
+
+impl Fill {
+    /// What a file is made of that was filled so.
+    pub fn kind(self) -> Kind {
+        match self {
+            Fill::Random => Kind::Stamped,
+            Fill::Constant => Kind::Constant,
+            Fill::Zero => Kind::Zero,
+        }
+    }
+}
+
+impl WriteWork {
+    /// Blocks in the file; the last may be short.
+    pub fn blocks(&self) -> u64 {
+        self.size.div_ceil(self.block)
+    }
+
+    /// Whether the file is passed more than once if time allows: only what is there already can
+    /// be written again without becoming something else.
+    pub fn repeats(&self) -> bool {
+        let stays = self.allocation == Allocation::Overwrite && self.cache != Cache::Cold;
+        self.op != Op::Copy && stays && self.ops == 0
+    }
+
+    /// What is written in a trial with `seed`, where it is not a copy.
+    pub fn content(&self, seed: u64) -> Content {
+        Content { seed, size: self.size, kind: self.fill.kind() }
+    }
+
+    /// The blocks that `thread` visits in a trial with `seed`; the same in every pass.
+    pub fn visits(&self, thread: u32, seed: u64) -> Visits {
+        let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
+        Visits::new(order, self.steps(thread), self.block, self.size)
+    }
+
+    /// The steps of a pass that are `thread`'s.
+    pub fn steps(&self, thread: u32) -> Steps {
+        let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
+        Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))
+    }
+
+    pub(crate) fn axes(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("op", self.op.to_string()),
+            ("engine", self.engine.to_string()),
+            ("cache", self.cache.to_string()),
+            ("pattern", self.pattern.to_string()),
+            ("stride", self.stride.to_string()),
+            ("size", units::bytes(self.size)),
+            ("block", units::bytes(self.block)),
+            ("depth", self.depth.to_string()),
+            ("threads", self.threads.to_string()),
+            ("share", self.share.to_string()),
+            ("sync", self.sync.to_string()),
+            ("every", self.every.to_string()),
+            ("allocation", self.allocation.to_string()),
+            ("fill", self.fill.to_string()),
+            ("ops", self.ops.to_string()),
+            ("time", units::time(self.time)),
+        ]
+    }
+
+    pub(crate) fn from_axes<K: AsRef<str>, V: AsRef<str>>(
+        given: &Given<K, V>,
+    ) -> Result<WriteWork, ParseError> {
+        Ok(WriteWork {
+            op: given.name("op")?,
+            engine: given.name("engine")?,
+            cache: given.name("cache")?,
+            pattern: given.name("pattern")?,
+            stride: given.number("stride", 1)?,
+            size: units::parse_bytes(given.text("size")?)?,
+            block: units::parse_bytes(given.text("block")?)?,
+            depth: given.small("depth")?,
+            threads: given.small("threads")?,
+            share: given.name("share")?,
+            sync: given.name("sync")?,
+            every: given.number("every", 0)?,
+            allocation: given.name("allocation")?,
+            fill: given.name("fill")?,
+            ops: given.number("ops", 0)?,
+            time: units::parse_time(given.text("time")?)?,
+        })
+    }
+
+    /// A short name: `write pwrite as-is sequential 4KiB d1 t1 overwrite fdatasync every:1`.
+    pub(crate) fn id(&self) -> String {
+        let mut words = vec![self.op.to_string(), self.engine.to_string(), self.cache.to_string()];
+        words.push(match self.pattern {
+            Pattern::Strided => format!("strided:{}", self.stride),
+            pattern => pattern.to_string(),
+        });
+        words.push(units::bytes(self.block));
+        words.push(format!("d{}", self.depth));
+        words.push(format!("t{}", self.threads));
+        words.push(format!("alloc:{}", self.allocation));
+        words.push(format!("sync:{}", self.sync));
+        if self.every > 0 {
+            words.push(format!("every:{}", self.every));
+        }
+        if self.fill != Fill::Random {
+            words.push(format!("fill:{}", self.fill));
+        }
+        if self.share != Share::Contiguous {
+            words.push(self.share.to_string());
+        }
+        if self.ops > 0 {
+            words.push(format!("ops:{}", self.ops));
+        }
+        words.push(format!("of {}", units::bytes(self.size)));
+        words.join(" ")
+    }
+
+    /// Why no machine can do this, or it would mean something else than it says.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        self.op_refusal()
+            .or_else(|| self.engine_refusal())
+            .or_else(|| self.sync_refusal())
+            .or_else(|| self.file_refusal())
+    }
+
+    fn op_refusal(&self) -> Option<String> {
+        let engine = self.engine;
+        let copies = [WriteEngine::Write, WriteEngine::Uring].contains(&engine);
+        let reason = match self.op {
+            Op::Write if engine.only_copies() => format!("{engine} copies a file: op copy"),
+            Op::Copy if !copies && !engine.only_copies() => {
+                format!("{engine} does not copy: write, uring, copy-file-range, sendfile, splice")
+            }
+            Op::Copy if self.fill != Fill::Random => {
+                "a copy writes what its source holds: fill random".to_string()
+            }
+            Op::Copy if self.cache == Cache::Direct && engine.only_copies() => {
+                format!("{engine} copies inside the page cache: O_DIRECT has no effect on it")
+            }
+            Op::Sync if engine != WriteEngine::Pwrite || !self.sync.is_call() => {
+                "only a sync is called: engine pwrite, and sync fdatasync or fsync".to_string()
+            }
+            Op::Sync if self.sync == Sync::Msync => "pwrite maps nothing to msync".to_string(),
+            _ => return None,
+        };
+        Some(reason)
+    }
+
+    fn engine_refusal(&self) -> Option<String> {
+        let engine = self.engine;
+        let reason = match engine {
+            WriteEngine::Null if self.cache != Cache::AsIs || self.sync != Sync::None => {
+                "null moves no data: it has cache 'as-is' and sync 'none' only".to_string()
+            }
+            _ if self.depth > 1 && !matches!(engine, WriteEngine::Uring | WriteEngine::Null) => {
+                format!("{engine} waits for each block: one thread has one in flight")
+            }
+            WriteEngine::Mmap if self.cache == Cache::Direct => {
+                "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
+            }
+            WriteEngine::Mmap
+                if matches!(self.allocation, Allocation::None | Allocation::Append) =>
+            {
+                "a mapping cannot grow a file: allocation fallocate or overwrite".to_string()
+            }
+            WriteEngine::Buffered if self.cache == Cache::Direct => {
+                "what a program buffers is not aligned for O_DIRECT: use write".to_string()
+            }
+            _ => return None,
+        };
+        Some(reason)
+    }
+
+    fn sync_refusal(&self) -> Option<String> {
+        let is_mapped = self.engine == WriteEngine::Mmap;
+        let reason = match self.sync {
+            Sync::Msync if !is_mapped => format!("{} maps nothing to msync", self.engine),
+            Sync::Dsync if is_mapped => {
+                "a store is no call that O_DSYNC could make durable: use msync".to_string()
+            }
+            Sync::None | Sync::Dsync if self.every > 0 => {
+                format!("sync '{}' is no call that could come every {}", self.sync, self.every)
+            }
+            _ => return None,
+        };
+        Some(reason)
+    }
+
+    fn file_refusal(&self) -> Option<String> {
+        let moves_own_offset =
+            matches!(self.engine, WriteEngine::Write | WriteEngine::Buffered | WriteEngine::Null);
+        let is_overwritten = self.allocation == Allocation::Overwrite;
+        let reason = match self.allocation {
+            Allocation::Append if self.threads > 1 || self.pattern != Pattern::Sequential => {
+                "what is appended has one order: sequential, by one thread".to_string()
+            }
+            Allocation::Append if !moves_own_offset || self.op != Op::Write => {
+                format!("{} names offsets, O_APPEND does not look at them", self.engine)
+            }
+            _ if matches!(self.cache, Cache::Warm | Cache::Cold)
+                && !is_overwritten
+                && self.op == Op::Write =>
+            {
+                format!("the file is empty at the start: it is not '{}'", self.cache)
+            }
+            _ if self.op == Op::Sync && !is_overwritten => {
+                "a sync needs a file that is there: allocation overwrite".to_string()
+            }
+            _ if self.op == Op::Copy && is_overwritten => {
+                "a copy makes a new file: allocation none or fallocate".to_string()
+            }
+            _ if self.cache == Cache::Direct && !self.size.is_multiple_of(self.block) => {
+                "O_DIRECT writes whole blocks: the size must be a multiple of the block".to_string()
+            }
+            _ => return None,
+        };
+        Some(reason)
+    }
+}
