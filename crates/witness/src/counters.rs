@@ -4,7 +4,9 @@
 //! to read, or does not move while the worker waits, is read first before and last after.
 
 use crate::cgroup;
+use crate::machine::{self, Machine};
 use crate::page_cache;
+use crate::traffic::{self, Traffic};
 use model::evidence::{Evidence, Probe, Residency};
 use model::host::Storage;
 use procfs::FromRead;
@@ -18,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a sector in `/sys/block/X/stat`, whatever the device's own sectors are.
 const SECTOR: u64 = 512;
+/// Bytes read of a counter file: the limit of dirty pages is in the first half of `/proc/vmstat`,
+/// which is longer than a page on some machines.
+const BUFFER: usize = 16 << 10;
 
 /// Takes evidence about one process. All that can be opened and looked up once is.
 #[derive(Debug)]
@@ -31,6 +36,8 @@ pub struct Witness<'a> {
     /// The `stat` of each device; none where one of them cannot be read.
     devices: Option<Vec<File>>,
     machine: Option<File>,
+    meminfo: Option<File>,
+    vmstat: Option<File>,
     pressure: Pressure<Option<File>>,
     throttled: Vec<File>,
     buffer: Vec<u8>,
@@ -52,8 +59,11 @@ pub struct Snapshot {
     cpu_ns: Option<u64>,
     task: Option<Task>,
     read_bytes: Option<u64>,
-    devices: Option<Devices>,
+    write_bytes: Option<u64>,
+    devices: Option<Traffic>,
     machine: Option<Machine>,
+    dirty: Option<u64>,
+    dirty_limit: Option<u64>,
     pressure_us: Pressure<Option<u64>>,
     throttled_ns: Option<u64>,
     huge_bytes: Option<u64>,
@@ -67,21 +77,6 @@ struct Task {
     system_ticks: u64,
     minor_faults: u64,
     major_faults: u64,
-}
-
-/// Of `/sys/block/X/stat`, over all devices.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Devices {
-    reads: u64,
-    sectors_read: u64,
-    sectors_written: u64,
-}
-
-/// Of the first line of `/proc/stat`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Machine {
-    steal_ticks: u64,
-    all_ticks: u64,
 }
 
 /// Of `/proc/PID/task/TID/`.
@@ -100,8 +95,7 @@ impl<'a> Witness<'a> {
         let of_process = |name: &str| open(Path::new(&format!("/proc/{pid}/{name}")));
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
         let devices = storage.filter(|storage| !storage.devices.is_empty()).and_then(|storage| {
-            let stat = |name: &str| open(&Path::new("/sys/block").join(name).join("stat"));
-            storage.devices.iter().map(|device| stat(&device.name)).collect()
+            storage.devices.iter().map(|device| open(&traffic::stat_of(&device.name))).collect()
         });
         Witness {
             pid,
@@ -111,13 +105,15 @@ impl<'a> Witness<'a> {
             stat: of_process("stat"),
             devices,
             machine: open(Path::new("/proc/stat")),
+            meminfo: open(Path::new(machine::MEMINFO)),
+            vmstat: open(Path::new("/proc/vmstat")),
             pressure: Pressure {
                 cpu: pressure("cpu"),
                 io: pressure("io"),
                 memory: pressure("memory"),
             },
             throttled: cgroup::cpu_stats(pid).iter().filter_map(|path| open(path)).collect(),
-            buffer: vec![0; 4096],
+            buffer: vec![0; BUFFER],
         }
     }
 
@@ -126,6 +122,9 @@ impl<'a> Witness<'a> {
         let residency = self.residency();
         let threads = threads(self.pid);
         let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
+        let page = rustix::param::page_size() as u64;
+        snapshot.dirty_limit = read(&self.vmstat, &mut self.buffer)
+            .and_then(|vmstat| machine::parse_dirty_limit(vmstat, page));
         self.machine_into(&mut snapshot);
         self.process_into(&mut snapshot);
         snapshot.at_ns = now_ns();
@@ -155,20 +154,20 @@ impl<'a> Witness<'a> {
         let buffer = &mut self.buffer;
         snapshot.cpu_ns = self.clock.and_then(cpu_time_ns);
         snapshot.task = read(&self.stat, buffer).and_then(parse_task);
-        snapshot.read_bytes = read(&self.io, buffer)
-            .and_then(|text| Io::from_read(text.as_bytes()).ok())
-            .map(|io| io.read_bytes);
+        let io = read(&self.io, buffer).and_then(|text| Io::from_read(text.as_bytes()).ok());
+        (snapshot.read_bytes, snapshot.write_bytes) =
+            io.map(|io| (io.read_bytes, io.write_bytes)).unzip();
     }
 
     fn machine_into(&mut self, snapshot: &mut Snapshot) {
         let buffer = &mut self.buffer;
         snapshot.devices = self.devices.as_ref().and_then(|devices| {
-            devices.iter().try_fold(Devices::default(), |sum, device| {
-                Some(sum.plus(parse_device(read_file(device, buffer)?)?))
-            })
+            let stat = |device| traffic::parse_stat(read_file(device, buffer)?);
+            traffic::sum(devices.iter().map(stat))
         });
-        snapshot.machine = read(&self.machine, buffer).and_then(parse_machine);
-        let mut total = |file: &Option<File>| read(file, buffer).and_then(parse_pressure);
+        snapshot.machine = read(&self.machine, buffer).and_then(machine::parse_machine);
+        snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
+        let mut total = |file: &Option<File>| read(file, buffer).and_then(machine::parse_pressure);
         snapshot.pressure_us = Pressure {
             cpu: total(&self.pressure.cpu),
             io: total(&self.pressure.io),
@@ -234,42 +233,6 @@ fn parse_task(text: &str) -> Option<Task> {
     })
 }
 
-/// Of `/sys/block/X/stat`: field 1 is reads completed, 3 sectors read, 7 sectors written.
-fn parse_device(text: &str) -> Option<Devices> {
-    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok());
-    Some(Devices {
-        reads: fields.next()??,
-        sectors_read: fields.nth(1)??,
-        sectors_written: fields.nth(3)??,
-    })
-}
-
-impl Devices {
-    fn plus(self, other: Devices) -> Devices {
-        Devices {
-            reads: self.reads.saturating_add(other.reads),
-            sectors_read: self.sectors_read.saturating_add(other.sectors_read),
-            sectors_written: self.sectors_written.saturating_add(other.sectors_written),
-        }
-    }
-}
-
-/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`; the guests' time is
-/// part of user and nice.
-fn parse_machine(text: &str) -> Option<Machine> {
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Option<Vec<u64>> =
-        line.split_ascii_whitespace().take(8).map(|field| field.parse().ok()).collect();
-    let ticks = ticks.filter(|ticks| ticks.len() == 8)?;
-    Some(Machine { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
-}
-
-/// Microseconds: the total of the line that begins with `some`.
-fn parse_pressure(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    line.split(' ').find_map(|field| field.strip_prefix("total=")?.parse().ok())
-}
-
 /// The counters that only threads have; those that live now.
 fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
     let directory = PathBuf::from(format!("/proc/{pid}/task"));
@@ -288,13 +251,8 @@ fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
 
 /// Bytes of anonymous memory in huge pages: the OS walks the page tables, which takes a while.
 fn huge_bytes(pid: u32) -> Option<u64> {
-    parse_huge(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
-}
-
-/// Of the line `AnonHugePages:     2048 kB`.
-fn parse_huge(smaps: &str) -> Option<u64> {
-    let line = smaps.lines().find_map(|line| line.strip_prefix("AnonHugePages:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    machine::parse_kilobytes(&smaps, "AnonHugePages")
 }
 
 fn thread(directory: &Path) -> io::Result<Thread> {
@@ -337,12 +295,12 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         device_read_bytes: delta(|s| Some(s.devices?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.devices?.reads)),
         device_write_bytes: delta(|s| Some(s.devices?.sectors_written)).map(|n| n * SECTOR),
-        device_writes: None,
-        device_flushes: None,
-        task_write_bytes: None,
-        dirty_before: None,
-        dirty_after: None,
-        dirty_limit: None,
+        device_writes: delta(|s| Some(s.devices?.writes)),
+        device_flushes: delta(|s| s.devices?.flushes),
+        task_write_bytes: delta(|s| s.write_bytes),
+        dirty_before: before.dirty,
+        dirty_after: after.dirty,
+        dirty_limit: before.dirty_limit,
         cpu_ns,
         cpu_user_ns,
         cpu_system_ns,
@@ -413,42 +371,6 @@ mod tests {
     }
 
     #[test]
-    fn the_fields_of_a_device_are_the_first_third_and_seventh() {
-        let stat =
-            "  68810  10302 10135834  90005  12213  19984  4687712  16382  0  28320  1 2 3\n";
-        let (reads, sectors_read, sectors_written) = (68810, 10_135_834, 4_687_712);
-        let expected = Devices { reads, sectors_read, sectors_written };
-        assert_eq!(parse_device(stat), Some(expected));
-        assert_eq!(parse_device("1 2 3"), None);
-        assert_eq!(parse_device("1 2 x 4 5 6 7"), None);
-    }
-
-    #[test]
-    fn huge_pages_are_told_in_kilobytes() {
-        let smaps = "5581f000-7ffc0000 ---p 00000000 00:00 0 [rollup]\nRss:  900 kB\n\
-                     AnonHugePages:      4096 kB\nShmemPmdMapped:  0 kB\n";
-        assert_eq!(parse_huge(smaps), Some(4 << 20));
-        assert_eq!(parse_huge("Rss: 900 kB\n"), None);
-        assert_eq!(parse_huge("AnonHugePages: many\n"), None);
-    }
-
-    #[test]
-    fn steal_is_the_eighth_field_and_guests_are_not_counted_twice() {
-        let stat = "cpu  100 1 50 800 20 3 4 22 70 1\ncpu0 50 0 25 400 10 1 2 11 35 0\nintr 5\n";
-        assert_eq!(parse_machine(stat), Some(Machine { steal_ticks: 22, all_ticks: 1000 }));
-        assert_eq!(parse_machine("cpu  1 2 3\n"), None);
-        assert_eq!(parse_machine(""), None);
-    }
-
-    #[test]
-    fn pressure_is_the_total_of_some() {
-        let text = "some avg10=49.92 avg60=29.60 avg300=11.71 total=59540724\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
-        assert_eq!(parse_pressure(text), Some(59_540_724));
-        assert_eq!(parse_pressure(""), None);
-    }
-
-    #[test]
     fn switches_are_told_apart_though_one_name_ends_the_other() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t545\n";
         assert_eq!(parse_status(status, "voluntary_ctxt_switches"), Some(150));
@@ -488,17 +410,45 @@ mod tests {
 
     #[test]
     fn what_one_snapshot_lacks_is_absent_and_what_went_back_did_not_move() {
-        let devices = Some(Devices { reads: 5, sectors_read: 100, sectors_written: 7 });
-        let before = Snapshot { at_ns: 50, devices, cpu_ns: Some(9), ..Snapshot::default() };
-        let devices = Some(Devices { reads: 7, sectors_read: 104, sectors_written: 3 });
-        let after = Snapshot { at_ns: 80, devices, throttled_ns: Some(4), ..Snapshot::default() };
+        let of = |reads, sectors_read, sectors_written, flushes| {
+            let writes = sectors_written / 8;
+            let sectors =
+                Traffic { reads, sectors_read, writes, sectors_written, ..Traffic::default() };
+            Some(Traffic { flushes, ..sectors })
+        };
+        let before = Snapshot {
+            at_ns: 50,
+            devices: of(5, 100, 80, Some(3)),
+            cpu_ns: Some(9),
+            dirty: Some(70),
+            dirty_limit: Some(1000),
+            write_bytes: Some(4096),
+            ..Snapshot::default()
+        };
+        let after = Snapshot {
+            at_ns: 80,
+            devices: of(7, 104, 24, Some(8)),
+            throttled_ns: Some(4),
+            dirty: Some(60),
+            dirty_limit: Some(900),
+            write_bytes: Some(12288),
+            ..Snapshot::default()
+        };
         let expected = Evidence {
             window_ns: 30,
             device_reads: Some(2),
             device_read_bytes: Some(4 * 512),
             device_write_bytes: Some(0),
+            device_writes: Some(0),
+            device_flushes: Some(5),
+            task_write_bytes: Some(8192),
+            dirty_before: Some(70),
+            dirty_after: Some(60),
+            dirty_limit: Some(1000),
             ..Evidence::default()
         };
         assert_eq!(between(&before, &after), expected);
+        let older = Snapshot { devices: of(9, 104, 24, None), ..after };
+        assert_eq!(between(&before, &older).device_flushes, None);
     }
 }

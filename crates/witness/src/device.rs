@@ -1,7 +1,7 @@
 //! From a mount to what is at its bottom: the block devices whose counters see its bytes.
 
 use crate::mounts::{self, Mount};
-use model::host::{Device, Medium};
+use model::host::{Device, Medium, WriteCache};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,8 @@ impl Finder {
         let name = file_name(path);
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
-        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache: None };
+        let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
+        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
@@ -151,7 +152,8 @@ impl Finder {
     }
 
     /// A loop device counts what goes through it, so it stands for itself; what it is made of is
-    /// decided by the file behind it.
+    /// decided by the file behind it. Each flush that it is sent becomes an fsync of that file,
+    /// and so a flush of the device below, whether its direct I/O is on or off.
     fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Ground {
         let name = device.name.clone();
         let mut notes = Vec::new();
@@ -214,6 +216,15 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     let transport = text(&path.join("device/transport"))?;
     let is_remote = ["tcp", "rdma", "fc"].contains(&transport.as_str());
     is_remote.then(|| format!("{name}: this device is at the other end of a network ({transport})"))
+}
+
+/// What the OS takes a device for: `/sys/block/X/queue/write_cache`, which root may change.
+fn write_cache(text: &str) -> Option<WriteCache> {
+    match text {
+        "write back" => Some(WriteCache::Back),
+        "write through" => Some(WriteCache::Through),
+        _ => None,
+    }
 }
 
 /// Whether `name` is `kind` and a number: `ram0` is of kind `ram`, `ramdisk` is not.
@@ -309,7 +320,11 @@ mod tests {
     #[test]
     fn a_partition_is_of_its_disk() {
         let sys = Sys::new();
-        let files = [("device/model", "  ZEBRA SSD  "), ("queue/read_ahead_kb", "128")];
+        let files = [
+            ("device/model", "  ZEBRA SSD  "),
+            ("queue/read_ahead_kb", "128"),
+            ("queue/write_cache", "write back"),
+        ];
         sys.block("pci/sda", 0, &files);
         sys.block("pci/sda/sda1", 1, &[("partition", "1")]);
         let ground = sys.check(&ext4(1), Medium::Block, &["sda"]);
@@ -320,7 +335,7 @@ mod tests {
             model,
             is_virtual: false,
             read_ahead,
-            write_cache: None,
+            write_cache: Some(WriteCache::Back),
         };
         assert_eq!(ground.devices, [disk]);
         assert_eq!(ground.notes, [] as [String; 0]);
@@ -359,6 +374,21 @@ mod tests {
         sys.check(&mount("btrfs", "0:41", "/dev/sdz", "rw"), Medium::Unseen, &[]);
         let of_two = mount("bcachefs", "0:42", "/dev/sda:/dev/sdb", "rw");
         sys.check(&of_two, Medium::Block, &["sda", "sdb"]);
+    }
+
+    #[test]
+    fn a_write_cache_is_what_the_os_says_or_unknown() {
+        let sys = Sys::new();
+        for (minor, told, expected) in [
+            (0, "write back", Some(WriteCache::Back)),
+            (1, "write through", Some(WriteCache::Through)),
+            (2, "none", None),
+        ] {
+            sys.block(&format!("pci/sd{minor}"), minor, &[("queue/write_cache", told)]);
+            assert_eq!(sys.ground(&ext4(minor)).devices[0].write_cache, expected, "{told}");
+        }
+        sys.block("pci/sdx", 3, &[]);
+        assert_eq!(sys.ground(&ext4(3)).devices[0].write_cache, None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub mod error;
 pub mod page_cache;
 mod layout;
 mod mounts;
+mod machine;
+mod traffic;
 mod cgroup;
 mod host;
 mod device;

@@ -98,6 +98,14 @@ fn perform(act: &str, path: &Path) -> String {
             let bytes = std::fs::read(path).unwrap();
             format!("read {}", bytes.len())
         }
+        "write" => {
+            std::fs::write(path, vec![7; 4 << 20]).unwrap();
+            "written".to_string()
+        }
+        "sync" => {
+            std::fs::File::open(path).unwrap().sync_all().unwrap();
+            "synced".to_string()
+        }
         "burn" => {
             burn(200);
             "burnt".to_string()

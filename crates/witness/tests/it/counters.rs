@@ -1,7 +1,7 @@
 use crate::actor::{Actor, User};
-use crate::fixture;
+use crate::fixture::{self, Mounted, PLAIN};
 use model::evidence::Evidence;
-use model::host::{Medium, Storage};
+use model::host::{Medium, Storage, WriteCache};
 use std::fs::File;
 use std::path::Path;
 use witness::counters::{Witness, between};
@@ -41,6 +41,68 @@ fn a_cold_read_is_seen_by_the_task_the_device_and_the_page_cache() {
 }
 
 #[test]
+fn writing_makes_pages_dirty_and_a_sync_brings_them_to_the_device_and_flushes_it() {
+    let directory = fixture::directory();
+    let storage = witness::storage(directory.path()).unwrap();
+    if storage.medium != Medium::Block {
+        return fixture::skip("a sync", "temporary files are not on a block device");
+    }
+    let path = directory.path().join("file");
+    let written = evidence("write", &path, None, Some(&storage));
+    assert!(written.task_write_bytes.unwrap() >= 4 << 20, "{written:?}");
+    assert!(written.dirty_before.unwrap() < written.dirty_limit.unwrap(), "{written:?}");
+    assert!(written.dirty_after.is_some(), "{written:?}");
+    let synced = evidence("sync", &path, None, Some(&storage));
+    assert_eq!(synced.task_read_bytes, Some(0), "{synced:?}");
+    let is_back = storage.devices.iter().all(|disk| disk.write_cache == Some(WriteCache::Back));
+    if !is_back || synced.device_flushes.is_none() {
+        return fixture::skip("a flush", "a device writes through, or does not count flushes");
+    }
+    assert!(synced.device_flushes.unwrap() > 0, "{synced:?}");
+    assert!(synced.device_writes.is_some(), "{synced:?}");
+}
+
+/// Flushes that the disks under `storage` completed.
+fn flushes(storage: &Storage) -> Vec<u64> {
+    let of_disk = |name: &str| {
+        let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        stat.split_ascii_whitespace().nth(15).map_or(0, |field| field.parse().unwrap())
+    };
+    storage.devices.iter().map(|disk| of_disk(&disk.name)).collect()
+}
+
+#[test]
+fn a_sync_on_a_loop_device_flushes_it_and_what_is_below() {
+    let name = "flushes of a loop device";
+    if !fixture::is_root(name) {
+        return;
+    }
+    let directory = fixture::directory();
+    let below = witness::storage(directory.path()).unwrap();
+    let is_back = below.devices.iter().all(|disk| disk.write_cache == Some(WriteCache::Back));
+    if below.medium != Medium::Block || !is_back {
+        return fixture::skip(name, "temporary files are on no disk that keeps a cache");
+    }
+    let mounted = match Mounted::on_loop(directory, "ext4", &PLAIN) {
+        Ok(mounted) => mounted,
+        Err(reason) => return fixture::skip(name, &reason),
+    };
+    let storage = witness::storage(&mounted.point).unwrap();
+    assert_eq!(storage.devices[0].write_cache, Some(WriteCache::Back), "{storage:#?}");
+    let path = mounted.point.join("file");
+    let written = evidence("write", &path, None, Some(&storage));
+    assert!(written.task_write_bytes.unwrap() >= 4 << 20, "{written:?}");
+    let before = flushes(&below);
+    let synced = evidence("sync", &path, None, Some(&storage));
+    let Some(of_loop) = synced.device_flushes else {
+        return fixture::skip(name, "this kernel does not count flushes");
+    };
+    assert!(of_loop > 0, "{synced:?}");
+    assert!(flushes(&below) > before, "the disk below is flushed with the loop device");
+    assert_eq!(storage.devices.len(), 1, "what is written is counted once: {storage:#?}");
+}
+
+#[test]
 fn cpu_time_is_precise_and_split() {
     let burnt = evidence("burn", Path::new(""), None, None);
     let cpu_ns = burnt.cpu_ns.unwrap();
@@ -72,10 +134,17 @@ fn a_counter_is_absent_exactly_where_the_machine_lacks_it() {
     check(none.pressure_memory_ns.is_some(), "/proc/pressure/memory");
     check(none.run_delay_ns.is_some(), "/proc/self/schedstat");
     check(none.task_read_bytes.is_some(), "/proc/self/io");
+    check(none.task_write_bytes.is_some(), "/proc/self/io");
+    check(none.dirty_before.is_some() && none.dirty_after.is_some(), "/proc/meminfo");
+    check(none.dirty_limit.is_some(), "/proc/vmstat");
     // Without a file and its storage there is nothing to say of them.
     assert_eq!(
         (none.device_reads, none.device_read_bytes, none.residency_before),
         Default::default()
+    );
+    assert_eq!(
+        (none.device_writes, none.device_write_bytes, none.device_flushes),
+        (None, None, None)
     );
 }
 
@@ -89,7 +158,7 @@ fn nothing_is_known_of_a_process_that_is_gone() {
     assert_eq!(gone.cpu_ns, None);
     assert_eq!(gone.switches_voluntary, None);
     assert_eq!(gone.minor_faults, None);
-    assert_eq!(gone.task_read_bytes, None);
+    assert_eq!((gone.task_read_bytes, gone.task_write_bytes), (None, None));
 }
 
 #[test]

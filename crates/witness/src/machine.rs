@@ -1,0 +1,93 @@
+//! What the OS tells of the whole machine: time of its CPUs, pressure, dirty pages.
+
+/// Where the OS tells of memory.
+pub(crate) const MEMINFO: &str = "/proc/meminfo";
+
+/// Of the first line of `/proc/stat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Machine {
+    pub(crate) steal_ticks: u64,
+    pub(crate) all_ticks: u64,
+}
+
+/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`; the guests' time is
+/// part of user and nice.
+pub(crate) fn parse_machine(text: &str) -> Option<Machine> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Option<Vec<u64>> =
+        line.split_ascii_whitespace().take(8).map(|field| field.parse().ok()).collect();
+    let ticks = ticks.filter(|ticks| ticks.len() == 8)?;
+    Some(Machine { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
+}
+
+/// Microseconds: the total of the line that begins with `some`.
+pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    line.split(' ').find_map(|field| field.strip_prefix("total=")?.parse().ok())
+}
+
+/// Of [`MEMINFO`]: bytes that are dirty or being written.
+pub(crate) fn parse_dirty(meminfo: &str) -> Option<u64> {
+    let [dirty, writeback] = ["Dirty", "Writeback"].map(|name| parse_kilobytes(meminfo, name));
+    dirty?.checked_add(writeback?)
+}
+
+/// Of `/proc/vmstat`: bytes that may be dirty before the OS makes a writer wait as long as a
+/// device takes. It begins to slow writers down halfway from `nr_dirty_background_threshold`.
+pub(crate) fn parse_dirty_limit(vmstat: &str, page: u64) -> Option<u64> {
+    let name = "nr_dirty_threshold ";
+    let pages = vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    u64::checked_mul(pages?, page)
+}
+
+/// Bytes, of a line like `Dirty:   224 kB`, whose kB are of 1024.
+pub(crate) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_field_and_guests_are_not_counted_twice() {
+        let stat = "cpu  100 1 50 800 20 3 4 22 70 1\ncpu0 50 0 25 400 10 1 2 11 35 0\nintr 5\n";
+        assert_eq!(parse_machine(stat), Some(Machine { steal_ticks: 22, all_ticks: 1000 }));
+        assert_eq!(parse_machine("cpu  1 2 3\n"), None);
+        assert_eq!(parse_machine(""), None);
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=49.92 avg60=29.60 avg300=11.71 total=59540724\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
+        assert_eq!(parse_pressure(text), Some(59_540_724));
+        assert_eq!(parse_pressure(""), None);
+    }
+
+    #[test]
+    fn bytes_are_told_in_kilobytes_under_their_whole_name() {
+        let text = "Rss:  900 kB\nAnonHugePages:      4096 kB\nWritebackTmp:  7 kB\nMany: x kB\n";
+        assert_eq!(parse_kilobytes(text, "AnonHugePages"), Some(4 << 20));
+        for name in ["Writeback", "HugePages", "Many", "Pss"] {
+            assert_eq!(parse_kilobytes(text, name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_being_written_is_not_on_a_device_yet() {
+        let meminfo = "MemTotal: 9 kB\nDirty:    224 kB\nWriteback:    16 kB\nWritebackTmp: 8 kB\n";
+        assert_eq!(parse_dirty(meminfo), Some(240 << 10));
+        assert_eq!(parse_dirty("Dirty: 224 kB\n"), None);
+        assert_eq!(parse_dirty("Writeback: 16 kB\n"), None);
+    }
+
+    #[test]
+    fn the_limit_is_that_of_writers_and_not_of_the_background() {
+        let vmstat = "nr_dirty 56\nnr_dirty_background_threshold 598921\n\
+                      nr_dirty_threshold 1199307\n";
+        assert_eq!(parse_dirty_limit(vmstat, 4096), Some(1_199_307 * 4096));
+        assert_eq!(parse_dirty_limit("nr_dirty 56\n", 4096), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What block devices counted: the requests that they completed, and those that they have not.
+
+use std::path::{Path, PathBuf};
+
+/// The file of disk `name` in which it counts.
+pub(crate) fn stat_of(name: &str) -> PathBuf {
+    Path::new("/sys/block").join(name).join("stat")
+}
+
+/// Of `/sys/block/X/stat`, over some devices.
+///
+/// A partition has counters of its own but for flushes, which its whole disk alone counts. A
+/// write that reaches the medium by itself (`REQ_FUA`), where a device can do that, is a write
+/// and not a flush; and to a device that writes through, no flush is ever sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) reads: u64,
+    /// Of 512 bytes, whatever the device's own sectors are.
+    pub(crate) sectors_read: u64,
+    pub(crate) writes: u64,
+    /// Of 512 bytes.
+    pub(crate) sectors_written: u64,
+    /// Since Linux 4.18.
+    pub(crate) discards: Option<u64>,
+    /// Since Linux 5.5.
+    pub(crate) flushes: Option<u64>,
+}
+
+impl Traffic {
+    /// Of two devices; what one of them does not count is not known of both.
+    pub(crate) fn plus(self, other: Traffic) -> Traffic {
+        let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Traffic {
+            reads: self.reads.saturating_add(other.reads),
+            sectors_read: self.sectors_read.saturating_add(other.sectors_read),
+            writes: self.writes.saturating_add(other.writes),
+            sectors_written: self.sectors_written.saturating_add(other.sectors_written),
+            discards: both(self.discards, other.discards),
+            flushes: both(self.flushes, other.flushes),
+        }
+    }
+}
+
+/// The sum over `devices`, given what each tells, if there are any and each can be read.
+pub(crate) fn sum(mut devices: impl Iterator<Item = Option<Traffic>>) -> Option<Traffic> {
+    let first = devices.next()??;
+    devices.try_fold(first, |sum, device| Some(sum.plus(device?)))
+}
+
+/// Fields, from 1: 1 reads, 3 sectors read, 5 writes, 7 sectors written, 12 discards, 16 flushes.
+pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
+    let fields: Option<Vec<u64>> =
+        text.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
+    let fields = fields?;
+    let field = |number: usize| fields.get(number - 1).copied();
+    Some(Traffic {
+        reads: field(1)?,
+        sectors_read: field(3)?,
+        writes: field(5)?,
+        sectors_written: field(7)?,
+        discards: field(12),
+        flushes: field(16),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_of_a_device_is_where_the_os_has_it() {
+        let stat = "  68810  10302 10135834  90005  12213  19984  4687712  16382  0  28320  1 \
+                    132042 0 149336472 0 2182 50691\n";
+        let expected = Traffic {
+            reads: 68810,
+            sectors_read: 10_135_834,
+            writes: 12213,
+            sectors_written: 4_687_712,
+            discards: Some(132_042),
+            flushes: Some(2182),
+        };
+        assert_eq!(parse_stat(stat), Some(expected));
+        for (fields, discards, flushes) in
+            [(11, None, None), (15, Some(132_042), None), (16, Some(132_042), Some(2182))]
+        {
+            let older: Vec<&str> = stat.split_ascii_whitespace().take(fields).collect();
+            let expected = Traffic { discards, flushes, ..expected };
+            assert_eq!(parse_stat(&older.join(" ")), Some(expected), "{fields} fields");
+        }
+        assert_eq!(parse_stat("1 2 3"), None);
+        assert_eq!(parse_stat("1 2 x 4 5 6 7"), None);
+        assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn a_sum_knows_only_what_every_device_counts() {
+        let device = |reads, flushes| Some(Traffic { reads, flushes, ..Traffic::default() });
+        let check = |devices: &[Option<Traffic>], expected| {
+            assert_eq!(sum(devices.iter().copied()), expected, "{devices:?}");
+        };
+        check(&[device(1, Some(2))], device(1, Some(2)));
+        check(&[device(1, Some(2)), device(10, Some(20))], device(11, Some(22)));
+        check(&[device(1, Some(2)), device(10, None)], device(11, None));
+        check(&[device(1, Some(2)), None], None);
+        check(&[], None);
+    }
+}
