@@ -1,4 +1,14 @@
 //! How a rate goes over time: steady, or with a step.
+//!
+//! Rates are of the bytes that were read, or accepted. The sync at the end of a trial comes after
+//! its last byte and is not in them.
+
+use crate::measured::{Measured, NS_PER_SECOND};
+use crate::stats::median;
+use model::case::{Case, Engine, Work, WriteEngine};
+use model::random::Rng;
+use model::sample::{PROGRESS_NS, Sample, Span};
+use model::trial::Trial;
 
 /// How the rate of a case went over time.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,11 +18,15 @@ pub struct Course {
     /// Bytes a second in each step: medians over the trials, or of all trials one after another
     /// where they followed each other without a pause.
     pub rates: Vec<f64>,
-    /// Whether a window of five steps met the limits of the SNIA (METHODOLOGY.md), and at which
-    /// step the first did; none below five steps.
+    /// Whether a window of five steps met the limits of the SNIA (METHODOLOGY.md), and the index
+    /// of the step at which the first that did ends; the outer is none below five steps.
     pub snia: Option<Option<usize>>,
-    /// Whether the last ten steps meet them too; none below ten steps.
+    /// Whether ten steps meet them too: the last ten, or the last full ten seconds where trials
+    /// followed each other. None below ten steps.
     pub is_steady: Option<bool>,
+    /// Bytes a second of those ten seconds, where trials followed each other until they were
+    /// steady: the figure that lasts.
+    pub sustained: Option<f64>,
     /// The step in the rate, if there is one.
     pub change: Option<Change>,
 }
@@ -24,8 +38,320 @@ pub struct Change {
     pub before: f64,
     /// Bytes a second after.
     pub after: f64,
-    /// Bytes that were written when it came.
+    /// Bytes that were moved when it came.
     pub at_bytes: u64,
     /// Nanoseconds from the start until it came.
     pub at_ns: u64,
+}
+
+/// Steps of a course at most.
+const STEPS_MOST: f64 = 60.0;
+/// Below as many steps there is no course.
+const STEPS_LEAST: usize = 5;
+/// The shortest step of a course that is long enough to be judged (METHODOLOGY.md).
+const JUDGED_NS: u64 = 500_000_000;
+/// Steps of a window that decides whether a rate is steady (METHODOLOGY.md).
+const WINDOW: usize = 10;
+/// The shortest step of such a window where trials follow each other.
+const SUSTAIN_NS: u64 = 1_000_000_000;
+/// Steps of a window of the SNIA's.
+const SNIA_WINDOW: usize = 5;
+/// The greatest range of a steady window, as a share of its mean (SNIA).
+const RANGE_MOST: f64 = 0.20;
+/// The most by which the line fitted to a steady window may rise or fall, as a share of its mean
+/// (SNIA).
+const EXCURSION_MOST: f64 = 0.10;
+/// As many operations, passes or syncs must fall into a step: their number differs by one from a
+/// step to the next, and that is half of [`RANGE_MOST`] then.
+const LUMPS_LEAST: f64 = 10.0;
+/// A step counts as full if no more than this share of it is missing: clocks differ.
+const STEP_MISSING: f64 = 0.01;
+/// A file that is mapped or loaded for more than this share of the time has a rate of its passes.
+const LOADING_MOST: f64 = 0.05;
+
+impl Course {
+    /// The course of a case; none where its workers told no progress, where too few operations
+    /// fall into a step, and below five steps.
+    pub(crate) fn of(measured: &Measured) -> Option<Course> {
+        let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
+        let lump_ns = lump_ns(measured.case, &samples)?;
+        let is_sustained = measured.sustain.is_some();
+        let curves: Vec<Curve> = if is_sustained {
+            vec![Curve::of(&samples)]
+        } else {
+            samples.iter().map(|sample| Curve::of(&[*sample])).collect()
+        };
+        let longest_ns = curves.iter().map(Curve::length_ns).max()?;
+        let step_ns = step_ns(longest_ns, lump_ns);
+        let each: Vec<Vec<f64>> = curves.iter().map(|curve| curve.rates(step_ns)).collect();
+        let rates = medians(&each);
+        if rates.len() < STEPS_LEAST {
+            return None;
+        }
+        let window = if is_sustained {
+            last_window(&curves[0], lump_ns)
+        } else {
+            rates.len().checked_sub(WINDOW).map(|first| rates[first..].to_vec())
+        };
+        let is_steady = window.as_deref().map(is_within_limits);
+        let steady = window.filter(|_| is_sustained && is_steady == Some(true));
+        let changes = curves
+            .iter()
+            .zip(&each)
+            .filter_map(|(curve, rates)| Some(curve.change(rates, split(rates)?, step_ns)));
+        Some(Course {
+            step_ns,
+            snia: Some(first_steady(&rates)),
+            is_steady,
+            sustained: steady.map(|window| mean(&window)),
+            change: agreed(changes.collect(), curves.len()),
+            rates,
+        })
+    }
+
+    /// How much the rate rises in a minute by a line fitted to all steps, as a share of the mean.
+    pub fn trend_a_minute(&self) -> f64 {
+        let minute = 60.0 * NS_PER_SECOND / self.step_ns as f64;
+        slope(&self.rates) * minute / mean(&self.rates)
+    }
+}
+
+impl Change {
+    /// Whether it is faster after the step.
+    pub fn is_rise(&self) -> bool {
+        self.after > self.before
+    }
+}
+
+/// Whether a case needs no more trials, all so far one after another: the last full window of ten
+/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer where few operations
+/// fall into one. Trials that failed are left out.
+pub fn is_steady(case: &Case, trials: &[Trial]) -> bool {
+    let samples: Vec<&Sample> = trials.iter().filter_map(Trial::sample).collect();
+    let window = || last_window(&Curve::of(&samples), lump_ns(case, &samples)?);
+    window().is_some_and(|window| is_within_limits(&window))
+}
+
+/// The rates of the last ten steps of those that make up whole windows.
+fn last_window(curve: &Curve, lump_ns: f64) -> Option<Vec<f64>> {
+    let rates = curve.rates(whole_step(lump_ns * LUMPS_LEAST).max(SUSTAIN_NS));
+    let end = rates.len() / WINDOW * WINDOW;
+    Some(rates[end.checked_sub(WINDOW)?..end].to_vec())
+}
+
+/// Nanoseconds between what makes the rate uneven: an operation; all between two syncs; a pass
+/// over memory, or over a file that is loaded before each. None where nothing tells.
+fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
+    let told = samples.iter().all(|sample| sample.spans.iter().any(|s| !s.progress.is_empty()));
+    let total = |value: fn(&Sample) -> u64| -> f64 {
+        samples.iter().map(|sample| value(sample) as f64).sum()
+    };
+    let (ns, bytes) = (total(Sample::elapsed_ns), total(Sample::bytes));
+    let lumps = match &case.work {
+        Work::File(work) if work.engine == Engine::Null => return None,
+        Work::Write(work) if work.engine == WriteEngine::Null => return None,
+        Work::File(work) if total(loading_ns) > LOADING_MOST * ns => bytes / work.size as f64,
+        Work::Write(work) if work.every > 0 => {
+            total(Sample::ops) / work.every as f64 / f64::from(work.threads)
+        }
+        Work::File(_) | Work::Write(_) => total(Sample::ops),
+        Work::Memory(work) => bytes / work.working_set as f64,
+    };
+    (told && bytes > 0.0 && lumps > 0.0).then(|| ns / lumps)
+}
+
+fn loading_ns(sample: &Sample) -> u64 {
+    sample.spans.iter().map(|span| span.load_ns).max().unwrap_or(0)
+}
+
+/// The step of a course that is so long.
+fn step_ns(length_ns: u64, lump_ns: f64) -> u64 {
+    let least = if full_steps(length_ns, JUDGED_NS) >= WINDOW { JUDGED_NS } else { PROGRESS_NS };
+    let wanted = (length_ns as f64 / STEPS_MOST).max(lump_ns * LUMPS_LEAST);
+    whole_step(wanted).max(least)
+}
+
+/// The next multiple of the step of progress.
+fn whole_step(ns: f64) -> u64 {
+    let steps = (ns / PROGRESS_NS as f64 - STEP_MISSING).ceil().max(1.0);
+    PROGRESS_NS.saturating_mul(steps as u64)
+}
+
+fn full_steps(length_ns: u64, step_ns: u64) -> usize {
+    (length_ns as f64 / step_ns as f64 + STEP_MISSING) as usize
+}
+
+/// How many bytes were moved until when: straight lines between knots.
+#[derive(Debug)]
+struct Curve {
+    /// Nanoseconds and bytes since the start; neither falls.
+    knots: Vec<(u64, f64)>,
+}
+
+impl Curve {
+    /// The samples one after another.
+    fn of(samples: &[&Sample]) -> Curve {
+        let mut curve = Curve { knots: vec![(0, 0.0)] };
+        samples.iter().for_each(|sample| curve.add(&sample.spans));
+        curve
+    }
+
+    /// Adds the threads of a sample, as if all had begun together.
+    fn add(&mut self, spans: &[Span]) {
+        let (start_ns, mut bytes) = *self.last();
+        let length = |span: &Span| span.end_ns.saturating_sub(span.start_ns);
+        let length_ns = spans.iter().map(length).max().unwrap_or(0);
+        let steps = spans.iter().map(|span| span.progress.len()).max().unwrap_or(0);
+        for index in 0..steps {
+            let moved = spans.iter().filter_map(|span| span.progress.get(index));
+            bytes += moved.map(|bytes| *bytes as f64).sum::<f64>();
+            // The last step is a part, which ends with the longest span.
+            let end_ns = PROGRESS_NS.saturating_mul(index as u64 + 1).min(length_ns);
+            self.knots.push((start_ns.saturating_add(end_ns), bytes));
+        }
+        self.knots.push((start_ns.saturating_add(length_ns), bytes));
+    }
+
+    fn last(&self) -> &(u64, f64) {
+        self.knots.last().expect("a curve begins with a knot")
+    }
+
+    fn length_ns(&self) -> u64 {
+        self.last().0
+    }
+
+    /// Bytes that were moved until then.
+    fn bytes_at(&self, ns: u64) -> f64 {
+        let after = self.knots.partition_point(|(knot_ns, _)| *knot_ns <= ns);
+        let Some(&(right_ns, right)) = self.knots.get(after) else { return self.last().1 };
+        let (left_ns, left) = self.knots[after - 1];
+        left + (right - left) * (ns - left_ns) as f64 / (right_ns - left_ns) as f64
+    }
+
+    /// Bytes a second in each full step.
+    fn rates(&self, step_ns: u64) -> Vec<f64> {
+        let steps = full_steps(self.length_ns(), step_ns) as u64;
+        let moved = |step: u64| self.bytes_at((step + 1) * step_ns) - self.bytes_at(step * step_ns);
+        (0..steps).map(|step| moved(step) / step_ns as f64 * NS_PER_SECOND).collect()
+    }
+
+    /// The step in its `rates` that comes with step `at`.
+    fn change(&self, rates: &[f64], at: usize, step_ns: u64) -> Change {
+        let (before, after) = rates.split_at(at);
+        let at_ns = at as u64 * step_ns;
+        let at_bytes = self.bytes_at(at_ns).round() as u64;
+        Change { before: mean(before), after: mean(after), at_bytes, at_ns }
+    }
+}
+
+/// The median of each step that at least half of the trials have.
+fn medians(each: &[Vec<f64>]) -> Vec<f64> {
+    let longest = each.iter().map(Vec::len).max().unwrap_or(0);
+    let of_step = |step| -> Vec<f64> { each.iter().filter_map(|r| r.get(step)).copied().collect() };
+    let steps = (0..longest).map(of_step).take_while(|of_step| 2 * of_step.len() >= each.len());
+    steps.filter_map(|of_step| median(&of_step)).collect()
+}
+
+/// Where the first window of the SNIA's that meets both limits ends.
+fn first_steady(rates: &[f64]) -> Option<usize> {
+    let first = rates.windows(SNIA_WINDOW).position(is_within_limits)?;
+    Some(first + SNIA_WINDOW - 1)
+}
+
+/// Whether the range and the fitted line of a window are within the limits of the SNIA.
+fn is_within_limits(window: &[f64]) -> bool {
+    let least = window.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = window.iter().copied().fold(0.0, f64::max);
+    let mean = mean(window);
+    most - least <= RANGE_MOST * mean && excursion(window).abs() <= EXCURSION_MOST * mean
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// By how much the line fitted to the values rises from the first to the last.
+fn excursion(values: &[f64]) -> f64 {
+    slope(values) * (values.len() - 1) as f64
+}
+
+/// By how much the line fitted to the values by least squares rises from one to the next.
+fn slope(values: &[f64]) -> f64 {
+    let (mid, mean) = ((values.len() - 1) as f64 / 2.0, mean(values));
+    let from_mid = || (0..values.len()).map(|index| index as f64 - mid);
+    let rise: f64 = from_mid().zip(values).map(|(x, value)| x * (value - mean)).sum();
+    let square: f64 = from_mid().map(|x| x * x).sum();
+    rise / square
+}
+
+/// The fewest steps on either side of a step in the rate (METHODOLOGY.md).
+const SIDE_LEAST: usize = 3;
+/// The lower level is at most this share of the higher (METHODOLOGY.md).
+const LOWER_MOST: f64 = 0.8;
+/// Neither side may drift by this share of the step or more: else it is no step, but a drift.
+const DRIFT_MOST: f64 = 0.5;
+/// How often the order of the rates is shuffled.
+const SHUFFLES: usize = 1_000;
+/// In fewer of the shuffled orders than this may there be a split as good: p < .01.
+const SHUFFLES_ALIKE: usize = 10;
+/// Decides the shuffles: the same record has the same steps.
+const SHUFFLE_SEED: u64 = 0x57e9;
+
+/// The index of the first rate after the step in the rates, if there is one: the split into two
+/// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
+/// than in most random orders of the same rates.
+fn split(rates: &[f64]) -> Option<usize> {
+    let (at, explained) = best_split(rates)?;
+    let (before, after) = rates.split_at(at);
+    let levels = (mean(before), mean(after));
+    let (low, high) = (levels.0.min(levels.1), levels.0.max(levels.1));
+    let drifts = |side: &[f64]| excursion(side).abs() >= DRIFT_MOST * (high - low);
+    if low > LOWER_MOST * high || drifts(before) || drifts(after) {
+        return None;
+    }
+    let mut rng = Rng::new(SHUFFLE_SEED);
+    let mut shuffled = rates.to_vec();
+    let is_alike = |_: &usize| {
+        rng.shuffle(&mut shuffled);
+        best_split(&shuffled).is_some_and(|(_, other)| other >= explained)
+    };
+    // One of the orders that are as good is the one that was measured.
+    let alike = 1 + (0..SHUFFLES).filter(is_alike).take(SHUFFLES_ALIKE).count();
+    (alike <= SHUFFLES_ALIKE).then_some(at)
+}
+
+/// The split into two levels that leaves the least squares, and the squares that it explains.
+fn best_split(rates: &[f64]) -> Option<(usize, f64)> {
+    let n = rates.len();
+    let total: f64 = rates.iter().sum();
+    let mut sum: f64 = rates.iter().take(SIDE_LEAST - 1).sum();
+    let explained = |at: usize| {
+        sum += rates[at - 1];
+        let (before, after) = (at as f64, (n - at) as f64);
+        let step = sum / before - (total - sum) / after;
+        (at, step * step * before * after / n as f64)
+    };
+    let places = SIDE_LEAST..(n + 1).saturating_sub(SIDE_LEAST);
+    places.map(explained).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The step on which at least half of `trials` agree: in the same direction, and after as many
+/// bytes to within a factor of two. The medians of those.
+fn agreed(changes: Vec<Change>, trials: usize) -> Option<Change> {
+    let (rises, falls): (Vec<Change>, Vec<Change>) = changes.iter().partition(|c| c.is_rise());
+    let mut alike = if rises.len() > falls.len() { rises } else { falls };
+    let median_of = |changes: &[Change], value: fn(&Change) -> f64| {
+        median(&changes.iter().map(value).collect::<Vec<f64>>())
+    };
+    let middle = median_of(&alike, |change| change.at_bytes as f64)?;
+    alike.retain(|change| (middle / 2.0..=middle * 2.0).contains(&(change.at_bytes as f64)));
+    if 2 * alike.len() < trials {
+        return None;
+    }
+    Some(Change {
+        before: median_of(&alike, |change| change.before)?,
+        after: median_of(&alike, |change| change.after)?,
+        at_bytes: median_of(&alike, |change| change.at_bytes as f64)?.round() as u64,
+        at_ns: median_of(&alike, |change| change.at_ns as f64)?.round() as u64,
+    })
 }

@@ -37,6 +37,10 @@ named! {
         TooShort "TooShort",
         /// Some threads waited for others.
         Imbalanced "Imbalanced",
+        /// The rate drifts, or swings: a longer trial has another figure.
+        Transient "Transient",
+        /// The rate has a step: the figure mixes two.
+        StepChange "StepChange",
         /// The device is presented by a hypervisor: what is below it is unknown.
         VirtualDevice "VirtualDevice",
     }

@@ -34,6 +34,7 @@ mod assessment;
 mod tests;
 
 pub use assessment::{Assessment, RunFinding, assess};
+pub use course::is_steady;
 pub use measured::throughput;
 pub use ratio::Ratio;
 pub use stats::is_settled;

@@ -7,6 +7,7 @@ use model::plan::Role;
 use model::record::Record;
 use model::sample::{Sample, Span};
 use model::trial::{Outcome, Trial};
+use std::time::Duration;
 
 /// Bytes a second of a trial; none unless it was done, took time and moved bytes.
 pub fn throughput(trial: &Trial) -> Option<f64> {
@@ -34,6 +35,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) failures: Vec<(String, usize)>,
     pub(crate) host: &'a Host,
     pub(crate) storage: Option<&'a Storage>,
+    /// How long its trials followed each other without a pause, if they did.
+    pub(crate) sustain: Option<Duration>,
     /// The file that was read, if it is known which.
     pub(crate) fixture: Option<&'a Fixture>,
 }
@@ -67,6 +70,7 @@ impl<'a> Measured<'a> {
             failures,
             host: &header.host,
             storage: header.storage.as_ref(),
+            sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, &header.fixtures),
         }
     }

@@ -160,7 +160,7 @@ impl Summary {
             ns_per_op: estimate(&|trial| Some(threads / ops_per_ns(trial)?)),
             latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
             writing: None,
-            course: None,
+            course: Course::of(measured),
             spent: None,
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())

@@ -6,6 +6,7 @@ mod origin;
 mod effort;
 mod pages;
 mod above;
+mod course;
 
 pub(crate) use context::Context;
 use context::Fault;
@@ -19,7 +20,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 15] = [
+const RULES: [(Code, Rule); 17] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -35,6 +36,8 @@ const RULES: [(Code, Rule); 15] = [
     (Code::TooFew, effort::too_few),
     (Code::TooShort, effort::too_short),
     (Code::Imbalanced, effort::imbalanced),
+    (Code::Transient, course::transient),
+    (Code::StepChange, course::step_change),
 ];
 
 /// All that is found on a case. Of a case without a trial nothing can be said.
