@@ -35,6 +35,6 @@ mod tests;
 
 pub use assessment::{Assessment, RunFinding, assess};
 pub use course::is_steady;
-pub use measured::throughput;
+pub use measured::rate;
 pub use ratio::Ratio;
 pub use stats::is_settled;

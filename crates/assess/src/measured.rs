@@ -1,19 +1,48 @@
 //! The trials of one case that count.
 
-use model::case::Case;
+use model::case::{Case, Op};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
 use model::plan::Role;
 use model::record::Record;
 use model::sample::{Sample, Span};
-use model::trial::{Outcome, Trial};
+use model::trial::{Outcome, ReadBack, Trial};
 use std::time::Duration;
 
-/// Bytes a second of a trial; none unless it was done, took time and moved bytes.
-pub fn throughput(trial: &Trial) -> Option<f64> {
+/// What a trial of `case` did in a second: bytes, or operations where only a sync is called. None
+/// unless it was done, took time and moved something.
+///
+/// What claims to be durable took until its last sync had returned; all else until its last
+/// operation had (METHODOLOGY.md).
+pub fn rate(case: &Case, trial: &Trial) -> Option<f64> {
     let sample = trial.sample()?;
-    let (bytes, elapsed_ns) = (sample.bytes(), sample.elapsed_ns());
-    (bytes > 0 && elapsed_ns > 0).then(|| bytes as f64 / elapsed_ns as f64 * NS_PER_SECOND)
+    let amount = if only_syncs(case) { sample.ops() } else { sample.bytes() };
+    a_second(amount, timed_ns(case, sample))
+}
+
+/// An amount in so many nanoseconds, by the second; none where either is 0.
+pub(crate) fn a_second(amount: u64, ns: u64) -> Option<f64> {
+    (amount > 0 && ns > 0).then(|| amount as f64 / ns as f64 * NS_PER_SECOND)
+}
+
+/// Whether nothing is moved: only a sync is called.
+pub(crate) fn only_syncs(case: &Case) -> bool {
+    case.write().is_some_and(|work| work.op == Op::Sync)
+}
+
+/// Whether it claims that what was written is durable.
+pub(crate) fn claims_durable(case: &Case) -> bool {
+    case.write().is_some_and(|work| work.sync.claims_durable())
+}
+
+/// The nanoseconds that a rate is by. Where no sync is told of they are those of the operations.
+fn timed_ns(case: &Case, sample: &Sample) -> u64 {
+    if claims_durable(case) { wall_ns(sample) } else { sample.elapsed_ns() }
+}
+
+/// From the first thread's start to the last thread's end, its last sync included.
+fn wall_ns(sample: &Sample) -> u64 {
+    sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
@@ -29,7 +58,7 @@ pub(crate) type Rounds = Vec<(u32, f64)>;
 pub(crate) struct Measured<'a> {
     pub(crate) case: &'a Case,
     pub(crate) role: Role,
-    /// The trials that count: [`throughput`] has a value for each.
+    /// The trials that count: [`rate`] has a value for each.
     pub(crate) trials: Vec<Counted<'a>>,
     /// What went wrong in the others, each reason once with how often.
     pub(crate) failures: Vec<(String, usize)>,
@@ -48,7 +77,11 @@ pub(crate) struct Counted<'a> {
     pub(crate) sample: &'a Sample,
     pub(crate) evidence: &'a Evidence,
     pub(crate) expected_digest: Option<u64>,
-    pub(crate) throughput: f64,
+    pub(crate) read_back: Option<ReadBack>,
+    /// Bytes a second, or operations where only a sync is called: [`rate`].
+    pub(crate) rate: f64,
+    /// The nanoseconds that the rate is by.
+    pub(crate) timed_ns: u64,
 }
 
 impl<'a> Measured<'a> {
@@ -58,7 +91,7 @@ impl<'a> Measured<'a> {
         let planned = &header.plan.cases[index];
         let (mut trials, mut failures) = (Vec::new(), Vec::new());
         for trial in record.trials.iter().filter(|trial| trial.case == index) {
-            match Counted::of(trial) {
+            match Counted::of(&planned.case, trial) {
                 Ok(counted) => trials.push(counted),
                 Err(reason) => note_failure(&mut failures, reason),
             }
@@ -80,9 +113,9 @@ impl<'a> Measured<'a> {
         self.trials.len()
     }
 
-    /// Bytes a second of each round.
+    /// The rate of each round.
     pub(crate) fn rates(&self) -> Rounds {
-        self.trials.iter().map(|trial| (trial.round, trial.throughput)).collect()
+        self.trials.iter().map(|trial| (trial.round, trial.rate)).collect()
     }
 
     /// Bytes a second of each round, without loading; only rounds that loaded anything.
@@ -98,19 +131,34 @@ impl<'a> Measured<'a> {
 }
 
 impl<'a> Counted<'a> {
-    fn of(trial: &'a Trial) -> Result<Counted<'a>, String> {
-        match (&trial.outcome, throughput(trial)) {
-            (Outcome::Done(sample), Some(throughput)) => Ok(Counted {
+    fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, String> {
+        match (&trial.outcome, rate(case, trial)) {
+            (Outcome::Done(sample), Some(rate)) => Ok(Counted {
                 round: trial.round,
                 sample,
                 evidence: &trial.evidence,
                 expected_digest: trial.expected_digest,
-                throughput,
+                read_back: trial.read_back,
+                rate,
+                timed_ns: timed_ns(case, sample),
             }),
             (Outcome::Done(_), None) => Err("failed: it ended at once or moved no bytes".into()),
             (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
             (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
         }
+    }
+
+    /// Nanoseconds from the first thread's start to the last thread's end, its last sync included.
+    pub(crate) fn wall_ns(&self) -> u64 {
+        wall_ns(self.sample)
+    }
+
+    /// Whether the digest is the one that what was read, or read back, must have; none where
+    /// nothing was summed.
+    pub(crate) fn is_right(&self) -> Option<bool> {
+        let read = self.expected_digest.map(|expected| self.sample.digest() == expected);
+        let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
+        [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
     }
 
     /// Nanoseconds of loading, of the thread that loaded longest; none if none loaded.

@@ -1,7 +1,7 @@
 //! What the trials of one case come to.
 
 use crate::finding::{Finding, Severity, Verdict};
-use crate::measured::{Counted, Measured, NS_PER_SECOND, UNAVAILABLE};
+use crate::measured::{Counted, Measured, UNAVAILABLE, a_second};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::writing::Writing;
@@ -78,9 +78,10 @@ pub struct Summary {
     /// Bytes a second that the memory bus carries if nothing stays in a cache: an estimate. Only
     /// of kernels over arrays that are beyond the caches.
     pub bus: Option<Estimate>,
-    /// Operations a second.
+    /// Operations a second, by the same time as the throughput.
     pub iops: Option<Estimate>,
-    /// Nanoseconds one thread and one slot took for an operation: elapsed · threads / operations.
+    /// Nanoseconds one thread and one slot took for an operation: elapsed · threads / operations,
+    /// until the last operation had returned.
     pub ns_per_op: Option<Estimate>,
     /// Percentiles.
     pub latency: Latency,
@@ -111,7 +112,8 @@ pub struct Summary {
     pub of_memory: Option<f64>,
     /// What was found, gravest first.
     pub findings: Vec<Finding>,
-    /// Whether all that was read had the expected digest; none where nothing was summed.
+    /// Whether all that was read, or read back, had the expected digest; none where nothing was
+    /// summed.
     pub digest_verified: Option<bool>,
     /// What a trial counted, where each read the whole file once and all counted the same.
     pub counted: Option<u64>,
@@ -136,9 +138,9 @@ impl Summary {
             (None, None)
         };
         let threads = f64::from(measured.case.threads());
-        let ops_per_ns = |trial: &Counted| {
-            let ops = trial.sample.ops() as f64;
-            (ops > 0.0).then(|| ops / trial.sample.elapsed_ns() as f64)
+        let ns_per_op = |trial: &Counted| {
+            let (ops, elapsed_ns) = (trial.sample.ops(), trial.sample.elapsed_ns());
+            (ops > 0 && elapsed_ns > 0).then(|| threads * elapsed_ns as f64 / ops as f64)
         };
         let estimate =
             |value: &dyn Fn(&Counted) -> Option<f64>| Estimate::of(&measured.values(value));
@@ -153,15 +155,15 @@ impl Summary {
             verdict: verdict(measured.n(), &[]),
             served_by,
             hit_share,
-            throughput: estimate(&|trial| Some(trial.throughput)),
+            throughput: estimate(&|trial| (trial.sample.bytes() > 0).then_some(trial.rate)),
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
-            iops: estimate(&|trial| Some(ops_per_ns(trial)? * NS_PER_SECOND)),
-            ns_per_op: estimate(&|trial| Some(threads / ops_per_ns(trial)?)),
+            iops: estimate(&|trial| a_second(trial.sample.ops(), trial.timed_ns)),
+            ns_per_op: estimate(&ns_per_op),
             latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
-            writing: None,
+            writing: Writing::of(measured),
             course: Course::of(measured),
-            spent: None,
+            spent: Spent::of(measured),
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
@@ -245,10 +247,7 @@ fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
 
 /// Whether every trial that was summed has the digest its bytes must have.
 fn digest_verified(trials: &[Counted]) -> Option<bool> {
-    trials
-        .iter()
-        .filter_map(|trial| Some(trial.sample.digest() == trial.expected_digest?))
-        .reduce(|all, this| all && this)
+    trials.iter().filter_map(Counted::is_right).reduce(|all, this| all && this)
 }
 
 /// What each trial counted, where all read the whole file once and counted the same.

@@ -1,7 +1,11 @@
 //! What a case that writes comes to: what was accepted, and what was durable.
 
 use crate::latency::Latency;
-use crate::stats::Estimate;
+use crate::measured::{Counted, Measured, Rounds, a_second};
+use crate::stats::{Estimate, median};
+use model::case::{Op, Sync, WriteEngine, WriteWork};
+use model::host::{Medium, WriteCache};
+use model::sample::{Sample, Span};
 
 /// What a case that writes comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,4 +46,185 @@ pub struct Spent {
     /// The share of the threads' time in which they neither ran nor waited for a processor, 0 to
     /// 1: they waited for I/O, or for each other.
     pub blocked_share: Option<f64>,
+}
+
+/// Fewer flushes than this for each sync of a thread: not every sync was one (METHODOLOGY.md).
+const FLUSHES_LEAST: f64 = 0.90;
+
+/// What the evidence says of the claim that what was written is durable (METHODOLOGY.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Nothing is claimed.
+    NotClaimed,
+    /// Nothing speaks against it.
+    Holds,
+    /// It is beyond what this machine's counters see.
+    Unseen,
+    /// The file system keeps its files in memory.
+    InMemory,
+    /// The worker told of no sync that returned in so many trials.
+    Untold(usize),
+    /// The devices completed fewer flushes than there were syncs in so many trials.
+    Unflushed(usize),
+}
+
+impl Durability {
+    /// What the evidence of all trials says.
+    pub(crate) fn of(measured: &Measured) -> Durability {
+        let Some(work) = write_of(measured).filter(|work| work.sync.claims_durable()) else {
+            return Durability::NotClaimed;
+        };
+        let count = |is_seen: &dyn Fn(&Counted) -> bool| {
+            measured.trials.iter().filter(|trial| is_seen(trial)).count()
+        };
+        let is_untold = |trial: &Counted| work.sync.is_call() && trial.sample.synced_ns().is_none();
+        let untold = count(&is_untold);
+        let has_cache = measured.storage.is_some_and(|storage| {
+            storage.devices.iter().any(|device| device.write_cache == Some(WriteCache::Back))
+        });
+        match measured.storage.map(|storage| storage.medium) {
+            Some(Medium::Ram) => return Durability::InMemory,
+            _ if untold > 0 && work.op != Op::Sync => return Durability::Untold(untold),
+            Some(Medium::Unseen) | None => return Durability::Unseen,
+            Some(Medium::Block) if !has_cache => return Durability::Holds,
+            Some(Medium::Block) => {}
+        }
+        match count(&|trial| is_flushed(work, trial) == Some(false)) {
+            0 => Durability::Holds,
+            trials => Durability::Unflushed(trials),
+        }
+    }
+
+    /// Whether the rate until the last sync is that of durable data, as far as the evidence goes.
+    fn is_durable(self) -> bool {
+        matches!(self, Durability::Holds | Durability::Unseen)
+    }
+}
+
+/// The work, unless the null engine does it, which writes nothing.
+fn write_of<'a>(measured: &Measured<'a>) -> Option<&'a WriteWork> {
+    measured.case.write().filter(|work| work.engine != WriteEngine::Null)
+}
+
+/// Whether the devices flushed their caches as often as the syncs ask for, where they tell.
+///
+/// Threads that sync at the same time may share a commit of the journal and its flush, so the
+/// syncs of one thread count. A write through to the medium (FUA) takes the place of a flush for
+/// `O_DSYNC`: it is counted as a write.
+fn is_flushed(work: &WriteWork, trial: &Counted) -> Option<bool> {
+    let flushes = trial.evidence.device_flushes?;
+    if work.sync == Sync::Dsync {
+        let writes = trial.evidence.device_writes.unwrap_or(0);
+        return Some(flushes > 0 || writes >= trial.sample.ops());
+    }
+    let of_one_thread = syncs(work, trial) as f64 / f64::from(work.threads);
+    Some(flushes as f64 >= (FLUSHES_LEAST * of_one_thread).max(1.0))
+}
+
+/// The syncs of a trial that were calls of their own: those that the worker told of, else as many
+/// as the case asks for.
+pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
+    let (told, ops) = (trial.sample.syncs.count(), trial.sample.ops());
+    match (told, work.op, work.every) {
+        (1.., ..) => told,
+        (0, Op::Sync, _) => ops,
+        (0, _, 0) => u64::from(work.sync.is_call()),
+        (0, _, every) => ops / every,
+    }
+}
+
+/// The bytes that a device must have written once what the trial wrote is durable: a block that
+/// was written twice before a sync need be stored once only.
+pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
+    let of_span = |span: &Span| {
+        let is_planned = span.thread < work.threads;
+        let steps = if is_planned { work.steps(span.thread).count } else { work.blocks() };
+        span.bytes.min(steps.saturating_mul(work.block))
+    };
+    let sum = sample.spans.iter().fold(0, |sum: u64, span| sum.saturating_add(of_span(span)));
+    sum.min(work.size)
+}
+
+/// Bytes a second until the last write had returned. None where nothing is written, and where a
+/// program was timed as a whole: no operation of it was timed, and the sync ended with it.
+fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
+    let sample = trial.sample;
+    let is_whole = sample.latencies.count() == 0
+        && sample.spans.iter().all(|span| span.synced_ns == Some(span.end_ns));
+    if work.sync.is_call() && is_whole {
+        return None;
+    }
+    a_second(sample.bytes(), sample.elapsed_ns())
+}
+
+/// The accepted rate of each round that tells it.
+pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
+    let Some(work) = write_of(measured) else { return Rounds::new() };
+    let rate = |trial: &Counted| Some((trial.round, accepted_rate(work, trial)?));
+    measured.trials.iter().filter_map(rate).collect()
+}
+
+/// The durable rate of each round; empty where it was not durable.
+pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
+    let moves = |trial: &&Counted| trial.sample.bytes() > 0;
+    let rates = measured.trials.iter().filter(moves).map(|trial| (trial.round, trial.rate));
+    if Durability::of(measured).is_durable() { rates.collect() } else { Rounds::new() }
+}
+
+fn estimate(rounds: &Rounds) -> Option<Estimate> {
+    Estimate::of(&rounds.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>())
+}
+
+impl Writing {
+    /// What a case comes to, if it writes and a trial counts.
+    pub(crate) fn of(measured: &Measured) -> Option<Writing> {
+        let work = write_of(measured).filter(|_| measured.n() > 0)?;
+        let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
+            let values = measured.values(|trial| Some(value(trial)? as f64));
+            median(&values).map(|value| value.round() as u64)
+        };
+        let read_back = || measured.trials.iter().filter_map(|trial| trial.read_back);
+        let page = measured.host.page;
+        Some(Writing {
+            accepted: estimate(&accepted_rates(measured)),
+            durable: estimate(&durable_rates(measured)),
+            sync: Latency::of(measured.trials.iter().map(|trial| &trial.sample.syncs)),
+            syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
+                .filter(|_| work.sync.is_call()),
+            flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),
+            device_write_bytes: median_of(&|trial| trial.evidence.device_write_bytes),
+            dirty_left: median_of(&|trial| {
+                Some(trial.evidence.residency_after?.dirty?.saturating_mul(page))
+            }),
+            read_back: read_back()
+                .map(|seen| seen.digest == seen.expected)
+                .reduce(|all, this| all && this),
+            read_back_past_cache: read_back()
+                .map(|seen| seen.is_past_cache)
+                .reduce(|all, this| all && this),
+        })
+    }
+}
+
+impl Spent {
+    /// What a trial of a case spent its time on, where the OS tells of its CPU time.
+    pub(crate) fn of(measured: &Measured) -> Option<Spent> {
+        let threads = f64::from(measured.case.threads());
+        let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
+        let wall_ns = |trial: &Counted| {
+            let wall_ns = trial.wall_ns() as f64;
+            (wall_ns > 0.0).then_some(wall_ns)
+        };
+        let cpu_ns = |trial: &Counted| Some(trial.evidence.cpu_ns? as f64);
+        Some(Spent {
+            wall_ns: median_of(&wall_ns)?,
+            user_ns: median_of(&|trial| Some(trial.evidence.cpu_user_ns? as f64)),
+            system_ns: median_of(&|trial| Some(trial.evidence.cpu_system_ns? as f64)),
+            processors: median_of(&|trial| Some(cpu_ns(trial)? / wall_ns(trial)?))?,
+            blocked_share: median_of(&|trial| {
+                let ran_ns = cpu_ns(trial)? + trial.evidence.run_delay_ns? as f64;
+                Some((1.0 - ran_ns / (threads * wall_ns(trial)?)).clamp(0.0, 1.0))
+            }),
+        })
+    }
 }
