@@ -12,7 +12,9 @@ const PAGE: usize = 4096;
 pub(crate) fn run(kernel: Kernel) -> Option<Run> {
     match kernel {
         Kernel::Chase => Some(Run::Chase(chase)),
-        Kernel::TouchPages => Some(Run::TouchPages(touch_pages)),
+        // The same loop: whose memory it is, fresh or not, is the business of the caller.
+        Kernel::TouchPages | Kernel::FirstTouch => Some(Run::TouchPages(touch_pages)),
+        Kernel::ReadPages => Some(Run::ReadPages(read_pages)),
         _ => None,
     }
 }
@@ -30,6 +32,15 @@ fn touch_pages(words: &mut [u64], word: u64) {
     for first in words.iter_mut().step_by(PAGE / size_of::<u64>()) {
         store(first, word);
     }
+}
+
+/// The wrapping sum of the first words of all pages. No load waits for another.
+fn read_pages(words: &[u64]) -> u64 {
+    words.iter().step_by(PAGE / size_of::<u64>()).fold(0, |sum: u64, first| {
+        // SAFETY: a reference is valid, aligned and initialised, and nobody writes to it
+        // meanwhile. The load is volatile: each pass must do it, though it reads the same.
+        sum.wrapping_add(unsafe { std::ptr::from_ref(first).read_volatile() })
+    })
 }
 
 /// Writes into `words` one random cycle through the words 0, `stride_words`, 2·`stride_words`, …:

@@ -23,7 +23,8 @@
 //! | `-nt` | `movnti` | `movntdq` | `vmovntdq ymm` | `vmovntdq zmm` |
 //!
 //! Each loop with non-temporal stores ends with one `sfence`. Only the scalar triads use `xmm`
-//! among the scalar loops. On 64-bit ARM the scalar loops use no vector but the low doubles of a
+//! among the scalar loops. A touch of pages is one `mov` to memory a page, a read of them one `add`
+//! from memory. On 64-bit ARM the scalar loops use no vector but the low doubles of a
 //! triad, and the non-temporal stores of NEON are `stnp` of two `q` registers.
 //!
 //! ```
@@ -85,7 +86,7 @@ macro_rules! table {
 #[rustfmt::skip]
 pub static KERNELS: &[Variant] = table! {
     #[cfg(all())]
-    Scalar latency: Chase TouchPages;
+    Scalar latency: Chase TouchPages FirstTouch ReadPages;
     #[cfg(all())]
     Scalar scalar: Read Write Copy Triad Count;
     #[cfg(target_arch = "x86_64")]

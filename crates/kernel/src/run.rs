@@ -23,6 +23,9 @@ pub enum Run {
     /// Writes the word into the first word of every 4096 bytes, counted from the start of the
     /// slice.
     TouchPages(fn(words: &mut [u64], word: u64)),
+    /// The wrapping sum of the first words of every 4096 bytes, counted from the start of the
+    /// slice.
+    ReadPages(fn(words: &[u64]) -> u64),
 }
 
 /// The digest of bytes that were read from file offset `offset`.

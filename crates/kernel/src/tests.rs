@@ -203,7 +203,8 @@ fn a_row_holds_its_kernel() {
             Run::Triad(_) => &[Kernel::Triad, Kernel::TriadNt],
             Run::Count(_) => &[Kernel::Count],
             Run::Chase(_) => &[Kernel::Chase],
-            Run::TouchPages(_) => &[Kernel::TouchPages],
+            Run::TouchPages(_) => &[Kernel::TouchPages, Kernel::FirstTouch],
+            Run::ReadPages(_) => &[Kernel::ReadPages],
         };
         assert!(kernels.contains(&row.kernel()), "{row:?}");
     }
@@ -303,16 +304,33 @@ fn the_halves_of_a_word_are_counted_apart() {
 
 #[test]
 fn pages_are_touched_in_their_first_word() {
-    let Run::TouchPages(touch) = variant(Kernel::TouchPages, Isa::Auto).expect("a row").run()
-    else {
+    for kernel in [Kernel::TouchPages, Kernel::FirstTouch] {
+        let Run::TouchPages(touch) = variant(kernel, Isa::Auto).expect("a row").run() else {
+            panic!("the row of {kernel} holds another loop")
+        };
+        for count in [0, 1, 511, 512, 513, 1024, 5000] {
+            let mut words = vec![7; count];
+            touch(&mut words, 9);
+            for (place, word) in words.iter().enumerate() {
+                let naive = if place.is_multiple_of(512) { 9 } else { 7 };
+                assert_eq!(*word, naive, "{place} of {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_are_read_in_their_first_word() {
+    let Run::ReadPages(read) = variant(Kernel::ReadPages, Isa::Auto).expect("a row").run() else {
         panic!("the row holds another loop")
     };
+    let words = random_words(5000);
     for count in [0, 1, 511, 512, 513, 1024, 5000] {
-        let mut words = vec![7; count];
-        touch(&mut words, 9);
-        for (place, word) in words.iter().enumerate() {
-            assert_eq!(*word, if place.is_multiple_of(512) { 9 } else { 7 }, "{place} of {count}");
+        let mut naive = 0u64;
+        for (place, word) in words[..count].iter().enumerate() {
+            naive = naive.wrapping_add(if place.is_multiple_of(512) { *word } else { 0 });
         }
+        assert_eq!(read(&words[..count]), naive, "{count}");
     }
 }
 
