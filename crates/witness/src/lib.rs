@@ -13,9 +13,11 @@ mod cgroup;
 mod host;
 mod device;
 mod storage;
+mod settle;
 pub mod counters;
 
 pub use error::Error;
 pub use host::host;
 pub use layout::layout;
+pub use settle::{Settled, settle};
 pub use storage::{storage, storage_of};

@@ -8,13 +8,14 @@ use crate::error::Error;
 use model::evidence::{Probe, Residency};
 use rustix::fs::Advice;
 use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, opcode};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::time::Duration;
 
 /// How often evicting a file is tried: writeback of dirty pages is a race (METHODOLOGY.md).
@@ -30,13 +31,13 @@ const WINDOW: u64 = 1 << 30;
 /// The number of cachestat(2) on every architecture that has the common table.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// How much of `file` is in the page cache.
+/// How much of `file`, which may be a block device, is in the page cache.
 ///
 /// # Errors
 /// What the OS answered: cachestat is refused before Linux 6.5, by some sandboxes and on files
 /// that this user neither owns nor may write.
 pub fn residency(file: &File, probe: Probe) -> io::Result<Residency> {
-    residency_of_range(file, probe, 0..file.metadata()?.len())
+    residency_of_range(file, probe, 0..length(file)?)
 }
 
 /// How much of the pages that `range` of `file` touches is in the page cache. What lies beyond
@@ -46,7 +47,7 @@ pub fn residency(file: &File, probe: Probe) -> io::Result<Residency> {
 /// As [`residency`].
 pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::Result<Residency> {
     let page = rustix::param::page_size() as u64;
-    let end = range.end.min(file.metadata()?.len()).next_multiple_of(page);
+    let end = range.end.min(length(file)?).next_multiple_of(page);
     let start = range.start / page * page;
     let pages = end.saturating_sub(start) / page;
     if pages == 0 {
@@ -60,6 +61,20 @@ pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::R
         Probe::Mincore => (mincore(file, start..end)?, None),
     };
     Ok(Residency { probe, pages, cached: cached.min(pages), dirty })
+}
+
+/// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: bytes of a block device.
+const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
+
+/// Bytes of `file`. A block device has a length too, which its metadata does not tell.
+pub(crate) fn length(file: &File) -> io::Result<u64> {
+    let metadata = file.metadata()?;
+    if !metadata.file_type().is_block_device() {
+        return Ok(metadata.len());
+    }
+    // SAFETY: for this number the kernel writes 64 bits, which `u64` has room for; that the
+    // number itself is built from another type is a slip of the kernel's, kept for ever.
+    unsafe { Ok(rustix::ioctl::ioctl(file, Getter::<BLKGETSIZE64, u64>::new())?) }
 }
 
 /// `struct cachestat_range` of `linux/mman.h`.
@@ -191,7 +206,7 @@ pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
 }
 
 /// Brings dirty pages to the device: only clean ones can be dropped.
-fn write_back(file: &File) -> Result<(), Errno> {
+pub(crate) fn write_back(file: &File) -> Result<(), Errno> {
     match rustix::fs::fsync(file) {
         // What cannot be written to has nothing to write back.
         Ok(()) | Err(Errno::ROFS | Errno::INVAL) => Ok(()),

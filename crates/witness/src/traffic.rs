@@ -7,6 +7,11 @@ pub(crate) fn stat_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("stat")
 }
 
+/// The file of disk `name` in which it tells of requests that are not complete.
+pub(crate) fn in_flight_of(name: &str) -> PathBuf {
+    Path::new("/sys/block").join(name).join("inflight")
+}
+
 /// Of `/sys/block/X/stat`, over some devices.
 ///
 /// A partition has counters of its own but for flushes, which its whole disk alone counts. A
@@ -63,9 +68,28 @@ pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     })
 }
 
+/// Requests to read and requests to write, flushes and discards included: `       2        0`.
+pub(crate) fn parse_in_flight(text: &str) -> Option<u64> {
+    let (reads, writes) = text.trim().split_once(' ')?;
+    reads.parse::<u64>().ok()?.checked_add(writes.trim().parse().ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_in_flight_are_those_to_read_and_those_to_write() {
+        for (text, expected) in [
+            ("       2        30\n", Some(32)),
+            ("       0        0\n", Some(0)),
+            ("7\n", None),
+            ("", None),
+            ("1 x", None),
+        ] {
+            assert_eq!(parse_in_flight(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn each_field_of_a_device_is_where_the_os_has_it() {

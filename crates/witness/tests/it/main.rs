@@ -10,3 +10,4 @@ mod page_cache;
 mod layout;
 mod storage;
 mod counters;
+mod settle;

@@ -1,0 +1,230 @@
+//! Waits until devices are quiet: what one measurement leaves to be written disturbs the next.
+
+use crate::machine;
+use crate::page_cache;
+use crate::traffic;
+use model::host::{Medium, Storage};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long nothing may happen. The thresholds here are ours: no source gives any. 100 ms are
+/// many times what a request takes on anything but a tape, and little beside a trial.
+const WINDOW: Duration = Duration::from_millis(100);
+/// How long is waited between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Dirty bytes of the machine that are not waited for: every disk writes them within a moment.
+const FEW: u64 = 16 << 20;
+/// More dirty bytes than these are waited for while they become fewer by this much in a
+/// [`WINDOW`]. Others' dirty pages that nobody writes yet stay for half a minute.
+const FALL: u64 = 1 << 20;
+/// Bytes of a file that are written in one go: between two, the limit is looked at.
+const STEP: u64 = 16 << 20;
+
+/// What was left when it was waited no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// Whether the devices were quiet. If not, the limit was reached.
+    pub quiet: bool,
+    /// How long it took.
+    pub waited: Duration,
+    /// Requests that the devices had not completed; none where that cannot be seen.
+    pub in_flight: Option<u64>,
+    /// Bytes of the whole machine's page cache that were not on a device; none where the OS does
+    /// not tell.
+    pub dirty: Option<u64>,
+}
+
+/// Waits until the devices under `storage` are quiet after writing, at most for `limit`.
+///
+/// They are when for 100 ms they were seen with no request in flight and completed no write and
+/// no discard, and the dirty pages of the machine are less than 16 MiB or become no fewer. Where
+/// devices cannot be seen, the dirty pages alone tell; in memory there is nothing to wait for.
+///
+/// Of `file`, what is dirty is written first, and it is synced: else the OS would wait half a
+/// minute and write it into the next trial. It may be the directory that a file was removed from:
+/// syncing that brings forward the journal's commit, and with it the discards of what was freed.
+/// No other file is synced. The limit is looked at after each 16 MiB, and the sync that follows
+/// has little left to write.
+pub fn settle(storage: &Storage, file: Option<&File>, limit: Duration) -> Settled {
+    let start = Instant::now();
+    if storage.medium == Medium::Ram && storage.devices.is_empty() {
+        return Settled { quiet: true, waited: Duration::ZERO, in_flight: None, dirty: None };
+    }
+    if let Some(file) = file
+        && let Err(error) = write_out(file, start, limit)
+    {
+        log::debug!("a file is not written to let its devices settle: {error}");
+    }
+    wait(storage, start, limit)
+}
+
+/// Writes what is dirty of `file`, piece by piece, and syncs it if the limit is not reached.
+fn write_out(file: &File, start: Instant, limit: Duration) -> io::Result<()> {
+    // A directory has no pages to be written so, only what the sync writes.
+    let length = if file.metadata()?.is_dir() { 0 } else { page_cache::length(file)? };
+    for offset in (0..length).step_by(STEP as usize) {
+        if start.elapsed() >= limit {
+            return Ok(());
+        }
+        write_range(file, offset, STEP)?;
+    }
+    Ok(page_cache::write_back(file)?)
+}
+
+fn write_range(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let (offset, length) = (offset as libc::off64_t, length as libc::off64_t);
+    // SAFETY: the descriptor is open while `file` is borrowed, and no memory is handed over.
+    let outcome = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Looks again and again, at least once.
+fn wait(storage: &Storage, start: Instant, limit: Duration) -> Settled {
+    let mut calm = Calm { since: None };
+    loop {
+        let look = Look::at(storage, start.elapsed());
+        let quiet = calm.lasts(look);
+        if quiet || look.at >= limit {
+            let Look { at: waited, in_flight, dirty, .. } = look;
+            return Settled { quiet, waited, in_flight, dirty };
+        }
+        std::thread::sleep(PAUSE.min(limit - look.at));
+    }
+}
+
+/// What is seen at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    at: Duration,
+    in_flight: Option<u64>,
+    /// Writes and discards completed so far.
+    completed: Option<u64>,
+    dirty: Option<u64>,
+}
+
+impl Look {
+    fn at(storage: &Storage, at: Duration) -> Look {
+        let read = |path: &Path| std::fs::read_to_string(path).ok();
+        let names = || storage.devices.iter().map(|device| device.name.as_str());
+        let traffic =
+            traffic::sum(names().map(|name| traffic::parse_stat(&read(&traffic::stat_of(name))?)));
+        let in_flight: Option<u64> = names()
+            .map(|name| traffic::parse_in_flight(&read(&traffic::in_flight_of(name))?))
+            .sum();
+        Look {
+            at,
+            in_flight: in_flight.filter(|_| !storage.devices.is_empty()),
+            completed: traffic.map(|traffic| traffic.writes + traffic.discards.unwrap_or(0)),
+            dirty: read(Path::new(machine::MEMINFO)).and_then(|text| machine::parse_dirty(&text)),
+        }
+    }
+}
+
+/// Since when nothing happens.
+struct Calm {
+    since: Option<Look>,
+}
+
+impl Calm {
+    /// Whether nothing has happened for a whole window, with `look` as the newest.
+    fn lasts(&mut self, look: Look) -> bool {
+        let is_idle = look.in_flight.is_none_or(|count| count == 0);
+        let Some(since) = self.since.filter(|since| is_idle && since.completed == look.completed)
+        else {
+            self.since = is_idle.then_some(look);
+            return false;
+        };
+        if look.at - since.at < WINDOW {
+            return false;
+        }
+        let fell = since.dirty.zip(look.dirty).map(|(then, now)| then.saturating_sub(now));
+        let is_falling = fell.is_some_and(|bytes| bytes >= FALL);
+        if is_falling && look.dirty.is_some_and(|bytes| bytes >= FEW) {
+            self.since = Some(look);
+            return false;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of the looks, one each 50 ms, is the first after a whole window of calm.
+    #[track_caller]
+    fn check(looks: &[(Option<u64>, Option<u64>, Option<u64>)], expected: Option<usize>) {
+        let mut calm = Calm { since: None };
+        let found = looks.iter().zip(0..).position(|(&(in_flight, completed, dirty), number)| {
+            let at = Duration::from_millis(50 * number);
+            calm.lasts(Look { at, in_flight, completed, dirty })
+        });
+        assert_eq!(found, expected, "{looks:?}");
+    }
+
+    fn look(
+        in_flight: u64,
+        completed: u64,
+        dirty_mib: u64,
+    ) -> (Option<u64>, Option<u64>, Option<u64>) {
+        (Some(in_flight), Some(completed), Some(dirty_mib << 20))
+    }
+
+    #[test]
+    fn calm_is_a_whole_window_in_which_nothing_completes_and_nothing_is_in_flight() {
+        check(&[look(0, 5, 0); 3], Some(2));
+        check(&[look(0, 5, 0); 2], None);
+        check(&[look(1, 5, 0); 9], None);
+        // A request in flight at one look, or completed between two, begins it anew.
+        check(
+            &[look(0, 5, 0), look(1, 5, 0), look(0, 5, 0), look(0, 5, 0), look(0, 5, 0)],
+            Some(4),
+        );
+        check(&[look(0, 5, 0), look(0, 6, 0), look(0, 6, 0), look(0, 6, 0)], Some(3));
+        check(&[look(0, 1, 0), look(0, 2, 0), look(0, 3, 0), look(0, 4, 0)], None);
+    }
+
+    #[test]
+    fn many_dirty_pages_are_waited_for_only_while_they_become_fewer() {
+        check(&[look(0, 5, 500); 3], Some(2));
+        let falling = [90, 80, 70, 60, 50, 50, 50].map(|dirty| look(0, 5, dirty));
+        check(&falling, Some(6));
+        // Few are not waited for, though they fall.
+        check(&[15, 10, 5].map(|dirty| look(0, 5, dirty)), Some(2));
+        check(&[20, 19, 15].map(|dirty| look(0, 5, dirty)), Some(2));
+        check(&[500, 600, 700].map(|dirty| look(0, 5, dirty)), Some(2));
+    }
+
+    #[test]
+    fn a_sync_is_seen_as_writes_that_completed() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = crate::storage::storage(directory.path()).unwrap();
+        let before = Look::at(&storage, Duration::ZERO);
+        let path = directory.path().join("file");
+        std::fs::write(&path, [1; 4096]).unwrap();
+        File::open(&path).unwrap().sync_all().unwrap();
+        let after = Look::at(&storage, WINDOW);
+        if storage.medium == Medium::Block {
+            assert!(after.completed.unwrap() > before.completed.unwrap(), "{before:?} {after:?}");
+        }
+        assert_eq!(after.in_flight.is_some(), !storage.devices.is_empty(), "{after:?}");
+        assert!(after.dirty.is_some(), "{after:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_waited_for() {
+        check(&[(None, None, None); 3], Some(2));
+        check(
+            &[(None, None, Some(90 << 20)), (None, None, Some(80 << 20)), (None, None, None)],
+            Some(2),
+        );
+        let dirty = |mib: u64| (None, None, Some(mib << 20));
+        check(&[90, 80, 70, 70, 70].map(dirty), Some(4));
+    }
+}
