@@ -95,8 +95,10 @@ fn perform_engine(
             perform_file(work, seed, make, look, client);
         }
         Engine::Buffered => {
-            let reason = "this worker has no engine buffered yet".to_string();
-            client.outcome(Outcome::Unavailable { reason });
+            let make = |thread| {
+                engine::buffered::Buffered::new(open()?, work, range(thread)).map_err(failed)
+            };
+            perform_file(work, seed, make, look, client);
         }
         Engine::Load => {
             let make = |thread| Ok(Load::new(open()?, work, range(thread)));

@@ -6,6 +6,7 @@
 pub mod null;
 pub mod read;
 pub mod pread;
+pub mod buffered;
 pub mod ahead;
 pub mod mmap;
 pub mod load;
