@@ -3,7 +3,7 @@
 use crate::clock::os_now_ns;
 use crate::memory::Memory;
 use kernel::{Count, Run};
-use model::case::MemoryWork;
+use model::case::{Kernel, MemoryWork, Pages};
 use model::content::{COUNTED, Content, WORD_BYTES};
 use model::memory::TRIAD_FACTOR;
 use model::sample::Span;
@@ -43,6 +43,27 @@ enum Task {
     Count { count: Count, source: Memory },
     Chase { chase: fn(&[u64], u64, u64) -> u64, cycle: Memory, place: u64 },
     TouchPages { touch: fn(&mut [u64], u64), target: Memory, word: u64 },
+    FirstTouch(FirstTouch),
+    ReadPages { read: fn(&[u64]) -> u64, source: Memory },
+}
+
+/// Touches the pages of memory that is new in each pass. There is never more than that of one.
+///
+/// What a program pays for memory that it takes and gives back is in the time: a pass unmaps the
+/// memory of the pass before, maps its own, and touches each page, which the OS has to find and to
+/// clear. Unmapping and mapping are told apart, as [`Span::load_ns`]. In the first pass too there
+/// is memory to be unmapped, so that all passes are alike.
+#[derive(Debug)]
+struct FirstTouch {
+    touch: fn(&mut [u64], u64),
+    /// Of the last pass; before the first one, memory that was written when it was prepared. None
+    /// only between two mappings.
+    target: Option<Memory>,
+    size: usize,
+    pages: Pages,
+    word: u64,
+    /// How long unmapping and mapping took in all passes.
+    load_ns: u64,
 }
 
 impl Arrays {
@@ -82,7 +103,12 @@ impl Arrays {
                 kernel::cycle(cycle.words_mut(), LINE_WORDS, content.seed);
                 Task::Chase { chase, cycle, place: 0 }
             }
+            Run::TouchPages(touch) if work.kernel == Kernel::FirstTouch => {
+                let (target, size, pages) = (Some(array()?), content.size as usize, work.pages);
+                Task::FirstTouch(FirstTouch { touch, target, size, pages, word, load_ns: 0 })
+            }
             Run::TouchPages(touch) => Task::TouchPages { touch, target: array()?, word },
+            Run::ReadPages(read) => Task::ReadPages { read, source: filled()? },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
         Ok(Arrays { task, size: content.size, time_ns })
@@ -114,6 +140,7 @@ impl Arrays {
             bytes: passes * bytes,
             ops: passes * ops,
             digest,
+            load_ns: self.task.load_ns(),
             ..Span::default()
         }
     }
@@ -132,7 +159,7 @@ impl Arrays {
             Task::Copy { .. } => 2,
             Task::Triad { .. } => 3,
             Task::Chase { .. } => return (CHASE_STEPS, CHASE_STEPS * LINE_BYTES),
-            Task::TouchPages { .. } => {
+            Task::TouchPages { .. } | Task::FirstTouch(_) | Task::ReadPages { .. } => {
                 let pages = self.size / (PAGE_WORDS as u64 * WORD_BYTES);
                 return (pages, pages * LINE_BYTES);
             }
@@ -174,8 +201,21 @@ impl Task {
                 let words = target.words_mut();
                 (0..passes).for_each(|_| touch(words, *word));
             }
+            Task::FirstTouch(first) => (0..passes).for_each(|_| first.run()),
+            Task::ReadPages { read, source } => {
+                let words = source.words();
+                (0..passes).for_each(|_| sum = sum.wrapping_add(read(words)));
+            }
         }
         sum
+    }
+
+    /// How long its memory took to be mapped, where that is a part of its passes.
+    fn load_ns(&self) -> u64 {
+        match self {
+            Task::FirstTouch(first) => first.load_ns,
+            _ => 0,
+        }
     }
 
     /// The sum of the words that it left in its target, of those that it was to write; none if it
@@ -186,9 +226,77 @@ impl Task {
             // The sum of a double is that of its bits.
             Task::Triad { target, .. } => (target, 1),
             Task::TouchPages { target, .. } => (target, PAGE_WORDS),
-            Task::Read { .. } | Task::Count { .. } | Task::Chase { .. } => return None,
+            Task::FirstTouch(first) => (first.target.as_ref()?, PAGE_WORDS),
+            Task::Read { .. }
+            | Task::Count { .. }
+            | Task::Chase { .. }
+            | Task::ReadPages { .. } => return None,
         };
         let words = target.words().iter().step_by(stride);
         Some(words.fold(0, |sum, word| sum.wrapping_add(*word)))
+    }
+}
+
+impl FirstTouch {
+    /// One pass.
+    fn run(&mut self) {
+        let start_ns = os_now_ns();
+        self.target = None;
+        let target = Memory::map(self.size, Some(self.pages))
+            .expect("as much as was unmapped just now can be mapped again");
+        self.load_ns += os_now_ns() - start_ns;
+        (self.touch)(self.target.insert(target).words_mut(), self.word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::Isa;
+    use model::sample::Sample;
+    use std::time::Duration;
+
+    /// Runs `kernel` and checks what its span tells; answers what it worked on.
+    fn check(kernel: Kernel, working_set: u64, pages: Pages) -> (Arrays, Span) {
+        let time = Duration::from_millis(2);
+        let work = MemoryWork { kernel, isa: Isa::Auto, working_set, pages, threads: 1, time };
+        let run = kernel::variant(kernel, Isa::Auto).expect("every processor has it").run();
+        let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
+        let span = arrays.drive();
+        let span = Span { digest: arrays.left().unwrap_or(span.digest), ..span };
+        assert_eq!(work.expected_bytes(&span), Some(span.bytes), "{kernel}");
+        assert!(span.ops > 0 && span.ops.is_multiple_of(arrays.size / 4096), "{kernel}: {span:?}");
+        let span_ns = span.end_ns - span.start_ns;
+        assert!(span.load_ns <= span_ns && span_ns >= 2_000_000, "{kernel}: {span:?}");
+        assert_eq!(span.load_ns > 0, kernel == Kernel::FirstTouch, "{kernel}: {span:?}");
+        let sample = Sample { spans: vec![span.clone()], ..Sample::default() };
+        assert_eq!(work.expected_digest(7, &sample), Some(span.digest), "{kernel}");
+        (arrays, span)
+    }
+
+    #[test]
+    fn pages_are_touched_and_read_as_they_should_be() {
+        for kernel in [Kernel::TouchPages, Kernel::FirstTouch, Kernel::ReadPages] {
+            for pages in Pages::ALL.iter().copied() {
+                for working_set in [4096, 20 << 10, (2 << 20) + 4096] {
+                    check(kernel, working_set, pages);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_touch_is_of_memory_that_nobody_wrote() {
+        for pages in Pages::ALL.iter().copied() {
+            let (arrays, span) = check(Kernel::FirstTouch, 1 << 20, pages);
+            let Task::FirstTouch(FirstTouch { target: Some(target), word, .. }) = arrays.task
+            else {
+                panic!("{span:?} left no memory")
+            };
+            for (place, left) in target.words().iter().enumerate() {
+                let naive = if place.is_multiple_of(PAGE_WORDS) { word } else { 0 };
+                assert_eq!(*left, naive, "word {place}, {pages}");
+            }
+        }
     }
 }
