@@ -25,8 +25,8 @@ pub mod saturation;
 mod rules;
 pub mod answer;
 pub mod counting;
-pub mod strategies;
 pub mod touching;
+pub mod strategies;
 
 mod assessment;
 

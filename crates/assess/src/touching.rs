@@ -1,8 +1,11 @@
 //! How much slower it is to touch a page of a file than one of memory.
 
+use crate::measured::{Counted, Rounds, a_second};
 use crate::ratio::Ratio;
 use crate::row::Row;
+use model::case::{Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteEngine, WriteWork};
 use model::named;
+use model::pattern::Pattern;
 
 named! {
     /// What is done to a byte of each page.
@@ -21,13 +24,88 @@ pub struct Touching {
     pub phase: Phase,
     /// Id of the case on a file.
     pub file: String,
-    /// Id of the case in memory: second touch, with as many threads.
+    /// Id of the case in memory: second touch, with as many threads, or the nearest number that
+    /// was measured; of those in pages of 4 KiB where that was measured.
     pub memory: String,
-    /// Operations a second in memory over those on the file, from paired rounds.
+    /// Operations a second in memory over those on the file, from paired rounds. What is written
+    /// to the file counts when it was accepted.
     pub ratio: Ratio,
 }
 
-/// Every case on a file that touches pages, where the same was done in memory.
-pub(crate) fn touchings(_rows: &[Row]) -> Vec<Touching> {
-    Vec::new()
+/// The page of which a byte is touched.
+const PAGE: u64 = 4096;
+
+/// Every case on a file that touches pages, where the same was done in memory. Only rows of this
+/// program's own worker that stand take part.
+pub(crate) fn touchings(rows: &[Row]) -> Vec<Touching> {
+    let touching = |file: &Row| {
+        let (phase, size) = touched(file)?;
+        let memory = nearest_memory(rows, phase, file.measured.case.threads(), size)?;
+        let ratio = Ratio::of_any(&ops_a_second(memory), &ops_a_second(file))?;
+        let ids = (file.summary.id.clone(), memory.summary.id.clone());
+        Some(Touching { phase, file: ids.0, memory: ids.1, ratio })
+    };
+    rows.iter().filter(|row| is_held(row)).filter_map(touching).collect()
+}
+
+fn is_held(row: &Row) -> bool {
+    row.is_own() && row.stands()
+}
+
+/// What is done to the pages of a file, and its size; none where they are not just touched.
+fn touched(row: &Row) -> Option<(Phase, u64)> {
+    if let Some(work) = row.file() {
+        return reads_pages(work).then_some((Phase::Read, work.size));
+    }
+    let work = row.measured.case.write()?;
+    writes_pages(work).then_some((Phase::Write, work.size))
+}
+
+fn reads_pages(work: &FileWork) -> bool {
+    let is_mapped = work.engine == Engine::Mmap && work.block == PAGE && work.touch == Touch::Page;
+    is_mapped || steps_by_pages(work.block, work.pattern, work.stride, work.ops, work.size)
+}
+
+/// Whether one byte of each page is written, and the rest is left alone.
+pub(crate) fn writes_pages(work: &WriteWork) -> bool {
+    let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
+    is_write && steps_by_pages(work.block, work.pattern, work.stride, work.ops, work.size)
+}
+
+/// Whether each operation is on one byte of a page of its own: more operations than pages would
+/// come to the first one again.
+fn steps_by_pages(block: u64, pattern: Pattern, stride: u64, ops: u64, size: u64) -> bool {
+    let is_strided = block == 1 && pattern == Pattern::Strided && stride == PAGE;
+    is_strided && (1..=size.div_ceil(PAGE)).contains(&ops)
+}
+
+/// The case in memory that is most like one of so many threads on a file of this size.
+fn nearest_memory<'a, 'r>(
+    rows: &'a [Row<'r>],
+    phase: Phase,
+    threads: u32,
+    size: u64,
+) -> Option<&'a Row<'r>> {
+    let kernel = match phase {
+        Phase::Write => Kernel::TouchPages,
+        Phase::Read => Kernel::ReadPages,
+    };
+    let distance = |work: &MemoryWork| {
+        let is_huge = work.pages == Pages::Huge;
+        (work.threads.abs_diff(threads), is_huge, work.working_set.abs_diff(size))
+    };
+    rows.iter()
+        .filter(|row| is_held(row))
+        .filter_map(|row| Some((row, row.measured.case.memory()?)))
+        .filter(|(_, work)| work.kernel == kernel)
+        .min_by_key(|(_, work)| distance(work))
+        .map(|(row, _)| row)
+}
+
+/// Operations a second of each round.
+fn ops_a_second(row: &Row) -> Rounds {
+    let rate = |trial: &Counted| {
+        Some((trial.round, a_second(trial.sample.ops(), trial.sample.elapsed_ns())?))
+    };
+    row.measured.trials.iter().filter_map(rate).collect()
 }
