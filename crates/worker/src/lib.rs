@@ -1,14 +1,16 @@
 //! A worker: does one job at a time, and times nothing but the job.
 //!
 //! It knows no statistic, judges nothing and takes no evidence: it answers each job with what it
-//! timed. Every engine runs through the one loop in [`drive`].
+//! timed. Every engine, whether it reads or writes, runs through the one loop in [`drive`].
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
 pub mod clock;
 pub mod memory;
 pub mod buffer;
+pub mod source;
 pub mod meter;
+pub mod progress;
 pub mod engine;
 pub mod drive;
 pub mod stream;

@@ -120,15 +120,16 @@ fn perform_file<E: BlockIo, L: Look + Sync>(
 ) {
     let clock = Clock::get();
     let prepare = |thread| {
-        let (walk, desk) = (Walk::new(work, thread, seed), Desk::new(work.depth as usize));
-        Ok((make(thread)?, walk, desk))
+        let desk = Desk::new(work.depth, work.threads, work.time);
+        Ok((make(thread)?, Walk::of_read(work, thread, seed), desk))
     };
     let perform = |thread, own: &mut (E, Walk, Desk)| {
         let (io, walk, desk) = own;
         let driven = drive(io, walk, look, clock, desk);
         io.let_go();
         let span = driven.map_err(|error| Obstacle::Failed(format!("{}: {error}", work.engine)))?;
-        Ok((Span { thread, ..span }, desk.meter().latencies()))
+        let progress = desk.progress(&span);
+        Ok((Span { thread, progress, ..span }, desk.latencies()))
     };
     team::run(work.threads, prepare, perform, &mut Relay::new(client));
 }

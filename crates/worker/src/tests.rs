@@ -5,7 +5,7 @@ use model::case::Work;
 use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch};
 use model::content::{Content, DigestTable, Kind, Question};
 use model::pattern::Pattern;
-use model::sample::Sample;
+use model::sample::{PROGRESS_NS, Sample};
 use model::trial::{Job, Outcome};
 use model::zoo;
 use std::path::PathBuf;
@@ -91,6 +91,7 @@ fn check(work: FileWork) -> Option<Sample> {
         }
     }
     check_loading(&work, &sample);
+    check_progress(&sample);
     Some(sample)
 }
 
@@ -105,6 +106,15 @@ fn check_loading(work: &FileWork, sample: &Sample) {
         let steps = work.steps(span.thread).count;
         let is_whole = steps == 0 || span.ops.is_multiple_of(steps);
         assert!(is_whole || !is_load, "{work:?}: {span:?} loaded more than it touched");
+    }
+}
+
+/// The steps of a span are as many as it lasted, and hold all its bytes.
+fn check_progress(sample: &Sample) {
+    for span in &sample.spans {
+        let steps = (span.end_ns - span.start_ns) / PROGRESS_NS + 1;
+        assert_eq!(span.progress.len() as u64, steps, "{span:?}");
+        assert_eq!(span.progress.iter().sum::<u64>(), span.bytes, "{span:?}");
     }
 }
 

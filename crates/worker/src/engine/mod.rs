@@ -1,4 +1,4 @@
-//! Ways to move a block from a file to the program.
+//! What the timed loop asks of an engine, and the ways to move a block from a file to the program.
 //!
 //! An engine belongs to one thread: it is made by it before the barrier and dropped after the
 //! clock has stopped.
@@ -22,12 +22,19 @@ use std::path::Path;
 /// Moves blocks: what the timed loop asks of an engine.
 pub trait BlockIo {
     /// Whether touching the bytes is itself the I/O, as with a mapping: the clock must then be
-    /// read after the loads.
+    /// read after the loads and the stores that may fault.
     const LOADS_ARE_IO: bool;
 
     /// Whether a pass that was begun is brought to its end, though the time be over: where a pass
     /// begins with the work of the whole pass, half of one would be charged with all of it.
     const ENDS_WITH_PASS: bool = false;
+
+    /// Whether it writes a file, which may then have to be synced.
+    const WRITES: bool = false;
+
+    /// Whether an operation moves its block. Where it does not, the loop meters no operation and
+    /// counts no byte: the syncs alone are told.
+    const MOVES: bool = true;
 
     /// Called before the first block of each pass, within the timed region.
     fn begin_pass(&mut self) -> io::Result<()>;
@@ -35,12 +42,25 @@ pub trait BlockIo {
     /// Whether there is work in [`BlockIo::begin_pass`]; it is then told apart.
     fn loads(&self) -> bool;
 
-    /// Begins to move the `length` bytes at `offset` into `slot`, which must be free.
+    /// Begins to move the `length` bytes at `offset` by way of `slot`, which must be free.
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;
 
-    /// Waits for a block that was submitted: its slot, which is free again, and its bytes. All
-    /// `length` bytes have arrived; a short or failed operation is an error.
+    /// Waits for a block that was submitted: its slot, which is free again, and its bytes, if they
+    /// came to the program. All `length` bytes have arrived; a short or failed operation is an
+    /// error.
     fn reap(&mut self) -> io::Result<(usize, &[u8])>;
+
+    /// Gives the OS what it still keeps of the blocks that were reaped. Called where it writes,
+    /// when nothing is in flight: before each sync and at the end.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Has the OS make durable what was written. Called where it writes and syncs by a call, when
+    /// nothing is in flight and all was flushed.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Called when the clock has stopped, also after an error. Ends what goes on beside the thread
     /// and lets go of what would keep the file in the page cache. Memory that no file is behind

@@ -1,0 +1,257 @@
+//! Where the bytes come from that are written: memory that is filled before the clock starts.
+//!
+//! Stamped content comes again every [`STAMP_PERIOD`], but for the first word of each page. So one
+//! buffer holds all there is to write, and a block is ready after one store for each page of it.
+
+use crate::buffer::Buffers;
+use model::content::{Content, Kind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
+use std::io;
+
+/// Makes the blocks that one thread writes.
+#[derive(Debug)]
+pub struct Source {
+    content: Content,
+    pool: Pool,
+    /// Where the block of each slot lies.
+    made: Box<[Made]>,
+}
+
+/// The memory that blocks lie in.
+#[derive(Debug)]
+enum Pool {
+    /// The same bytes whatever the offset; all slots may share them.
+    Plain(Buffers),
+    /// A period and a block more. The block at an offset begins at its place in the period: there
+    /// may be one at a time.
+    Period(Buffers),
+    /// A window for each slot, filled from a period where it holds another part of it.
+    Windows {
+        period: Buffers,
+        windows: Buffers,
+        /// The place in the period of the first byte of each window.
+        places: Box<[usize]>,
+    },
+}
+
+/// A block that was made: a part of one of the buffers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Made {
+    buffer: usize,
+    start: usize,
+    length: usize,
+}
+
+const PERIOD: usize = STAMP_PERIOD as usize;
+const PAGE: usize = STAMP_PAGE as usize;
+
+impl Source {
+    /// A source of blocks of up to `block` bytes of `content`, of which `depth` may be in flight.
+    ///
+    /// # Panics
+    /// If it is content of a kind that is never written.
+    ///
+    /// # Errors
+    /// When the OS has no room for the buffers, with the size.
+    pub fn new(content: Content, block: usize, depth: usize) -> io::Result<Source> {
+        let pool = match content.kind {
+            Kind::Constant | Kind::Zero => {
+                let mut plain = Buffers::new(1, block)?;
+                content.fill(0, plain.slot_mut(0));
+                Pool::Plain(plain)
+            }
+            Kind::Stamped if depth == 1 => Pool::Period(period(content, block)?),
+            Kind::Stamped => {
+                let period = period(content, 0)?;
+                let mut windows = Buffers::new(depth, window_bytes(block))?;
+                for slot in 0..depth {
+                    fill_window(windows.slot_mut(slot), period.slot(0), 0);
+                }
+                Pool::Windows { period, windows, places: vec![0; depth].into_boxed_slice() }
+            }
+            Kind::Random | Kind::Ints(_) => panic!("what is written has another kind of content"),
+        };
+        Ok(Source { content, pool, made: vec![Made::default(); depth].into_boxed_slice() })
+    }
+
+    /// Makes the block of `length` bytes at `offset`, a multiple of the size of blocks, in `slot`,
+    /// whose last block is out of use.
+    #[inline]
+    pub fn make(&mut self, slot: usize, offset: u64, length: usize) {
+        let first = (offset % STAMP_PAGE) as usize;
+        let place = (offset % STAMP_PERIOD) as usize;
+        self.made[slot] = match &mut self.pool {
+            Pool::Plain(_) => Made { buffer: 0, start: 0, length },
+            Pool::Period(period) => {
+                let made = Made { buffer: 0, start: place, length };
+                stamp(self.content, &mut period.slot_mut(0)[place - first..], offset, length);
+                made
+            }
+            Pool::Windows { period, windows, places } => {
+                let window = windows.slot_mut(slot);
+                if places[slot] != place - first {
+                    places[slot] = place - first;
+                    fill_window(window, period.slot(0), place - first);
+                }
+                stamp(self.content, window, offset, length);
+                Made { buffer: slot, start: first, length }
+            }
+        };
+    }
+
+    /// The block that was last made in `slot`.
+    #[inline]
+    pub fn block(&self, slot: usize) -> &[u8] {
+        let Made { buffer, start, length } = self.made[slot];
+        &self.buffers().slot(buffer)[start..start + length]
+    }
+
+    /// Which of [`Source::regions`] the blocks of `slot` lie in.
+    #[inline]
+    pub fn region(&self, slot: usize) -> usize {
+        match self.pool {
+            Pool::Plain(_) | Pool::Period(_) => 0,
+            Pool::Windows { .. } => slot,
+        }
+    }
+
+    /// The memory that blocks lie in. It stays where it is as long as the source does.
+    pub fn regions(&self) -> impl Iterator<Item = &[u8]> {
+        let count = match self.pool {
+            Pool::Plain(_) | Pool::Period(_) => 1,
+            Pool::Windows { .. } => self.made.len(),
+        };
+        (0..count).map(|region| self.buffers().slot(region))
+    }
+
+    #[inline]
+    fn buffers(&self) -> &Buffers {
+        match &self.pool {
+            Pool::Plain(buffers) | Pool::Period(buffers) => buffers,
+            Pool::Windows { windows, .. } => windows,
+        }
+    }
+}
+
+/// A period of `content`, and as much of the next as a block of `more` bytes may reach into it.
+fn period(content: Content, more: usize) -> io::Result<Buffers> {
+    let bytes = PERIOD.checked_add(more).and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
+    let mut period = Buffers::new(1, bytes.unwrap_or(usize::MAX))?;
+    let (first, rest) = period.slot_mut(0).split_at_mut(PERIOD);
+    content.fill(0, first);
+    for again in rest.chunks_mut(PERIOD) {
+        again.copy_from_slice(&first[..again.len()]);
+    }
+    Ok(period)
+}
+
+/// Bytes of the most pages that a block lies in, at a multiple of its size: one more where a block
+/// may begin within a page and end in another.
+fn window_bytes(block: usize) -> usize {
+    let fits = block.is_multiple_of(PAGE) || PAGE.is_multiple_of(block);
+    let more = if fits { 0 } else { PAGE };
+    block.checked_next_multiple_of(PAGE).and_then(|bytes| bytes.checked_add(more)).unwrap_or(block)
+}
+
+/// Fills `window` with a `period` that comes again and again, from its byte `place` on.
+fn fill_window(window: &mut [u8], period: &[u8], place: usize) {
+    let (first, rest) = window.split_at_mut(window.len().min(PERIOD - place));
+    first.copy_from_slice(&period[place..place + first.len()]);
+    for again in rest.chunks_mut(PERIOD) {
+        again.copy_from_slice(&period[..again.len()]);
+    }
+}
+
+/// Stores the stamp of each page that the block of `length` bytes at `offset` lies in. The first
+/// of them is at the start of `pages`.
+#[inline]
+fn stamp(content: Content, pages: &mut [u8], offset: u64, length: usize) {
+    const PAGE_WORDS: u64 = STAMP_PAGE / WORD_BYTES;
+    let (first, last) = (offset / STAMP_PAGE, (offset + length as u64).div_ceil(STAMP_PAGE));
+    for (page, at) in (first..last).zip((0..).step_by(PAGE)) {
+        let word = content.word(page * PAGE_WORDS).to_le_bytes();
+        pages[at..at + word.len()].copy_from_slice(&word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn content(kind: Kind) -> Content {
+        Content { seed: 9, size: u64::MAX, kind }
+    }
+
+    /// Every block is what the content has at its offset, whatever was made before it.
+    fn check(kind: Kind, depth: usize, block: usize, offsets: &[u64]) {
+        let content = content(kind);
+        let mut source = Source::new(content, block, depth).expect("there is room for little");
+        assert_eq!(source.regions().count(), source.region(depth - 1) + 1);
+        for (index, offset) in offsets.iter().enumerate() {
+            // Each is made among others that are in flight.
+            let slot = index % depth;
+            let length = block - index % block.min(3);
+            source.make(slot, *offset, length);
+            let lead = offset % 8;
+            let mut expected = vec![0; length + lead as usize];
+            content.fill(offset - lead, &mut expected);
+            assert!(
+                source.block(slot) == &expected[lead as usize..],
+                "{kind}: {length} bytes at {offset}, depth {depth}"
+            );
+            let region = source.regions().nth(source.region(slot)).expect("it was counted");
+            assert!(region.as_ptr_range().contains(&source.block(slot).as_ptr()));
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_size_are_the_content() {
+        for kind in [Kind::Stamped, Kind::Constant, Kind::Zero] {
+            for depth in [1, 3] {
+                for block in [1, 7, 512, 4096, 4097, 65_536, PERIOD - 1, PERIOD, PERIOD + 4096] {
+                    let offsets: Vec<u64> =
+                        (0..12).chain([255, 256, 257, 511]).map(|i| i * block as u64).collect();
+                    check(kind, depth, block, &offsets);
+                }
+                check(kind, depth, 64 << 20, &[0, 64 << 20, 192 << 20]);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_in_any_order_are_the_content(
+            block in 1usize..20_000,
+            depth in 1usize..5,
+            indexes in proptest::collection::vec(0u64..1000, 1..20),
+        ) {
+            let offsets: Vec<u64> = indexes.into_iter().map(|i| i * block as u64).collect();
+            check(Kind::Stamped, depth, block, &offsets);
+        }
+    }
+
+    #[test]
+    fn blocks_are_aligned_as_their_offsets_are() {
+        for (depth, block) in [(1, 512), (1, 4096), (4, 512), (4, 1536), (4, 4096)] {
+            let mut source = Source::new(content(Kind::Stamped), block, depth).expect("room");
+            for index in 0..20u64 {
+                let (slot, offset) = (index as usize % depth, index * block as u64);
+                source.make(slot, offset, block);
+                let address = source.block(slot).as_ptr().addr();
+                assert_eq!(address % 4096, (offset % 4096) as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_that_no_machine_can_hold_is_an_error() {
+        for kind in [Kind::Stamped, Kind::Zero] {
+            for depth in [1, 2] {
+                for block in [1 << 62, usize::MAX - 5] {
+                    let error = Source::new(content(kind), block, depth).expect_err("too much");
+                    assert!(!error.to_string().is_empty());
+                }
+            }
+        }
+    }
+}
