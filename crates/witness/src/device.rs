@@ -1,6 +1,7 @@
 //! From a mount to what is at its bottom: the block devices whose counters see its bytes.
 
 use crate::mounts::{self, Mount};
+use crate::sysfs::{entries, file_name, number, text};
 use model::host::{Device, Medium, WriteCache};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -36,6 +37,12 @@ impl Finder {
     /// What is at the bottom of `mount`.
     pub(crate) fn ground(&self, mount: &Mount) -> Ground {
         self.ground_at(mount, DEPTH)
+    }
+
+    /// What is at the bottom of the block device `major:minor`, without a file system.
+    pub(crate) fn ground_of_number(&self, number: &str) -> Ground {
+        let block = self.sys.join("dev/block").join(number);
+        self.ground_of_blocks("block device", &[block], DEPTH)
     }
 
     fn ground_at(&self, mount: &Mount, depth: u32) -> Ground {
@@ -232,64 +239,16 @@ fn is_numbered(name: &str, kind: &str) -> bool {
     name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The text of a small file of sysfs, without blanks around it.
-fn text(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
-}
-
-fn number(path: &Path) -> Option<u64> {
-    text(path)?.parse().ok()
-}
-
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sysfs::tests::Sys;
     use std::fs;
     use std::os::unix::fs::symlink;
-    use tempfile::TempDir;
-
-    /// A sysfs made by hand, for what this machine does not have.
-    struct Sys(TempDir);
 
     impl Sys {
-        fn new() -> Sys {
-            let sys = Sys(TempDir::new().unwrap());
-            for directory in ["devices", "dev/block", "class/block", "fs/btrfs"] {
-                fs::create_dir_all(sys.0.path().join(directory)).unwrap();
-            }
-            sys
-        }
-
-        /// A block device of number 8:`minor`, at `path` below `devices`.
-        fn block(&self, path: &str, minor: u32, files: &[(&str, &str)]) -> PathBuf {
-            let block = self.0.path().join("devices").join(path);
-            fs::create_dir_all(&block).unwrap();
-            for (name, text) in files {
-                let file = block.join(name);
-                fs::create_dir_all(file.parent().unwrap()).unwrap();
-                fs::write(file, format!("{text}\n")).unwrap();
-            }
-            symlink(&block, self.0.path().join(format!("dev/block/8:{minor}"))).unwrap();
-            symlink(&block, self.0.path().join("class/block").join(file_name(&block))).unwrap();
-            block
-        }
-
-        fn slave(&self, of: &Path, disk: &Path) {
-            let slaves = of.join("slaves");
-            fs::create_dir_all(&slaves).unwrap();
-            symlink(disk, slaves.join(file_name(disk))).unwrap();
-        }
-
         fn ground(&self, mount: &Mount) -> Ground {
-            Finder { sys: self.0.path().to_path_buf(), is_guest: false }.ground(mount)
+            Finder { sys: self.path().to_path_buf(), is_guest: false }.ground(mount)
         }
 
         #[track_caller]
@@ -364,9 +323,9 @@ mod tests {
     fn a_btrfs_is_on_all_its_members() {
         let sys = Sys::new();
         let (sda, sdb) = (sys.block("pci/sda", 0, &[]), sys.block("pci/sdb", 16, &[]));
-        let devices = sys.0.path().join("fs/btrfs/some-uuid/devices");
+        let devices = sys.path().join("fs/btrfs/some-uuid/devices");
         fs::create_dir_all(&devices).unwrap();
-        fs::create_dir_all(sys.0.path().join("fs/btrfs/features")).unwrap();
+        fs::create_dir_all(sys.path().join("fs/btrfs/features")).unwrap();
         for disk in [sda, sdb] {
             symlink(&disk, devices.join(file_name(&disk))).unwrap();
         }
@@ -401,7 +360,7 @@ mod tests {
         sys.block("pci/nvme0n1", 2, &[]);
         let is_virtual = |minor| sys.ground(&ext4(minor)).devices[0].is_virtual;
         assert_eq!([0, 1, 2].map(is_virtual), [true, true, false]);
-        let guest = Finder { sys: sys.0.path().to_path_buf(), is_guest: true };
+        let guest = Finder { sys: sys.path().to_path_buf(), is_guest: true };
         assert!(guest.ground(&ext4(2)).devices[0].is_virtual);
     }
 

@@ -36,6 +36,12 @@ pub enum Error {
         /// What was named.
         path: PathBuf,
     },
+    /// A path that names something other than a block device.
+    #[error("'{}' is not a block device: name one, as '/dev/loop0'", path.display())]
+    NotADisk {
+        /// What was named.
+        path: PathBuf,
+    },
     /// Pages of a file could not be evicted.
     #[error(
         "{} of {} pages stayed in the page cache: {cause}",

@@ -6,6 +6,8 @@
 pub mod error;
 pub mod page_cache;
 mod layout;
+mod space;
+mod sysfs;
 mod mounts;
 mod machine;
 mod traffic;
@@ -13,11 +15,14 @@ mod cgroup;
 mod host;
 mod device;
 mod storage;
+mod disk;
 mod settle;
 pub mod counters;
 
+pub use disk::{Disk, disk, storage_of_disk};
 pub use error::Error;
 pub use host::host;
 pub use layout::layout;
 pub use settle::{Settled, settle};
+pub use space::{Space, space};
 pub use storage::{storage, storage_of};

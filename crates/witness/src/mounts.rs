@@ -98,7 +98,7 @@ fn text(field: &[u8]) -> String {
 }
 
 /// The OS writes a space, tab, newline and backslash as three octal digits: `\040`.
-fn path(field: &[u8]) -> PathBuf {
+pub(crate) fn path(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((&first, after)) = rest.split_first() {

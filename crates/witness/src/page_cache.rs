@@ -218,6 +218,10 @@ pub(crate) fn write_back(file: &File) -> Result<(), Errno> {
 pub(crate) fn is_kept_in_memory(file: &File) -> bool {
     // Of linux/magic.h: tmpfs, ramfs, hugetlbfs.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+    // The node of a device is, and what it leads to is not.
+    if file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+        return false;
+    }
     rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
 }
 

@@ -5,6 +5,7 @@ use crate::error::{Error, descriptor_path};
 use crate::host;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
+use crate::space::Space;
 use model::content::{Content, Kind};
 use model::evidence::Probe;
 use model::host::{Direct, Storage};
@@ -76,6 +77,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         Finder::new(host::hypervisor().is_some()).ground(mount);
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
+    let Space { capacity, free } = Space::from_statvfs(space);
     Ok(Storage {
         directory: directory.to_path_buf(),
         file_system: mount.file_system.clone(),
@@ -83,8 +85,8 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         mount_options: mount.options.join(","),
         medium,
         devices,
-        capacity: space.f_blocks.saturating_mul(space.f_frsize),
-        free: space.f_bavail.saturating_mul(space.f_frsize),
+        capacity,
+        free,
         residency_probe: None,
         evictable: false,
         direct: Direct::Refused,
@@ -244,7 +246,7 @@ fn look_at_file(file: &File, storage: &mut Storage) {
 ///
 /// mincore says so of anything to whoever neither owns the file nor may write it, so then it is
 /// not asked (METHODOLOGY.md).
-fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
+pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
     let mut denials = Vec::new();
     for probe in [Probe::Cachestat, Probe::Mincore] {
         if probe == Probe::Mincore && !may_ask_mincore(file) {
@@ -313,7 +315,7 @@ struct Aligned([u8; DIRECT_BLOCK]);
 
 /// Opens and reads `file` with O_DIRECT. Where it is certain already that it does not bypass the
 /// page cache, that is answered too.
-fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
+pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
     let Ok(reader) = open_direct(file) else { return Direct::Refused };
     let statx = statx(file).filter(|statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
     let told = statx.map(|statx| (statx.stx_dio_mem_align, statx.stx_dio_offset_align));
@@ -338,18 +340,23 @@ fn open_direct(file: &File) -> io::Result<File> {
         .open(descriptor_path(file))
 }
 
-/// Whether reading all of an evicted file with O_DIRECT leaves nothing in the page cache
-/// (METHODOLOGY.md).
+/// Whether O_DIRECT leaves nothing in the page cache of a canary file (METHODOLOGY.md).
 fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
     page_cache::evict(canary, probe)?;
-    let reader = open_direct(canary).map_err(Error::refused_on("open with O_DIRECT", canary))?;
+    leaves_nothing_cached(canary, probe, CANARY)
+}
+
+/// Whether reading the first `length` bytes, none of which is cached, with O_DIRECT leaves none
+/// of them in the page cache.
+pub(crate) fn leaves_nothing_cached(file: &File, probe: Probe, length: u64) -> Result<bool, Error> {
+    let reader = open_direct(file).map_err(Error::refused_on("open with O_DIRECT", file))?;
     let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
-    for offset in (0..CANARY).step_by(DIRECT_BLOCK) {
+    for offset in (0..length).step_by(DIRECT_BLOCK) {
         reader
             .read_at(&mut block.0, offset)
-            .map_err(Error::refused_on("read with O_DIRECT", canary))?;
+            .map_err(Error::refused_on("read with O_DIRECT", file))?;
     }
-    let residency = page_cache::residency(canary, probe)
-        .map_err(Error::refused_on("look for cached pages of", canary))?;
+    let residency = page_cache::residency_of_range(file, probe, 0..length)
+        .map_err(Error::refused_on("look for cached pages of", file))?;
     Ok(residency.cached == 0)
 }

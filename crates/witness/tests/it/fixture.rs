@@ -139,11 +139,11 @@ pub(crate) const PLAIN: Setup = Setup { size: 48 << 20, losetup: &["--direct-io=
 
 /// A loop device; detached when dropped.
 pub(crate) struct LoopDevice {
-    node: String,
+    pub(crate) node: String,
 }
 
 impl LoopDevice {
-    fn new(image: &Path, options: &[&str]) -> Result<LoopDevice, String> {
+    pub(crate) fn new(image: &Path, options: &[&str]) -> Result<LoopDevice, String> {
         let mut arguments = vec!["--find", "--show"];
         arguments.extend(options);
         arguments.push(text(image));

@@ -9,5 +9,6 @@ mod fixture;
 mod page_cache;
 mod layout;
 mod storage;
+mod disk;
 mod counters;
 mod settle;

@@ -1,0 +1,377 @@
+//! A block device that is measured itself, without a file system. Nothing here writes to it.
+
+use crate::device::{Finder, Ground};
+use crate::error::Error;
+use crate::host;
+use crate::mounts::{self, Mount};
+use crate::page_cache;
+use crate::storage;
+use crate::sysfs::{entries, file_name, text};
+use model::evidence::Probe;
+use model::host::{Direct, Storage};
+use rustix::fs::{Advice, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::num::NonZeroU64;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes at the beginning of a device that are read to see what works on it.
+const HEAD: u64 = 1 << 20;
+/// What the file system of a device is called that is measured without one.
+const NO_FILE_SYSTEM: &str = "none (block device)";
+
+/// A block device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disk {
+    /// Its name: `vda1`, `loop0`.
+    pub name: String,
+    /// Bytes it holds.
+    pub size: u64,
+    /// Bytes that it reads or writes at least.
+    pub logical_block: u64,
+    /// Why it must not be written to, a sentence part each: `vda1 is mounted at '/'`. Empty if
+    /// nothing is known to use it.
+    pub objections: Vec<String>,
+}
+
+/// Looks at the block device at `path`, or that a link there leads to, and at who uses it.
+///
+/// It is in use if it, a partition of it or the disk that it is a partition of is mounted, used
+/// for swap or a part of another device, or a loop device is made of it. The OS is asked as well,
+/// by an exclusive open for reading: it knows of mounts that this process does not see. All this
+/// is true of this moment alone: who writes should open it with `O_EXCL`, too.
+///
+/// # Errors
+/// [`Error::NotADisk`] when it is no block device, or what the OS answered to a step.
+pub fn disk(path: &Path) -> Result<Disk, Error> {
+    let node = Node::open(path)?;
+    let size = node.size()?;
+    let logical_block = rustix::fs::ioctl_blksszget(&node.file)
+        .map_err(Error::refused("ask for the logical block size of", &node.path))?;
+    let users = Users { sys: PathBuf::from("/sys"), mounts: mounts::all()?, swaps: swaps() };
+    let family = Family::of(&users.sys, &node.number)
+        .ok_or_else(|| Error::NotADisk { path: node.path.clone() })?;
+    let mut objections = users.of(&family);
+    let name = family.itself.name;
+    if size == 0 {
+        objections.push(format!("{name} has no bytes: it is attached to nothing"));
+    }
+    if objections.is_empty() && is_claimed(&node.path) {
+        objections.push(format!(
+            "{name} is in use, the OS says: it is mounted in another container, or a part of \
+             something else"
+        ));
+    }
+    Ok(Disk { name, size, logical_block: u64::from(logical_block), objections })
+}
+
+/// The storage that the block device at `path` is, when it is read or written without a file
+/// system: all of it is free. What works is tried on its first 1 MiB, by reading alone.
+///
+/// # Errors
+/// As [`disk`].
+pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
+    let node = Node::open(path)?;
+    let size = node.size()?;
+    let Ground { medium, devices, notes } =
+        Finder::new(host::hypervisor().is_some()).ground_of_number(&node.number);
+    let mut storage = Storage {
+        directory: node.path.clone(),
+        file_system: NO_FILE_SYSTEM.to_string(),
+        mount_point: PathBuf::new(),
+        mount_options: String::new(),
+        medium,
+        devices,
+        capacity: size,
+        free: size,
+        residency_probe: None,
+        evictable: false,
+        direct: Direct::Refused,
+        notes,
+    };
+    try_head(&node.file, size.min(HEAD), &mut storage);
+    Ok(storage)
+}
+
+/// Tries what works on the first `length` bytes of a device.
+fn try_head(device: &File, length: u64, storage: &mut Storage) {
+    if length == 0 {
+        return storage.notes.push("the device has no bytes: nothing was tried".to_string());
+    }
+    storage.residency_probe = storage::probe_that_sees(device, length, &mut storage.notes);
+    storage.direct = storage::direct(device, &mut storage.notes);
+    let Some(probe) = storage.residency_probe else { return };
+    match evict_head(device, probe, length) {
+        Ok(0) => storage.evictable = true,
+        Ok(stayed) => {
+            let note = format!(
+                "{stayed} pages of the device stay in the page cache: another process, or a file \
+                 system that is mounted, uses them"
+            );
+            return storage.notes.push(note);
+        }
+        Err(error) => return storage.notes.push(error.to_string()),
+    }
+    if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
+        match storage::leaves_nothing_cached(device, probe, length) {
+            Ok(answer) => *bypasses = Some(answer),
+            Err(error) => storage.notes.push(format!("O_DIRECT could not be tried: {error}")),
+        }
+    }
+}
+
+/// Drops what is cached of the head of a device; how many pages stayed. Nothing is written back:
+/// whoever made a page dirty shall decide when it is written.
+fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
+    rustix::fs::fadvise(device, 0, NonZeroU64::new(length), Advice::DontNeed)
+        .map_err(Error::refused_on("evict", device))?;
+    let residency = page_cache::residency_of_range(device, probe, 0..length)
+        .map_err(Error::refused_on("look for cached pages of", device))?;
+    Ok(residency.cached)
+}
+
+/// An open device node.
+struct Node {
+    file: File,
+    /// Where it is, links followed.
+    path: PathBuf,
+    number: String,
+}
+
+impl Node {
+    fn open(path: &Path) -> Result<Node, Error> {
+        let path = std::fs::canonicalize(path).map_err(Error::refused("find", path))?;
+        // Opening something else, a pipe for one, might wait for ever.
+        let number = number_of(&path).map_err(Error::refused("look at", &path))?;
+        let Some(number) = number else { return Err(Error::NotADisk { path }) };
+        let file = File::open(&path).map_err(Error::refused("open", &path))?;
+        Ok(Node { file, path, number })
+    }
+
+    fn size(&self) -> Result<u64, Error> {
+        page_cache::length(&self.file).map_err(Error::refused("ask for the size of", &self.path))
+    }
+}
+
+/// The `major:minor` of a block device; none of anything else.
+fn number_of(path: &Path) -> std::io::Result<Option<String>> {
+    let metadata = std::fs::metadata(path)?;
+    let device = metadata.rdev();
+    let number = || format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
+    Ok(metadata.file_type().is_block_device().then(number))
+}
+
+/// Whether the OS refuses to give a device to this process alone, for reading. Without `O_CREAT`,
+/// `O_EXCL` is about block devices (open(2)).
+fn is_claimed(path: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY)
+}
+
+/// The devices used for swap, by number.
+fn swaps() -> Vec<String> {
+    let text = std::fs::read("/proc/swaps").unwrap_or_default();
+    let number = |path: PathBuf| number_of(&path).ok().flatten();
+    parse_swaps(&text).into_iter().filter_map(number).collect()
+}
+
+/// The first field of each line but the first.
+fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
+    let lines = text.split(|&byte| byte == b'\n').skip(1);
+    lines
+        .filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next())
+        .filter(|field| !field.is_empty())
+        .map(mounts::path)
+        .collect()
+}
+
+/// A device, and those that have bytes in common with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Family {
+    itself: Member,
+    /// Its partitions, or the disk that it is a partition of.
+    relatives: Vec<Member>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    name: String,
+    number: String,
+    /// Its directory in sysfs.
+    path: PathBuf,
+}
+
+impl Member {
+    fn at(path: PathBuf) -> Option<Member> {
+        Some(Member { name: file_name(&path), number: text(&path.join("dev"))?, path })
+    }
+}
+
+impl Family {
+    /// Of the device `number`, if sysfs has it.
+    fn of(sys: &Path, number: &str) -> Option<Family> {
+        let itself = std::fs::canonicalize(sys.join("dev/block").join(number)).ok()?;
+        let is_partition = |path: &Path| path.join("partition").exists();
+        let relatives: Vec<PathBuf> = match itself.parent().filter(|_| is_partition(&itself)) {
+            Some(disk) => vec![disk.to_path_buf()],
+            None => entries(&itself).filter(|path| is_partition(path)).collect(),
+        };
+        let relatives = relatives.into_iter().filter_map(Member::at).collect();
+        Some(Family { itself: Member::at(itself)?, relatives })
+    }
+}
+
+/// Who uses devices.
+struct Users {
+    /// Where sysfs is mounted.
+    sys: PathBuf,
+    mounts: Vec<Mount>,
+    /// Numbers of devices.
+    swaps: Vec<String>,
+}
+
+impl Users {
+    /// Why a device of this family must not be written to.
+    fn of(&self, family: &Family) -> Vec<String> {
+        let mut objections = Vec::new();
+        for Member { name, number, path } in
+            std::iter::once(&family.itself).chain(&family.relatives)
+        {
+            let mut object = |what: String| objections.push(format!("{name} {what}"));
+            if let Some(mount) = self.mounts.iter().find(|mount| mount.device == *number) {
+                object(format!("is mounted at '{}'", mount.point.display()));
+            }
+            if self.is_in_btrfs(name) {
+                object("is a member of a btrfs that is mounted".to_string());
+            }
+            if self.swaps.contains(number) {
+                object("is used for swap".to_string());
+            }
+            for holder in entries(&path.join("holders")) {
+                object(format!("is a part of {}", file_name(&holder)));
+            }
+            if let Some(of_it) = self.loop_on(number) {
+                object(format!("is what {of_it} is made of"));
+            }
+        }
+        // A partition that is read-only says nothing of the others.
+        if text(&family.itself.path.join("ro")).is_some_and(|ro| ro == "1") {
+            objections.push(format!("{} is read-only", family.itself.name));
+        }
+        objections
+    }
+
+    /// A btrfs has a number of its own, and lists its members while it is mounted.
+    fn is_in_btrfs(&self, name: &str) -> bool {
+        entries(&self.sys.join("fs/btrfs")).any(|known| known.join("devices").join(name).exists())
+    }
+
+    /// The loop device that is made of device `number`, which it does not hold.
+    fn loop_on(&self, number: &str) -> Option<String> {
+        entries(&self.sys.join("block")).find_map(|disk| {
+            let backing = text(&disk.join("loop/backing_file"))?;
+            let is_it = number_of(Path::new(&backing)).ok().flatten()? == number;
+            is_it.then(|| file_name(&disk))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sysfs::tests::Sys;
+    use std::fs;
+
+    fn mount(device: &str, point: &str) -> Mount {
+        Mount {
+            id: 1,
+            device: device.to_string(),
+            root: "/".into(),
+            point: point.into(),
+            file_system: "ext4".to_string(),
+            source: "/dev/x".into(),
+            options: Vec::new(),
+        }
+    }
+
+    /// A disk `sda` with two partitions, and a disk `sdb`.
+    fn disks() -> Sys {
+        let sys = Sys::new();
+        sys.block("sda", 0, &[("ro", "0"), ("queue/rotational", "0")]);
+        sys.block("sda/sda1", 1, &[("partition", "1"), ("ro", "0")]);
+        sys.block("sda/sda2", 2, &[("partition", "2"), ("ro", "0")]);
+        sys.block("sdb", 16, &[("ro", "0")]);
+        sys
+    }
+
+    #[track_caller]
+    fn check(sys: &Sys, users: (&[Mount], &[&str]), minor: u32, expected: &[&str]) {
+        let (mounts, swaps) = (users.0.to_vec(), users.1.iter().map(|s| s.to_string()).collect());
+        let users = Users { sys: sys.path().to_path_buf(), mounts, swaps };
+        let family = Family::of(sys.path(), &format!("8:{minor}")).unwrap();
+        assert_eq!(users.of(&family), expected, "{family:#?}");
+    }
+
+    #[test]
+    fn a_disk_that_nobody_uses_may_be_written() {
+        let sys = disks();
+        let elsewhere = [mount("8:99", "/"), mount("0:1", "/proc")];
+        for minor in [0, 1, 2, 16] {
+            check(&sys, (&elsewhere, &["8:98"]), minor, &[]);
+        }
+    }
+
+    #[test]
+    fn a_mount_forbids_its_partition_and_the_disk_but_no_other_partition() {
+        let sys = disks();
+        let of_partition: &[Mount] = &[mount("8:1", "/home/a b"), mount("8:1", "/again")];
+        for minor in [0, 1] {
+            check(&sys, (of_partition, &[]), minor, &["sda1 is mounted at '/home/a b'"]);
+        }
+        for minor in [2, 16] {
+            check(&sys, (of_partition, &[]), minor, &[]);
+        }
+        // What is on the whole disk is on each partition, too.
+        for minor in [0, 1, 2] {
+            check(&sys, (&[mount("8:0", "/")], &[]), minor, &["sda is mounted at '/'"]);
+        }
+    }
+
+    #[test]
+    fn swap_other_devices_and_btrfs_forbid_as_well() {
+        let sys = disks();
+        check(&sys, (&[], &["8:2"]), 2, &["sda2 is used for swap"]);
+        check(&sys, (&[], &["8:2"]), 0, &["sda2 is used for swap"]);
+        check(&sys, (&[], &["8:2"]), 1, &[]);
+        let mapped = sys.block("dm-0", 32, &[]);
+        sys.slave(&mapped, &sys.path().join("devices/sdb"));
+        check(&sys, (&[], &[]), 16, &["sdb is a part of dm-0"]);
+        check(&sys, (&[], &[]), 32, &[]);
+        let members = sys.path().join("fs/btrfs/some-uuid/devices");
+        fs::create_dir_all(&members).unwrap();
+        fs::create_dir(sys.path().join("fs/btrfs/features")).unwrap();
+        fs::write(members.join("sda1"), "").unwrap();
+        let expected = ["sda1 is a member of a btrfs that is mounted"];
+        check(&sys, (&[], &[]), 0, &expected);
+        check(&sys, (&[mount("8:1", "/a")], &[]), 1, &["sda1 is mounted at '/a'", expected[0]]);
+    }
+
+    #[test]
+    fn what_is_read_only_is_told_of_the_device_itself() {
+        let sys = disks();
+        fs::write(sys.path().join("devices/sda/sda1/ro"), "1\n").unwrap();
+        check(&sys, (&[], &[]), 1, &["sda1 is read-only"]);
+        check(&sys, (&[], &[]), 0, &[]);
+    }
+
+    #[test]
+    fn swap_devices_are_the_first_fields_and_may_have_blanks() {
+        let text = b"Filename\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+                     /dev/vda2                               partition\t1048572\t0\t-2\n\
+                     /a\\040file                               file\t8\t0\t-3\n";
+        assert_eq!(parse_swaps(text), ["/dev/vda2", "/a file"].map(PathBuf::from));
+        assert_eq!(parse_swaps(b"Filename Type Size Used Priority\n"), [] as [PathBuf; 0]);
+        assert_eq!(parse_swaps(b""), [] as [PathBuf; 0]);
+    }
+}

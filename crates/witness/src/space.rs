@@ -1,0 +1,64 @@
+//! How much a file system has room for.
+
+use crate::error::Error;
+use rustix::fs::StatVfs;
+use std::path::Path;
+
+/// The bytes of a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// All that it has.
+    pub capacity: u64,
+    /// Those that this user can still write (`f_bavail`): without what is kept for root.
+    pub free: u64,
+}
+
+/// The space of the file system of `directory`, as of now. Nothing is tried there.
+///
+/// # Errors
+/// What the OS answered.
+pub fn space(directory: &Path) -> Result<Space, Error> {
+    let answer = rustix::fs::statvfs(directory);
+    answer.map(Space::from_statvfs).map_err(Error::refused("ask for the space of", directory))
+}
+
+impl Space {
+    pub(crate) fn from_statvfs(answer: StatVfs) -> Space {
+        Space {
+            capacity: answer.f_blocks.saturating_mul(answer.f_frsize),
+            free: answer.f_bavail.saturating_mul(answer.f_frsize),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_counted_in_fragments_and_those_of_root_are_not_free() {
+        let directory = tempfile::tempdir().unwrap();
+        let answer = rustix::fs::statvfs(directory.path()).unwrap();
+        let made = StatVfs {
+            f_bsize: 4096,
+            f_frsize: 1024,
+            f_blocks: 1000,
+            f_bfree: 300,
+            f_bavail: 250,
+            ..answer
+        };
+        let expected = Space { capacity: 1_024_000, free: 256_000 };
+        assert_eq!(Space::from_statvfs(made), expected);
+        let endless = StatVfs { f_blocks: u64::MAX, f_frsize: 4096, ..answer };
+        assert_eq!(Space::from_statvfs(endless).capacity, u64::MAX);
+    }
+
+    #[test]
+    fn a_directory_has_space_and_a_missing_one_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let found = space(directory.path()).unwrap();
+        assert!(found.free <= found.capacity && found.capacity > 0, "{found:?}");
+        let error = space(&directory.path().join("missing")).unwrap_err().to_string();
+        assert!(error.contains("missing") && error.contains("No such file"), "{error}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Small files and directories of sysfs.
+
+use std::path::{Path, PathBuf};
+
+/// The text of a file, without blanks around it.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
+}
+
+/// The number that a file consists of.
+pub(crate) fn number(path: &Path) -> Option<u64> {
+    text(path)?.parse().ok()
+}
+
+/// What is in a directory, in the order of the names; nothing if there is no such directory.
+pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter()
+}
+
+/// The name of a device, from its directory.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    /// A sysfs made by hand, for what this machine does not have.
+    pub(crate) struct Sys(TempDir);
+
+    impl Sys {
+        pub(crate) fn new() -> Sys {
+            let sys = Sys(TempDir::new().unwrap());
+            for directory in ["devices", "dev/block", "class/block", "block", "fs/btrfs"] {
+                fs::create_dir_all(sys.path().join(directory)).unwrap();
+            }
+            sys
+        }
+
+        pub(crate) fn path(&self) -> &Path {
+            self.0.path()
+        }
+
+        /// A block device of number 8:`minor`, at `path` below `devices`.
+        pub(crate) fn block(&self, path: &str, minor: u32, files: &[(&str, &str)]) -> PathBuf {
+            let block = self.path().join("devices").join(path);
+            fs::create_dir_all(&block).unwrap();
+            let number = format!("8:{minor}");
+            for (name, text) in files.iter().chain(&[("dev", number.as_str())]) {
+                let file = block.join(name);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, format!("{text}\n")).unwrap();
+            }
+            symlink(&block, self.path().join("dev/block").join(&number)).unwrap();
+            symlink(&block, self.path().join("class/block").join(file_name(&block))).unwrap();
+            if !block.join("partition").exists() {
+                symlink(&block, self.path().join("block").join(file_name(&block))).unwrap();
+            }
+            block
+        }
+
+        /// Makes `disk` a part of the device at `of`.
+        pub(crate) fn slave(&self, of: &Path, disk: &Path) {
+            for (directory, target) in [(of.join("slaves"), disk), (disk.join("holders"), of)] {
+                fs::create_dir_all(&directory).unwrap();
+                symlink(target, directory.join(file_name(target))).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        let sys = Sys::new();
+        let disk = sys.block("sda", 0, &[("size", " 42 "), ("model", "X Y")]);
+        assert_eq!(number(&disk.join("size")), Some(42));
+        assert_eq!(text(&disk.join("model")).as_deref(), Some("X Y"));
+        assert_eq!(number(&disk.join("model")), None);
+        assert_eq!(text(&disk.join("missing")), None);
+        let names: Vec<String> = entries(&disk).map(|path| file_name(&path)).collect();
+        assert_eq!(names, ["dev", "model", "size"]);
+        assert_eq!(entries(&disk.join("missing")).count(), 0);
+    }
+}
