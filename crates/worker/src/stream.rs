@@ -2,6 +2,7 @@
 
 use crate::clock::os_now_ns;
 use crate::memory::Memory;
+use crate::progress::Progress;
 use kernel::{Count, Run};
 use model::case::{Kernel, MemoryWork, Pages};
 use model::content::{COUNTED, Content, WORD_BYTES};
@@ -31,6 +32,7 @@ pub struct Arrays {
     /// Bytes of one array.
     size: u64,
     time_ns: u64,
+    progress: Progress,
 }
 
 /// A kernel with its arrays.
@@ -111,36 +113,42 @@ impl Arrays {
             Run::ReadPages(read) => Task::ReadPages { read, source: filled()? },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
-        Ok(Arrays { task, size: content.size, time_ns })
+        let progress = Progress::new(work.time, work.threads);
+        Ok(Arrays { task, size: content.size, time_ns, progress })
     }
 
     /// Runs whole passes until the time is over; at least one.
     ///
     /// The span's digest is the sum of what every pass has read or counted; where the kernel
     /// writes it is that of [`Arrays::left`]: see [`MemoryWork::expected_digest`]. An operation is
-    /// a line of an array, a load of a chase, or a page.
+    /// a line of an array, a load of a chase, or a page. Its progress counts the bytes of passes
+    /// when they are over.
     pub fn drive(&mut self) -> Span {
+        let (ops, bytes) = self.moved();
         let (mut passes, mut batch, mut digest) = (0u64, 1u64, 0u64);
         let start_ns = os_now_ns();
         let mut end_ns = start_ns;
+        self.progress.start(start_ns);
         while passes == 0 || end_ns - start_ns < self.time_ns {
             digest = digest.wrapping_add(self.task.run(batch));
-            passes += batch;
             let now_ns = os_now_ns();
+            self.progress.reach(now_ns, passes * bytes);
+            passes += batch;
             if now_ns - end_ns < LOOK_NS {
                 batch *= 2;
             }
             end_ns = now_ns;
         }
-        let (ops, bytes) = self.moved();
+        let bytes = passes * bytes;
         Span {
             thread: 0,
             start_ns,
             end_ns,
-            bytes: passes * bytes,
+            bytes,
             ops: passes * ops,
             digest,
             load_ns: self.task.load_ns(),
+            progress: self.progress.steps(end_ns - start_ns, bytes),
             ..Span::default()
         }
     }
@@ -253,7 +261,7 @@ impl FirstTouch {
 mod tests {
     use super::*;
     use model::case::Isa;
-    use model::sample::Sample;
+    use model::sample::{PROGRESS_NS, Sample};
     use std::time::Duration;
 
     /// Runs `kernel` and checks what its span tells; answers what it worked on.
@@ -269,6 +277,9 @@ mod tests {
         let span_ns = span.end_ns - span.start_ns;
         assert!(span.load_ns <= span_ns && span_ns >= 2_000_000, "{kernel}: {span:?}");
         assert_eq!(span.load_ns > 0, kernel == Kernel::FirstTouch, "{kernel}: {span:?}");
+        let steps = span_ns / PROGRESS_NS + 1;
+        assert_eq!(span.progress.len() as u64, steps, "{kernel}: {span:?}");
+        assert_eq!(span.progress.iter().sum::<u64>(), span.bytes, "{kernel}: {span:?}");
         let sample = Sample { spans: vec![span.clone()], ..Sample::default() };
         assert_eq!(work.expected_digest(7, &sample), Some(span.digest), "{kernel}");
         (arrays, span)
