@@ -13,7 +13,7 @@ use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::Summary;
 use crate::touching::{Touching, touchings};
-use model::case::{Engine, FileWork};
+use model::case::{Engine, Work, WriteEngine};
 use model::host::{Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
@@ -89,7 +89,7 @@ pub struct Assessment {
 pub fn assess(record: &Record) -> Assessment {
     let rows = rows(record);
     let header = &record.header;
-    let overhead_ns = null_rows(&rows).next().and_then(overhead_ns);
+    let overhead_ns = null_reads(&rows).chain(null_writes(&rows)).find_map(overhead_ns);
     Assessment {
         tool: header.tool.clone(),
         began: header.began.clone(),
@@ -132,7 +132,7 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     let found: Vec<Vec<Finding>> = rows
         .iter()
         .map(|row| {
-            let overhead_ns = row.file().and_then(|work| overhead_of(work, &rows));
+            let overhead_ns = overhead_of(row, &rows);
             let (measured, summary) = (&row.measured, &row.summary);
             rules::find(&Context { measured, summary, overhead_ns })
         })
@@ -145,11 +145,12 @@ fn rows(record: &Record) -> Vec<Row<'_>> {
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &rows)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
     let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
-    for (row, bounds) in rows.iter_mut().zip(all) {
-        let found = rules::find_among(row, &bounds);
+    let found: Vec<Vec<Finding>> =
+        rows.iter().zip(&all).map(|(row, bounds)| rules::find_among(row, &rows, bounds)).collect();
+    for ((row, bounds), found) in rows.iter_mut().zip(all).zip(found) {
         row.summary.is_ceiling = bases.contains(&row.summary.id);
         hold(&mut row.summary, &bounds);
-        row.summary.judge(found.into_iter().collect());
+        row.summary.judge(found);
     }
     rows
 }
@@ -165,22 +166,44 @@ fn hold(summary: &mut Summary, bounds: &Bounds) {
     summary.bus = bounds.bus;
 }
 
-fn null_rows<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
+fn null_reads<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
     let is_null = |row: &&Row| row.measured.case.file().is_some_and(|w| w.engine == Engine::Null);
-    rows.iter().filter(is_null).filter(|row| row.measured.n() > 0)
+    rows.iter().filter(is_null)
+}
+
+fn null_writes<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
+    let is_null =
+        |row: &&Row| row.measured.case.write().is_some_and(|w| w.engine == WriteEngine::Null);
+    rows.iter().filter(is_null)
 }
 
 fn overhead_ns(null: &Row) -> Option<f64> {
     Some(null.summary.ns_per_op?.median)
 }
 
-/// What the null engine takes for an operation in the order of `work`, for an order costs time to
-/// compute; in another order, where that one was not measured.
-fn overhead_of(work: &FileWork, rows: &[Row]) -> Option<f64> {
+/// What the null engine takes for an operation in the order of that of `row`, for an order costs
+/// time to compute; in another order, where that one was not measured. To write it has to stamp
+/// its blocks, so a null that writes larger blocks says nothing of smaller ones; where none
+/// writes, one that reads tells the least that it can be.
+fn overhead_of(row: &Row, rows: &[Row]) -> Option<f64> {
+    let pattern = match &row.measured.case.work {
+        Work::File(work) => work.pattern,
+        Work::Write(work) => {
+            let null = null_writes(rows)
+                .filter_map(|row| Some((row.measured.case.write()?, overhead_ns(row)?)))
+                .filter(|(null, _)| null.block <= work.block)
+                .max_by_key(|(null, _)| (null.pattern == work.pattern, null.block));
+            if let Some((_, ns)) = null {
+                return Some(ns);
+            }
+            work.pattern
+        }
+        Work::Memory(_) => return None,
+    };
     let same_order =
-        |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == work.pattern);
-    let null = null_rows(rows).find(same_order).or_else(|| null_rows(rows).next());
-    null.and_then(overhead_ns)
+        |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == pattern);
+    let null = null_reads(rows).find(|row| same_order(row) && row.measured.n() > 0);
+    null.or_else(|| null_reads(rows).find(|row| row.measured.n() > 0)).and_then(overhead_ns)
 }
 
 /// The findings of all rows, one entry a code, gravest first.

@@ -5,8 +5,9 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
-use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Pages, Touch};
+use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteWork};
 use model::host::Host;
+use model::pattern::Pattern;
 
 /// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
 /// rule (a) of STREAM).
@@ -14,6 +15,9 @@ const CACHES_LEAST: u64 = 4;
 
 /// A row with at most half as much in flight that comes this near shows that more gives no more.
 const PLATEAU: f64 = 0.95;
+
+/// Direct reads with at least so many bytes in flight show what a device gives, not its latency.
+const BULK_IN_FLIGHT: u128 = 1 << 20;
 
 /// Whether that many bytes are far more than the caches hold.
 pub(crate) fn is_beyond_caches(bytes: u64, host: &Host) -> bool {
@@ -55,7 +59,8 @@ impl Held {
 }
 
 /// What bounds `row`: reading memory with as many threads for what memory and the page cache
-/// serve, the fastest direct row for what a device serves.
+/// serve, the fastest direct row for what a device serves: one that reads for what is read, one
+/// that writes for what is written.
 pub(crate) fn bounds(row: &Row, rows: &[Row]) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
@@ -87,6 +92,9 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
         return work.kernel.is_bulk() && is_beyond_caches(work.working_set, row.measured.host);
     }
     let in_memory = matches!(served_by, ServedBy::Ram | ServedBy::PageCache | ServedBy::Mixed);
+    if let Some(work) = row.write() {
+        return work.op != Op::Sync;
+    }
     row.file().is_some_and(|work| {
         let is_touched_in_place = match work.engine {
             Engine::Mmap => in_memory,
@@ -120,7 +128,7 @@ fn held(
             (CeilingKind::Memory, base, is_sound(base))
         }
         ServedBy::Device => {
-            let base = fastest_direct(rows)?;
+            let base = fastest_direct(rows, row.write().is_some())?;
             let is_firm = is_sound(base) && rows.iter().any(|row| shows_plateau(row, base));
             (CeilingKind::Device, base, is_firm)
         }
@@ -157,25 +165,59 @@ fn memory_bound<'a, 'r>(rows: &'a [Row<'r>], row: &Row) -> Option<&'a Row<'r>> {
     memory_read(rows, above.or(all)?)
 }
 
-fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
+fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {
     let is_direct = |row: &&Row| {
-        row.is_served(ServedBy::Device) && row.file().is_some_and(|w| w.cache == Cache::Direct)
+        let is_alike = |flow: Flow| flow.writes == writes && flow.cache == Cache::Direct;
+        row.is_served(ServedBy::Device) && Flow::of(row).is_some_and(is_alike)
     };
     fastest(rows.iter().filter(is_direct))
+}
+
+/// The row that shows best how fast the device can be read: with much in flight, or in order so
+/// that the OS reads ahead.
+pub(crate) fn device_read<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
+    let is_bulk = |flow: Flow| match flow.cache {
+        Cache::Direct => flow.bytes_in_flight >= BULK_IN_FLIGHT,
+        _ => flow.pattern == Pattern::Sequential,
+    };
+    let reads = |row: &&Row| Flow::of(row).is_some_and(|flow| !flow.writes && is_bulk(flow));
+    fastest(rows.iter().filter(|row| row.is_served(ServedBy::Device)).filter(reads))
+}
+
+/// How bytes flow to or from a file.
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    writes: bool,
+    cache: Cache,
+    pattern: Pattern,
+    bytes_in_flight: u128,
+}
+
+impl Flow {
+    /// None where a row moves no bytes of a file.
+    fn of(row: &Row) -> Option<Flow> {
+        let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
+            u128::from(block) * u128::from(depth) * u128::from(threads)
+        };
+        if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {
+            let WriteWork { cache, pattern, block, depth, threads, .. } = *work;
+            let bytes_in_flight = bytes_in_flight(block, depth, threads);
+            return Some(Flow { writes: true, cache, pattern, bytes_in_flight });
+        }
+        let FileWork { cache, pattern, block, depth, threads, .. } = *row.file()?;
+        let bytes_in_flight = bytes_in_flight(block, depth, threads);
+        Some(Flow { writes: false, cache, pattern, bytes_in_flight })
+    }
 }
 
 /// Whether `other` shows that the fastest row, `top`, had enough in flight: it had twice as much
 /// and was no faster, or half as much and was hardly slower.
 pub(crate) fn shows_plateau(other: &Row, top: &Row) -> bool {
-    let (Some(work), Some(top_work)) = (other.file(), top.file()) else { return false };
-    let alike = work.cache == top_work.cache && work.pattern == top_work.pattern;
-    let (in_flight, top_in_flight) = (bytes_in_flight(work), bytes_in_flight(top_work));
-    let has_more = in_flight >= 2 * top_in_flight;
-    let has_less = 2 * in_flight <= top_in_flight;
+    let (Some(flow), Some(of_top)) = (Flow::of(other), Flow::of(top)) else { return false };
+    let alike =
+        (flow.writes, flow.cache, flow.pattern) == (of_top.writes, of_top.cache, of_top.pattern);
+    let has_more = flow.bytes_in_flight >= 2 * of_top.bytes_in_flight;
+    let has_less = 2 * flow.bytes_in_flight <= of_top.bytes_in_flight;
     let is_near = other.throughput() >= PLATEAU * top.throughput();
     other.is_served(ServedBy::Device) && alike && (has_more || (has_less && is_near))
-}
-
-fn bytes_in_flight(work: &FileWork) -> u128 {
-    u128::from(work.block) * u128::from(work.depth) * u128::from(work.threads)
 }

@@ -2,7 +2,7 @@
 
 use crate::row::{Row, fastest, grouped};
 use crate::summary::ServedBy;
-use model::case::{Engine, FileWork};
+use model::case::{Engine, FileWork, Work, WriteEngine, WriteWork};
 use model::named;
 use model::plan::Role;
 
@@ -48,29 +48,32 @@ const INTEREST_MEMORY: f64 = 0.02;
 /// would compare a cache with a disk.
 pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
-    let file = |row: &Row| Some(row.file()?.clone());
     // Engines of other peers are held against this program's own, one by one; against each other
     // only where it has none.
-    let is_own = |work: &FileWork| {
-        asked().any(|row| row.is_own() && file(row).map(any_engine).as_ref() == Some(work))
-    };
+    let is_own =
+        |work: &Work| asked().any(|row| row.is_own() && usual_engine(row).as_ref() == Some(work));
     let engines = grouped(asked(), |row| {
-        let work = any_engine(file(row)?);
+        let work = usual_engine(row)?;
         (row.is_own() || !is_own(&work)).then(|| (work, row.measured.case.peer.clone()))
     });
-    let is_pread = |row: &&&Row| row.file().is_some_and(|work| work.engine == Engine::Pread);
+    let is_usual = |row: &&&Row| usual_engine(row).as_ref() == Some(&row.measured.case.work);
     let of_engines = engines
         .iter()
-        .flat_map(|group| compare_with(group, group.iter().find(is_pread).unwrap_or(&group[0])));
-    let peers = grouped(asked(), file);
+        .flat_map(|group| compare_with(group, group.iter().find(is_usual).unwrap_or(&group[0])));
+    let peers = grouped(asked(), |row| usual_engine(row).map(|_| row.measured.case.work.clone()));
     let of_peers = peers.iter().flat_map(|group| {
         compare_with(group, group.iter().find(|row| row.is_own()).unwrap_or(&group[0]))
     });
     of_engines.chain(of_peers).chain(loops(asked())).collect()
 }
 
-fn any_engine(work: FileWork) -> FileWork {
-    FileWork { engine: Engine::Pread, ..work }
+/// What a row does to a file, if it were done by the engine that others are held against: pread,
+/// and pwrite.
+fn usual_engine(row: &Row) -> Option<Work> {
+    let read = |work: &FileWork| Work::File(FileWork { engine: Engine::Pread, ..work.clone() });
+    let write =
+        |work: &WriteWork| Work::Write(WriteWork { engine: WriteEngine::Pwrite, ..work.clone() });
+    row.file().map(read).or_else(|| row.write().map(write))
 }
 
 /// Loops of other peers, whose instructions their compilers decide about, against the fastest of

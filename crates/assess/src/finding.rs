@@ -17,8 +17,24 @@ named! {
         Ram "Ram",
         /// What is below cannot be seen from here: FUSE, a network.
         Unverified "Unverified",
-        /// The bytes that were read are not those that were written.
+        /// The bytes that were read, or read back, are not those that were written.
         DigestMismatch "DigestMismatch",
+        /// Claimed durable, but the devices did not flush: a power cut may lose it.
+        NotDurable "NotDurable",
+        /// Nothing made it durable: the figure is how fast it was taken.
+        AcceptedOnly "AcceptedOnly",
+        /// Durable or direct writes look as if a cache below the OS had taken them.
+        HostCache "HostCache",
+        /// Data was still to be written when a trial began.
+        DirtyStart "DirtyStart",
+        /// The devices were given fewer bytes than were made durable.
+        Compressed "Compressed",
+        /// The file system is nearly full.
+        NearlyFull "NearlyFull",
+        /// Each write changes metadata too.
+        Allocating "Allocating",
+        /// The OS held the writer back until the device had caught up.
+        ThrottledWriteback "ThrottledWriteback",
         /// Memory did not lie in the pages that were asked for.
         PageSize "PageSize",
         /// The figure is above the measured bound that applies to it.

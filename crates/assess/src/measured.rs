@@ -1,6 +1,6 @@
 //! The trials of one case that count.
 
-use model::case::{Case, Op};
+use model::case::{Case, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
 use model::plan::Role;
@@ -106,6 +106,11 @@ impl<'a> Measured<'a> {
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, &header.fixtures),
         }
+    }
+
+    /// The work that writes a file, unless the null engine does it, which writes none.
+    pub(crate) fn write(&self) -> Option<&'a WriteWork> {
+        self.case.write().filter(|work| work.engine != WriteEngine::Null)
     }
 
     /// How many trials count.

@@ -1,13 +1,13 @@
-//! What served the bytes, told from the evidence and never from the request.
+//! What served the bytes, or took them, told from the evidence and never from the request.
 
 use crate::measured::{Counted, Measured};
-use model::case::{Advice, Cache, Engine, FileWork, Work};
+use model::case::{Advice, Cache, Engine, FileWork, Op, Work, WriteEngine};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
 
 named! {
-    /// What served the bytes, by the evidence.
+    /// What served the bytes that were read, or took those that were written, by the evidence.
     ServedBy "served_by" {
         /// Memory: a memory kernel, or a file system that is kept in memory.
         Ram "ram",
@@ -17,7 +17,7 @@ named! {
         Mixed "mixed",
         /// They crossed the block layer; caches below it are unknown.
         Device "device",
-        /// Nothing: the null engine, holes, extents never written.
+        /// Nothing: the null engine, holes, extents never written, a sync that flushed nothing.
         NoIo "no-io",
         /// Something that cannot be seen from here.
         Unverified "unverified",
@@ -31,13 +31,20 @@ pub(crate) const SHARE_NOISE: f64 = 0.01;
 /// Holes that cover at least this share of a file decide what its figure means.
 const HOLES_MOST: f64 = 0.5;
 
-/// What served the bytes, and the share of them that caused no device read, where it can be told.
+/// What served, or took, the bytes, and the share of those read that caused no device read, where
+/// it can be told.
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
-        (Work::Write(_), _) => (ServedBy::Unverified, None),
         (Work::File(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
-        (Work::File(_), None) => (ServedBy::Unverified, None),
+        (Work::Write(work), _) if work.engine == WriteEngine::Null => (ServedBy::NoIo, None),
+        (Work::File(_) | Work::Write(_), None) => (ServedBy::Unverified, None),
+        (Work::Write(work), Some(storage)) => match storage.medium {
+            Medium::Ram => (ServedBy::Ram, None),
+            Medium::Unseen => (ServedBy::Unverified, None),
+            Medium::Block if work.op == Op::Sync => (flushed(measured), None),
+            Medium::Block => (taken_by(measured), None),
+        },
         (Work::File(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
             Medium::Unseen => (ServedBy::Unverified, None),
@@ -77,6 +84,40 @@ fn served_by_blocks(
         _ => ServedBy::Mixed,
     };
     (served_by, Some(hit))
+}
+
+/// What took the bytes that were written: the page cache alone, where hardly any had reached a
+/// device when the clock stopped.
+fn taken_by(measured: &Measured) -> ServedBy {
+    match unreached_share(measured) {
+        None => ServedBy::Unverified,
+        Some(share) if share <= SHARE_NOISE => ServedBy::Device,
+        Some(share) if share >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
+        Some(_) => ServedBy::Mixed,
+    }
+}
+
+/// The share of the bytes written that had not reached a device when the clock stopped, as far as
+/// its last sync: `1 - dev/app` (METHODOLOGY.md), over all trials that tell. What others write at
+/// the same time hides some of it, trial by trial. None where no trial tells, or none writes.
+pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
+    let pairs = measured.trials.iter().filter_map(|trial| {
+        let app = trial.sample.bytes();
+        Some((app.saturating_sub(trial.evidence.device_write_bytes?), app))
+    });
+    let (unreached, app) = pairs
+        .fold((0.0, 0.0), |sum, (unreached, app)| (sum.0 + unreached as f64, sum.1 + app as f64));
+    (app > 0.0).then(|| unreached / app)
+}
+
+/// What a sync without a write came to: the device, if it was told to flush.
+fn flushed(measured: &Measured) -> ServedBy {
+    let flushes = measured.values(|trial| Some(trial.evidence.device_flushes? as f64));
+    match flushes.into_iter().reduce(f64::max) {
+        None => ServedBy::Unverified,
+        Some(most) if most > 0.0 => ServedBy::Device,
+        Some(_) => ServedBy::NoIo,
+    }
 }
 
 /// What serves the bytes once they are loaded, where `by` served the whole of the trials.

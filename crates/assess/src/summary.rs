@@ -73,7 +73,7 @@ pub struct Summary {
     /// Bytes a second, loading included. Where it writes: the durable rate where it claims one,
     /// else the accepted one. None where only a sync is called.
     pub throughput: Option<Estimate>,
-    /// The same without loading; none where nothing is loaded.
+    /// The same without loading; none where nothing is loaded, and of what writes.
     pub loaded: Option<Loaded>,
     /// Bytes a second that the memory bus carries if nothing stays in a cache: an estimate. Only
     /// of kernels over arrays that are beyond the caches.
@@ -198,6 +198,9 @@ impl Summary {
 impl Loaded {
     /// What a case served by `by` comes to without its loading, before it is held against others.
     fn of(measured: &Measured, by: ServedBy) -> Option<Loaded> {
+        if measured.case.write().is_some() {
+            return None;
+        }
         let rates: Vec<f64> = measured.loaded_rates().into_iter().map(|(_, rate)| rate).collect();
         Some(Loaded {
             throughput: Estimate::of(&rates)?,

@@ -3,7 +3,7 @@
 use crate::latency::Latency;
 use crate::measured::{Counted, Measured, Rounds, a_second};
 use crate::stats::{Estimate, median};
-use model::case::{Op, Sync, WriteEngine, WriteWork};
+use model::case::{Op, Sync, WriteWork};
 use model::host::{Medium, WriteCache};
 use model::sample::{Sample, Span};
 
@@ -71,7 +71,7 @@ pub(crate) enum Durability {
 impl Durability {
     /// What the evidence of all trials says.
     pub(crate) fn of(measured: &Measured) -> Durability {
-        let Some(work) = write_of(measured).filter(|work| work.sync.claims_durable()) else {
+        let Some(work) = measured.write().filter(|work| work.sync.claims_durable()) else {
             return Durability::NotClaimed;
         };
         let count = |is_seen: &dyn Fn(&Counted) -> bool| {
@@ -99,11 +99,6 @@ impl Durability {
     fn is_durable(self) -> bool {
         matches!(self, Durability::Holds | Durability::Unseen)
     }
-}
-
-/// The work, unless the null engine does it, which writes nothing.
-fn write_of<'a>(measured: &Measured<'a>) -> Option<&'a WriteWork> {
-    measured.case.write().filter(|work| work.engine != WriteEngine::Null)
 }
 
 /// Whether the devices flushed their caches as often as the syncs ask for, where they tell.
@@ -159,7 +154,7 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
 
 /// The accepted rate of each round that tells it.
 pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
-    let Some(work) = write_of(measured) else { return Rounds::new() };
+    let Some(work) = measured.write() else { return Rounds::new() };
     let rate = |trial: &Counted| Some((trial.round, accepted_rate(work, trial)?));
     measured.trials.iter().filter_map(rate).collect()
 }
@@ -178,7 +173,7 @@ fn estimate(rounds: &Rounds) -> Option<Estimate> {
 impl Writing {
     /// What a case comes to, if it writes and a trial counts.
     pub(crate) fn of(measured: &Measured) -> Option<Writing> {
-        let work = write_of(measured).filter(|_| measured.n() > 0)?;
+        let work = measured.write().filter(|_| measured.n() > 0)?;
         let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
             let values = measured.values(|trial| Some(value(trial)? as f64));
             median(&values).map(|value| value.round() as u64)

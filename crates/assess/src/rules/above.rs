@@ -44,7 +44,8 @@ fn above(row: &Row, held: &Held, part: &str) -> Option<Fault> {
 /// How grave it is to be above the ceiling by at least the share `least`, why, and what to do.
 fn cause(row: &Row, held: &Held, least: f64) -> (Severity, &'static str, &'static str) {
     let case = row.measured.case;
-    if writes(case) && least <= WRITING_MOST {
+    let is_loose = writes(case) && held.kind == CeilingKind::Memory;
+    if is_loose && least <= WRITING_MOST {
         let cause = "stores need not wait for what they bring, so writing may be faster than \
                      reading, which bounds it only loosely";
         (Severity::Note, cause, "compare it with other rows that write")
@@ -58,6 +59,10 @@ fn cause(row: &Row, held: &Held, least: f64) -> (Severity, &'static str, &'stati
         let cause = "the direct rows did not show what the device gives at most";
         let remedy = "add direct rows with more in flight, until more gives no more";
         (Severity::Doubt, cause, remedy)
+    } else if held.kind == CeilingKind::Device && writes(case) {
+        let cause = "what the two do besides writing is not the same, such as syncs, and what the \
+                     file has at the start";
+        (Severity::Doubt, cause, "compare it with direct rows that differ in the cache only")
     } else if !held.is_firm {
         (Severity::Doubt, "the ceiling itself is doubtful", "see what was found on the ceiling")
     } else {
@@ -68,9 +73,11 @@ fn cause(row: &Row, held: &Held, least: f64) -> (Severity, &'static str, &'stati
 }
 
 fn writes(case: &Case) -> bool {
-    case.memory().is_some_and(|work| !matches!(work.kernel, Kernel::Read | Kernel::Count))
+    let stores = case.memory().map(|work| !matches!(work.kernel, Kernel::Read | Kernel::Count));
+    stores.unwrap_or(case.write().is_some())
 }
 
 fn fits_caches(row: &Row) -> bool {
-    row.file().is_some_and(|work| !is_beyond_caches(work.size, row.measured.host))
+    let size = row.measured.case.file_size();
+    size.is_some_and(|size| !is_beyond_caches(size, row.measured.host))
 }

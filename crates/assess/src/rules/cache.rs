@@ -3,9 +3,9 @@
 use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::measured::Counted;
-use crate::served::{SHARE_NOISE, hit_share};
+use crate::served::{SHARE_NOISE, hit_share, unreached_share};
 use crate::summary::ServedBy;
-use model::case::{Cache, FileWork};
+use model::case::{Cache, FileWork, Op};
 use model::evidence::Residency;
 use model::host::{Direct, Medium};
 use model::pattern::Pattern;
@@ -68,23 +68,13 @@ fn leaks(work: &FileWork, trial: &Counted) -> bool {
 /// Claimed warm, but not all of the file was in the page cache before and after, or the worker
 /// caused device reads of more than 1 % of the bytes (METHODOLOGY.md).
 pub(super) fn not_warm(context: &Context) -> Option<Fault> {
-    context.claims(Cache::Warm)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         // A file that is kept in memory can neither be cached nor be evicted: rule Ram tells.
         return None;
     }
-    let share = |residency: Option<Residency>| residency.map(|seen| (seen.cached, seen.pages));
-    let before = context.total_share(|trial| share(trial.evidence.residency_before));
-    let after = context.total_share(|trial| share(trial.evidence.residency_after));
-    let fetched = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())));
-    let too_cold = |cached: &Option<f64>| cached.is_some_and(|share| share < WARM_LEAST);
-    let seen = if too_cold(&before) || too_cold(&after) {
-        let [before, after] =
-            [before, after].map(|share| share.map_or("unknown".to_string(), percent));
-        format!("the page cache held {before} of the file before the trials and {after} after")
-    } else {
-        let fetched = fetched.filter(|share| *share > SHARE_NOISE)?;
-        format!("devices had to read {} of the bytes", percent(fetched))
+    let seen = match context.claims(Cache::Warm) {
+        Some(_) => not_warm_to_read(context)?,
+        None => not_warm_to_write(context)?,
     };
     let message = format!(
         "claimed warm, but {seen}: memory is short, or another program pushed the file out"
@@ -92,10 +82,45 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, "use a smaller file, or free memory")
 }
 
+fn cached_share(
+    context: &Context,
+    residency: impl Fn(&Counted) -> Option<Residency>,
+) -> Option<f64> {
+    context.total_share(|trial| residency(trial).map(|seen| (seen.cached, seen.pages)))
+}
+
+fn not_warm_to_read(context: &Context) -> Option<String> {
+    let before = cached_share(context, |trial| trial.evidence.residency_before);
+    let after = cached_share(context, |trial| trial.evidence.residency_after);
+    let fetched = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())));
+    let too_cold = |cached: &Option<f64>| cached.is_some_and(|share| share < WARM_LEAST);
+    if too_cold(&before) || too_cold(&after) {
+        let [before, after] =
+            [before, after].map(|share| share.map_or("unknown".to_string(), percent));
+        return Some(format!(
+            "the page cache held {before} of the file before the trials and {after} after"
+        ));
+    }
+    let fetched = fetched.filter(|share| *share > SHARE_NOISE)?;
+    Some(format!("devices had to read {} of the bytes", percent(fetched)))
+}
+
+/// What is written over a cached file need not be in the cache afterwards: only before counts.
+fn not_warm_to_write(context: &Context) -> Option<String> {
+    context.write().filter(|work| work.cache == Cache::Warm && work.op == Op::Write)?;
+    let before = cached_share(context, |trial| trial.evidence.residency_before);
+    let before = before.filter(|share| *share < WARM_LEAST)?;
+    Some(format!("the page cache held {} of the file before the trials", percent(before)))
+}
+
 /// Claimed direct, but the bytes went through the page cache: the file system is known to do so,
-/// the cached part of the file grew, or it served hits (METHODOLOGY.md).
+/// the cached part of the file grew, or it served hits or kept what was written (METHODOLOGY.md).
 pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
-    let work = context.claims(Cache::Direct)?;
+    let reads = context.claims(Cache::Direct);
+    let writes = context.write().filter(|work| work.cache == Cache::Direct);
+    if reads.is_none() && writes.is_none() {
+        return None;
+    }
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
     let page = context.measured.host.page;
     let grown = |trial: &Counted| {
@@ -113,15 +138,25 @@ pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
         )
     } else if let Some(share) = grown_share {
         format!("pages for {} of the bytes appeared in the page cache", percent(share))
-    } else {
+    } else if let Some(work) = reads {
         let trials = context.how_many(|trial| leaks(work, trial));
         let hit = leaked(context)?;
         format!("{} of the bytes came without a device read (in {trials})", percent(hit))
+    } else {
+        format!("{} of the bytes had not reached a device at the end", percent(kept(context)?))
     };
     let message = format!(
         "claimed direct, but {seen}: this file system takes O_DIRECT and does not follow it"
     );
-    let remedy = "use cache 'cold' here, or another file system (on btrfs: a directory with \
-                  'chattr +C', without compression)";
+    let remedy = "use another cache state here, or another file system (on btrfs: a directory \
+                  with 'chattr +C', without compression)";
     Fault::new(Severity::Void, message, remedy)
+}
+
+/// The share of what was written directly that no device had at the end, above the noise. After a
+/// sync it is not in the page cache either: rule Compressed tells of that.
+fn kept(context: &Context) -> Option<f64> {
+    let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
+    context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
+    unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
 }

@@ -3,7 +3,7 @@
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::{Counted, Measured};
 use crate::summary::{ServedBy, Summary};
-use model::case::{Cache, Engine, FileWork};
+use model::case::{Cache, Engine, FileWork, WriteWork};
 
 /// A case before its rules: its trials, at least one, and what they come to.
 #[derive(Debug)]
@@ -40,7 +40,12 @@ impl Context<'_> {
         self.measured.case.file().filter(|work| work.engine != Engine::Null)
     }
 
-    /// The same, where this cache state is claimed.
+    /// The work that writes a file, unless the null engine does it, which writes none.
+    pub(crate) fn write(&self) -> Option<&WriteWork> {
+        self.measured.write()
+    }
+
+    /// The work that reads a file, where this cache state is claimed.
     pub(crate) fn claims(&self, cache: Cache) -> Option<&FileWork> {
         self.file().filter(|work| work.cache == cache)
     }

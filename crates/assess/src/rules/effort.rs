@@ -37,7 +37,10 @@ const IMBALANCE_DOUBT: f64 = 25.0;
 /// still spends the loop's own time on each.
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
     // Another program has a loop of its own, whose overhead was not measured.
-    context.file().filter(|_| context.measured.case.peer == OWN_PEER)?;
+    let is_own = context.measured.case.peer == OWN_PEER;
+    if !is_own || (context.file().is_none() && context.write().is_none()) {
+        return None;
+    }
     let (overhead, ns) = (context.overhead_ns?, context.summary.ns_per_op?.median);
     let share = overhead / ns;
     let severity = match share {
@@ -56,12 +59,15 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
 
 /// The device served, but the threads, or all processors, were busy nearly all the time.
 pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
-    let work = context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let ahead = if work.advice == Advice::TouchAhead { TOUCHING_AHEAD } else { 0 };
-    let threads = work.threads.saturating_add(ahead);
+    let is_ahead = context.file().is_some_and(|work| work.advice == Advice::TouchAhead);
+    let ahead = if is_ahead { TOUCHING_AHEAD } else { 0 };
+    if !context.is_served(&[ServedBy::Device]) {
+        return None;
+    }
+    let threads = context.measured.case.threads().saturating_add(ahead);
     let busiest = threads.min(context.measured.host.cores);
     let busy = context.total_share(|trial| {
-        Some((trial.evidence.cpu_ns?, trial.sample.elapsed_ns().saturating_mul(busiest.into())))
+        Some((trial.evidence.cpu_ns?, trial.timed_ns.saturating_mul(busiest.into())))
     })?;
     if busy < CPU_BUSY {
         return None;
@@ -72,8 +78,12 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
         percent(busy),
         if busiest == 1 { "processor" } else { "processors" },
     );
-    let remedy = "use larger blocks, more threads if there are processors for them, or touch \
-                  'none' to see the device";
+    let remedy = if context.write().is_some() {
+        "use larger blocks, or more threads if there are processors for them"
+    } else {
+        "use larger blocks, more threads if there are processors for them, or touch 'none' to see \
+         the device"
+    };
     Fault::new(Severity::Note, message, remedy)
 }
 
@@ -97,7 +107,7 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     if n >= ROUNDS_MIN as usize {
         return None;
     }
-    let interval = if context.summary.throughput?.low.is_some() {
+    let interval = if context.summary.throughput.or(context.summary.iops)?.low.is_some() {
         "its 95 % interval is the whole range"
     } else {
         "there is no 95 % interval of fewer than 6"
@@ -114,8 +124,7 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
 /// however large its blocks are, and percentiles are not shown where operations are too few for
 /// them. Reading 1 000 warm blocks of 4 KiB takes a millisecond, and is doubted.
 pub(super) fn too_short(context: &Context) -> Option<Fault> {
-    let elapsed = context.measured.values(|trial| Some(trial.sample.elapsed_ns() as f64));
-    let elapsed = median(&elapsed)?;
+    let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
         Work::File(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),

@@ -5,7 +5,9 @@ mod cache;
 mod origin;
 mod effort;
 mod pages;
+mod writing;
 mod above;
+mod host;
 mod course;
 
 pub(crate) use context::Context;
@@ -20,7 +22,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 17] = [
+const RULES: [(Code, Rule); 24] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -28,6 +30,13 @@ const RULES: [(Code, Rule); 17] = [
     (Code::Ram, origin::ram),
     (Code::Unverified, origin::unverified),
     (Code::DigestMismatch, origin::digest_mismatch),
+    (Code::NotDurable, writing::not_durable),
+    (Code::AcceptedOnly, writing::accepted_only),
+    (Code::DirtyStart, writing::dirty_start),
+    (Code::Compressed, writing::compressed),
+    (Code::NearlyFull, writing::nearly_full),
+    (Code::Allocating, writing::allocating),
+    (Code::ThrottledWriteback, writing::throttled_writeback),
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
     (Code::CpuBound, effort::cpu_bound),
@@ -51,8 +60,10 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
 
 /// What is found on a row that is held against others: they were judged before, and what is void
 /// among them bounds nothing.
-pub(crate) fn find_among(row: &Row, bounds: &Bounds) -> Option<Finding> {
-    Some(above::above_ceiling(row, bounds)?.named(Code::AboveCeiling))
+pub(crate) fn find_among(row: &Row, rows: &[Row], bounds: &Bounds) -> Vec<Finding> {
+    let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
+    let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));
+    above.into_iter().chain(host).collect()
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
@@ -89,8 +100,9 @@ mod tests {
     fn every_code_has_its_rule() {
         for code in Code::ALL {
             let rules = RULES.iter().filter(|(known, _)| known == code).count();
-            // These are about the run and about a row among others.
-            let is_apart = matches!(code, Code::VirtualDevice | Code::AboveCeiling);
+            // These are about the run, and about a row among others.
+            let is_apart =
+                matches!(code, Code::VirtualDevice | Code::AboveCeiling | Code::HostCache);
             let expected = usize::from(!is_apart);
             assert_eq!(rules, expected, "{code}");
         }

@@ -6,13 +6,21 @@ use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hole_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::{Cache, Case, Kernel, OWN_PEER, Touch, Work};
-use model::units::percent;
+use crate::writing::syncs;
+use model::case::{Cache, Case, Kernel, OWN_PEER, Op, Sync, Touch, Work};
+use model::units::{bytes_rounded, percent};
 
 /// Others that read this share of what the worker did disturb it (METHODOLOGY.md).
 const FOREIGN_DOUBT: f64 = 0.05;
 /// Others that read this share make the figure theirs too (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
+
+/// What is written may become this many times as many bytes on a device: a file system's own.
+const OWN_WRITES_MOST: f64 = 1.25;
+/// Bytes of metadata that a sync may write: a journal's commit, a tree's changed nodes.
+const METADATA_OF_SYNC: f64 = (256 << 10) as f64;
+/// Bytes of metadata, and of other files, that are not told.
+const METADATA: f64 = (16 << 20) as f64;
 
 /// The file has holes or unwritten extents (METHODOLOGY.md), or nothing was read from anywhere.
 ///
@@ -38,42 +46,47 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, "read a file of random data on a local block device")
 }
 
-/// The file system keeps its files in memory (METHODOLOGY.md).
-pub(super) fn ram(context: &Context) -> Option<Fault> {
-    let work = context.file().filter(|_| context.is_served(&[ServedBy::Ram]))?;
-    let severity = match work.cache {
+/// What a case on a file claims of where the bytes are, and how grave it is where that cannot be.
+fn claim(context: &Context) -> Option<(&'static str, Severity)> {
+    let sync = context.write().map(|work| work.sync).filter(|sync| sync.claims_durable());
+    if let Some(sync) = sync {
+        return Some((sync.name(), Severity::Doubt));
+    }
+    let reads = context.file().map(|work| work.cache);
+    let cache = reads.or(context.write().map(|work| work.cache))?;
+    let severity = match cache {
         Cache::Direct | Cache::Cold => Severity::Doubt,
         Cache::Warm | Cache::AsIs => Severity::Note,
     };
+    Some((cache.name(), severity))
+}
+
+/// The file system keeps its files in memory (METHODOLOGY.md).
+pub(super) fn ram(context: &Context) -> Option<Fault> {
+    let (claim, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
     let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
     let message = format!(
-        "the file is in memory ({file_system}): no device took part, and '{}' means nothing here",
-        work.cache
+        "the file is in memory ({file_system}): no device took part, and '{claim}' means nothing \
+         here"
     );
     Fault::new(severity, message, "to measure a disk, give a directory that is on one")
 }
 
 /// What served the bytes cannot be seen from here (METHODOLOGY.md).
 pub(super) fn unverified(context: &Context) -> Option<Fault> {
-    let work = context.file().filter(|_| context.is_served(&[ServedBy::Unverified]))?;
-    let severity = match work.cache {
-        Cache::Direct | Cache::Cold => Severity::Doubt,
-        Cache::Warm | Cache::AsIs => Severity::Note,
-    };
+    let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let message = format!(
-        "this machine's counters do not see what served the bytes (file system: {file_system}): \
-         a cache on the other side may have"
+        "this machine's counters do not see what served or took the bytes (file system: \
+         {file_system}): a cache on the other side may have"
     );
-    let remedy = "measure on the machine that has the disk, or read far more than its memory";
+    let remedy = "measure on the machine that has the disk, or move far more than its memory holds";
     Fault::new(severity, message, remedy)
 }
 
-/// Bytes that were read are not those that were written. One such trial is enough.
+/// Bytes that were read, or read back, are not those that were written. One such trial is enough.
 pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
-    let differs = |trial: &Counted| {
-        trial.expected_digest.is_some_and(|expected| trial.sample.digest() != expected)
-    };
+    let differs = |trial: &Counted| trial.is_right() == Some(false);
     if !context.measured.trials.iter().any(differs) {
         return None;
     }
@@ -89,6 +102,10 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
             "{whose}counted {} where {expected} are (in {trials}): bytes were skipped, counted \
              twice or changed",
             trial.sample.digest()
+        ),
+        None if case.write().is_some() => format!(
+            "{whose}what was read back is not what was written (in {trials}): bytes were skipped, \
+             lost or changed"
         ),
         None => format!(
             "{whose}the digest of what was read or written is wrong in {trials}: bytes were \
@@ -114,11 +131,16 @@ fn counts(case: &Case) -> bool {
     }
 }
 
-/// Others read from the device in the same time (METHODOLOGY.md).
+/// Others used the device in the same time (METHODOLOGY.md).
+pub(super) fn foreign(context: &Context) -> Option<Fault> {
+    foreign_reads(context).or_else(|| foreign_writes(context))
+}
+
+/// Others read from the device while this did.
 ///
 /// The severity is that of the median trial: a figure is a median, which a disturbance in one
 /// round of ten does not move. That one is noted, for it does show in the longest latencies.
-pub(super) fn foreign(context: &Context) -> Option<Fault> {
+fn foreign_reads(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
     let share_of_others = |trial: &Counted| {
         let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
@@ -137,6 +159,46 @@ pub(super) fn foreign(context: &Context) -> Option<Fault> {
     let message = format!(
         "others read up to {} as much from the device as this did (in {}): they shared its time",
         percent(shares.into_iter().fold(0.0, f64::max)),
+        context.how_many(is_disturbed)
+    );
+    Fault::new(severity, message, "stop what else uses the device, and run again")
+}
+
+/// The devices wrote far more than this did while it wrote. What a file system writes besides the
+/// data is not told apart from what others write, so a wide margin is left to it, and nothing of
+/// this is void.
+fn foreign_writes(context: &Context) -> Option<Fault> {
+    let work = context.write()?;
+    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+        return None;
+    }
+    let page = context.measured.host.page.max(1);
+    let own = |trial: &Counted| {
+        let syncs = match work.sync {
+            Sync::Dsync => trial.sample.ops(),
+            _ => syncs(work, trial),
+        };
+        // A block that is a part of a page has the whole page written.
+        let pages = work.block.next_multiple_of(page) as f64 * trial.sample.ops() as f64;
+        let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
+        OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA
+    };
+    let beyond = |trial: &Counted| {
+        let written = trial.evidence.device_write_bytes? as f64;
+        Some(written - own(trial))
+    };
+    let is_disturbed = |trial: &Counted| beyond(trial).is_some_and(|bytes| bytes > 0.0);
+    if !context.measured.trials.iter().any(is_disturbed) {
+        return None;
+    }
+    let is_usual = median(&context.measured.values(beyond))? > 0.0;
+    let severity = if is_usual { Severity::Doubt } else { Severity::Note };
+    let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
+    let message = format!(
+        "the devices wrote {} in a trial of {} (in {}): others wrote to them, or much metadata \
+         was written",
+        bytes_rounded(written.into_iter().fold(0.0, f64::max) as u64),
+        bytes_rounded(context.summary.bytes_per_trial?),
         context.how_many(is_disturbed)
     );
     Fault::new(severity, message, "stop what else uses the device, and run again")

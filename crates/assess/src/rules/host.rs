@@ -1,0 +1,100 @@
+//! Whether a cache below the OS took what was written.
+
+use super::context::Fault;
+use crate::ceiling::device_read;
+use crate::finding::Severity;
+use crate::measured::{Counted, a_second};
+use crate::row::{Row, fastest};
+use crate::stats::median;
+use crate::summary::ServedBy;
+use model::case::{Cache, FileWork, Fill, Op, WriteWork};
+use model::host::Medium;
+use model::units::{bytes_rounded, nanoseconds, rate};
+
+/// Writing goes no faster than this many times reading the same way (METHODOLOGY.md).
+const WRITING_MOST: f64 = 2.0;
+/// A flush that reaches a medium takes at least this long (METHODOLOGY.md).
+const SYNC_NS_LEAST: u64 = 20_000;
+/// A device is not written faster than this many times as fast as it is read (METHODOLOGY.md).
+const DRAINING_MOST: f64 = 4.0;
+/// The OS begins to write on its own when this share of the limit is dirty: half of it, by the
+/// usual settings, and as much again to be sure.
+const BACKGROUND: f64 = 0.25;
+
+/// Durable or direct writes look as if a cache below the OS had taken them (METHODOLOGY.md).
+pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
+    let work = row.write().filter(|_| row.stands())?;
+    row.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
+    let seen = faster_than_read(row, work, rows)
+        .or_else(|| fast_sync(row, work))
+        .or_else(|| fast_drain(row, work, rows))?;
+    let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
+    let remedy = "write more than such a cache holds; until then read 'device' and 'durable' as far \
+                  as the OS can tell";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// Direct writes are far faster than direct reads of the same shape.
+fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
+    if work.op != Op::Write || work.cache != Cache::Direct {
+        return None;
+    }
+    let is_same = |read: &FileWork| {
+        let same_shape = (read.block, read.depth, read.threads, read.pattern)
+            == (work.block, work.depth, work.threads, work.pattern);
+        read.cache == Cache::Direct && same_shape
+    };
+    let reads = rows
+        .iter()
+        .filter(|other| other.is_served(ServedBy::Device) && other.file().is_some_and(is_same));
+    let base = fastest(reads)?;
+    let ratio = row.ratio(base)?;
+    let low = ratio.low.filter(|low| *low > WRITING_MOST)?;
+    Some(format!(
+        "direct writes are {:.1} times as fast as direct reads of the same shape (95 % interval \
+         {low:.1}-{:.1}; '{}')",
+        ratio.median, ratio.high?, base.summary.id
+    ))
+}
+
+/// The devices flushed, but in no time.
+fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
+    let writing = row.summary.writing.as_ref().filter(|_| work.sync.claims_durable())?;
+    let flushes = writing.flushes_per_trial.filter(|flushes| *flushes > 0)?;
+    let p50 = writing.sync.p50.filter(|p50| p50.high_ns < SYNC_NS_LEAST)?;
+    Some(format!(
+        "half of the syncs took at most {}, and yet the devices flushed {flushes} times a trial",
+        nanoseconds(p50.ns as f64)
+    ))
+}
+
+/// Syncs wrote what had become dirty far faster than the device is read. All of their time counts,
+/// so the rate is the least that can have been; and only where so little was dirty that the OS had
+/// not begun to write it before.
+fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
+    let through_cache = work.cache != Cache::Direct && work.sync.claims_durable();
+    let is_plain = work.op == Op::Write && work.fill == Fill::Random && work.threads == 1;
+    if !through_cache || !is_plain || work.every == 0 {
+        return None;
+    }
+    let dirty = work.every.saturating_mul(work.block);
+    let trials = &row.measured.trials;
+    let limit = trials.iter().filter_map(|trial| trial.evidence.dirty_limit).min()?;
+    if dirty as f64 > BACKGROUND * limit as f64 {
+        return None;
+    }
+    let drain = |trial: &Counted| {
+        let sync_ns = trial.sample.spans.iter().fold(0, |sum, span| span.sync_ns.max(sum));
+        a_second(trial.sample.bytes(), sync_ns)
+    };
+    let (least, read) = (median(&row.measured.values(drain))?, device_read(rows)?);
+    (least > DRAINING_MOST * read.throughput()).then(|| {
+        format!(
+            "syncs after every {} wrote {}, where the device was read at {} ('{}')",
+            bytes_rounded(dirty),
+            rate(least),
+            rate(read.throughput()),
+            read.summary.id
+        )
+    })
+}

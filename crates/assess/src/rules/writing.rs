@@ -1,0 +1,260 @@
+//! Whether what was written is where it is said to be, and what the writer waited for.
+
+use super::context::{Context, Fault};
+use crate::finding::Severity;
+use crate::measured::Counted;
+use crate::served::unreached_share;
+use crate::stats::median;
+use crate::summary::ServedBy;
+use crate::writing::{Durability, distinct_bytes, syncs};
+use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
+use model::host::Medium;
+use model::units::{bytes_rounded, percent};
+
+/// This many bytes may be dirty at the start: the OS itself always writes something.
+const DIRTY_MOST: f64 = (16 << 20) as f64;
+/// This share of what a trial writes may be dirty at its start (METHODOLOGY.md).
+const DIRTY_SHARE_MOST: f64 = 0.05;
+/// Less than this of the bytes on a device: it was given them in another form (METHODOLOGY.md).
+const STORED_LEAST: f64 = 0.90;
+/// Less free space than this changes how an SSD writes (METHODOLOGY.md).
+const FREE_LEAST: f64 = 0.15;
+/// Writers that wait this share of their time wait for the device (METHODOLOGY.md).
+const WAITING_MOST: f64 = 0.10;
+/// Reads of up to this share of what is written are metadata.
+const READS_MOST: f64 = 0.01;
+
+/// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
+pub(super) fn not_durable(context: &Context) -> Option<Fault> {
+    let (work, n) = (context.write()?, context.measured.n());
+    let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
+    let sync = work.sync;
+    let (severity, seen, remedy) = match Durability::of(context.measured) {
+        Durability::NotClaimed | Durability::Holds => return None,
+        Durability::Unseen => (
+            Severity::Doubt,
+            format!(
+                "what is below {file_system} cannot be seen from here: nobody counts whether \
+                 '{sync}' reached a medium"
+            ),
+            "measure on the machine that has the disk",
+        ),
+        Durability::InMemory => (
+            Severity::Doubt,
+            format!("{file_system} is kept in memory: nothing of it outlives a power cut"),
+            "give a directory that is on a disk",
+        ),
+        Durability::Untold(trials) => (
+            Severity::Void,
+            format!("the worker told of no sync that returned (in {trials} of {n} trials)"),
+            "the worker is wrong: believe neither of its rates",
+        ),
+        Durability::Unflushed(trials) => unflushed(context, work, trials)?,
+    };
+    Fault::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
+}
+
+/// The devices have caches and did not flush them. A sync of nothing is a claim about nothing, and
+/// some file systems know that there is nothing to flush.
+fn unflushed(
+    context: &Context,
+    work: &WriteWork,
+    trials: usize,
+) -> Option<(Severity, String, &'static str)> {
+    let flushes = context.summary.writing.as_ref()?.flushes_per_trial.unwrap_or(0);
+    let made = median(&context.measured.values(|trial| Some(syncs(work, trial) as f64)))?;
+    let asked = match work.sync {
+        Sync::Dsync => "each write is a sync".to_string(),
+        _ => format!("{made} syncs a trial"),
+    };
+    let n = context.measured.n();
+    let seen = format!(
+        "the devices completed {flushes} flushes where there were {asked} (too few in {trials} of \
+         {n} trials)"
+    );
+    if work.op == Op::Sync {
+        let seen = format!("{seen}: nothing was dirty, and it returned without one");
+        let remedy = "take it for the cost of the call, not for that of a flush";
+        return Some((Severity::Doubt, seen, remedy));
+    }
+    let seen = format!("{seen}: a power cut loses what their caches hold");
+    let remedy = "see that the file system is not mounted with 'nobarrier', and that nothing \
+                  swallows the sync; until then read the accepted rate only";
+    Some((Severity::Void, seen, remedy))
+}
+
+/// Nothing made it durable: the figure is how fast it was taken (METHODOLOGY.md).
+pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
+    let work = context.write().filter(|work| !work.sync.claims_durable())?;
+    let what = match (work.sync, work.cache) {
+        (Sync::FileRange, _) => {
+            "sync_file_range flushes neither a device's cache nor metadata: the figure is how \
+             fast the OS took the bytes"
+        }
+        (_, Cache::Direct) => {
+            "O_DIRECT without a sync flushes neither a device's cache nor metadata: the figure is \
+             how fast the device, or its cache, took the bytes"
+        }
+        _ => "nothing was synced: the figure is how fast the OS took the bytes",
+    };
+    let is_known = context.measured.storage.is_some_and(|s| s.medium == Medium::Block);
+    let reached = unreached_share(context.measured)
+        .filter(|_| is_known)
+        .map(|share| format!("; {} of them had reached a device at the end", percent(1.0 - share)));
+    let message = format!("{what}{}", reached.unwrap_or_default());
+    let remedy = "ask for a sync, such as 'fdatasync': then both rates are told";
+    Fault::new(Severity::Note, message, remedy)
+}
+
+/// Data of others, or of an earlier trial, was still to be written when it began
+/// (METHODOLOGY.md).
+pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
+    context.write()?;
+    if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
+        // A file that is kept in memory is dirty for ever.
+        return None;
+    }
+    if context.measured.sustain.is_some() {
+        // Its trials are one, cut into pieces.
+        return None;
+    }
+    let page = context.measured.host.page;
+    let dirty = |trial: &Counted| {
+        let of_file = trial.evidence.residency_before.and_then(|seen| seen.dirty);
+        let of_file = of_file.map(|pages| pages.saturating_mul(page));
+        trial.evidence.dirty_before.max(of_file).map(|bytes| bytes as f64)
+    };
+    let limit = |trial: &Counted| (DIRTY_SHARE_MOST * trial.sample.bytes() as f64).max(DIRTY_MOST);
+    let excess = median(&context.measured.values(|t| Some(dirty(t)? - limit(t))))?;
+    if excess <= 0.0 {
+        return None;
+    }
+    let bytes = median(&context.measured.values(dirty))?;
+    let message = format!(
+        "{} of the page cache were still to be written when a trial began: the device had that to \
+         do as well",
+        bytes_rounded(bytes as u64)
+    );
+    let remedy = "stop what else writes, or wait until it is written ('sync')";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// It is durable, and yet a device was given fewer bytes than were written (METHODOLOGY.md). What
+/// anything compresses is noted only: it was asked for.
+pub(super) fn compressed(context: &Context) -> Option<Fault> {
+    let work = context.write().filter(|work| work.op != Op::Sync)?;
+    context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
+    context.summary.writing.as_ref()?.durable?;
+    let stored = context.total_share(|trial| {
+        let distinct = distinct_bytes(work, trial.sample);
+        Some((trial.evidence.device_write_bytes?.min(distinct), distinct))
+    });
+    let stored = stored.filter(|share| *share < STORED_LEAST)?;
+    let cause = if work.engine == WriteEngine::CopyFileRange {
+        "the copy shares blocks of its source, or they are compressed"
+    } else {
+        "what is below compresses them, or stores the same bytes once"
+    };
+    let severity = if work.fill == Fill::Random { Severity::Doubt } else { Severity::Note };
+    let message = format!(
+        "all is durable, but the devices were given {} of the bytes only: {cause}",
+        percent(stored)
+    );
+    let remedy = "write random data where nothing compresses or shares it, to measure the device";
+    Fault::new(severity, message, remedy)
+}
+
+/// The file system is nearly full (METHODOLOGY.md).
+pub(super) fn nearly_full(context: &Context) -> Option<Fault> {
+    context.write().filter(|work| work.op != Op::Sync)?;
+    let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
+    let free = storage.free as f64 / storage.capacity.max(1) as f64;
+    if storage.capacity == 0 || free >= FREE_LEAST {
+        return None;
+    }
+    let message = format!(
+        "only {} of {} are free ({}): an SSD has a smaller cache then and moves data about, and \
+         files are laid out in pieces",
+        bytes_rounded(storage.free),
+        bytes_rounded(storage.capacity),
+        percent(free)
+    );
+    Fault::new(Severity::Note, message, "free some space, and give the device time to tidy up")
+}
+
+/// Each write that is made durable changes metadata too (METHODOLOGY.md).
+pub(super) fn allocating(context: &Context) -> Option<Fault> {
+    let work = context.write().filter(|work| work.op == Op::Write)?;
+    if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
+        return None;
+    }
+    let is_each = work.every > 0 || work.sync == Sync::Dsync || work.cache == Cache::Direct;
+    let what = match work.allocation {
+        Allocation::Overwrite => return None,
+        _ if !is_each => return None,
+        Allocation::None => "gives the file new blocks and a new size",
+        Allocation::Append => "gives the file a new end, and new blocks",
+        Allocation::Fallocate => "marks blocks as written that were only set aside",
+    };
+    let message = format!(
+        "allocation '{}': what is written {what}, so metadata is written with it",
+        work.allocation
+    );
+    let remedy = "use allocation 'overwrite' to know what data alone costs: it is another figure";
+    Fault::new(Severity::Note, message, remedy)
+}
+
+/// The OS held the writer back until the device had caught up (METHODOLOGY.md).
+///
+/// A writer through the page cache runs, or waits for a processor: else it waits for pages to be
+/// written, for the OS allows only so many dirty ones. Its syncs do not count, for waiting is what
+/// they are for, nor does time that was stolen, nor any case in which it had to read.
+pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
+    context.write().filter(|work| goes_through_cache(work))?;
+    // A program that was timed as a whole does not tell how long its sync took.
+    let is_told = context.summary.writing.as_ref()?.accepted.is_some();
+    let reads = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())))?;
+    if !is_told || reads >= READS_MOST || context.is_served(&[ServedBy::Ram]) {
+        return None;
+    }
+    let waiting = median(&context.measured.values(waiting_share))?;
+    if waiting < WAITING_MOST {
+        return None;
+    }
+    let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
+        let bytes = median(&context.measured.values(|trial| Some(value(trial)? as f64)));
+        bytes.map_or("an unknown number of bytes".to_string(), |b| bytes_rounded(b as u64))
+    };
+    let message = format!(
+        "the writer was held back for {} of its time, outside of syncs: the OS lets {} of its page \
+         cache be dirty, and {} were at the end",
+        percent(waiting),
+        median_of(&|trial| trial.evidence.dirty_limit),
+        median_of(&|trial| trial.evidence.dirty_after),
+    );
+    let remedy = "read the accepted rate as a mix of memory and device: write less than that limit \
+                  to see the one, and sync, or go direct, to see the other";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+fn goes_through_cache(work: &WriteWork) -> bool {
+    let moves = !work.engine.only_copies() && work.op != Op::Sync;
+    moves && work.cache != Cache::Direct && work.sync != Sync::Dsync
+}
+
+/// The share of the threads' time until their last writes had returned in which they neither ran,
+/// nor waited for a processor, nor synced. CPU time of the syncs is subtracted too, so it is the
+/// least that can be.
+fn waiting_share(trial: &Counted) -> Option<f64> {
+    let evidence = trial.evidence;
+    let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);
+    for span in &trial.sample.spans {
+        writing_ns += span.end_ns.saturating_sub(span.start_ns) as f64;
+        // The last sync comes after the last write.
+        let after_ns = span.synced_ns.map_or(0, |synced| synced.saturating_sub(span.end_ns));
+        syncing_ns += span.sync_ns.saturating_sub(after_ns) as f64;
+    }
+    let stolen_ns = evidence.steal_ns.unwrap_or(0);
+    let running_ns = (evidence.cpu_ns? as f64) + evidence.run_delay_ns? as f64 + stolen_ns as f64;
+    (writing_ns > 0.0).then(|| 1.0 - (running_ns + syncing_ns) / writing_ns)
+}
