@@ -1,0 +1,201 @@
+#!/bin/sh
+# A peer of ioassay that writes by `dd` of the GNU coreutils, as people do who want to know how fast
+# a disk is. The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+#
+# It writes zeros from /dev/zero, front to back, by one thread: dd has nothing else to give that
+# costs it next to no time. Reading them is in its time. Its time is the one that dd tells itself:
+# from after the files are open until all is written, and synced where that was asked for. So
+#
+# - the start of dd is not in it, nor is the shell that this is;
+# - dd does not tell when its calls had returned and when the sync had: for conv=fdatasync and
+#   conv=fsync the end of the span is that of the sync, and as accepted its rate is too low;
+# - operations are not timed one by one: no latencies;
+# - `time` is ignored: dd ends when the file is full.
+
+set -f -u
+LC_ALL=C
+export LC_ALL
+
+# What dd says on stderr goes to a file that has no name any more, and is read by another
+# descriptor, which stands where the last report ended.
+said=$(mktemp) || exit 1
+exec 3>"$said"
+exec 4<"$said"
+rm -f "$said"
+
+# Says a verb with its reason, as a value of the protocol.
+refuse() {
+    reason=$(printf %s "$2" | tr -c '[:print:]' '?' | sed 's/%/%25/g; s/ /%20/g; s/=/%3D/g')
+    printf '%s reason=%s\n' "$1" "$reason"
+}
+
+# Sets `decoded` to a value without its escapes.
+decode() {
+    rest=$1
+    decoded=
+    while :; do
+        case $rest in
+        *%??*) ;;
+        *) break ;;
+        esac
+        decoded=$decoded${rest%%\%*}
+        rest=${rest#*%}
+        digits=${rest%"${rest#??}"}
+        rest=${rest#??}
+        # A newline at the end would be lost without the letter behind it.
+        byte=$(printf '%bx' "\\0$(printf %03o "0x$digits")")
+        decoded=$decoded${byte%x}
+    done
+    decoded=$decoded$rest
+}
+
+# Sets `number` to a size as a number.
+bytes() {
+    case $1 in
+    *TiB) number=${1%TiB} shift=40 ;;
+    *GiB) number=${1%GiB} shift=30 ;;
+    *MiB) number=${1%MiB} shift=20 ;;
+    *KiB) number=${1%KiB} shift=10 ;;
+    *) number=${1%B} shift=0 ;;
+    esac
+    case $number in
+    '' | *[!0-9]*) return 1 ;;
+    esac
+    number=$((number << shift))
+}
+
+# Whether a key has one of the values that dd can do. If not, `refusal` says so.
+demand() {
+    key=$1
+    value=$2
+    shift 2
+    for known; do
+        if [ "$value" = "$known" ]; then return 0; fi
+    done
+    refusal="dd has $key $* only, not '$value'"
+    return 1
+}
+
+# Reads the job in `line` and says whether it is ready for it.
+prepare() {
+    op='' engine='' cache='' pattern='' size='' block='' depth='' threads='' share='' sync=''
+    every='' allocation='' fill='' ops='' file=''
+    for pair in $line; do
+        value=${pair#*=}
+        case ${pair%%=*} in
+        op) op=$value ;;
+        engine) engine=$value ;;
+        cache) cache=$value ;;
+        pattern) pattern=$value ;;
+        size) size=$value ;;
+        block) block=$value ;;
+        depth) depth=$value ;;
+        threads) threads=$value ;;
+        share) share=$value ;;
+        sync) sync=$value ;;
+        every) every=$value ;;
+        allocation) allocation=$value ;;
+        fill) fill=$value ;;
+        ops) ops=$value ;;
+        file) file=$value ;;
+        esac
+    done
+    if ! {
+        demand op "$op" write &&
+            demand engine "$engine" write &&
+            demand cache "$cache" as-is direct &&
+            demand pattern "$pattern" sequential &&
+            demand depth "$depth" 1 &&
+            demand threads "$threads" 1 &&
+            demand share "$share" contiguous &&
+            demand sync "$sync" none fdatasync fsync dsync &&
+            demand every "$every" 0 &&
+            demand allocation "$allocation" none fallocate overwrite &&
+            demand fill "$fill" zero &&
+            demand ops "$ops" 0
+    }; then
+        refuse unavailable "$refusal"
+        return 1
+    fi
+    sizes="size '$size' and block '$block'"
+    if ! { bytes "$size" && size=$number && bytes "$block" && block=$number && [ "$block" -gt 0 ]; }
+    then
+        refuse failed "the job has $sizes: dd cannot write that"
+        return 1
+    fi
+    decode "$file"
+    file=$decoded
+    if [ ! -f "$file" ] || [ ! -w "$file" ]; then
+        refuse failed "the job's file '$file' is no file that can be written"
+        return 1
+    fi
+    echo ready
+}
+
+# Runs dd, and tells what came of it.
+perform() {
+    # The file is there already, and keeps the blocks that it has.
+    conv=notrunc,nocreat
+    oflag=
+    case $sync in
+    fdatasync | fsync) conv=$conv,$sync ;;
+    dsync) oflag=dsync ;;
+    esac
+    if [ "$cache" = direct ]; then oflag=${oflag:+$oflag,}direct; fi
+    # Whoever ends this script ends dd too. Nothing is to be ended when dd is not running, and
+    # while the shell waits for a line the signal does what it always does.
+    dd=
+    trap 'kill $dd; exit 143' TERM
+    dd if=/dev/zero of="$file" bs="$block" count="$size" iflag=count_bytes,fullblock \
+        ${oflag:+oflag="$oflag"} conv="$conv" >&3 2>&3 4<&- &
+    dd=$!
+    wait "$dd"
+    status=$?
+    trap - TERM
+    all=
+    last=
+    while read -r report <&4; do
+        all=${all:+$all; }$report
+        last=$report
+    done
+    if [ "$status" -ne 0 ]; then
+        refuse failed "dd ended with status $status: $all"
+        return
+    fi
+    # The last line: `67108864 bytes (67 MB, 64 MiB) copied, 0.0271304 s, 2.5 GB/s`. A short time
+    # has an exponent: `6.6333e-05 s`.
+    seconds=${last##*copied, }
+    seconds=${seconds%% s*}
+    took=$(awk -v seconds="$seconds" 'BEGIN { printf "%.0f", seconds * 1e9 }')
+    case ${last%% *}:$took in
+    "$size":0 | "$size":*[!0-9]* | "$size":)
+        refuse failed "dd told of no time: $all"
+        return
+        ;;
+    "$size":*) ;;
+    *)
+        refuse failed "dd wrote another number of bytes than $size: $all"
+        return
+        ;;
+    esac
+    synced=
+    if [ "$sync" != none ]; then synced=" synced_ns=$((1 + took))"; fi
+    ops=$(((size + block - 1) / block))
+    # Times count from the start of dd's own clock: only their differences mean anything.
+    echo "span thread=0 start_ns=1 end_ns=$((1 + took)) bytes=$size ops=$ops digest=0$synced"
+    echo "done setup_ns=0 max_ns=0"
+}
+
+echo "hello protocol=1 name=dd version=1"
+is_ready=no
+while read -r line; do
+    case $line in
+    job\ *) if prepare; then is_ready=yes; else is_ready=no; fi ;;
+    go)
+        # After an outcome it means to let go of what the job held, which is nothing.
+        if [ $is_ready = yes ]; then perform; fi
+        is_ready=no
+        ;;
+    *) is_ready=no ;;
+    esac
+done
