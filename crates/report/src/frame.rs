@@ -3,6 +3,7 @@
 
 use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
+use crate::writes;
 use assess::finding::Severity;
 use assess::{Assessment, RunFinding};
 use model::host::{Device, Medium, Storage};
@@ -32,23 +33,44 @@ pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
     if let Some(storage) = &assessment.storage {
         out.push_str(&style.wrap("", Paint::Plain, &place(storage, assessment)));
     }
+    if let Some(source) = &assessment.source_storage {
+        let text = format!("copied from {}", on(source, assessment).join(" · "));
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    } else if writes::any_copy(assessment) {
+        let text = "what is copied is read from the same file system";
+        out.push_str(&style.wrap("", Paint::Plain, text));
+    }
+    for limit in limits(assessment) {
+        out.push_str(&style.wrap("", Paint::Plain, &limit));
+    }
     out.push_str(&missing(assessment, style));
     out
 }
 
+/// What was set for the whole run and decides what its figures mean.
+fn limits(assessment: &Assessment) -> Vec<String> {
+    let memory = assessment.memory_limit.map(|bytes| {
+        let bytes = units::bytes_rounded(bytes);
+        format!("a control group limits memory, page cache included, to {bytes}")
+    });
+    let sustain = assessment.sustain.map(|time| {
+        let time = units::time(time);
+        format!("each case went on without a pause until its rate was steady, or for {time}")
+    });
+    memory.into_iter().chain(sustain).collect()
+}
+
+/// The storage, and what of it is free: how full it is matters to what writes only.
 fn place(storage: &Storage, assessment: &Assessment) -> String {
-    let devices: Vec<String> = storage.devices.iter().map(device).collect();
-    let bottom = match storage.medium {
-        Medium::Ram => ", which is kept in memory".to_string(),
-        Medium::Unseen => ", what is below cannot be seen from here".to_string(),
-        Medium::Block if devices.is_empty() => String::new(),
-        Medium::Block => format!(" on {}", listed(&devices)),
-    };
-    let mut parts = vec![
-        storage.directory.display().to_string(),
-        format!("{}{bottom}", storage.file_system),
-        format!("{} free", units::bytes_rounded(storage.free)),
-    ];
+    let free = units::bytes_rounded(storage.free);
+    let mut parts = on(storage, assessment);
+    parts.push(if writes::any(assessment) && storage.capacity > 0 {
+        let taken = 1.0 - storage.free as f64 / storage.capacity as f64;
+        let (all, taken) = (units::bytes_rounded(storage.capacity), units::percent(taken));
+        format!("{free} of {all} free: {taken} is taken or reserved")
+    } else {
+        format!("{free} free")
+    });
     for fixture in assessment.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
         let (path, size) = (fixture.path.display(), units::bytes_rounded(fixture.size));
         parts.push(format!("your own file {path} of {size}, whose content is not known"));
@@ -56,13 +78,26 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
     parts.join(" · ")
 }
 
-fn device(device: &Device) -> String {
-    let about: Vec<String> = device
-        .is_virtual
-        .then(|| "virtual".to_string())
-        .into_iter()
-        .chain(device.model.clone())
-        .collect();
+/// The directory, and the file system with what it is on.
+fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
+    let is_written = writes::any(assessment);
+    let devices: Vec<String> =
+        storage.devices.iter().map(|each| device(each, is_written)).collect();
+    let bottom = match storage.medium {
+        Medium::Ram => ", which is kept in memory".to_string(),
+        Medium::Unseen => ", what is below cannot be seen from here".to_string(),
+        Medium::Block if devices.is_empty() => String::new(),
+        Medium::Block => format!(" on {}", listed(&devices)),
+    };
+    vec![storage.directory.display().to_string(), format!("{}{bottom}", storage.file_system)]
+}
+
+/// A device with what is known of it: what it does with what is written only where some is.
+fn device(device: &Device, is_written: bool) -> String {
+    let is_virtual = device.is_virtual.then(|| "virtual".to_string());
+    let cache = device.write_cache.filter(|_| is_written).map(|cache| cache.to_string());
+    let about: Vec<String> =
+        is_virtual.into_iter().chain(device.model.clone()).chain(cache).collect();
     if about.is_empty() {
         return device.name.clone();
     }

@@ -10,6 +10,8 @@
 mod style;
 mod words;
 mod names;
+mod writes;
+mod sparkline;
 mod grid;
 mod frame;
 mod versus;
@@ -21,6 +23,9 @@ mod heatmap;
 mod memory;
 mod counting;
 mod compilers;
+mod strategies;
+mod touching;
+mod syncs;
 mod plan;
 mod contract;
 mod json;
@@ -32,9 +37,12 @@ pub use json::{json, json_schema};
 pub use latency::latency;
 pub use memory::memory;
 pub use plan::plan;
+pub use strategies::strategies;
 pub use style::Style;
 pub use survey::survey;
+pub use syncs::syncs;
 pub use table::table;
+pub use touching::touching;
 
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -48,6 +56,9 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
         "compilers" => compilers(assessment, style),
         "memory" => memory(assessment, style),
         "read-methods" => heatmap(assessment, style),
+        "write-strategies" => strategies(assessment, style),
+        "touch-pages" => touching(assessment, style),
+        "sync-latency" => syncs(assessment, style),
         _ => table(assessment, style),
     }
 }

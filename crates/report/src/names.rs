@@ -2,13 +2,15 @@
 
 use crate::words::{count, listed};
 use assess::Assessment;
-use model::case::Case;
+use model::case::{Case, Work};
 use model::plan::Role;
 
-/// The words that the names of all asked file cases share.
+/// The words that the names of all asked cases share that read files, and those of all that
+/// write them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    common: Vec<String>,
+    read: Vec<String>,
+    written: Vec<String>,
 }
 
 impl Names {
@@ -21,33 +23,66 @@ impl Names {
 
     /// Names for cases that are listed together.
     pub(crate) fn of_cases<'a>(cases: impl Iterator<Item = &'a Case>) -> Names {
-        let mut all = cases.filter(|case| case.file().is_some()).map(|case| words(&case.id()));
-        let Some(first) = all.next() else { return Names::default() };
-        let mut common = first.clone();
-        let mut is_alone = true;
-        for other in all {
-            is_alone = false;
-            common.retain(|word| other.contains(word));
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        for case in cases {
+            match case.work {
+                Work::File(_) => read.push(words(&case.id())),
+                Work::Write(_) => written.push(words(&case.id())),
+                Work::Memory(_) => {}
+            }
         }
-        // One case has all words in common with itself: its name stays whole.
-        if is_alone { Names::default() } else { Names { common } }
+        Names { read: common(&read), written: common(&written) }
     }
 
     /// The name of a case with this id, without what is common.
     pub(crate) fn short(&self, id: &str) -> String {
-        let words = words(id);
-        if !self.common.iter().all(|word| words.contains(word)) {
-            return id.to_string();
+        let common = if writes(id) { &self.written } else { &self.read };
+        let mut own = words(id);
+        for word in common {
+            match own.iter().position(|known| known == word) {
+                Some(index) => own.remove(index),
+                None => return id.to_string(),
+            };
         }
-        let own: Vec<String> =
-            words.into_iter().filter(|word| !self.common.contains(word)).collect();
         if own.is_empty() { id.to_string() } else { own.join(" ") }
     }
 
     /// What is common, in full words: `pread, depth 1 and a file of 256MiB`.
     pub(crate) fn said_once(&self) -> String {
-        listed(&self.common.iter().map(|word| spelled(word)).collect::<Vec<_>>())
+        let said = |common: &[String]| {
+            listed(&common.iter().map(|word| spelled(word)).collect::<Vec<_>>())
+        };
+        match (said(&self.read), said(&self.written)) {
+            (read, written) if written.is_empty() => read,
+            (read, written) if read.is_empty() => written,
+            (read, written) => format!("{read}; of what writes, {written}"),
+        }
     }
+}
+
+/// The words that all of several ids have. One id has all words in common with itself: it has
+/// none, so that its name stays whole.
+fn common(ids: &[Vec<String>]) -> Vec<String> {
+    match ids {
+        [] | [_] => Vec::new(),
+        [first, others @ ..] => others.iter().fold(first.clone(), |mut common, other| {
+            // A word may come twice, as the op `write` and the engine of that name.
+            let mut left = other.clone();
+            common.retain(|word| match left.iter().position(|known| known == word) {
+                Some(index) => {
+                    left.remove(index);
+                    true
+                }
+                None => false,
+            });
+            common
+        }),
+    }
+}
+
+/// Whether this is the id of a case that writes: only they name a sync.
+fn writes(id: &str) -> bool {
+    id.contains(" sync:")
 }
 
 /// The words of an id; the size of the file, `of 1GiB`, is one of them.
@@ -66,6 +101,12 @@ fn spelled(word: &str) -> String {
     if let Some(threads) = number("t") {
         return count(threads, "thread");
     }
+    if let Some((axis, value)) = word.split_once(':') {
+        return match axis {
+            "alloc" => format!("allocation {value}"),
+            _ => format!("{axis} {value}"),
+        };
+    }
     match word {
         "none" | "page" | "sum" => format!("touch {word}"),
         _ if word.starts_with("of ") => format!("a file {word}"),
@@ -77,7 +118,7 @@ fn spelled(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Engine, FileWork, Work};
+    use model::case::{Engine, FileWork, WriteEngine, WriteWork};
     use model::zoo;
     use std::collections::HashSet;
 
@@ -93,6 +134,29 @@ mod tests {
             "as-is, sequential, blocks of 4KiB, depth 1, touch sum and a file of 1MiB"
         );
         assert_eq!(Names::of_cases(cases[..1].iter()).short(&cases[0].id()), cases[0].id());
+    }
+
+    #[test]
+    fn what_reads_and_what_writes_have_names_of_their_own() {
+        let write = |engine, block| {
+            Case::own(Work::Write(WriteWork { engine, block, ..zoo::plain_write() }))
+        };
+        let read = |block| Case::own(Work::File(FileWork { block, ..zoo::plain() }));
+        let cases = [
+            write(WriteEngine::Write, 4096),
+            write(WriteEngine::Pwrite, 8192),
+            read(4096),
+            read(8192),
+        ];
+        let names = Names::of_cases(cases.iter());
+        let short: Vec<String> = cases.iter().map(|case| names.short(&case.id())).collect();
+        assert_eq!(short, ["write 4KiB", "pwrite 8KiB", "4KiB", "8KiB"]);
+        let said = names.said_once();
+        assert!(
+            said.contains("touch sum and a file of 1MiB; of what writes, write, as-is"),
+            "{said}"
+        );
+        assert!(said.ends_with("allocation none, sync fdatasync and a file of 1MiB"), "{said}");
     }
 
     #[test]

@@ -6,10 +6,12 @@ use crate::grid::{Cell, Grid, left, right};
 use crate::names::Names;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
+use crate::writes::{accepted, durable, sync_name};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
-use model::case::{Cache, Case, Engine, FileWork, Kernel, MemoryWork, Work};
+use model::case::{Cache, Case, Engine, FileWork, Kernel, MemoryWork, Op, Sync};
+use model::case::{Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::pattern::{Pattern, Share};
 use model::units;
@@ -34,6 +36,7 @@ impl Rung {
     fn of(case: &Case) -> Option<Rung> {
         match &case.work {
             Work::Memory(_) => Some(Rung::Memory),
+            Work::Write(work) if work.engine == WriteEngine::Null => None,
             Work::Write(_) => Some(Rung::Writing),
             Work::File(work) if work.engine == Engine::Null => None,
             Work::File(work) => Some(match work.cache {
@@ -52,7 +55,9 @@ impl Rung {
             Rung::Cold => "storage, through the page cache (cold)",
             Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
             Rung::AsIs => "file, cached or not as it was found",
-            Rung::Writing => "writing",
+            Rung::Writing => {
+                "writing (accepted: the calls returned; durable: the syncs; p50, p99: of either)"
+            }
         }
     }
 }
@@ -100,7 +105,20 @@ fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
         }
         for summary in summaries {
             let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);
-            grid.row(cells(summary, assessment.storage.as_ref(), rung_label(rung, label)));
+            let (storage, label) = (assessment.storage.as_ref(), rung_label(rung, label));
+            match summary.case.write() {
+                None => grid.row(cells(summary, storage, label)),
+                Some(work) => {
+                    for rate in Rate::of(work) {
+                        grid.row(written(
+                            summary,
+                            storage,
+                            format!("{label} {}", rate.name()),
+                            *rate,
+                        ));
+                    }
+                }
+            }
         }
     }
     grid
@@ -140,6 +158,71 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
     ]
 }
 
+/// Which rate of a case that writes a row tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rate {
+    Accepted,
+    Durable,
+    /// Neither: nothing is written.
+    OnlySynced,
+}
+
+impl Rate {
+    /// Of what is synced all the time only the durable rate says something: to accept the next
+    /// write is to have waited for the sync before it.
+    fn of(work: &WriteWork) -> &'static [Rate] {
+        match (work.op, work.sync) {
+            (Op::Sync, _) => &[Rate::OnlySynced],
+            (_, Sync::None) => &[Rate::Accepted],
+            (_, Sync::Dsync) => &[Rate::Durable],
+            _ if work.every > 0 => &[Rate::Durable],
+            _ => &[Rate::Accepted, Rate::Durable],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Rate::Accepted => "accepted",
+            Rate::Durable => "durable",
+            Rate::OnlySynced => "synced",
+        }
+    }
+}
+
+/// A row for one rate of a case that writes, with the latency of what ends it: of the write calls,
+/// or of the syncs. What holds for the whole trial stands beside its last rate.
+fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Rate) -> Vec<Cell> {
+    let work = summary.case.write().expect("only what writes has such rows");
+    let paint = words::verdict_paint(summary);
+    let is_void = summary.verdict == Verdict::Void;
+    let said = |text: String| Cell::new(figure(summary, text), paint);
+    let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, paint);
+    let is_last = Rate::of(work).last() == Some(&rate);
+    let at_end = |text: String| if is_last { text } else { NONE.to_string() };
+    let writing = summary.writing.as_ref();
+    let (median, interval) = match rate {
+        Rate::Accepted => accepted(writing),
+        Rate::Durable => durable(summary),
+        Rate::OnlySynced => (NONE.to_string(), NONE.to_string()),
+    };
+    let latency = match rate {
+        Rate::Accepted => Some(&summary.latency),
+        Rate::Durable if work.sync == Sync::Dsync => Some(&summary.latency),
+        Rate::Durable | Rate::OnlySynced => writing.map(|writing| &writing.sync),
+    };
+    vec![
+        Cell::new(label, Paint::Plain),
+        said(median),
+        said(interval),
+        beside(at_end(words::ceiling_short(summary))),
+        beside(words::percentile(latency.and_then(|latency| latency.p50))),
+        beside(words::percentile(latency.and_then(|latency| latency.p99))),
+        beside(at_end(words::ns(summary.cpu_ns_per_op))),
+        Cell::new(at_end(words::served_by(summary, storage)), Paint::Plain),
+        Cell::new(words::verdict(summary), paint),
+    ]
+}
+
 /// How much a label says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
@@ -173,8 +256,41 @@ fn label(case: &Case, detail: Detail) -> String {
     match &case.work {
         Work::Memory(work) => memory_label(work, detail),
         Work::File(work) => file_label(work, detail),
-        Work::Write(_) => case.id(),
+        Work::Write(work) => write_label(work, detail),
     }
+}
+
+fn write_label(work: &WriteWork, detail: Detail) -> String {
+    let mut words = vec!["write".to_string()];
+    if work.op == Op::Copy {
+        words.push("copy".to_string());
+    }
+    if detail == Detail::Longer {
+        words.push(work.engine.to_string());
+    }
+    if work.cache != Cache::AsIs {
+        words.push(work.cache.to_string());
+    }
+    let block = units::bytes(work.block);
+    match (work.op, work.every) {
+        (Op::Sync, _) => words.push("nothing,".to_string()),
+        (_, 0) => words.extend([block, pattern(work.pattern, work.stride)]),
+        (_, 1) => words.push(format!("each {block}")),
+        (_, every) => words.push(format!("each {every} of {block}")),
+    }
+    if work.every > 0 && detail == Detail::Longer {
+        words.push(pattern(work.pattern, work.stride));
+    }
+    if detail == Detail::Longer || work.sync == Sync::FileRange {
+        words.push(sync_name(work.sync).to_string());
+    }
+    if work.depth > 1 {
+        words.push(format!("depth {}", work.depth));
+    }
+    if work.threads > 1 {
+        words.push(count(work.threads as usize, "thread"));
+    }
+    words.join(" ")
 }
 
 fn memory_label(work: &MemoryWork, detail: Detail) -> String {
@@ -202,11 +318,7 @@ fn file_label(work: &FileWork, detail: Detail) -> String {
         words.push(work.engine.to_string());
     }
     words.push(units::bytes(work.block));
-    words.push(match work.pattern {
-        Pattern::Sequential => "sequential".to_string(),
-        Pattern::Random => "random".to_string(),
-        Pattern::Strided => format!("stride {}", work.stride),
-    });
+    words.push(pattern(work.pattern, work.stride));
     if work.share == Share::Interleaved {
         words.push(work.share.to_string());
     }
@@ -217,4 +329,11 @@ fn file_label(work: &FileWork, detail: Detail) -> String {
         words.push(count(work.threads as usize, "thread"));
     }
     words.join(" ")
+}
+
+fn pattern(pattern: Pattern, stride: u64) -> String {
+    match pattern {
+        Pattern::Sequential | Pattern::Random => pattern.to_string(),
+        Pattern::Strided => format!("stride {stride}"),
+    }
 }

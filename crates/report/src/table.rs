@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::style::{Paint, Style};
 use crate::versus;
 use crate::words::{self, NONE, figure};
+use crate::writes;
 use assess::Assessment;
 use assess::summary::Summary;
 use model::host::Storage;
@@ -36,17 +37,23 @@ pub fn table(assessment: &Assessment, style: &Style) -> String {
 }
 
 fn rows(assessment: &Assessment, names: &Names) -> Grid {
+    // Which of its rates is the figure of a row that writes is said wherever one writes.
+    let kind_rank = if writes::any(assessment) { 0 } else { 1 };
     let mut grid = Grid::new(vec![
         left("case", 0),
         right("n", 7),
         right("throughput", 0),
         left("95 % CI", 0),
+        left("rate", kind_rank),
+        right("accepted", 1),
         left("min/mean/max", 5),
         right("op/s", 9),
         right("p50", 2),
         right("p99", 3),
         right("p99.9", 8),
         right("idle", 6),
+        right("sync p50", 2),
+        right("sync p99", 3),
         right("CPU/op", 4),
         right("ceiling", 10),
         left("served by", 1),
@@ -69,18 +76,23 @@ fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cel
     let said = |text: String| Cell::new(figure(summary, text), verdict);
     let (median, interval) = words::main_figure(summary);
     let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
+    let writing = summary.writing.as_ref();
     let spread = words::main_estimate(summary).map(|(all, say)| words::min_mean_max(&all, say));
     vec![
         plain(names.short(&summary.id)),
         plain(summary.n.to_string()),
         said(median),
         said(interval),
+        plain(words::rate_kind(summary).to_string()),
+        said(writes::accepted(writing).0),
         said(or_none(spread)),
         said(or_none(summary.iops.map(|iops| words::per_second(iops.median)))),
         said(words::percentile(summary.latency.p50)),
         said(words::percentile(summary.latency.p99)),
         said(words::percentile(summary.latency.p99_9)),
         said(or_none(summary.imbalance_percent.map(words::percent))),
+        said(words::percentile(writing.and_then(|writing| writing.sync.p50))),
+        said(words::percentile(writing.and_then(|writing| writing.sync.p99))),
         said(words::ns(summary.cpu_ns_per_op)),
         said(words::ceiling(summary)),
         plain(words::served_by(summary, storage)),

@@ -5,12 +5,15 @@ use crate::style::Paint;
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
-use model::case::{Engine, Work, WriteEngine};
+use model::case::{Engine, Op, Sync, Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
 
 /// Stands where there is no figure.
 pub(crate) const NONE: &str = "-";
+
+/// Stands where a durable rate was claimed, or would be mistaken for one, and there is none.
+pub(crate) const NOT_DURABLE: &str = "not durable";
 
 /// How a figure is said with its unit.
 pub(crate) type Say = fn(f64) -> String;
@@ -105,27 +108,51 @@ pub(crate) fn percent(percent: f64) -> String {
     units::percent(percent / 100.0)
 }
 
-/// What a row is read for: the throughput; of a chase and of the null engine, which move no
+/// What a row is read for: the throughput, which of what writes is the durable rate where it
+/// claims one and the accepted one where not; of a chase and of the null engine, which move no
 /// bytes in bulk, the time of an operation.
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
-    let is_timed = match &summary.case.work {
-        Work::File(work) => work.engine == Engine::Null,
-        Work::Write(work) => work.engine == WriteEngine::Null,
-        Work::Memory(work) => !work.kernel.is_bulk(),
+    let per_op = |ns| format!("{}/op", units::nanoseconds(ns));
+    let rate = match &summary.case.work {
+        Work::File(work) if work.engine == Engine::Null => {
+            return Some((summary.ns_per_op?, per_op));
+        }
+        Work::Write(work) if work.engine == WriteEngine::Null => {
+            return Some((summary.ns_per_op?, per_op));
+        }
+        Work::Memory(work) if !work.kernel.is_bulk() => return Some((summary.ns_per_op?, per_op)),
+        Work::Write(work) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
+        Work::Write(_) => summary.writing.as_ref()?.accepted,
+        Work::File(_) | Work::Memory(_) => summary.throughput,
     };
-    if is_timed {
-        Some((summary.ns_per_op?, |ns| format!("{}/op", units::nanoseconds(ns))))
-    } else {
-        Some((summary.throughput?, units::rate))
-    }
+    Some((rate?, units::rate))
 }
 
 /// The median of [`main_estimate`] and its interval.
 pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     match main_estimate(summary) {
+        None if is_not_durable(summary) => (NOT_DURABLE.to_string(), NONE.to_string()),
         None => (NONE.to_string(), NONE.to_string()),
         Some((estimate, say)) => (say(estimate.median), interval(estimate.low, estimate.high, say)),
     }
+}
+
+/// Which of the two rates the figure of a case that writes is; nothing for one that has neither.
+pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
+    match summary.case.write() {
+        None => "",
+        Some(work) if work.op == Op::Sync || work.engine == WriteEngine::Null => "",
+        Some(work) if work.sync.claims_durable() => "durable",
+        Some(_) => "accepted",
+    }
+}
+
+/// Whether bytes were written that somebody might think durable by what was called, and the
+/// evidence does not bear that out.
+pub(crate) fn is_not_durable(summary: &Summary) -> bool {
+    let is_synced = |work: &&WriteWork| work.op != Op::Sync && work.sync != Sync::None;
+    let has_no_rate = summary.writing.as_ref().is_some_and(|writing| writing.durable.is_none());
+    summary.n > 0 && has_no_rate && summary.case.write().filter(is_synced).is_some()
 }
 
 /// A time, if there is one.
@@ -178,11 +205,11 @@ pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String 
 
 /// What a case is worth: its verdict, or that there is no figure.
 pub(crate) fn verdict(summary: &Summary) -> &'static str {
-    match summary.throughput {
-        Some(_) => summary.verdict.name(),
-        None if summary.failures.is_empty() => "not run",
-        None if summary.is_unavailable() => "unavailable",
-        None => "failed",
+    match summary.n {
+        1.. => summary.verdict.name(),
+        0 if summary.failures.is_empty() => "not run",
+        0 if summary.is_unavailable() => "unavailable",
+        0 => "failed",
     }
 }
 
@@ -206,7 +233,8 @@ pub(crate) fn severity_paint(severity: Severity) -> Paint {
 
 /// A figure of a case: in brackets if the case is void, so that it cannot be mistaken for one.
 pub(crate) fn figure(summary: &Summary, text: String) -> String {
-    let bare = summary.verdict != Verdict::Void || text == NONE || text.is_empty();
+    let says_nothing = [NONE, NOT_DURABLE, ""].contains(&text.as_str());
+    let bare = summary.verdict != Verdict::Void || says_nothing;
     if bare { text } else { format!("({text})") }
 }
 

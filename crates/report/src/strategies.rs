@@ -1,0 +1,304 @@
+//! How fast can one write: a row for each way, with what was accepted and what was durable, and
+//! the answer.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::sparkline::sparkline;
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, figure, listed, times, times_interval};
+use crate::writes::{self, WriteNames, accepted, durable, said_rate};
+use assess::Assessment;
+use assess::course::{Change, Course};
+use assess::finding::Verdict;
+use assess::strategies::WritingAnswer;
+use assess::summary::Summary;
+use model::case::{Allocation, Cache, Case, Fill, Op, Sync, WriteEngine, WriteWork};
+use model::host::Storage;
+use model::units;
+
+/// Ways to write that answer one question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    AtOnce,
+    OwnBuffer,
+    InChunks,
+    AsItGoes,
+    PastCache,
+    Prepared,
+    Compressible,
+    Copy,
+    Peers,
+    OnlySynced,
+}
+
+const GROUPS: [Group; 10] = [
+    Group::AtOnce,
+    Group::OwnBuffer,
+    Group::InChunks,
+    Group::AsItGoes,
+    Group::PastCache,
+    Group::Prepared,
+    Group::Compressible,
+    Group::Copy,
+    Group::Peers,
+    Group::OnlySynced,
+];
+
+/// A call with as many bytes is what "everything at once" comes to.
+const AT_ONCE_LEAST: u64 = 64 << 20;
+
+impl Group {
+    /// None for what does not write, the null engine among it.
+    fn of(case: &Case, assessment: &Assessment) -> Option<Group> {
+        let work = case.write().filter(|work| work.engine != WriteEngine::Null)?;
+        let is_twin =
+            |other: &Summary| other.case.work == case.work && other.case.peer != case.peer;
+        if assessment.cases.iter().any(is_twin) {
+            return Some(Group::Peers);
+        }
+        Some(match work {
+            WriteWork { op: Op::Copy, .. } => Group::Copy,
+            WriteWork { op: Op::Sync, .. } => Group::OnlySynced,
+            WriteWork { fill: Fill::Constant | Fill::Zero, .. } => Group::Compressible,
+            WriteWork { cache: Cache::Direct, .. } => Group::PastCache,
+            _ if work.allocation != Allocation::None => Group::Prepared,
+            _ if work.every > 0 || work.sync == Sync::Dsync => Group::AsItGoes,
+            WriteWork { engine: WriteEngine::Buffered, .. } => Group::OwnBuffer,
+            _ if work.block >= AT_ONCE_LEAST.min(work.size) => Group::AtOnce,
+            _ => Group::InChunks,
+        })
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Group::AtOnce => "everything at once",
+            Group::OwnBuffer => "through a buffer of the program's own",
+            Group::InChunks => "directly, in chunks",
+            Group::AsItGoes => "synced as it goes",
+            Group::PastCache => "past the page cache (O_DIRECT)",
+            Group::Prepared => "a file that is not new and empty",
+            Group::Compressible => "data that compresses",
+            Group::Copy => "a file is copied",
+            Group::Peers => "by more than one program",
+            Group::OnlySynced => "nothing is written",
+        }
+    }
+
+    /// What the title has said.
+    fn implies(self) -> &'static str {
+        match self {
+            Group::OwnBuffer => "buffered",
+            Group::PastCache => "direct",
+            Group::Copy => "copy",
+            Group::OnlySynced => "nothing written",
+            _ => "",
+        }
+    }
+}
+
+const LEGEND: &str = "accepted: until the last write had returned; durable: until the last sync \
+                      had returned, where no evidence denies it; served by: where the bytes were \
+                      when the clock stopped; sync: the median of the syncs, ≤ the longest where \
+                      they are few; flushes: of the device, in a trial; CPU: of one processor. MB \
+                      is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB. Some tools print MiB as MB.";
+
+/// Ways to write, each with its two rates; then the answer.
+pub fn strategies(assessment: &Assessment, style: &Style) -> String {
+    let names = WriteNames::of(assessment);
+    let name = |id: &str| names.name(assessment, id);
+    let mut out = frame::head(assessment, style);
+    if let Some(size) = names.size() {
+        let text = format!("each trial writes up to {}", units::bytes(size));
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    }
+    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push('\n');
+    out.push_str(&rows(assessment, &names).render(style));
+    out.push_str(&style.wrap("", Paint::Faint, &beside(assessment, &name)));
+    let courses: Vec<String> = courses(assessment, &name);
+    if !courses.is_empty() {
+        out.push('\n');
+        out.extend(courses.iter().map(|text| style.wrap("", Paint::Plain, text)));
+    }
+    out.push_str(&frame::below(assessment, style, &name));
+    out.push('\n');
+    for text in closing(assessment, &name) {
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    }
+    out
+}
+
+fn rows(assessment: &Assessment, names: &WriteNames) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("", 0),
+        right("accepted", 0),
+        left("95 % CI", 5),
+        right("durable", 0),
+        left("95 % CI", 2),
+        right("sync", 3),
+        right("flushes", 4),
+        right("CPU", 6),
+        left("over time", 7),
+        left("served by", 1),
+        left("verdict", 0),
+    ]);
+    for group in GROUPS {
+        let is_here = |summary: &&Summary| Group::of(&summary.case, assessment) == Some(group);
+        let here: Vec<&Summary> = assessment.cases.iter().filter(is_here).collect();
+        if here.is_empty() {
+            continue;
+        }
+        let (common, labels) = labels(group, &here, names);
+        let common = if common.is_empty() { common } else { format!(" ({common})") };
+        grid.heading(&format!("{}{common}", group.title()));
+        for (summary, label) in here.iter().zip(labels) {
+            grid.row(cells(summary, assessment.storage.as_ref(), label));
+        }
+    }
+    grid
+}
+
+/// What all rows of a group have in common, and what each has besides.
+fn labels(group: Group, here: &[&Summary], names: &WriteNames) -> (String, Vec<String>) {
+    let phrases = |summary: &&Summary| {
+        let mut said = names.phrases(&summary.case);
+        said.retain(|phrase| phrase != group.implies() && *phrase != summary.case.peer);
+        if group == Group::Peers {
+            said.insert(0, summary.case.peer.clone());
+        }
+        said
+    };
+    let all: Vec<Vec<String>> = here.iter().map(phrases).collect();
+    let mut common = all[0].clone();
+    common.retain(|phrase| all.len() > 1 && all.iter().all(|other| other.contains(phrase)));
+    let label = |said: &Vec<String>| {
+        let own: Vec<&str> =
+            said.iter().filter(|phrase| !common.contains(phrase)).map(String::as_str).collect();
+        format!("  {}", own.join(" "))
+    };
+    (common.join(", "), all.iter().map(label).collect())
+}
+
+fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
+    let paint = words::verdict_paint(summary);
+    let plain = |text: String| Cell::new(text, Paint::Plain);
+    let said = |text: String| Cell::new(figure(summary, text), paint);
+    let writing = summary.writing.as_ref();
+    let (accepted, accepted_ci) = accepted(writing);
+    let (durable, durable_ci) = durable(summary);
+    let flushes = writing.and_then(|writing| writing.flushes_per_trial);
+    let cpu = summary.spent.map(|spent| units::percent(spent.processors));
+    let over_time = summary.course.as_ref().map(|course| sparkline(&course.rates));
+    let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
+    vec![
+        plain(label),
+        said(accepted),
+        said(accepted_ci),
+        said(durable),
+        said(durable_ci),
+        said(sync(summary)),
+        said(or_none(flushes.map(|flushes| flushes.to_string()))),
+        said(or_none(cpu)),
+        Cell::new(or_none(over_time), paint),
+        plain(words::served_by(summary, storage)),
+        Cell::new(words::verdict(summary), paint),
+    ]
+}
+
+/// The median of the syncs; of few the longest.
+fn sync(summary: &Summary) -> String {
+    let Some(writing) = &summary.writing else { return NONE.to_string() };
+    match (writing.sync.p50, writing.sync.max_ns) {
+        (Some(p50), _) => words::percentile(Some(p50)),
+        (None, Some(longest)) => format!("≤{}", units::nanoseconds(longest as f64)),
+        (None, None) => NONE.to_string(),
+    }
+}
+
+/// What was measured besides the writes, in one sentence.
+fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
+    let others = assessment
+        .cases
+        .iter()
+        .filter(|summary| summary.n > 0 && Group::of(&summary.case, assessment).is_none());
+    let say = |summary: &Summary| {
+        let (median, _) = words::main_figure(summary);
+        let verdict = match summary.verdict {
+            Verdict::Sound => String::new(),
+            verdict => format!(" ({verdict})"),
+        };
+        format!("{} {}{verdict}", name(&summary.id), figure(summary, median))
+    };
+    let others: Vec<String> = others.map(say).collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!("measured beside them: {}", listed(&others)),
+    }
+}
+
+/// How rates went over time, where there is more to say than the figure does.
+fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let said = |summary: &Summary| {
+        let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
+        let steady = assessment.sustain.and_then(|_| said_steady(course));
+        let said: Vec<String> = course.change.map(said_change).into_iter().chain(steady).collect();
+        (!said.is_empty()).then(|| format!("{}: {}.", name(&summary.id), said.join("; ")))
+    };
+    assessment.cases.iter().filter_map(said).collect()
+}
+
+fn said_change(change: Change) -> String {
+    let (before, after) = (units::rate(change.before), units::rate(change.after));
+    let bytes = units::bytes_rounded(change.at_bytes);
+    let at = units::nanoseconds(change.at_ns as f64);
+    if change.before > change.after {
+        return format!("burst {before} until {bytes} ({at}), then {after} accepted");
+    }
+    format!("{before} until {bytes} ({at}), then faster: {after} accepted")
+}
+
+fn said_steady(course: &Course) -> Option<String> {
+    let is_steady = course.is_steady?;
+    let rate = course.sustained.map(|rate| format!(" at {} accepted", units::rate(rate)));
+    let snia = course.snia.map(|first| match first {
+        Some(_) => ", and by the SNIA's limits on five steps",
+        None => ", and never by the SNIA's limits on five steps",
+    });
+    let steady = if is_steady { "steady at the end" } else { "not steady at the end" };
+    Some(format!("{steady}{}{}", rate.unwrap_or_default(), snia.unwrap_or_default()))
+}
+
+/// The answer in plain sentences.
+fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let none = WritingAnswer { accepted: None, durable: None, cost: None };
+    let answer = assessment.writing.as_ref().unwrap_or(&none);
+    let accepted = match &answer.accepted {
+        Some(rated) => format!(
+            "Fastest accepted: {} at {}. So fast the OS took what the program gave; it says \
+             nothing of when a power cut would no longer lose it.",
+            name(&rated.id),
+            said_rate(&rated.rate)
+        ),
+        None => "No accepted rate stands.".to_string(),
+    };
+    let durable = match &answer.durable {
+        Some(rated) => {
+            let cache = writes::said_cache(assessment.storage.as_ref());
+            let durable =
+                format!("Fastest durable: {} at {}.", name(&rated.id), said_rate(&rated.rate));
+            [Some(durable), cost(answer), cache].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        }
+        None => "No durable rate stands.".to_string(),
+    };
+    vec![accepted, durable]
+}
+
+fn cost(answer: &WritingAnswer) -> Option<String> {
+    let cost = answer.cost.as_ref()?;
+    let interval = times_interval(cost.low, cost.high);
+    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+    let ratio = times(cost.median);
+    Some(format!(
+        "What durability costs: that is {ratio}{interval} of what the same trials had accepted."
+    ))
+}

@@ -1,0 +1,252 @@
+//! What it costs to make data durable: a row for each sync by what was written before it, and
+//! the answer for a database's log.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, count, figure};
+use crate::writes::{self, WriteNames, durable, sync_name};
+use assess::Assessment;
+use assess::finding::Verdict;
+use assess::stats::Percentile;
+use assess::summary::{Latency, Summary};
+use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
+use model::units;
+
+const LEGEND: &str = "each: the syncs that were timed, and percentiles of the sync alone, without \
+                      the writes before it; a trial: flushes that the devices completed, and \
+                      syncs; durable: the rate until the last sync had returned, where no evidence \
+                      denies it";
+
+/// Syncs by what was written before them, and what a commit costs.
+pub fn syncs(assessment: &Assessment, style: &Style) -> String {
+    let names = WriteNames::of(assessment);
+    let name = |id: &str| names.name(assessment, id);
+    let mut out = frame::head(assessment, style);
+    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push('\n');
+    let groups = groups(assessment);
+    if groups.is_empty() {
+        out.push_str("no case was measured\n");
+    } else {
+        out.push_str(&rows(&groups, &names).render(style));
+        out.push_str(&style.wrap("", Paint::Faint, &marks(&groups)));
+    }
+    out.push_str(&frame::below(assessment, style, &name));
+    out.push('\n');
+    for text in closing(assessment, &groups) {
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    }
+    out
+}
+
+/// Rows with one way to sync, and one state of the file.
+struct Group<'a> {
+    title: String,
+    rows: Vec<(&'a WriteWork, &'a Summary)>,
+}
+
+fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for summary in &assessment.cases {
+        let work = summary.case.write().filter(|work| work.engine != WriteEngine::Null);
+        let Some(work) = work.filter(|work| work.sync != Sync::None) else { continue };
+        let title = title(work);
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push((work, summary)),
+            None => groups.push(Group { title, rows: vec![(work, summary)] }),
+        }
+    }
+    groups
+}
+
+fn title(work: &WriteWork) -> String {
+    let to = match work.allocation {
+        Allocation::Overwrite => "a file that is written over",
+        Allocation::Append => "a file that grows at its end, as a log",
+        Allocation::Fallocate => "a file of preallocated blocks",
+        Allocation::None => "a new file",
+    };
+    match work.sync {
+        Sync::Dsync => format!("O_DSYNC, {to}: the write itself is durable when it returns"),
+        sync => format!("{}, {to}", sync_name(sync)),
+    }
+}
+
+/// What comes before a sync.
+fn label(work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
+    let block = units::bytes(work.block);
+    let mut said = vec![match (work.op, work.sync, work.every) {
+        (Op::Sync, ..) => "after nothing".to_string(),
+        (_, Sync::Dsync, _) => format!("each {block}"),
+        (_, _, 0) => "after all of it".to_string(),
+        (_, _, every) => format!("after {}", units::bytes(work.block.saturating_mul(every))),
+    }];
+    let is_usual = |phrase: &String| {
+        let of_block = *phrase == block || *phrase == "at once" || *phrase == "nothing written";
+        let of_sync = phrase.starts_with(sync_name(work.sync));
+        let of_engine = *phrase == work.engine.name();
+        let of_file = ["overwritten", "appended", "preallocated"].contains(&phrase.as_str());
+        of_block || of_sync || of_engine || of_file
+    };
+    said.extend(names.phrases(&summary.case).into_iter().filter(|phrase| !is_usual(phrase)));
+    format!("  {}", said.join(" "))
+}
+
+/// Percentiles of what makes the data durable: of the sync, or of the write that is one.
+fn latency<'a>(work: &WriteWork, summary: &'a Summary) -> Option<&'a Latency> {
+    match work.sync {
+        Sync::Dsync => Some(&summary.latency),
+        _ => Some(&summary.writing.as_ref()?.sync),
+    }
+}
+
+fn rows(groups: &[Group], names: &WriteNames) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("", 0),
+        right("each", 4),
+        right("p50", 0),
+        right("p99", 0),
+        right("p99.9", 1),
+        right("max", 3),
+        right("a trial", 2),
+        right("durable", 0),
+        left("95 % CI", 5),
+        left("verdict", 0),
+    ]);
+    for group in groups {
+        grid.heading(&group.title);
+        for (work, summary) in &group.rows {
+            grid.row(cells(work, summary, label(work, summary, names)));
+        }
+    }
+    grid
+}
+
+fn cells(work: &WriteWork, summary: &Summary, label: String) -> Vec<Cell> {
+    let paint = words::verdict_paint(summary);
+    let said = |text: String| Cell::new(figure(summary, text), paint);
+    let latency = latency(work, summary);
+    let tail = |of: fn(&Latency) -> Option<Percentile>| match latency.and_then(of) {
+        Some(p) if !p.solid && paint == Paint::Plain => {
+            Cell::new(words::percentile(Some(p)), Paint::Faint)
+        }
+        percentile => said(words::percentile(percentile)),
+    };
+    let timed = latency.map(|latency| latency.count).filter(|count| *count > 0);
+    let longest = latency.and_then(|latency| latency.max_ns).map(|ns| ns as f64);
+    let (durable, interval) = durable(summary);
+    vec![
+        Cell::new(label, Paint::Plain),
+        said(timed.map_or(NONE.to_string(), |count| count.to_string())),
+        tail(|latency| latency.p50),
+        tail(|latency| latency.p99),
+        tail(|latency| latency.p99_9),
+        said(words::ns(longest)),
+        said(flushes(summary)),
+        said(durable),
+        said(interval),
+        Cell::new(words::verdict(summary), paint),
+    ]
+}
+
+/// Flushes by syncs of a trial: `1024/1020`.
+fn flushes(summary: &Summary) -> String {
+    let Some(writing) = &summary.writing else { return NONE.to_string() };
+    let or_none = |count: Option<u64>| count.map_or(NONE.to_string(), |count| count.to_string());
+    match (writing.flushes_per_trial, writing.syncs_per_trial) {
+        (None, None) => NONE.to_string(),
+        (flushes, syncs) => format!("{}/{}", or_none(flushes), or_none(syncs)),
+    }
+}
+
+/// The marks that are in the table, explained.
+fn marks(groups: &[Group]) -> String {
+    let rows = || groups.iter().flat_map(|group| &group.rows);
+    let all: Vec<Option<Percentile>> = rows()
+        .filter(|(_, summary)| summary.n > 0)
+        .filter_map(|(work, summary)| latency(work, summary))
+        .flat_map(|latency| [latency.p50, latency.p99, latency.p99_9])
+        .collect();
+    let is_thin = all.iter().flatten().any(|percentile| !percentile.solid);
+    let thin = is_thin.then_some("~ fewer than 100 took longer than this");
+    let none = all.contains(&None).then_some("- too few to say");
+    thin.into_iter().chain(none).collect::<Vec<_>>().join("; ")
+}
+
+/// What a commit costs, and whether flushes were seen.
+fn closing(assessment: &Assessment, groups: &[Group]) -> Vec<String> {
+    let stands =
+        |(_, summary): &&(&WriteWork, &Summary)| summary.n > 0 && summary.verdict != Verdict::Void;
+    let all: Vec<&(&WriteWork, &Summary)> =
+        groups.iter().flat_map(|group| &group.rows).filter(stands).collect();
+    if all.is_empty() {
+        return vec!["No figure of a sync stands.".to_string()];
+    }
+    let mut said: Vec<String> =
+        all.iter().filter_map(|(work, summary)| commit(work, summary)).collect();
+    said.push(
+        [said_flushes(&all), writes::said_cache(assessment.storage.as_ref())]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+    );
+    said.retain(|text| !text.is_empty());
+    said
+}
+
+/// A commit is of a few pages: what is larger is no longer a commit, but a copy.
+const COMMIT_MOST: u64 = 16 << 10;
+
+/// What a commit costs one writer that waits for each: of what is appended, and of what is
+/// written over.
+fn commit(work: &WriteWork, summary: &Summary) -> Option<String> {
+    let is_each = work.every == 1 || work.sync == Sync::Dsync;
+    let is_one = work.threads == 1 && work.depth == 1 && work.op == Op::Write;
+    if !is_each || !is_one || work.block > COMMIT_MOST || words::is_not_durable(summary) {
+        return None;
+    }
+    let (rate, each) = (summary.iops?, summary.ns_per_op?);
+    let interval = match words::interval(rate.low, rate.high, units::scaled).as_str() {
+        NONE => String::new(),
+        interval => format!(" ({interval})"),
+    };
+    let what = match work.allocation {
+        Allocation::Append => "appended",
+        Allocation::Overwrite => "written over",
+        Allocation::Fallocate => "written into preallocated blocks",
+        Allocation::None => "written",
+    };
+    let past = if work.cache == Cache::Direct { " past the page cache" } else { "" };
+    Some(format!(
+        "A commit of {} {what}{past} ({}) takes {}: one writer that waits for each makes {} \
+         commits a second{interval}.",
+        units::bytes(work.block),
+        sync_name(work.sync),
+        units::nanoseconds(each.median),
+        units::scaled(rate.median).trim_end(),
+    ))
+}
+
+/// Whether the devices flushed their caches as often as they were told to.
+fn said_flushes(all: &[&(&WriteWork, &Summary)]) -> Option<String> {
+    let counts = all.iter().filter_map(|(_, summary)| {
+        let writing = summary.writing.as_ref()?;
+        Some((writing.flushes_per_trial?, writing.syncs_per_trial?))
+    });
+    let counts: Vec<(u64, u64)> = counts.collect();
+    let flushed = counts.iter().filter(|(flushes, syncs)| flushes >= syncs).count();
+    let rows = count(counts.len(), "row");
+    match (counts.len(), flushed) {
+        (0, _) => None,
+        (all, flushed) if all == flushed => Some(format!(
+            "In all {rows} with syncs of their own the devices completed at least as many flushes \
+             as there were syncs."
+        )),
+        (_, flushed) => Some(format!(
+            "In {flushed} of {rows} with syncs of their own the devices completed at least as many \
+             flushes as there were syncs; in the others fewer."
+        )),
+    }
+}

@@ -1,0 +1,253 @@
+//! What it costs to touch a page of memory and of a file: to write it, and to read it.
+
+use crate::frame;
+use crate::grid::{Cell, Grid, left, right};
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, count, figure, times, times_interval};
+use crate::writes::{WriteNames, sync_name};
+use assess::Assessment;
+use assess::summary::Summary;
+use assess::touching::{Phase, Touching};
+use model::case::{Advice, Cache, Case, Engine, FileWork, Kernel, MemoryWork, OWN_PEER, Pages};
+use model::case::{Sync, Work, WriteEngine, WriteWork};
+use model::host::Storage;
+use model::units;
+
+const LEGEND: &str = "memory by file: operations a second in memory, touched for the second time, \
+                      over those of the row; an operation is a touch";
+
+const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's start to the last \
+                            one's end; user and system are CPU time; CPU is of one processor; \
+                            blocked is the share of the time in which the threads neither ran nor \
+                            waited for a processor";
+
+/// Touching pages: how fast each way is, what the time was spent on, and the answer.
+pub fn touching(assessment: &Assessment, style: &Style) -> String {
+    let names = WriteNames::of(assessment);
+    let name = |id: &str| match find(assessment, id).filter(|s| phase(&s.case).is_some()) {
+        Some(summary) => format!("{} {}", verb(&summary.case), label(summary)),
+        None => names.name(assessment, id),
+    };
+    let mut out = frame::head(assessment, style);
+    out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push('\n');
+    out.push_str(&rates(assessment).render(style));
+    if assessment.cases.iter().any(|summary| summary.spent.is_some()) {
+        out.push_str(&format!("\n{}", style.wrap("", Paint::Faint, LEGEND_SPENT)));
+        out.push_str(&spent(assessment).render(style));
+    }
+    out.push_str(&frame::below(assessment, style, &name));
+    out.push('\n');
+    for text in closing(assessment) {
+        out.push_str(&style.wrap("", Paint::Plain, &text));
+    }
+    out
+}
+
+fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
+    assessment.cases.iter().find(|summary| summary.id == id)
+}
+
+/// What a case does to a page; none for what touches no pages.
+fn phase(case: &Case) -> Option<Phase> {
+    match &case.work {
+        Work::Memory(work) => match work.kernel {
+            Kernel::FirstTouch | Kernel::TouchPages => Some(Phase::Write),
+            Kernel::ReadPages => Some(Phase::Read),
+            _ => None,
+        },
+        Work::File(work) => (work.engine != Engine::Null).then_some(Phase::Read),
+        Work::Write(work) => (work.engine != WriteEngine::Null).then_some(Phase::Write),
+    }
+}
+
+fn verb(case: &Case) -> &'static str {
+    match phase(case) {
+        Some(Phase::Write) => "write",
+        Some(Phase::Read) => "read",
+        None => "",
+    }
+}
+
+/// The heading of a phase, with the sync that all have whose rows write a file.
+fn heading(assessment: &Assessment, phase: Phase) -> String {
+    match (phase, common_sync(assessment)) {
+        (Phase::Read, _) => "read".to_string(),
+        (Phase::Write, Some(sync)) if sync != Sync::None => {
+            format!("write (of a file: until its {} had returned)", sync_name(sync))
+        }
+        (Phase::Write, _) => "write".to_string(),
+    }
+}
+
+fn common_sync(assessment: &Assessment) -> Option<Sync> {
+    let all = assessment.cases.iter().filter(|summary| phase(&summary.case).is_some());
+    let mut syncs = all.filter_map(|summary| Some(summary.case.write()?.sync));
+    let first = syncs.next()?;
+    syncs.all(|sync| sync == first).then_some(first)
+}
+
+/// Where the page is, and how it is touched.
+fn label(summary: &Summary) -> String {
+    let mut said = match &summary.case.work {
+        Work::Memory(work) => memory(work),
+        Work::File(work) => read(work),
+        Work::Write(work) => written(work),
+    };
+    if summary.case.peer != OWN_PEER {
+        said.insert(0, summary.case.peer.clone());
+    }
+    match summary.case.threads() {
+        1 => {}
+        threads => said.push(count(threads as usize, "thread")),
+    }
+    said.join(", ")
+}
+
+fn memory(work: &MemoryWork) -> Vec<String> {
+    let touch = match work.kernel {
+        Kernel::FirstTouch => "memory, first touch",
+        _ => "memory, second touch",
+    };
+    let huge = (work.pages == Pages::Huge).then(|| "huge pages".to_string());
+    [touch.to_string()].into_iter().chain(huge).collect()
+}
+
+/// A block is named where it is no transfer of its own, as in a mapping, no more than that.
+fn way(engine: &str, is_mapped: bool, block: u64) -> String {
+    if is_mapped {
+        format!("file, {engine}")
+    } else {
+        format!("file, {engine} {}", units::bytes(block))
+    }
+}
+
+fn read(work: &FileWork) -> Vec<String> {
+    let mut said = vec![way(work.engine.name(), work.engine == Engine::Mmap, work.block)];
+    said.extend(cache(work.cache));
+    if work.advice != Advice::None {
+        said.push(work.advice.to_string());
+    }
+    said.extend((work.depth > 1).then(|| format!("depth {}", work.depth)));
+    said
+}
+
+fn written(work: &WriteWork) -> Vec<String> {
+    let mut said = vec![way(work.engine.name(), work.engine == WriteEngine::Mmap, work.block)];
+    said.extend(cache(work.cache));
+    said.extend((work.depth > 1).then(|| format!("depth {}", work.depth)));
+    said
+}
+
+fn cache(cache: Cache) -> Option<String> {
+    (cache != Cache::AsIs).then(|| cache.to_string())
+}
+
+/// A row for each case of both phases, made by `cells`, which the sync of the phase is named to
+/// where the heading does not say it.
+fn grid(assessment: &Assessment, mut grid: Grid, cells: &dyn Fn(&Summary) -> Vec<Cell>) -> Grid {
+    let common = common_sync(assessment);
+    for of in Phase::ALL {
+        let here = || assessment.cases.iter().filter(|summary| phase(&summary.case) == Some(*of));
+        if here().next().is_some() {
+            grid.heading(&heading(assessment, *of));
+        }
+        for summary in here() {
+            let sync = summary.case.write().filter(|_| common.is_none());
+            let sync = sync.map_or(String::new(), |work| format!(", {}", sync_name(work.sync)));
+            let label = format!("  {}{sync}", label(summary));
+            let label = Cell::new(label, Paint::Plain);
+            grid.row([label].into_iter().chain(cells(summary)).collect());
+        }
+    }
+    grid
+}
+
+fn rates(assessment: &Assessment) -> Grid {
+    let columns = vec![
+        left("", 0),
+        right("op/s", 0),
+        left("95 % CI", 2),
+        right("ns/op", 3),
+        right("memory by file", 0),
+        left("95 % CI", 1),
+        left("verdict", 0),
+    ];
+    grid(assessment, Grid::new(columns), &|summary| {
+        let paint = words::verdict_paint(summary);
+        let said = |text: String| Cell::new(figure(summary, text), paint);
+        let (rate, interval) = match summary.iops {
+            Some(all) => (
+                words::per_second(all.median),
+                words::interval(all.low, all.high, words::per_second),
+            ),
+            None => (NONE.to_string(), NONE.to_string()),
+        };
+        let held = assessment.touching.iter().find(|held| held.file == summary.id);
+        let none = || NONE.to_string();
+        let ratio = held.map_or_else(none, |held| times(held.ratio.median));
+        let ratio_ci = held.and_then(|held| times_interval(held.ratio.low, held.ratio.high));
+        vec![
+            said(rate),
+            said(interval),
+            said(words::ns(summary.ns_per_op.map(|all| all.median))),
+            said(ratio),
+            said(ratio_ci.unwrap_or_else(none)),
+            Cell::new(words::verdict(summary), paint),
+        ]
+    })
+}
+
+fn spent(assessment: &Assessment) -> Grid {
+    let storage: Option<&Storage> = assessment.storage.as_ref();
+    let columns = vec![
+        left("", 0),
+        right("wall", 0),
+        right("user", 0),
+        right("system", 0),
+        right("CPU", 0),
+        right("blocked", 0),
+        left("served by", 1),
+    ];
+    grid(assessment, Grid::new(columns), &|summary| {
+        let paint = words::verdict_paint(summary);
+        let said = |text: String| Cell::new(figure(summary, text), paint);
+        let spent = summary.spent;
+        let percent = |share: Option<f64>| share.map_or(NONE.to_string(), units::percent);
+        vec![
+            said(words::ns(spent.map(|spent| spent.wall_ns))),
+            said(words::ns(spent.and_then(|spent| spent.user_ns))),
+            said(words::ns(spent.and_then(|spent| spent.system_ns))),
+            said(percent(spent.map(|spent| spent.processors))),
+            said(percent(spent.and_then(|spent| spent.blocked_share))),
+            Cell::new(words::served_by(summary, storage), Paint::Plain),
+        ]
+    })
+}
+
+/// What a page of a file costs, held against one of memory.
+fn closing(assessment: &Assessment) -> Vec<String> {
+    if assessment.touching.is_empty() {
+        let none = "There is no answer: it takes figures that stand for pages of a file and of \
+                    memory, touched alike.";
+        return vec![none.to_string()];
+    }
+    assessment.touching.iter().filter_map(|held| said(assessment, held)).collect()
+}
+
+fn said(assessment: &Assessment, held: &Touching) -> Option<String> {
+    let way = label(find(assessment, &held.file)?);
+    let way = way.strip_prefix("file, ").unwrap_or(&way);
+    let does = match held.phase {
+        Phase::Write => "Writing to",
+        Phase::Read => "Reading from",
+    };
+    let interval = match times_interval(held.ratio.low, held.ratio.high) {
+        Some(interval) => format!("95 % interval {interval}"),
+        None => "too few rounds for an interval".to_string(),
+    };
+    Some(format!(
+        "{does} a page of the file costs {} what it costs in memory, by {way} ({interval}).",
+        times(held.ratio.median),
+    ))
+}
