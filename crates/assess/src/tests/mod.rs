@@ -2,9 +2,11 @@
 
 mod ceilings;
 mod counting;
+mod course;
 mod memory;
 mod rules;
 mod run;
+mod strategies;
 
 use crate::{Assessment, assess};
 use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};

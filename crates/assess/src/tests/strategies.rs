@@ -1,0 +1,264 @@
+//! What a run that writes, or touches pages, closes with.
+
+use super::{flawless, work};
+use crate::assess;
+use crate::strategies::{Rated, WritingAnswer};
+use crate::touching::{Phase, Touching};
+use model::case::{Allocation, Cache, Case, Engine, Fill, Isa, Kernel, MemoryWork, Op, Pages};
+use model::case::{FileWork, Sync, Touch, Work, WriteEngine, WriteWork};
+use model::evidence::Evidence;
+use model::pattern::Pattern;
+use model::plan::{Planned, Role};
+use model::record::Record;
+use model::sample::{Latencies, Sample, Span};
+use model::trial::{Outcome, Trial};
+use model::zoo;
+use std::time::Duration;
+
+const FILE: u64 = 256 << 20;
+const SECOND: u64 = 1_000_000_000;
+
+/// A record without a case.
+fn empty() -> Record {
+    let mut record = flawless(work(Cache::Direct));
+    record.header.plan.cases.clear();
+    record.trials.clear();
+    record
+}
+
+/// Adds seven rounds of a case of which each took so long until the last operation had returned,
+/// and so long until the last sync had; a drift of a tenth is shared by all.
+fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option<u64>) {
+    let index = record.header.plan.cases.len();
+    let bytes = match &case.work {
+        Work::Memory(_) => 64 * ops,
+        Work::File(FileWork { block, .. }) | Work::Write(WriteWork { block, .. }) => block * ops,
+    };
+    let device_bytes = case.file().map(|_| 0).or(Some(bytes));
+    for round in 0..7 {
+        let drift = |ns: u64| ns + ns / 60 * u64::from(round);
+        let span = Span {
+            end_ns: drift(end_ns),
+            synced_ns: synced_ns.map(drift),
+            bytes,
+            ops,
+            ..Span::default()
+        };
+        let spans = vec![span];
+        let latencies = Latencies { counts: vec![(1_000, ops)], max_ns: 1_000 };
+        let outcome = Outcome::Done(Sample { spans, latencies, ..Sample::default() });
+        let evidence = Evidence {
+            device_flushes: Some(ops + 1),
+            device_writes: Some(ops),
+            device_write_bytes: device_bytes,
+            task_write_bytes: device_bytes,
+            ..Evidence::default()
+        };
+        let (at_ms, expected_digest, read_back) = (0, None, None);
+        let trial =
+            Trial { case: index, round, at_ms, outcome, evidence, expected_digest, read_back };
+        record.trials.push(trial);
+    }
+    record.header.plan.cases.push(Planned { case, role: Role::Asked });
+}
+
+/// Adds a case that writes all it is to.
+fn write(record: &mut Record, work: WriteWork, end_ns: u64, synced_ns: Option<u64>) {
+    let ops = if work.ops > 0 { work.ops } else { work.blocks() };
+    add(record, Case::own(Work::Write(work)), ops, end_ns, synced_ns);
+}
+
+fn whole(sync: Sync) -> WriteWork {
+    WriteWork { size: FILE, block: 1 << 20, sync, ..zoo::plain_write() }
+}
+
+fn answer(record: &Record) -> Option<WritingAnswer> {
+    assess(record).writing
+}
+
+/// The id of the case, and its rate in files a second.
+fn rated(rated: &Option<Rated>) -> Option<(&str, f64)> {
+    let rated = rated.as_ref()?;
+    Some((rated.id.as_str(), rated.rate.max / FILE as f64))
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} is not {expected}");
+}
+
+/// Checks what is the fastest in files a second, accepted and durable, and what that costs.
+fn check(
+    record: &Record,
+    accepted: Option<(&WriteWork, f64)>,
+    durable: Option<(&WriteWork, f64)>,
+    cost: Option<f64>,
+) {
+    let answer = answer(record).expect("the record writes");
+    for (found, expected) in [(&answer.accepted, accepted), (&answer.durable, durable)] {
+        let id = expected.map(|(work, _)| Case::own(Work::Write(work.clone())).id());
+        let found = rated(found);
+        assert_eq!(found.map(|(id, _)| id), id.as_deref());
+        if let Some(((_, found), (_, expected))) = found.zip(expected) {
+            near(found, expected);
+        }
+    }
+    assert_eq!(answer.cost.is_some(), cost.is_some(), "{:?}", answer.cost);
+    if let Some((found, expected)) = answer.cost.zip(cost) {
+        near(found.median, expected);
+        assert_eq!((found.pairs, found.low.is_some()), (7, true));
+    }
+}
+
+#[test]
+fn accepted_and_durable_are_told_apart() {
+    let mut record = empty();
+    let (none, end) = (whole(Sync::None), whole(Sync::Fdatasync));
+    write(&mut record, none.clone(), SECOND / 5, None);
+    check(&record, Some((&none, 5.0)), None, None);
+    write(&mut record, end.clone(), SECOND / 4, Some(SECOND));
+    let slow = WriteWork { engine: WriteEngine::Write, ..end.clone() };
+    write(&mut record, slow, SECOND / 4, Some(2 * SECOND));
+    check(&record, Some((&none, 5.0)), Some((&end, 1.0)), Some(0.25));
+}
+
+#[test]
+fn what_is_synced_on_the_way_is_held_against_what_is_not() {
+    let mut record = empty();
+    let dsync = whole(Sync::Dsync);
+    write(&mut record, dsync.clone(), SECOND, Some(SECOND));
+    let other = WriteWork { engine: WriteEngine::Write, ..whole(Sync::None) };
+    write(&mut record, other.clone(), SECOND / 8, None);
+    check(&record, Some((&other, 8.0)), Some((&dsync, 1.0)), None);
+    // The same but for its syncs.
+    let end = whole(Sync::Fdatasync);
+    write(&mut record, end.clone(), SECOND / 4, Some(4 * SECOND));
+    check(&record, Some((&other, 8.0)), Some((&dsync, 1.0)), Some(0.25));
+}
+
+#[test]
+fn some_rows_do_not_compete() {
+    let mut record = empty();
+    let end = whole(Sync::Fdatasync);
+    let zero = WriteWork { fill: Fill::Zero, ..end.clone() };
+    write(&mut record, zero.clone(), SECOND / 100, Some(SECOND / 50));
+    // Alone it is the answer.
+    check(&record, Some((&zero, 100.0)), Some((&zero, 50.0)), Some(0.5));
+    write(&mut record, end.clone(), SECOND / 4, Some(SECOND));
+    let fast = Some(SECOND / 50);
+    write(&mut record, WriteWork { op: Op::Copy, ..end.clone() }, SECOND / 100, fast);
+    let mut peer = Case::own(Work::Write(end.clone()));
+    peer.peer = "zebra".to_string();
+    add(&mut record, peer, 256, SECOND / 100, fast);
+    let null = WriteWork { engine: WriteEngine::Null, ..whole(Sync::None) };
+    write(&mut record, null, SECOND / 100, None);
+    // One byte of each page is written faster than all of them.
+    let touch = WriteWork { size: 1 << 40, ..touching_write() };
+    write(&mut record, WriteWork { ops: 1 << 28, ..touch }, SECOND / 100, fast);
+    let control = WriteWork { block: 2 << 20, ..end.clone() };
+    write(&mut record, control, SECOND / 100, fast);
+    record.header.plan.cases.last_mut().expect("it was just added").role = Role::Control;
+    check(&record, Some((&end, 4.0)), Some((&end, 1.0)), Some(0.25));
+}
+
+#[test]
+fn what_writes_nothing_has_no_answer() {
+    assert_eq!(answer(&flawless(work(Cache::Direct))), None);
+    let mut record = empty();
+    write(&mut record, touching_write(), SECOND, None);
+    assert_eq!(answer(&record), None);
+    // What failed has one, which is empty.
+    let mut record = empty();
+    write(&mut record, whole(Sync::None), SECOND, None);
+    record.trials.clear();
+    check(&record, None, None, None);
+}
+
+const PAGES: u64 = FILE / 4096;
+
+fn touching_write() -> WriteWork {
+    WriteWork {
+        engine: WriteEngine::Mmap,
+        allocation: Allocation::Overwrite,
+        pattern: Pattern::Strided,
+        stride: 4096,
+        block: 1,
+        size: FILE,
+        ops: PAGES,
+        sync: Sync::None,
+        ..zoo::plain_write()
+    }
+}
+
+fn touching_read(engine: Engine) -> FileWork {
+    let (pattern, stride, block, ops) = (Pattern::Strided, 4096, 1, PAGES);
+    let plain = FileWork { engine, pattern, stride, block, ops, ..zoo::plain() };
+    FileWork { size: FILE, ..plain }
+}
+
+/// Touches as many pages in memory as the file has.
+fn in_memory(record: &mut Record, kernel: Kernel, pages: Pages, threads: u32, ns: u64) {
+    let time = Duration::from_secs(1);
+    let (isa, working_set) = (Isa::Scalar, FILE);
+    let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+    add(record, Case::own(Work::Memory(work)), PAGES, ns, None);
+}
+
+fn touchings(record: &Record) -> Vec<Touching> {
+    assess(record).touching
+}
+
+/// Checks the base of the only touching, and how much faster it is.
+fn check_touching(record: &Record, phase: Phase, memory: &str, ratio: f64) {
+    let found = touchings(record);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!((found[0].phase, found[0].memory.as_str()), (phase, memory));
+    near(found[0].ratio.median, ratio);
+    assert_eq!((found[0].ratio.pairs, found[0].ratio.low.is_some()), (7, true));
+}
+
+#[test]
+fn a_page_of_a_file_is_held_against_one_of_memory() {
+    let mut record = empty();
+    in_memory(&mut record, Kernel::FirstTouch, Pages::Base, 1, SECOND / 2);
+    write(&mut record, touching_write(), SECOND, None);
+    // The first touch is mostly the OS's; it is no base.
+    assert_eq!(touchings(&record), []);
+    in_memory(&mut record, Kernel::TouchPages, Pages::Huge, 1, SECOND / 20);
+    let [huge, base] =
+        ["", " pages:base"].map(|p| format!("memory touch-pages scalar 256MiB{p} t1"));
+    check_touching(&record, Phase::Write, &huge, 20.0);
+    in_memory(&mut record, Kernel::TouchPages, Pages::Base, 4, SECOND / 40);
+    in_memory(&mut record, Kernel::TouchPages, Pages::Base, 1, SECOND / 10);
+    in_memory(&mut record, Kernel::ReadPages, Pages::Base, 1, SECOND / 30);
+    check_touching(&record, Phase::Write, &base, 10.0);
+}
+
+#[test]
+fn reads_are_held_against_reads() {
+    let read = |work: FileWork| {
+        let mut record = empty();
+        in_memory(&mut record, Kernel::TouchPages, Pages::Base, 1, SECOND / 10);
+        in_memory(&mut record, Kernel::ReadPages, Pages::Base, 2, SECOND / 30);
+        let ops = PAGES;
+        add(&mut record, Case::own(Work::File(work)), ops, SECOND, None);
+        record
+    };
+    let memory = "memory read-pages scalar 256MiB pages:base t2";
+    let page = FileWork { block: 4096, touch: Touch::Page, ops: 0, ..touching_read(Engine::Mmap) };
+    let sequential = FileWork { pattern: Pattern::Sequential, ..page.clone() };
+    let byte = touching_read(Engine::Buffered);
+    for work in [touching_read(Engine::Mmap), byte.clone(), page.clone(), sequential] {
+        check_touching(&read(work), Phase::Read, memory, 30.0);
+    }
+    for work in [
+        FileWork { ops: 0, ..byte.clone() },
+        FileWork { ops: PAGES + 1, ..byte.clone() },
+        FileWork { stride: 64, ..byte.clone() },
+        FileWork { block: 64, ..byte },
+        FileWork { touch: Touch::Sum, ..page.clone() },
+        FileWork { engine: Engine::Pread, ..page },
+    ] {
+        let id = Case::own(Work::File(work.clone())).id();
+        assert_eq!(touchings(&read(work)), [], "{id}");
+    }
+}
