@@ -18,7 +18,7 @@ pub(crate) fn cpu_stats(pid: u32) -> Vec<PathBuf> {
 
 /// The directories of the groups of process `pid` that `controller` acts on, from its own up to
 /// the topmost that can be seen. Both versions: a machine may have both.
-fn directories(pid: u32, controller: &str) -> Vec<PathBuf> {
+pub(crate) fn directories(pid: u32, controller: &str) -> Vec<PathBuf> {
     let Ok(groups) = std::fs::read(format!("/proc/{pid}/cgroup")) else { return Vec::new() };
     let Ok(groups) = ProcessCGroups::from_read(&groups[..]) else { return Vec::new() };
     let mounts = mounts::all().unwrap_or_default();

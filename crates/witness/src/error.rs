@@ -67,6 +67,20 @@ pub enum Error {
         /// How often the file was read.
         passes: u32,
     },
+    /// A control group that limits memory could not be had.
+    #[error(
+        "failed to {attempt} '{}': {answer}: a control group that limits memory needs root, or a \
+         group that is delegated to this user",
+        path.display()
+    )]
+    NoMemoryGroup {
+        /// What was tried.
+        attempt: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the OS answered.
+        answer: io::Error,
+    },
     /// The whole page cache could not be emptied.
     #[error(
         "failed to write to '/proc/sys/vm/drop_caches': {answer}: it needs root, on the machine \

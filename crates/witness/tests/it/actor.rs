@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the pipe to the test that started it")]
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -17,7 +18,7 @@ const NOBODY: u32 = 65534;
 
 /// Who the actor is.
 #[derive(Clone, Copy)]
-pub(crate) enum User {
+enum User {
     Same,
     Nobody,
 }
@@ -30,12 +31,11 @@ pub(crate) struct Actor {
 
 impl Actor {
     /// Starts the `act` on `path`.
-    pub(crate) fn start(act: &str, path: &Path, user: User) -> Actor {
-        Actor::start_program(&std::env::current_exe().unwrap(), act, path, user)
+    pub(crate) fn start(act: &str, path: &Path) -> Actor {
+        Actor::start_program(&std::env::current_exe().unwrap(), act, path, User::Same)
     }
 
-    /// As `start`, of a copy of this program that other users may run.
-    pub(crate) fn start_program(program: &Path, act: &str, path: &Path, user: User) -> Actor {
+    fn start_program(program: &Path, act: &str, path: &Path, user: User) -> Actor {
         let mut command = Command::new(program);
         command.args(["--exact", "actor::acts", "--ignored", "--nocapture"]);
         command.env(ACT, act).env(PATH, path).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -47,6 +47,18 @@ impl Actor {
         let mut actor = Actor { child, output };
         assert_eq!(actor.line(), "ready");
         actor
+    }
+
+    /// As `start`, by a user that owns nothing. The build directory may be closed to others, so
+    /// that a copy of this program is run, in `directory`, which is opened to them.
+    pub(crate) fn start_stranger(act: &str, path: &Path, directory: &Path) -> Actor {
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(directory, open).unwrap();
+        let program = directory.join("program");
+        if !program.exists() {
+            std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        }
+        Actor::start_program(&program, act, path, User::Nobody)
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -98,6 +110,18 @@ fn perform(act: &str, path: &Path) -> String {
             let bytes = std::fs::read(path).unwrap();
             format!("read {}", bytes.len())
         }
+        "scan" => {
+            let mut file = std::fs::File::open(path).unwrap();
+            let mut block = vec![0; 1 << 20];
+            let mut sum = 0;
+            loop {
+                match std::io::Read::read(&mut file, &mut block).unwrap() {
+                    0 => break format!("scanned {sum}"),
+                    count => sum += count,
+                }
+            }
+        }
+        "group" => witness::MemoryGroup::create(1 << 20).unwrap_err().to_string(),
         "write" => {
             std::fs::write(path, vec![7; 4 << 20]).unwrap();
             "written".to_string()

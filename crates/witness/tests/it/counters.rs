@@ -1,4 +1,4 @@
-use crate::actor::{Actor, User};
+use crate::actor::Actor;
 use crate::fixture::{self, Mounted, PLAIN};
 use model::evidence::Evidence;
 use model::host::{Medium, Storage, WriteCache};
@@ -9,7 +9,7 @@ use witness::page_cache;
 
 /// What is counted while an actor does `act` on `path`.
 fn evidence(act: &str, path: &Path, file: Option<&File>, storage: Option<&Storage>) -> Evidence {
-    let mut actor = Actor::start(act, path, User::Same);
+    let mut actor = Actor::start(act, path);
     let mut witness = Witness::new(actor.pid(), file, storage);
     let before = witness.before();
     actor.go();
@@ -150,7 +150,7 @@ fn a_counter_is_absent_exactly_where_the_machine_lacks_it() {
 
 #[test]
 fn nothing_is_known_of_a_process_that_is_gone() {
-    let actor = Actor::start("thread", Path::new(""), User::Same);
+    let actor = Actor::start("thread", Path::new(""));
     let mut witness = Witness::new(actor.pid(), None, None);
     let before = witness.before();
     drop(actor);
@@ -172,7 +172,7 @@ fn a_group_that_is_held_back_by_its_quota_is_told_of() {
         Ok(group) => group,
         Err(reason) => return fixture::skip(name, &reason),
     };
-    let mut actor = Actor::start("burn", Path::new(""), User::Same);
+    let mut actor = Actor::start("burn", Path::new(""));
     group.add(actor.pid()).unwrap();
     let mut witness = Witness::new(actor.pid(), None, None);
     let before = witness.before();
@@ -191,7 +191,7 @@ fn a_group_limits_the_memory_that_is_available() {
         Ok(group) => group,
         Err(reason) => return fixture::skip(name, &reason),
     };
-    let mut actor = Actor::start("memory", Path::new(""), User::Same);
+    let mut actor = Actor::start("memory", Path::new(""));
     group.add(actor.pid()).unwrap();
     let available: u64 = actor.go().parse().unwrap();
     assert!((1..=100_663_296).contains(&available), "{available}");

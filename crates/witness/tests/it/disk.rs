@@ -147,8 +147,6 @@ fn what_a_loop_device_is_made_of_must_not_be_written() {
     let upper_name = upper.node.strip_prefix("/dev/").unwrap();
     lower.check(&[format!("{} is what {upper_name} is made of", lower.name())]);
     assert_eq!(disk(Path::new(&upper.node)).unwrap().objections, [] as [String; 0]);
-    drop(upper);
-    lower.check(&[]);
 }
 
 #[test]

@@ -12,3 +12,4 @@ mod storage;
 mod disk;
 mod counters;
 mod settle;
+mod memory_group;

@@ -1,0 +1,251 @@
+//! A control group that limits the memory of some processes, the page cache included.
+
+use crate::cgroup;
+use crate::error::Error;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the names of these groups begin with; the number of their maker follows.
+const PREFIX: &str = "ioassay-";
+/// How often a group that still has somebody in it is tried to be removed.
+const REMOVALS: u32 = 50;
+/// How long is waited between two of these: a second in all.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
+
+/// A control group that limits memory; removed when dropped, once those in it have ended. A
+/// process has one at a time.
+///
+/// What its members allocate and what they bring into the page cache counts. A page of a file
+/// that somebody else brought there does not, so that a file must be evicted before.
+#[derive(Debug)]
+pub struct MemoryGroup {
+    directory: PathBuf,
+    limit: u64,
+}
+
+/// How the limits of a version of control groups are called.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    limit: &'static str,
+    /// Absent where the OS does not account for swap.
+    swap: &'static str,
+    /// What the limit of swap is, given that of memory, so that nothing is swapped.
+    swap_limit: fn(u64) -> u64,
+}
+
+/// Its second limit is that of memory and swap together.
+const V1: Version = Version {
+    limit: "memory.limit_in_bytes",
+    swap: "memory.memsw.limit_in_bytes",
+    swap_limit: |limit| limit,
+};
+
+const V2: Version = Version { limit: "memory.max", swap: "memory.swap.max", swap_limit: |_| 0 };
+
+impl MemoryGroup {
+    /// Makes a group whose members may use `limit_bytes` of memory together, and no swap. Groups
+    /// that a process left that is no more are removed.
+    ///
+    /// Of version 1, it is below the group of this process. Of version 2, where a group that has
+    /// members can have none below it that limits memory, it is beside it, or as near as that is
+    /// possible.
+    ///
+    /// # Errors
+    /// [`Error::NoMemoryGroup`] with what was refused: it needs root, or a group that is delegated
+    /// to this user.
+    pub fn create(limit_bytes: u64) -> Result<MemoryGroup, Error> {
+        let directories = cgroup::directories(std::process::id(), "memory");
+        let found = directories.iter().find_map(|group| Some((group, version_below(group)?)));
+        let Some((parent, version)) = found else {
+            let answer = io::Error::other("there is none that limits memory");
+            let path = Path::new("/proc/self/cgroup");
+            return Err(refused("find a group to make one below in", path)(answer));
+        };
+        remove_left(parent);
+        create_below(parent, version, limit_bytes)
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Bytes that its members may use: what was asked for, to the page, as the OS tells it.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Takes process `pid` into the group, with all its threads. What it used before does not
+    /// count.
+    ///
+    /// # Errors
+    /// [`Error::NoMemoryGroup`] with what the OS answered.
+    pub fn add(&self, pid: u32) -> Result<(), Error> {
+        let path = self.directory.join("cgroup.procs");
+        write(&path, &pid.to_string()).map_err(refused("add a process to", &path))
+    }
+
+    /// Sets the limits and reads them back.
+    fn set(&mut self, version: Version, limit: u64) -> Result<(), Error> {
+        let path = self.directory.join(version.limit);
+        write(&path, &limit.to_string()).map_err(refused("set the limit", &path))?;
+        let told = std::fs::read_to_string(&path).map_err(refused("read the limit", &path))?;
+        self.limit = confirmed(&told, limit).map_err(refused("prove the limit", &path))?;
+        let path = self.directory.join(version.swap);
+        let limit = (version.swap_limit)(self.limit);
+        match write(&path, &limit.to_string()) {
+            Err(answer) if answer.kind() == io::ErrorKind::NotFound => {
+                log::debug!("'{}' is not there: swap is not limited", path.display());
+                Ok(())
+            }
+            outcome => outcome.map_err(refused("set the limit of swap", &path)),
+        }
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        let mut outcome = Ok(());
+        for attempt in 0..REMOVALS {
+            if attempt > 0 {
+                std::thread::sleep(REMOVAL_PAUSE);
+            }
+            outcome = std::fs::remove_dir(&self.directory);
+            // A process that has ended is in its group for a moment more.
+            if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::ResourceBusy) {
+                break;
+            }
+        }
+        if let Err(error) = outcome {
+            log::warn!("the control group '{}' stays: {error}", self.directory.display());
+        }
+    }
+}
+
+fn refused(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |answer| Error::NoMemoryGroup { attempt, path: path.to_path_buf(), answer }
+}
+
+/// Of which version a group would be that is made below `group`; none where it could not limit
+/// memory.
+fn version_below(group: &Path) -> Option<Version> {
+    if group.join(V1.limit).exists() {
+        return Some(V1);
+    }
+    let controllers = std::fs::read_to_string(group.join("cgroup.subtree_control")).ok()?;
+    controllers.split_ascii_whitespace().any(|name| name == "memory").then_some(V2)
+}
+
+fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGroup, Error> {
+    let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
+    let mut made = std::fs::create_dir(&directory);
+    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+        // A process had the same number before; a group that is in use cannot be removed.
+        std::fs::remove_dir(&directory).map_err(refused("remove the old group", &directory))?;
+        made = std::fs::create_dir(&directory);
+    }
+    made.map_err(refused("make the control group", &directory))?;
+    let mut group = MemoryGroup { directory, limit: 0 };
+    group.set(version, limit)?;
+    Ok(group)
+}
+
+/// Removes the groups below `parent` whose makers are no more, if nobody is in them.
+fn remove_left(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let maker = entry.file_name().to_str().and_then(maker_of);
+        let is_left = maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_left && let Err(error) = std::fs::remove_dir(entry.path()) {
+            log::warn!("the old control group '{}' stays: {error}", entry.path().display());
+        }
+    }
+}
+
+/// Whose number is in the name of a group; none if its name is no such.
+fn maker_of(name: &str) -> Option<u32> {
+    name.strip_prefix(PREFIX)?.parse().ok()
+}
+
+/// The limit that the OS tells, if it is the one asked for, but for the page that it may be
+/// rounded to.
+fn confirmed(told: &str, asked: u64) -> io::Result<u64> {
+    let page = rustix::param::page_size() as u64;
+    let limit = told.trim().parse::<u64>().ok();
+    limit.filter(|&limit| limit.abs_diff(asked) < page).ok_or_else(|| {
+        io::Error::other(format!("{asked} was written, and it reads '{}'", told.trim()))
+    })
+}
+
+/// Writes to a file that must be there.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_told_by_their_name() {
+        for (name, expected) in [
+            ("ioassay-17", Some(17)),
+            ("ioassay-", None),
+            ("ioassay-17x", None),
+            ("other-17", None),
+            ("17", None),
+        ] {
+            assert_eq!(maker_of(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_believed_only_if_it_reads_as_it_was_written() {
+        let page = rustix::param::page_size() as u64;
+        let asked = 10 * page + 1;
+        for limit in [10 * page, asked, 11 * page] {
+            assert_eq!(confirmed(&format!("{limit}\n"), asked).unwrap(), limit);
+        }
+        for told in ["max\n".to_string(), String::new(), format!("{}", 12 * page)] {
+            let error = confirmed(&told, asked).unwrap_err().to_string();
+            assert!(error.contains(&asked.to_string()) && error.contains(told.trim()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_group_below_limits_memory_where_the_controller_is_handed_down() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(group.path().join(name), text).unwrap();
+        let version = || version_below(group.path()).map(|version| version.limit);
+        assert_eq!(version(), None);
+        write("cgroup.subtree_control", "cpu io memory_x\n");
+        assert_eq!(version(), None);
+        write("cgroup.subtree_control", "cpu memory io\n");
+        assert_eq!(version(), Some("memory.max"));
+        write("memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(version(), Some("memory.limit_in_bytes"));
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_limited_is_not_left_behind() {
+        let parent = tempfile::tempdir().unwrap();
+        let error = create_below(parent.path(), V2, 1 << 20).unwrap_err().to_string();
+        assert!(error.contains("set the limit") && error.contains("memory.max"), "{error}");
+        assert!(error.contains("os error 2") && error.contains("root"), "{error}");
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_groups_of_makers_that_are_no_more_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let living = format!("ioassay-{}", std::process::id());
+        // No process has so high a number.
+        for name in ["ioassay-4194305", "other-4194305", living.as_str()] {
+            std::fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        remove_left(parent.path());
+        let exists = |name: &str| parent.path().join(name).exists();
+        assert!(!exists("ioassay-4194305") && exists("other-4194305") && exists(&living));
+    }
+}
