@@ -50,8 +50,10 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
     let logical_block = rustix::fs::ioctl_blksszget(&node.file)
         .map_err(Error::refused("ask for the logical block size of", &node.path))?;
     let users = Users { sys: PathBuf::from("/sys"), mounts: mounts::all()?, swaps: swaps() };
-    let family = Family::of(&users.sys, &node.number)
-        .ok_or_else(|| Error::NotADisk { path: node.path.clone() })?;
+    let family = Family::of(&users.sys, &node.number).ok_or_else(|| {
+        let unlisted = std::io::Error::other(format!("/sys has no device {}", node.number));
+        Error::refused("find out who uses", &node.path)(unlisted)
+    })?;
     let mut objections = users.of(&family);
     let name = family.itself.name;
     if size == 0 {
