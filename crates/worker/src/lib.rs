@@ -12,9 +12,13 @@ pub mod source;
 pub mod meter;
 pub mod progress;
 pub mod engine;
+pub mod writer;
 pub mod drive;
 pub mod stream;
 pub mod team;
+pub mod relay;
+pub mod blocks;
+pub mod perform_write;
 pub mod perform;
 pub mod serve;
 

@@ -1,31 +1,23 @@
 //! Carries out one job: makes the engines or the arrays, and has a team run them.
 
-use crate::clock::{Clock, os_now_ns};
-use crate::drive::{Desk, Look, Walk, drive};
-use crate::engine::{self, BlockIo, Obstacle, Range};
+use crate::blocks::{LookAway, Own, move_blocks, range_of};
+use crate::drive::{Desk, Look, Walk};
+use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
     load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
 };
+use crate::perform_write::perform_write;
+use crate::relay::{Client, Part, Relay};
 use crate::stream::Arrays;
-use crate::team::{self, Conductor};
+use crate::team;
 use kernel::{Count, Digest};
 use model::case::{Engine, FileWork, Isa, MemoryWork, Touch, Work};
 use model::content::COUNTED;
-use model::pattern::{Pattern, Share};
-use model::sample::{Latencies, Sample, Span};
+use model::sample::Span;
 use model::trial::{Job, Outcome};
 use std::io;
 use std::path::Path;
 use std::sync::Barrier;
-
-/// Whoever asked for a job: is told when it is ready and what came of it.
-pub trait Client {
-    /// All is prepared. Answers whether the job shall begin.
-    fn ready(&mut self) -> bool;
-
-    /// What came of it. The job's threads are there until this returns.
-    fn outcome(&mut self, outcome: Outcome);
-}
 
 /// Carries out `job`. The client is told an outcome, unless it says that it shall not begin.
 pub fn perform(job: &Job, client: &mut impl Client) {
@@ -35,10 +27,7 @@ pub fn perform(job: &Job, client: &mut impl Client) {
             let path = file.as_deref().unwrap_or(Path::new(""));
             perform_touch(work, job.seed, path, client);
         }
-        (Work::Write(_), _) => {
-            let reason = "this worker does not write yet".to_string();
-            client.outcome(Outcome::Unavailable { reason });
-        }
+        (Work::Write(work), _) => perform_write(job, work, client),
         (Work::File(_), _) => {
             let reason = "the job names no file to read".to_string();
             client.outcome(Outcome::Failed { reason });
@@ -77,7 +66,8 @@ fn perform_engine(
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
     let open = || engine::open(path, work);
-    let range = |thread| range_of(work, thread);
+    let FileWork { pattern, share, block, size, .. } = *work;
+    let range = |thread| range_of(pattern, share, work.steps(thread), block, size);
     match work.engine {
         Engine::Null => {
             perform_file(work, seed, |_| Ok(Null::new(work.depth as usize)), look, client);
@@ -118,20 +108,11 @@ fn perform_file<E: BlockIo, L: Look + Sync>(
     look: &L,
     client: &mut impl Client,
 ) {
-    let clock = Clock::get();
-    let prepare = |thread| {
+    let own = |thread| -> Result<Own<E>, Obstacle> {
         let desk = Desk::new(work.depth, work.threads, work.time);
         Ok((make(thread)?, Walk::of_read(work, thread, seed), desk))
     };
-    let perform = |thread, own: &mut (E, Walk, Desk)| {
-        let (io, walk, desk) = own;
-        let driven = drive(io, walk, look, clock, desk);
-        io.let_go();
-        let span = driven.map_err(|error| Obstacle::Failed(format!("{}: {error}", work.engine)))?;
-        let progress = desk.progress(&span);
-        Ok((Span { thread, progress, ..span }, desk.latencies()))
-    };
-    team::run(work.threads, prepare, perform, &mut Relay::new(client));
+    move_blocks(&work.engine.to_string(), work.threads, own, look, client);
 }
 
 fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
@@ -151,65 +132,9 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
         let span = arrays.drive();
         all_done.wait();
         let digest = arrays.left().unwrap_or(span.digest);
-        Ok((Span { thread, digest, ..span }, Latencies::default()))
+        Ok(Part { span: Span { thread, digest, ..span }, ..Part::default() })
     };
     team::run(work.threads, prepare, perform, &mut Relay::new(client));
-}
-
-/// The bytes that a thread reads, where they are one run; else the whole file.
-fn range_of(work: &FileWork, thread: u32) -> Range {
-    if work.pattern != Pattern::Sequential || work.share != Share::Contiguous {
-        return Range { offset: 0, length: work.size };
-    }
-    let steps = work.steps(thread);
-    let offset = steps.first * work.block;
-    Range { offset, length: (steps.count * work.block).min(work.size - offset) }
-}
-
-/// Passes on what the client says to a team, and what the team says to the client.
-struct Relay<'a, C> {
-    client: &'a mut C,
-    began_ns: u64,
-    setup_ns: u64,
-}
-
-impl<'a, C: Client> Relay<'a, C> {
-    fn new(client: &'a mut C) -> Relay<'a, C> {
-        Relay { client, began_ns: os_now_ns(), setup_ns: 0 }
-    }
-}
-
-impl<C: Client> Conductor<(Span, Latencies)> for Relay<'_, C> {
-    fn begin(&mut self) -> bool {
-        self.setup_ns = os_now_ns() - self.began_ns;
-        self.client.ready()
-    }
-
-    fn end(&mut self, results: Result<Vec<(Span, Latencies)>, Obstacle>) {
-        let outcome = match results {
-            Ok(results) => {
-                let mut sample = Sample { setup_ns: self.setup_ns, ..Sample::default() };
-                for (span, latencies) in results {
-                    sample.spans.push(span);
-                    sample.latencies.add(&latencies);
-                }
-                Outcome::Done(sample)
-            }
-            Err(Obstacle::Unavailable(reason)) => Outcome::Unavailable { reason },
-            Err(Obstacle::Failed(reason)) => Outcome::Failed { reason },
-        };
-        self.client.outcome(outcome);
-    }
-}
-
-/// Touch none: the bytes were delivered.
-struct LookAway;
-
-impl Look for LookAway {
-    #[inline(always)]
-    fn look(&self, _offset: u64, _bytes: &[u8]) -> u64 {
-        0
-    }
 }
 
 /// Touch page: one byte of every 4 KiB is loaded. The sum of them proves nothing, it only keeps

@@ -1,7 +1,8 @@
 //! The worker's side of the protocol: jobs come in as lines, outcomes go out as lines.
 
 use crate::clock::Clock;
-use crate::perform::{Client, perform};
+use crate::perform::perform;
+use crate::relay::Client;
 use model::trial::Outcome;
 use model::wire::{PROTOCOL, Reply, Request};
 use std::io::{self, BufRead, Write};

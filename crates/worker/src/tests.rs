@@ -1,6 +1,7 @@
 //! Every engine over the zoo of awkward cases.
 
-use crate::perform::{Client, perform};
+use crate::perform::perform;
+use crate::relay::Client;
 use model::case::Work;
 use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch};
 use model::content::{Content, DigestTable, Kind, Question};
@@ -302,7 +303,7 @@ fn check_memory(work: MemoryWork) {
         let array = work.content(span.thread, job.seed).size;
         let pass = match work.kernel {
             Kernel::Chase => 64,
-            Kernel::TouchPages => array / 4096 * 64,
+            Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages => array / 4096 * 64,
             kernel => kernel.arrays() * array,
         };
         let ops_bytes = if work.kernel.is_bulk() { work.kernel.arrays() * 64 } else { 64 };

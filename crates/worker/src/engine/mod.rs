@@ -10,6 +10,7 @@ pub mod buffered;
 pub mod ahead;
 pub mod mmap;
 pub mod load;
+pub mod ring;
 pub mod uring;
 
 use model::case::{Advice, Cache, FileWork};

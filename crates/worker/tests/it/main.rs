@@ -6,7 +6,8 @@ use model::trial::{Job, Outcome};
 use model::zoo;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use worker::perform::{Client, perform};
+use worker::perform::perform;
+use worker::relay::Client;
 
 /// How many threads this process has, once there are no more than `most`: one that was joined is
 /// listed for a moment more.

@@ -1,0 +1,64 @@
+//! Has a team move blocks: each thread by an engine of its own, through the one loop.
+
+use crate::clock::Clock;
+use crate::drive::{Desk, Look, Walk, drive};
+use crate::engine::{BlockIo, Obstacle, Range};
+use crate::relay::{Client, Part, Relay};
+use crate::team;
+use model::pattern::{Pattern, Share, Steps};
+use model::sample::Span;
+use std::io;
+
+/// What a thread needs to move blocks.
+pub type Own<E> = (E, Walk, Desk);
+
+/// Runs `threads` threads, of which each has what `make` makes for it, and tells the client what
+/// came of it. `name` is that of the engine, to be told with an error.
+pub fn move_blocks<E: BlockIo, L: Look + Sync>(
+    name: &str,
+    threads: u32,
+    make: impl Fn(u32) -> Result<Own<E>, Obstacle> + Sync,
+    look: &L,
+    client: &mut impl Client,
+) {
+    let clock = Clock::get();
+    let perform = |thread, own: &mut Own<E>| {
+        let (io, walk, desk) = own;
+        let driven = drive(io, walk, look, clock, desk);
+        io.let_go();
+        let span = driven.map_err(|error| obstacle::<E>(name, &error))?;
+        let progress = desk.progress(&span);
+        let (latencies, syncs) = (desk.latencies(), desk.syncs());
+        Ok(Part { span: Span { thread, progress, ..span }, latencies, syncs })
+    };
+    team::run(threads, make, perform, &mut Relay::new(client));
+}
+
+fn obstacle<E: BlockIo>(name: &str, error: &io::Error) -> Obstacle {
+    let text = format!("{name}: {error}");
+    match error.kind() {
+        io::ErrorKind::Unsupported if E::WRITES => Obstacle::Unavailable(text),
+        _ => Obstacle::Failed(text),
+    }
+}
+
+/// The bytes of a file of `size` that a thread visits by `steps` over blocks of `block`, where they
+/// are one run; else the whole file.
+pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: u64) -> Range {
+    if pattern != Pattern::Sequential || share != Share::Contiguous {
+        return Range { offset: 0, length: size };
+    }
+    let offset = steps.first * block;
+    Range { offset, length: (steps.count * block).min(size - offset) }
+}
+
+/// No look at the bytes: they were delivered, or never came to the program.
+#[derive(Debug)]
+pub struct LookAway;
+
+impl Look for LookAway {
+    #[inline(always)]
+    fn look(&self, _offset: u64, _bytes: &[u8]) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,166 @@
+//! Carries out a job that writes a file.
+
+use crate::blocks::{LookAway, Own, move_blocks, range_of};
+use crate::drive::{Desk, Walk};
+use crate::engine::{BlockIo, Obstacle, Range};
+use crate::relay::Client;
+use crate::source::Source;
+use crate::writer::buffered::Buffered;
+use crate::writer::copy::Copy;
+use crate::writer::copy_file_range::CopyFileRange;
+use crate::writer::idle::Idle;
+use crate::writer::mmap::Mapping;
+use crate::writer::null::Null;
+use crate::writer::pwrite::Pwrite;
+use crate::writer::sendfile::Sendfile;
+use crate::writer::splice::Splice;
+use crate::writer::uring::Uring;
+use crate::writer::uring_copy::UringCopy;
+use crate::writer::write::Write;
+use crate::writer::{Target, open_source};
+use model::case::{Op, Sync, WriteEngine, WriteWork};
+use model::trial::{Job, Outcome};
+use std::fs::File;
+use std::io;
+use std::marker;
+use std::path::Path;
+
+/// Carries out `job`, which is to do `work`.
+pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
+    let (file, copied) = (job.file.as_deref(), job.source.as_deref());
+    let nowhere = Path::new("");
+    let missing = match work.op {
+        _ if file.is_none() && work.engine != WriteEngine::Null => "write",
+        Op::Copy if copied.is_none() => "copy",
+        op => {
+            let (file, copied) = (file.unwrap_or(nowhere), copied.unwrap_or(nowhere));
+            let writing = Writing { work, seed: job.seed, file, copied };
+            return match op {
+                _ if work.sync == Sync::Msync && work.engine != WriteEngine::Mmap => {
+                    writing.refuse(client);
+                }
+                Op::Write => writing.write(client),
+                Op::Copy => writing.copy(client),
+                Op::Sync => writing.run(|_| Ok(Idle::new(writing.target()?)), client),
+            };
+        }
+    };
+    client.outcome(Outcome::Failed { reason: format!("the job names no file to {missing}") });
+}
+
+/// A job that writes.
+struct Writing<'a> {
+    work: &'a WriteWork,
+    seed: u64,
+    /// The file that is written.
+    file: &'a Path,
+    /// The file that is copied.
+    copied: &'a Path,
+}
+
+impl Writing<'_> {
+    /// Chooses the loop that writes by engine.
+    fn write(&self, client: &mut impl Client) {
+        let Writing { work, file, .. } = *self;
+        let failed = |error| Obstacle::failed("preparing to write", file, &error);
+        match work.engine {
+            WriteEngine::Null => {
+                self.run(|_| Ok(Null::new(self.source()?, work.depth as usize)), client);
+            }
+            WriteEngine::Write => {
+                self.run(|_| Ok(Write::new(self.target()?, self.source()?)), client);
+            }
+            WriteEngine::Pwrite => {
+                self.run(|_| Ok(Pwrite::new(self.target()?, self.source()?)), client);
+            }
+            WriteEngine::Buffered => {
+                self.run(|_| Ok(Buffered::new(self.target()?, self.source()?)), client);
+            }
+            WriteEngine::Mmap => {
+                let make = |thread| {
+                    let (target, source) = (self.target()?, self.source()?);
+                    Mapping::new(target, source, work.size, self.range(thread)).map_err(failed)
+                };
+                self.run(make, client);
+            }
+            WriteEngine::Uring => {
+                let make = |_| Uring::new(self.target()?, self.source()?, work.depth);
+                self.run(make, client);
+            }
+            WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice => {
+                self.refuse(client);
+            }
+        }
+    }
+
+    /// Chooses the loop that copies by engine.
+    fn copy(&self, client: &mut impl Client) {
+        let Writing { work, copied, .. } = *self;
+        let block = work.block as usize;
+        let failed = |error: io::Error| Obstacle::failed("preparing to copy", copied, &error);
+        match work.engine {
+            WriteEngine::Write => {
+                let make = |_| Copy::new(self.copied()?, self.target()?, block).map_err(failed);
+                self.run(make, client);
+            }
+            WriteEngine::Uring => {
+                let make = |_| UringCopy::new(&self.copied()?, self.target()?, block, work.depth);
+                self.run(make, client);
+            }
+            WriteEngine::CopyFileRange => {
+                self.run(|_| Ok(CopyFileRange::new(self.copied()?, self.target()?)), client);
+            }
+            WriteEngine::Sendfile => {
+                self.run(|_| Ok(Sendfile::new(self.copied()?, self.target()?)), client);
+            }
+            WriteEngine::Splice => {
+                let make = |_| Splice::new(self.copied()?, self.target()?, block).map_err(failed);
+                self.run(make, client);
+            }
+            WriteEngine::Null | WriteEngine::Pwrite | WriteEngine::Buffered | WriteEngine::Mmap => {
+                self.refuse(client)
+            }
+        }
+    }
+
+    fn refuse(&self, client: &mut impl Client) {
+        let WriteWork { op, engine, sync, .. } = self.work;
+        let reason = format!("the engine {engine} has no op {op} with sync {sync}");
+        client.outcome(Outcome::Failed { reason });
+    }
+
+    /// Has a team write, each thread by an engine that `make` makes for it.
+    fn run<E: BlockIo>(
+        &self,
+        make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
+        client: &mut impl Client,
+    ) {
+        let work = self.work;
+        let own = |thread| -> Result<Own<E>, Obstacle> {
+            let desk = Desk::new(work.depth, work.threads, work.time);
+            Ok((make(thread)?, Walk::of_write(work, thread, self.seed), desk))
+        };
+        move_blocks(&format!("{} {}", work.op, work.engine), work.threads, own, &LookAway, client);
+    }
+
+    fn target(&self) -> Result<Target, Obstacle> {
+        Target::open(self.file, self.work)
+    }
+
+    fn copied(&self) -> Result<File, Obstacle> {
+        open_source(self.copied, self.work)
+    }
+
+    fn source(&self) -> Result<Source, Obstacle> {
+        let (block, depth) = (self.work.block as usize, self.work.depth as usize);
+        Source::new(self.work.content(self.seed), block, depth).map_err(|error| {
+            Obstacle::Failed(format!("preparing what is to be written failed: {error}"))
+        })
+    }
+
+    /// The bytes that a thread writes.
+    fn range(&self, thread: u32) -> Range {
+        let WriteWork { pattern, share, block, size, .. } = *self.work;
+        range_of(pattern, share, self.work.steps(thread), block, size)
+    }
+}

@@ -1,0 +1,95 @@
+//! Through a buffer of 8 KiB of the program's own, as by Rust's `BufWriter`.
+//!
+//! A block that follows the last one is put into the buffer, which one `write(2)` empties where it
+//! has run full. Any other block is sought, which empties the buffer first. A block of the
+//! buffer's size or more goes past it. What the buffer holds at the end, or before a sync, is
+//! written then: it was accepted only when that has returned.
+
+use super::{Call, Target};
+use crate::engine::BlockIo;
+use crate::source::Source;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+
+/// Bytes of the buffer.
+const BUFFER_BYTES: usize = 8 << 10;
+
+const WRITE: Call = Call::new("a write through a buffer", &[]);
+const SEEK: Call = Call::new("a seek, before the write through a buffer", &[]);
+const FLUSH: Call = Call::new("the flush of a buffer, after the write", &[]);
+
+/// Writes through a buffer.
+#[derive(Debug)]
+pub struct Buffered {
+    buffer: BufWriter<Target>,
+    source: Source,
+    position: u64,
+    offset: u64,
+    length: usize,
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Target {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+impl Buffered {
+    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and nobody
+    /// else's.
+    pub fn new(target: Target, source: Source) -> Buffered {
+        let buffer = BufWriter::with_capacity(BUFFER_BYTES, target);
+        Buffered { buffer, source, position: 0, offset: 0, length: 0 }
+    }
+}
+
+impl BlockIo for Buffered {
+    const LOADS_ARE_IO: bool = false;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        self.source.make(slot, offset, length);
+        (self.offset, self.length) = (offset, length);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        let (offset, length) = (self.offset, self.length);
+        if self.position != offset {
+            let sought = self.buffer.seek(SeekFrom::Start(offset));
+            self.position = sought.map_err(|error| SEEK.failed(offset, length, 0, &error))?;
+        }
+        let written = self.buffer.write_all(self.source.block(0));
+        written.map_err(|error| WRITE.failed(offset, length, 0, &error))?;
+        self.position += length as u64;
+        Ok((0, &[]))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.buffer.flush();
+        flushed.map_err(|error| FLUSH.failed(self.offset, self.length, 0, &error))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.buffer.get_ref().sync()
+    }
+}

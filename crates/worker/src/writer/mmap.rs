@@ -1,0 +1,85 @@
+//! `mmap(2)`: a block is stored into the page cache itself; the OS writes it from there.
+//!
+//! The file is mapped anew for each pass, within the timed region, as by the engine that reads.
+
+use super::Target;
+use crate::engine::{BlockIo, Range};
+use crate::source::Source;
+use memmap2::{MmapMut, MmapOptions};
+use model::case::Sync;
+use std::io;
+
+/// A mapping of a whole file.
+#[derive(Debug)]
+pub struct Mapping {
+    target: Target,
+    source: Source,
+    size: usize,
+    range: Range,
+    map: Option<MmapMut>,
+    offset: usize,
+}
+
+impl Mapping {
+    /// An engine that stores the blocks of `source` into the `range` of `target`, which has `size`
+    /// bytes.
+    pub fn new(target: Target, source: Source, size: u64, range: Range) -> io::Result<Mapping> {
+        let held = target.file.metadata()?.len();
+        if held < size {
+            // To touch what lies past the end of a file would kill the worker.
+            return Err(io::Error::other(format!(
+                "the file has {held} bytes, fewer than the {size} to be written"
+            )));
+        }
+        Ok(Mapping { target, source, size: size as usize, range, map: None, offset: 0 })
+    }
+}
+
+impl BlockIo for Mapping {
+    const LOADS_ARE_IO: bool = true;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        self.let_go();
+        // SAFETY: the file is a test file of ours, and only this program's threads write it, each
+        // its own blocks by a mapping of its own. Nobody cuts it while a trial lasts.
+        let map = unsafe { MmapOptions::new().len(self.size).map_mut(&self.target.file)? };
+        self.map = Some(map);
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        self.source.make(slot, offset, length);
+        self.offset = offset as usize;
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        let map = self.map.as_mut().expect("a pass was begun before its blocks are reaped");
+        let block = self.source.block(0);
+        map[self.offset..self.offset + block.len()].copy_from_slice(block);
+        Ok((0, &[]))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if self.target.sync != Sync::Msync {
+            return self.target.sync();
+        }
+        let map = self.map.as_ref().expect("a pass was begun before it is synced");
+        let (offset, length) = (self.range.offset as usize, self.range.length as usize);
+        map.flush_range(offset, length).map_err(|error| {
+            let text = format!("msync of {length} bytes at offset {offset} failed: {error}");
+            io::Error::new(error.kind(), text)
+        })
+    }
+
+    fn let_go(&mut self) {
+        self.map = None;
+    }
+}

@@ -1,0 +1,64 @@
+//! `sendfile(2)`: the OS moves pages from one file to the other, which is written where it stands.
+
+use super::{Call, Target, stand};
+use crate::engine::BlockIo;
+use rustix::fs::sendfile;
+use std::fs::File;
+use std::io;
+
+/// EINVAL: one of the files is of a kind that it cannot be done with.
+const SENDFILE: Call =
+    Call::new("sendfile", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL]);
+
+/// Copies to where the file stands.
+#[derive(Debug)]
+pub struct Sendfile {
+    source: File,
+    target: Target,
+    position: u64,
+    offset: u64,
+    length: usize,
+}
+
+impl Sendfile {
+    /// An engine that copies from `source` to `target`, whose offset must be 0 and nobody else's.
+    pub fn new(source: File, target: Target) -> Sendfile {
+        Sendfile { source, target, position: 0, offset: 0, length: 0 }
+    }
+}
+
+impl BlockIo for Sendfile {
+    const LOADS_ARE_IO: bool = false;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn submit(&mut self, _slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        (self.offset, self.length) = (offset, length);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        let (offset, length) = (self.offset, self.length);
+        stand(&self.target.file, &mut self.position, offset)?;
+        let (source, target) = (&self.source, &self.target.file);
+        SENDFILE.whole(offset, length, |moved| {
+            let mut from = offset + moved as u64;
+            Ok(sendfile(target, source, Some(&mut from), length - moved)?)
+        })?;
+        self.position += length as u64;
+        Ok((0, &[]))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.target.sync()
+    }
+}

@@ -1,0 +1,91 @@
+//! io_uring with registered buffers and files: many blocks in flight, reaped in batches.
+
+use super::{Call, Target};
+use crate::engine::ring::{Flight, Ring};
+use crate::engine::{BlockIo, Obstacle};
+use crate::source::Source;
+use io_uring::{opcode, types};
+use model::case::Submission;
+use std::io;
+
+const URING_WRITE: Call =
+    Call::new("io_uring write", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
+
+/// Writes through a ring.
+pub struct Uring {
+    // The ring is dropped before the memory it works on.
+    ring: Ring,
+    source: Source,
+    flights: Box<[Flight]>,
+    /// Whether the OS let the memory be registered.
+    registered: bool,
+    target: Target,
+}
+
+impl Uring {
+    /// A ring for `depth` of the blocks of `source`. Must be called by the thread that will use it.
+    pub fn new(target: Target, source: Source, depth: u32) -> Result<Uring, Obstacle> {
+        let ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
+        // SAFETY: a source's regions stay where they are, and it is dropped after the ring.
+        let registered = unsafe { ring.register(source.regions())? };
+        let flights = vec![Flight::default(); depth as usize].into_boxed_slice();
+        Ok(Uring { ring, source, flights, registered, target })
+    }
+
+    /// Queues a write of what is still missing of the block in `slot`.
+    #[inline]
+    fn queue(&mut self, slot: usize) -> io::Result<()> {
+        let Flight { offset, moved, .. } = self.flights[slot];
+        let block = &self.source.block(slot)[moved..];
+        let (address, length) = (block.as_ptr(), block.len() as u32);
+        let (file, offset) = (types::Fixed(0), offset + moved as u64);
+        let entry = if self.registered {
+            let region = self.source.region(slot) as u16;
+            opcode::WriteFixed::new(file, address, length, region).offset(offset).build()
+        } else {
+            opcode::Write::new(file, address, length).offset(offset).build()
+        };
+        // SAFETY: the source is dropped after the ring, and makes no other block in a slot that is
+        // in flight: the loop submits to free slots only.
+        unsafe { self.ring.queue(slot, entry) }
+    }
+}
+
+impl BlockIo for Uring {
+    const LOADS_ARE_IO: bool = false;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        self.source.make(slot, offset, length);
+        self.flights[slot] = Flight { offset, length, moved: 0 };
+        self.queue(slot)?;
+        self.ring.tell_batch()
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        loop {
+            let (slot, answer) = self.ring.wait()?;
+            let flight = &mut self.flights[slot];
+            let Flight { offset, length, moved } = *flight;
+            flight.moved += URING_WRITE.moved(offset, length, moved, answer)?;
+            if flight.moved >= length {
+                return Ok((slot, &[]));
+            }
+            self.queue(slot)?;
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.target.sync()
+    }
+}

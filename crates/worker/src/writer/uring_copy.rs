@@ -1,0 +1,126 @@
+//! A copy by io_uring: each slot reads a block, then writes it, and many are in flight.
+
+use super::{Call, Target};
+use crate::buffer::Buffers;
+use crate::engine::ring::{Flight, Ring};
+use crate::engine::{BlockIo, Obstacle};
+use io_uring::{opcode, types};
+use model::case::Submission;
+use std::fs::File;
+use std::io;
+
+const CANNOT: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV];
+const READ: Call = Call::new("io_uring read", CANNOT);
+const WRITE: Call = Call::new("io_uring write", CANNOT);
+
+/// Copies through a ring.
+pub struct UringCopy {
+    // The ring is dropped before the buffers it works on.
+    ring: Ring,
+    buffers: Buffers,
+    steps: Box<[Step]>,
+    /// Whether the OS let the buffers be registered.
+    registered: bool,
+    target: Target,
+}
+
+/// What goes on in a slot.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Read(Flight),
+    Write(Flight),
+}
+
+impl UringCopy {
+    /// A ring for `depth` blocks of up to `block` bytes. Must be called by the thread that will use
+    /// it.
+    pub fn new(
+        source: &File,
+        target: Target,
+        block: usize,
+        depth: u32,
+    ) -> Result<UringCopy, Obstacle> {
+        // The ring holds the files that are registered with it.
+        let ring = Ring::new(depth, Submission::Enter, &[source, &target.file])?;
+        let slots = depth as usize;
+        let buffers = Buffers::new(slots, block).map_err(|error| {
+            Obstacle::Failed(format!("allocating {slots} buffers failed: {error}"))
+        })?;
+        // SAFETY: the buffers stay where they are, and are dropped after the ring.
+        let registered = unsafe { ring.register((0..slots).map(|slot| buffers.slot(slot)))? };
+        let steps = vec![Step::Read(Flight::default()); slots].into_boxed_slice();
+        Ok(UringCopy { ring, buffers, steps, registered, target })
+    }
+
+    /// Queues what is still missing of the step in `slot`.
+    #[inline]
+    fn queue(&mut self, slot: usize) -> io::Result<()> {
+        let (Step::Read(flight) | Step::Write(flight)) = self.steps[slot];
+        let Flight { offset, length, moved } = flight;
+        let rest = &mut self.buffers.slot_mut(slot)[moved..length];
+        let (address, length) = (rest.as_mut_ptr(), rest.len() as u32);
+        let (buffer, offset) = (slot as u16, offset + moved as u64);
+        let (source, target) = (types::Fixed(0), types::Fixed(1));
+        let entry = match (self.steps[slot], self.registered) {
+            (Step::Read(_), true) => {
+                opcode::ReadFixed::new(source, address, length, buffer).offset(offset).build()
+            }
+            (Step::Read(_), false) => {
+                opcode::Read::new(source, address, length).offset(offset).build()
+            }
+            (Step::Write(_), true) => {
+                opcode::WriteFixed::new(target, address, length, buffer).offset(offset).build()
+            }
+            (Step::Write(_), false) => {
+                opcode::Write::new(target, address, length).offset(offset).build()
+            }
+        };
+        // SAFETY: the buffers are dropped after the ring, and nobody looks at the buffer of a slot
+        // that is in flight.
+        unsafe { self.ring.queue(slot, entry) }
+    }
+}
+
+impl BlockIo for UringCopy {
+    const LOADS_ARE_IO: bool = false;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        self.steps[slot] = Step::Read(Flight { offset, length, moved: 0 });
+        self.queue(slot)?;
+        self.ring.tell_batch()
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        loop {
+            let (slot, answer) = self.ring.wait()?;
+            let (call, mut flight) = match self.steps[slot] {
+                Step::Read(flight) => (READ, flight),
+                Step::Write(flight) => (WRITE, flight),
+            };
+            flight.moved += call.moved(flight.offset, flight.length, flight.moved, answer)?;
+            let is_whole = flight.moved >= flight.length;
+            self.steps[slot] = match self.steps[slot] {
+                Step::Read(_) if is_whole => Step::Write(Flight { moved: 0, ..flight }),
+                Step::Read(_) => Step::Read(flight),
+                Step::Write(_) if is_whole => return Ok((slot, &[])),
+                Step::Write(_) => Step::Write(flight),
+            };
+            self.queue(slot)?;
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.target.sync()
+    }
+}

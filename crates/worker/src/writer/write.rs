@@ -1,0 +1,59 @@
+//! `write(2)` at the file's own offset; `lseek(2)` only where the next block is not the next one.
+
+use super::{Call, Target, stand};
+use crate::engine::BlockIo;
+use crate::source::Source;
+use std::io::{self, Write as _};
+
+const WRITE: Call = Call::new("write", &[]);
+
+/// Writes where the file stands.
+#[derive(Debug)]
+pub struct Write {
+    target: Target,
+    source: Source,
+    position: u64,
+    offset: u64,
+}
+
+impl Write {
+    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and nobody
+    /// else's.
+    pub fn new(target: Target, source: Source) -> Write {
+        Write { target, source, position: 0, offset: 0 }
+    }
+}
+
+impl BlockIo for Write {
+    const LOADS_ARE_IO: bool = false;
+    const WRITES: bool = true;
+
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn loads(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
+        self.source.make(slot, offset, length);
+        self.offset = offset;
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self) -> io::Result<(usize, &[u8])> {
+        // What is appended comes in order, so the file stands where each block belongs.
+        stand(&self.target.file, &mut self.position, self.offset)?;
+        let (mut file, block) = (&self.target.file, self.source.block(0));
+        WRITE.whole(self.offset, block.len(), |moved| file.write(&block[moved..]))?;
+        self.position += block.len() as u64;
+        Ok((0, &[]))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.target.sync()
+    }
+}
