@@ -31,7 +31,7 @@ pub enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure the ladder from memory to storage: one screen, about two minutes
+    /// Measure the ladder from memory to durable storage: one screen, about two minutes
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
@@ -110,6 +110,23 @@ pub struct RunArgs {
     /// Read this file instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
+    /// Write to this block device instead of a test file. All that is on it is lost: its name must
+    /// be repeated with --destroy
+    #[arg(long, conflicts_with_all = ["file", "directory", "keep"], requires = "destroy")]
+    pub device: Option<PathBuf>,
+    /// The name of the device whose content may be destroyed: loop0
+    #[arg(long, value_name = "NAME", requires = "device")]
+    pub destroy: Option<String>,
+    /// Where the file that is copied is made, if not in the same directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
+    pub source: Option<PathBuf>,
+    /// Write on without a pause until the rate is steady, at most so long for each case: 5min
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
+    pub sustain: Option<String>,
+    /// Give the workers no more memory than this, page cache included, by a control group: a file
+    /// that is larger does not fit into the page cache then. Needs root
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
     /// What all runs share.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -149,7 +166,8 @@ pub struct AxisArgs {
     /// list`); `compilers` for the whole matrix of them
     #[arg(long, value_delimiter = ',')]
     pub peer: Vec<String>,
-    /// null, read, pread, mmap, uring, load
+    /// To read: null, read, pread, buffered, mmap, uring, load. To write: null, write, pwrite,
+    /// buffered, mmap, uring. To copy: write, uring, copy-file-range, sendfile, splice
     #[arg(long, value_delimiter = ',')]
     pub engine: Vec<String>,
     /// Bytes an operation: 4KiB, 4MB, 1B
@@ -187,6 +205,18 @@ pub struct AxisArgs {
     /// How io_uring learns of requests: enter, sqpoll
     #[arg(long, value_delimiter = ',')]
     pub submission: Vec<String>,
+    /// What makes written data durable: none, fdatasync, fsync, dsync, msync, sync-file-range
+    #[arg(long, value_delimiter = ',')]
+    pub sync: Vec<String>,
+    /// Blocks from one sync to the next; 0 for one at the end only
+    #[arg(long, value_delimiter = ',')]
+    pub every: Vec<String>,
+    /// What a file that is written has at the start: none, fallocate, overwrite, append
+    #[arg(long, value_delimiter = ',')]
+    pub allocation: Vec<String>,
+    /// What is written: random, constant, zero
+    #[arg(long, value_delimiter = ',')]
+    pub fill: Vec<String>,
     /// Operations of a trial, over all threads; `all` for each block once, 0 for no limit
     #[arg(long, value_delimiter = ',')]
     pub ops: Vec<String>,
@@ -197,11 +227,11 @@ pub struct AxisArgs {
     #[arg(long, value_delimiter = ',')]
     pub time: Vec<String>,
     /// Loops over memory: read, write, write-nt, copy, copy-nt, triad, triad-nt, count, chase,
-    /// touch-pages
+    /// touch-pages, first-touch, read-pages
     #[arg(long, value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// Bytes of all arrays of a memory case: 32KiB, 1GiB; `dram` for four times the last cache,
-    /// `sweep` for 8KiB, 16KiB … up to that
+    /// `sweep` for 8KiB, 16KiB … up to that, `modest` for 256MiB or less
     #[arg(long, value_delimiter = ',')]
     pub working_set: Vec<String>,
     /// What arrays are mapped by: base, huge
@@ -226,6 +256,10 @@ impl AxisArgs {
             ("isa", &self.isa),
             ("advice", &self.advice),
             ("submission", &self.submission),
+            ("sync", &self.sync),
+            ("every", &self.every),
+            ("allocation", &self.allocation),
+            ("fill", &self.fill),
             ("ops", &self.ops),
             ("size", &self.size),
             ("time", &self.time),

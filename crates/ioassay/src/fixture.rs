@@ -1,19 +1,20 @@
-//! The file that is read: made, brought into the cache state a case claims, and removed.
+//! A file that stays through a run: made, brought into the cache state a case claims, and removed.
 //!
 //! A test file is unlinked as soon as it is open, unless it is to be kept: however this process
 //! ends, by a signal or a power cut, nothing is left behind. Workers open it through `/proc`.
 
+use crate::device::Disk;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::case::{Cache, FileWork, Touch};
+use model::case::{Cache, Touch};
 use model::content::{Content, DigestTable, Question};
 use model::evidence::Probe;
 use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -45,18 +46,20 @@ pub enum Stay {
 }
 
 impl TestFile {
-    /// Writes a file of `content` into `directory`.
+    /// Writes a file of `content` into `directory`; `purpose` is a word of its name.
     ///
     /// # Errors
     /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
     pub fn create(
         directory: &Path,
+        purpose: &str,
         content: Content,
         stay: Stay,
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
         let Content { seed, size, .. } = content;
-        let name = format!("ioassay-{}-{}.data", units::bytes(size), std::process::id());
+        let pid = std::process::id();
+        let name = format!("ioassay-{purpose}-{}-{pid}.data", units::bytes(size));
         let visible = directory.join(name);
         let file = create_new(&visible)?;
         let remove = || {
@@ -72,7 +75,7 @@ impl TestFile {
             remove()?;
         }
         written?;
-        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        let path = PathBuf::from(format!("/proc/{pid}/fd/{}", file.as_raw_fd()));
         let layout = layout_of(&file, &visible)?;
         let fixture = Fixture { path: visible, size, seed: Some(seed), layout };
         Ok(TestFile::new(fixture, file, path, Some(content)))
@@ -93,6 +96,25 @@ impl TestFile {
         Ok(TestFile::new(fixture, file, path, None))
     }
 
+    /// The first bytes of a device, written with `content`.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the run is stopped meanwhile.
+    pub fn on_device(
+        disk: &Disk,
+        content: Content,
+        (progress, stop): (&Progress, &Stop),
+    ) -> Result<TestFile> {
+        let failed = || format!("failed to write to '{}'", disk.path.display());
+        let mut file = disk.file.try_clone().with_context(failed)?;
+        file.rewind().with_context(failed)?;
+        write_content(&file, content, progress, stop).with_context(failed)?;
+        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+        let Content { seed, size, .. } = content;
+        let fixture = Fixture { path: disk.path.clone(), size, seed: Some(seed), layout: None };
+        Ok(TestFile::new(fixture, file, path, Some(content)))
+    }
+
     fn new(fixture: Fixture, file: File, path: PathBuf, content: Option<Content>) -> TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
         TestFile { fixture, file, path, content, digests, counts }
@@ -106,6 +128,11 @@ impl TestFile {
     /// The path by which a worker opens it.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What it holds; none of a user's own file. One that is written over held it at first.
+    pub fn content(&self) -> Option<Content> {
+        self.content
     }
 
     /// The open file.
@@ -125,17 +152,17 @@ impl TestFile {
         Some(cell.get_or_init(|| DigestTable::new(content, question)))
     }
 
-    /// Brings it into the state that `work` claims, with proof.
+    /// Brings it into the state that a case claims, with proof.
     ///
     /// # Errors
     /// When the proof fails, with what was tried: the trial must not be made.
-    pub fn set_cache(&self, work: &FileWork, probe: Option<Probe>) -> Result<(), String> {
+    pub fn set_cache(&self, cache: Cache, probe: Option<Probe>) -> Result<(), String> {
         let Some(probe) = probe else { return Ok(()) };
         let is_warm = || {
             page_cache::residency(&self.file, probe)
                 .is_ok_and(|residency| residency.cached == residency.pages)
         };
-        match work.cache {
+        match cache {
             Cache::AsIs => Ok(()),
             Cache::Warm if is_warm() => Ok(()),
             Cache::Warm => {
@@ -218,15 +245,34 @@ fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
         .with_context(|| format!("failed to ask how '{}' lies on its device", path.display()))
 }
 
-/// Whether files of `sizes` bytes may be written: enough must stay free for others, 5 % of the
-/// file system or 1 GiB, whichever is less.
+/// Whether files of `needed` bytes fit, where `free` bytes are free now: enough must stay for
+/// others, 5 % of the file system or 1 GiB, whichever is less.
+///
+/// # Errors
+/// When they do not.
+pub fn check_free(storage: &Storage, free: u64, needed: u64) -> Result<()> {
+    let reserve = (storage.capacity / 20).min(1 << 30);
+    if needed.saturating_add(reserve) > free {
+        bail!(
+            "test files of {} do not fit into '{}': {} are free and {} of them are left to \
+             others: choose a smaller --size or another directory",
+            units::bytes_rounded(needed),
+            storage.directory.display(),
+            units::bytes_rounded(free),
+            units::bytes_rounded(reserve)
+        );
+    }
+    Ok(())
+}
+
+/// Whether files of `sizes` bytes may be written: see [`check_free`]; and no more of them than half
+/// of the memory, where they are kept there.
 ///
 /// # Errors
 /// When they may not.
 pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
     let needed: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
-    let reserve = (storage.capacity / 20).min(1 << 30);
-    let (free, directory) = (storage.free, storage.directory.display());
+    let directory = storage.directory.display();
     if needed > storage.capacity {
         bail!(
             "test files of {} are larger than the file system of '{directory}', which has {}: \
@@ -235,15 +281,7 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
             units::bytes_rounded(storage.capacity)
         );
     }
-    if needed.saturating_add(reserve) > free {
-        bail!(
-            "test files of {} do not fit into '{directory}': {} are free and {} of them are left \
-             to others: choose a smaller --size or another directory",
-            units::bytes_rounded(needed),
-            units::bytes_rounded(free),
-            units::bytes_rounded(reserve)
-        );
-    }
+    check_free(storage, storage.free, needed)?;
     if storage.medium == Medium::Ram && needed > host.memory_available / 2 {
         bail!(
             "'{directory}' is kept in memory, and test files of {} are more than half of the {} \

@@ -7,13 +7,17 @@
 
 pub mod stop;
 pub mod symbol;
+pub mod group;
 pub mod recipe;
 pub mod peers;
 pub mod workshop;
 pub mod store;
 pub mod courier;
 pub mod progress;
+pub mod device;
 pub mod fixture;
+pub mod scratch;
+pub mod files;
 pub mod run;
 pub mod args;
 pub mod commands;

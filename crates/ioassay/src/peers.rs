@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
-use model::case::{Engine, Kernel, OWN_PEER};
+use model::case::{Engine, Kernel, OWN_PEER, WriteEngine};
 use model::peer::Peer;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,6 +49,8 @@ struct Row {
     counting: Option<String>,
     #[serde(default)]
     engines: Vec<Engine>,
+    #[serde(default)]
+    write_engines: Vec<WriteEngine>,
     #[serde(default)]
     kernels: Vec<Kernel>,
 }
@@ -199,6 +201,7 @@ impl Row {
                 build: None,
                 vector_bits: None,
                 engines: self.engines.clone(),
+                write_engines: self.write_engines.clone(),
                 kernels: self.kernels.clone(),
                 unavailable: None,
             },
@@ -339,7 +342,7 @@ mod tests {
     #[test]
     fn the_built_in_table_is_whole() {
         let peers = Peers::load(None).expect("it is ours");
-        for name in ["java", "c", "rust-dev"] {
+        for name in ["java", "c", "rust-dev", "dd"] {
             assert!(peers.find(name).is_some(), "{name}");
         }
     }

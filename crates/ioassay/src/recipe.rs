@@ -7,26 +7,29 @@
 //! rounds = 10
 //! time = "1s"             # of a trial
 //!
-//! [axes]                  # for all groups that read a file; each value may be a list
+//! [axes]                  # for all groups of files; each value may be a list
 //! block = "4KiB"
 //!
-//! [[cases]]               # a group: the product of its axes
+//! [[cases]]               # a group: the product of its axes; with `op` it writes, with `kernel`
+//!                         # it runs over memory
 //! engine = ["pread", "mmap"]
 //! cache = ["warm", "cold"]
 //! ```
 //! An axis of the command line replaces that axis in every group of files that has it; in groups
 //! of memory only what they alone have, or where the recipe reads no file. Some values stand for
-//! others: see [`crate::symbol`]; `ops` knows `"all"`: each block once.
+//! others: see [`crate::symbol`].
 
-use crate::symbol::resolve;
+use crate::group::{Axes, Kind, Values};
+use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
-use model::case::{Cache, Case, FileWork, OWN_PEER, Touch, Work};
-use model::content::Kind;
+use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Op, Submission, Touch, Work};
+use model::case::{WriteEngine, WriteWork};
+use model::content;
 use model::plan::{Place, Plan, ROUNDS_MIN, Role, Sweep, product};
 use model::units;
 use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 /// The recipes that come with the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -36,33 +39,13 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("memory", include_str!("../../../recipes/memory.toml")),
     ("count-tens", include_str!("../../../recipes/count-tens.toml")),
     ("compilers", include_str!("../../../recipes/compilers.toml")),
+    ("write-strategies", include_str!("../../../recipes/write-strategies.toml")),
+    ("touch-pages", include_str!("../../../recipes/touch-pages.toml")),
+    ("sync-latency", include_str!("../../../recipes/sync-latency.toml")),
 ];
 
 /// What is measured beside the cases of every recipe that reads files.
 const CONTROLS: &str = include_str!("../../../recipes/controls.toml");
-
-/// Axes with the values to try.
-pub type Axes = BTreeMap<String, Values>;
-
-/// One value or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a text, a number or a list of them")]
-pub enum Values {
-    /// One.
-    One(Value),
-    /// A list.
-    List(Vec<Value>),
-}
-
-/// A text or a number: `"4KiB"` or `32`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(untagged, expecting = "expected a text or a number")]
-pub enum Value {
-    /// A number.
-    Number(u64),
-    /// A text.
-    Text(String),
-}
 
 /// A question, as it is written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -77,7 +60,7 @@ pub struct Recipe {
     pub size: String,
     /// What the test file is made of.
     #[serde(default)]
-    pub content: Kind,
+    pub content: content::Kind,
     /// How many rounds.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
@@ -121,37 +104,6 @@ pub struct Changes {
     pub seed: Option<u64>,
 }
 
-/// The axes of a case that reads a file, each with its usual value.
-const FILE_AXES: &[(&str, &str)] = &[
-    ("peer", OWN_PEER),
-    ("engine", "pread"),
-    ("cache", "warm"),
-    ("pattern", "sequential"),
-    ("stride", "16"),
-    ("size", "1GiB"),
-    ("block", "4KiB"),
-    ("depth", "1"),
-    ("threads", "1"),
-    ("share", "contiguous"),
-    ("touch", "sum"),
-    ("isa", "auto"),
-    ("advice", "none"),
-    ("submission", "enter"),
-    ("ops", "0"),
-    ("time", "1s"),
-];
-
-/// The axes of a case that runs over memory.
-const MEMORY_AXES: &[(&str, &str)] = &[
-    ("peer", OWN_PEER),
-    ("kernel", "read"),
-    ("isa", "best"),
-    ("working_set", "dram"),
-    ("pages", "huge"),
-    ("threads", "1"),
-    ("time", "200ms"),
-];
-
 /// The built-in recipe of that name, or the one in the file of that path.
 ///
 /// # Errors
@@ -171,23 +123,23 @@ pub fn find(name: &str) -> Result<Recipe> {
 
 fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
-    for group in recipe.cases.iter().chain([&recipe.axes]) {
-        let known: Vec<&str> = axes_of(group).iter().map(|(name, _)| *name).collect();
-        for axis in group.keys() {
-            if !known.contains(&axis.as_str()) {
-                bail!(units::unknown_name("axis", axis, &known));
-            }
-        }
+    let names = |kind: Kind| kind.axes().iter().map(|(name, _)| *name);
+    for group in &recipe.cases {
+        check_axes(group, &names(Kind::of(group)).collect::<Vec<_>>())?;
     }
+    // Those of all files are for reading, or writing, or both.
+    check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
     if recipe.cases.is_empty() || recipe.rounds == 0 {
         bail!("a recipe needs at least one [[cases]] and one round");
     }
     Ok(recipe)
 }
 
-/// Which axes a group has: those of memory if it names a kernel, else those of a file.
-fn axes_of(group: &Axes) -> &'static [(&'static str, &'static str)] {
-    if group.contains_key("kernel") { MEMORY_AXES } else { FILE_AXES }
+fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
+    match group.keys().find(|axis| !known.contains(&axis.as_str())) {
+        Some(axis) => bail!(units::unknown_name("axis", axis, known)),
+        None => Ok(()),
+    }
 }
 
 impl Recipe {
@@ -218,9 +170,9 @@ impl Recipe {
         Ok(self)
     }
 
-    /// Whether any group reads a file.
-    pub fn reads_files(&self) -> bool {
-        self.cases.iter().any(|group| !group.contains_key("kernel"))
+    /// Whether any group reads or writes a file.
+    pub fn uses_files(&self) -> bool {
+        self.cases.iter().any(|group| Kind::of(group) != Kind::Memory)
     }
 
     /// The cases that are asked for, with what the command line changes.
@@ -228,15 +180,26 @@ impl Recipe {
     /// # Errors
     /// When a value is not one of its axis, or a changed axis is one that no group has.
     pub fn cases(&self, changes: &Changes, place: &Place) -> Result<Vec<Case>> {
-        for axis in changes.axes.keys() {
+        for (axis, values) in &changes.axes {
             if !self.cases.iter().any(|group| self.takes(group, axis)) {
                 bail!("the recipe '{}' has no axis '{axis}' to change", self.name);
+            }
+            let is_known =
+                |engine: &String| self.cases.iter().any(|group| Kind::of(group).has_engine(engine));
+            if axis == "engine"
+                && let Some(unknown) = values.texts().iter().find(|engine| !is_known(engine))
+            {
+                let known: Vec<&str> = (Engine::ALL.iter().map(|engine| engine.name()))
+                    .chain(WriteEngine::ALL.iter().map(|engine| engine.name()))
+                    .filter(|name| is_known(&name.to_string()))
+                    .collect();
+                bail!(units::unknown_name("engine", unknown, &known));
             }
         }
         let mut cases = Vec::new();
         for group in &self.cases {
             let mut group = product(&self.sweep(group, changes, place)?)?;
-            group.iter_mut().for_each(count_all_blocks);
+            group.iter_mut().for_each(count_blocks);
             cases.extend(group);
         }
         Ok(cases)
@@ -245,27 +208,37 @@ impl Recipe {
     /// Whether a change of `axis` is one of `group`. A ladder names the threads of memory and of
     /// files apart: such a change is of files, unless there are none.
     fn takes(&self, group: &Axes, axis: &str) -> bool {
-        let has = |axes: &[(&str, &str)]| axes.iter().any(|(name, _)| *name == axis);
-        let of_file = !group.contains_key("kernel");
-        has(axes_of(group)) && (of_file || !has(FILE_AXES) || !self.reads_files())
+        let kind = Kind::of(group);
+        let of_files = Kind::Read.has(axis) || Kind::Write.has(axis);
+        kind.has(axis) && (kind != Kind::Memory || !of_files || !self.uses_files())
     }
 
     /// Each axis of a group with its values: from the command line, else the group, else the
-    /// recipe, else the usual one.
+    /// recipe, else the usual one. Of engines the command line may name some to read and some to
+    /// write: a group takes its own, if there are any.
     fn sweep(&self, group: &Axes, changes: &Changes, place: &Place) -> Result<Sweep> {
-        let of_file = !group.contains_key("kernel");
+        let kind = Kind::of(group);
+        let of_file = kind != Kind::Memory;
+        let changed = |axis: &str| -> Option<Vec<String>> {
+            let given = changes.axes.get(axis).filter(|_| self.takes(group, axis))?;
+            let mut texts = given.texts();
+            if axis == "engine" {
+                texts.retain(|engine| kind.has_engine(engine));
+            }
+            (!texts.is_empty()).then_some(texts)
+        };
         let pick = |axis: &str, usual: &str| -> Vec<String> {
             let recipe_wide = self.axes.get(axis).filter(|_| of_file);
-            let changed = changes.axes.get(axis).filter(|_| self.takes(group, axis));
-            match changed.or(group.get(axis)).or(recipe_wide) {
-                Some(values) => values.texts(),
-                None if of_file && axis == "size" => vec![self.size.clone()],
-                None if of_file && axis == "time" => vec![self.time.clone()],
-                None => vec![usual.to_string()],
+            match (changed(axis), group.get(axis).or(recipe_wide)) {
+                (Some(texts), _) => texts,
+                (None, Some(values)) => values.texts(),
+                (None, None) if of_file && axis == "size" => vec![self.size.clone()],
+                (None, None) if of_file && axis == "time" => vec![self.time.clone()],
+                (None, None) => vec![usual.to_string()],
             }
         };
         let mut sweep = Sweep::new();
-        for (axis, usual) in axes_of(group) {
+        for (axis, usual) in kind.axes() {
             let mut values = Vec::new();
             for text in pick(axis, usual) {
                 values.extend(resolve(axis, &text, place)?);
@@ -276,21 +249,31 @@ impl Recipe {
     }
 
     /// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
-    /// cache, and the tool's own overhead. Nothing where no file is read.
+    /// cache, and the tool's own overhead. Nothing where no file is used.
     fn controls(&self, plan: &Plan, place: &Place) -> Result<Vec<Case>> {
-        let files: Vec<_> = plan.cases.iter().filter_map(|planned| planned.case.file()).collect();
-        let Some(largest) = files.iter().map(|work| work.size).max() else {
+        let asked = || plan.cases.iter().map(|planned| &planned.case);
+        let Some(largest) = asked().filter_map(Case::file_size).max() else {
             return Ok(Vec::new());
         };
         let mut controls = parse(CONTROLS)?;
         controls.size = units::bytes(largest);
-        let past_cache = |work: &FileWork| work.cache == Cache::Direct;
-        let claims_device = files.iter().any(|work| past_cache(work) || work.cache == Cache::Cold);
-        let is_wanted = |case: &Case| claims_device || !case.file().is_some_and(past_cache);
-        let already =
-            |case: &Case| plan.cases.iter().any(|planned| same_but_time(&planned.case, case));
-        let cases = controls.cases(&Changes::default(), place)?;
-        Ok(cases.into_iter().filter(|case| is_wanted(case) && !already(case)).collect())
+        let (reads, writes) =
+            (asked().any(|case| case.file().is_some()), asked().any(|case| case.write().is_some()));
+        let claims_device = asked()
+            .filter_map(Case::file)
+            .any(|work| matches!(work.cache, Cache::Direct | Cache::Cold));
+        let is_wanted = |case: &Case| match &case.work {
+            Work::Memory(_) => true,
+            Work::Write(_) => writes,
+            Work::File(work) if work.cache == Cache::Direct => claims_device,
+            Work::File(_) => reads,
+        };
+        let mut cases = controls.cases(&Changes::default(), place)?;
+        cases.retain(is_wanted);
+        let time = units::parse_time(&controls.time)?;
+        cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
+        cases.retain(|case| !asked().any(|other| same_but_time(other, case)));
+        Ok(cases)
     }
 
     /// The plan for a place: what is asked for, what bounds it, and what cannot be.
@@ -305,7 +288,7 @@ impl Recipe {
         let counts = |case: &Case| case.file().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
             // Of random words hardly any is 10: to count them would prove nothing.
-            Kind::Random if cases.iter().any(counts) => Kind::Ints(20),
+            content::Kind::Random if cases.iter().any(counts) => content::Kind::Ints(20),
             content => content,
         };
         plan.add(cases, Role::Asked, place);
@@ -325,43 +308,56 @@ fn same_but_time(one: &Case, other: &Case) -> bool {
     let mut one = one.clone();
     match &mut one.work {
         Work::File(work) => work.time = other.time(),
+        Work::Write(work) => work.time = other.time(),
         Work::Memory(work) => work.time = other.time(),
     }
     one == *other
 }
 
-/// As many operations as there are blocks, where all are asked for: how many that is depends on
-/// two other axes.
-fn count_all_blocks(case: &mut Case) {
-    if let Work::File(work) = &mut case.work
-        && work.ops == u64::MAX
-    {
-        work.ops = work.blocks();
-    }
+/// As many operations as there are blocks, where all are asked for, or those of a lane.
+fn count_blocks(case: &mut Case) {
+    let (ops, blocks, stride) = match &mut case.work {
+        Work::File(work) => (&mut work.ops, work.size.div_ceil(work.block), work.stride),
+        Work::Write(work) => (&mut work.ops, work.size.div_ceil(work.block), work.stride),
+        Work::Memory(_) => return,
+    };
+    *ops = match *ops {
+        OPS_ALL => blocks,
+        OPS_LANE => blocks.div_ceil(stride),
+        given => given,
+    };
+}
+
+/// The same blocks read past the page cache that `work` writes past it: writing is not twice as
+/// fast, unless what takes it is a cache (METHODOLOGY.md, HostCache).
+fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
+    let is_plain = work.op == Op::Write && work.cache == Cache::Direct;
+    let WriteWork { cache, pattern, stride, size, block, depth, threads, share, .. } = *work;
+    is_plain.then(|| {
+        Case::own(Work::File(FileWork {
+            engine: if depth == 1 { Engine::Pread } else { Engine::Uring },
+            cache,
+            pattern,
+            stride,
+            size,
+            block,
+            depth,
+            threads,
+            share,
+            touch: Touch::Sum,
+            isa: Isa::Auto,
+            advice: Advice::None,
+            submission: Submission::Enter,
+            ops: 0,
+            time,
+        }))
+    })
 }
 
 fn seed_of_now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     // Small enough to be typed again.
     model::random::mix(now.map_or(0, |time| time.as_nanos() as u64)) % 1_000_000
-}
-
-impl Values {
-    /// From texts, as the command line has them.
-    pub fn from_texts(texts: Vec<String>) -> Values {
-        Values::List(texts.into_iter().map(Value::Text).collect())
-    }
-
-    fn texts(&self) -> Vec<String> {
-        let text = |value: &Value| match value {
-            Value::Number(number) => number.to_string(),
-            Value::Text(text) => text.clone(),
-        };
-        match self {
-            Values::One(value) => vec![text(value)],
-            Values::List(values) => values.iter().map(text).collect(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -460,7 +456,7 @@ mod tests {
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
         let peers =
-            ["zebra", "rust-dev"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });
+            ["zebra", "rust-dev", "dd"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });
         let place = Place { host: &host, storage: Some(&storage), peers: &peers };
         for (name, _) in BUILT_IN {
             for recipe in [find(name), find(name).and_then(Recipe::quick)] {
@@ -469,9 +465,9 @@ mod tests {
                 let plan = recipe.plan(&Changes::default(), &place).expect("it has a plan");
                 let controls = plan.cases.iter().filter(|p| p.role == Role::Control).count();
                 assert!(plan.cases.len() > controls, "{name}");
-                let is_null = |case: &Case| case.id().starts_with("null ");
+                let is_null = |case: &Case| case.id().contains("null ");
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
-                assert_eq!(has_null, recipe.reads_files(), "{name}");
+                assert_eq!(has_null, recipe.uses_files(), "{name}");
             }
         }
     }

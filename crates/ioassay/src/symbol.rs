@@ -8,6 +8,9 @@
 //! | isa | `best` | the widest instruction set of the processor |
 //! | isa | `each` | each that it has |
 //! | working_set | `dram` | four times the last-level cache |
+//! | working_set | `modest` | 256 MiB, or a quarter of the available memory if that is less |
+//! | ops | `all` | each block once |
+//! | ops | `lane` | of a strided pattern, each block from the first to the last that is a stride on |
 //! | working_set | `sweep` | 8 KiB, 16 KiB … up to that |
 //! | peer | `compilers` | every compiler found, with each set of flags and each form of the loop |
 
@@ -30,16 +33,29 @@ pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
         ("threads", "sweep") => {
             doublings(1, 2 * u64::from(host.cores), |threads| threads.to_string())
         }
-        ("ops", "all") => one(u64::MAX.to_string()),
+        ("ops", "all") => one(OPS_ALL.to_string()),
+        ("ops", "lane") => one(OPS_LANE.to_string()),
         ("isa", "best") => {
             one(host.isas.last().map_or("scalar".to_string(), |isa| isa.to_string()))
         }
         ("isa", "each") => host.isas.iter().map(ToString::to_string).collect(),
         ("working_set", "dram") => one(units::bytes(dram(host))),
+        ("working_set", "modest") => one(units::bytes(modest(host))),
         ("working_set", "sweep") => doublings(8192, dram(host), units::bytes),
         ("peer", name) => peers(name, place)?,
         _ => one(text.to_string()),
     })
+}
+
+/// As many operations as the file has blocks: how many that is depends on other axes.
+pub const OPS_ALL: u64 = u64::MAX;
+
+/// As many as it has blocks that are a stride from each other.
+pub const OPS_LANE: u64 = u64::MAX - 1;
+
+/// What nobody misses.
+fn modest(host: &Host) -> u64 {
+    (256 << 20).min(host.memory_available / 4 / 4096 * 4096)
 }
 
 /// From `first` on, each twice the one before, and `last`.

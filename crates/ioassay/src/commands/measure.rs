@@ -3,19 +3,22 @@
 use super::{DONE, say};
 use crate::args::{OutputArgs, RunArgs};
 use crate::courier::PATIENCE;
-use crate::fixture::{self, Stay, TestFile};
+use crate::device;
+use crate::files::{Files, Source, Target};
+use crate::fixture::{self, Stay};
+use crate::group::{self, Values};
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
-use crate::recipe::{self, Changes, Recipe, Values};
+use crate::recipe::{self, Changes, Recipe};
 use crate::run::Run;
 use crate::stop::Stop;
 use crate::store::{self, Store};
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result, bail};
-use model::content::Content;
+use model::case::{Case, Work, WriteWork};
 use model::host::Storage;
 use model::peer::Peer;
-use model::plan::{Place, Plan, Role};
+use model::plan::{Place, Plan, Role, Skip};
 use model::record::{Header, Record, Tool};
 use model::units;
 use report::Style;
@@ -23,18 +26,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
-
-/// What is measured.
-#[derive(Debug, Clone)]
-pub enum Target {
-    /// Memory: no file is read.
-    Memory,
-    /// A test file in this directory.
-    Directory(PathBuf),
-    /// A user's own file, which is only read.
-    File(PathBuf),
-}
+use std::time::{Duration, SystemTime};
+use witness::MemoryGroup;
 
 /// What was asked, understood.
 #[derive(Debug)]
@@ -45,6 +38,12 @@ pub struct Question {
     pub changes: Changes,
     /// Of what.
     pub target: Target,
+    /// Where the file that is copied is made, if elsewhere.
+    pub source: Option<PathBuf>,
+    /// How long each case goes on until its rate is steady, if it is to.
+    pub sustain: Option<Duration>,
+    /// Bytes of memory that workers are given, if there is a limit.
+    pub memory: Option<u64>,
     /// Programs that can measure.
     pub peers: Peers,
 }
@@ -67,32 +66,110 @@ pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
     let storage = storage_of(&question.target)?;
     let peers = question.peers.facts();
     let place = Place { host: &host, storage: storage.as_ref(), peers: &peers };
-    let plan = question.recipe.plan(&question.changes, &place)?;
+    let plan = plan_of(&question, &place)?;
     say(&report::plan(&plan, style))?;
     Ok(DONE)
 }
 
 fn understand(args: &RunArgs) -> Result<Question> {
     let recipe = recipe::find(&args.recipe)?;
-    let mut axes = recipe::Axes::new();
+    let mut axes = group::Axes::new();
     for (axis, values) in args.axes.given() {
         axes.insert(axis.to_string(), Values::from_texts(values.clone()));
     }
-    let target = match (&args.file, &args.directory) {
-        (Some(_), _) | (_, Some(_)) if !recipe.reads_files() => {
-            bail!("the recipe '{}' reads no file: leave out where", recipe.name)
-        }
-        (Some(file), _) => {
-            let size = units::bytes(fixture::size_of(file)?);
-            axes.insert("size".to_string(), Values::from_texts(vec![size]));
-            Target::File(file.clone())
-        }
-        (None, Some(directory)) => Target::Directory(directory.clone()),
-        (None, None) if recipe.reads_files() => Target::Directory(PathBuf::from(".")),
-        (None, None) => Target::Memory,
-    };
+    let target = target_of(args, &recipe, &mut axes)?;
     let changes = Changes { axes, rounds: args.rounds, seed: args.seed };
-    Ok(Question { recipe, changes, target, peers: Peers::load(args.peers.as_deref())? })
+    Ok(Question {
+        recipe,
+        changes,
+        target,
+        source: args.source.clone(),
+        sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
+        memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
+        peers: Peers::load(args.peers.as_deref())?,
+    })
+}
+
+fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<Target> {
+    let uses_files = recipe.uses_files();
+    let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
+    if has_place && !uses_files {
+        bail!("the recipe '{}' uses no file: leave out where", recipe.name);
+    }
+    if let Some(file) = &args.file {
+        let size = units::bytes(fixture::size_of(file)?);
+        axes.insert("size".to_string(), Values::from_texts(vec![size]));
+        return Ok(Target::File(file.clone()));
+    }
+    if let Some(device) = &args.device {
+        let disk = device::claim(device, args.destroy.as_deref())?;
+        let sizes = || Values::from_texts(vec![units::bytes(disk.size)]);
+        axes.entry("size".to_string()).or_insert_with(sizes);
+        let one = |text: &str| Values::from_texts(vec![text.to_string()]);
+        axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
+        return Ok(Target::Device(disk));
+    }
+    Ok(match &args.directory {
+        Some(directory) => Target::Directory(directory.clone()),
+        None if uses_files => Target::Directory(PathBuf::from(".")),
+        None => Target::Memory,
+    })
+}
+
+/// The plan of a question, for a place.
+fn plan_of(question: &Question, place: &Place) -> Result<Plan> {
+    let Question { recipe, changes, target, sustain, memory, .. } = question;
+    let mut plan = recipe.plan(changes, place)?;
+    plan.memory_limit = *memory;
+    match target {
+        // What is the user's own is never written, and a file that is read has one size.
+        Target::File(_) => refuse(&mut plan, |case| {
+            case.write().map(|_| "a file of your own is only read: name a directory".to_string())
+        }),
+        Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
+        Target::Memory | Target::Directory(_) => {}
+    }
+    if let Some(budget) = *sustain {
+        sustain_plan(&mut plan, budget)?;
+    }
+    check_any_asked(&plan)?;
+    Ok(plan)
+}
+
+/// Makes skips of the cases for which there is a reason.
+fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
+    for planned in std::mem::take(&mut plan.cases) {
+        match reason(&planned.case) {
+            Some(reason) => plan.skips.push(Skip { case: planned.case, reason }),
+            None => plan.cases.push(planned),
+        }
+    }
+}
+
+/// How long a trial is of which one follows the other.
+const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
+
+/// Makes a plan of trials that follow each other, of all cases that can go on.
+fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
+    if budget < SUSTAINED_TRIAL {
+        bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
+    }
+    plan.sustain = Some(budget);
+    plan.cases.retain(|planned| planned.role == Role::Asked);
+    refuse(plan, |case| {
+        let goes_on = case.write().is_some_and(WriteWork::repeats);
+        (!goes_on).then(|| {
+            "only a file that is written over, again and again, can be written on and on: \
+             --allocation overwrite --ops 0"
+                .to_string()
+        })
+    });
+    for planned in &mut plan.cases {
+        if let Work::Write(work) = &mut planned.case.work {
+            work.time = SUSTAINED_TRIAL;
+        }
+    }
+    Ok(())
 }
 
 /// A run without a case would be a success that measured nothing.
@@ -118,6 +195,8 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
             .with_context(|| format!("failed to look at the storage of '{}'", directory.display())),
         Target::File(file) => witness::storage_of(file)
             .with_context(|| format!("failed to look at the storage of '{}'", file.display())),
+        Target::Device(disk) => witness::storage_of_disk(&disk.path)
+            .with_context(|| format!("failed to look at the device '{}'", disk.path.display())),
     };
     storage.map(Some)
 }
@@ -127,19 +206,21 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
 /// # Errors
 /// When nothing could be measured: a place that is not there, not writable or too small.
 pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let Question { recipe, changes, target, peers } = question;
+    let Question { target, peers, .. } = question;
     let stop = &Stop::on_signals().context("failed to listen for signals")?;
     let host = witness::host(kernel::available());
     let storage = storage_of(target)?;
+    let source = source_of(question)?;
     let facts = peers.facts();
     let place = Place { host: &host, storage: storage.as_ref(), peers: &facts };
-    let plan = recipe.plan(changes, &place)?;
-    check_any_asked(&plan)?;
+    let plan = plan_of(question, &place)?;
+    let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, &plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
-    let files = match files_of(&plan, target, &place, stay, (&progress, stop)) {
+    let made = Files::make(&plan, target, source.as_ref(), &place, (stay, &progress, stop));
+    let files = match made {
         // Nothing was measured yet: there is no record to end.
         Err(_) if stop.is_asked() => return Ok(stop.exit_code().unwrap_or(DONE)),
         other => other?,
@@ -150,11 +231,13 @@ pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Resul
         files: &files,
         peers: ready.values().map(|ready| ready.peer.clone()).collect(),
         worker: &|peer| worker_command(peer, &ready),
+        source: source.as_ref(),
+        memory: memory.as_ref(),
     };
     let path = carry_out(made, output.record.as_deref(), &mut progress, stop)?;
     let code = judge(&path, output, style)?;
     if output.keep {
-        for file in files.values() {
+        for file in files.read() {
             tell(&format!("kept: {}", file.fixture().path.display()))?;
         }
     }
@@ -173,8 +256,9 @@ pub fn measure_record(
     stop: &Stop,
 ) -> Result<Record> {
     let mut progress = Progress::new();
-    let files = files_of(plan, target, place, Stay::Removed, (&progress, stop))?;
-    let made = Made { plan, place, files: &files, peers: place.peers.to_vec(), worker };
+    let files = Files::make(plan, target, None, place, (Stay::Removed, &progress, stop))?;
+    let peers = place.peers.to_vec();
+    let made = Made { plan, place, files: &files, peers, worker, source: None, memory: None };
     store::read(&carry_out(made, None, &mut progress, stop)?)
 }
 
@@ -182,9 +266,11 @@ pub fn measure_record(
 struct Made<'a> {
     plan: &'a Plan,
     place: &'a Place<'a>,
-    files: &'a BTreeMap<u64, TestFile>,
+    files: &'a Files,
     peers: Vec<Peer>,
     worker: &'a dyn Fn(&str) -> Result<Command, String>,
+    source: Option<&'a Source>,
+    memory: Option<&'a MemoryGroup>,
 }
 
 /// Runs it, and answers where the record is: at `record`, or at a dated path.
@@ -204,8 +290,8 @@ fn carry_out(
         began: store::date(began),
         host: made.place.host.clone(),
         storage: made.place.storage.cloned(),
-        source_storage: None,
-        fixtures: made.files.values().map(|file| file.fixture().clone()).collect(),
+        source_storage: made.source.map(|source| source.storage.clone()),
+        fixtures: made.files.all().map(|file| file.fixture().clone()).collect(),
         plan: made.plan.clone(),
         peers: made.peers,
     };
@@ -217,6 +303,7 @@ fn carry_out(
         progress,
         stop,
         worker: made.worker,
+        memory: made.memory,
         patience: PATIENCE,
     };
     run.carry_out()?;
@@ -271,35 +358,15 @@ fn tell(text: &str) -> Result<()> {
     writeln!(io::stderr().lock(), "{text}").context("failed to write to stderr")
 }
 
-/// The files that the plan's cases read, by size.
-fn files_of(
-    plan: &Plan,
-    target: &Target,
-    place: &Place,
-    stay: Stay,
-    watch: (&Progress, &Stop),
-) -> Result<BTreeMap<u64, TestFile>> {
-    let cases = plan.cases.iter().filter_map(|planned| planned.case.file());
-    let mut sizes: Vec<u64> = cases.map(|work| work.size).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let directory = match target {
-        Target::Memory => return Ok(BTreeMap::new()),
-        Target::File(path) => {
-            let file = TestFile::open(path)?;
-            return Ok([(file.fixture().size, file)].into());
-        }
-        Target::Directory(directory) => directory,
-    };
-    if let Some(storage) = place.storage {
-        fixture::check_space(storage, place.host, &sizes)?;
+/// Where the file that is copied is made, if elsewhere.
+fn source_of(question: &Question) -> Result<Option<Source>> {
+    let Some(directory) = &question.source else { return Ok(None) };
+    let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");
+    if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
+        bail!("the recipe '{}' copies no file: leave out --source", question.recipe.name);
     }
-    let mut files = BTreeMap::new();
-    for size in sizes {
-        let content = Content { seed: plan.seed, size, kind: plan.content };
-        files.insert(size, TestFile::create(directory, content, stay, watch)?);
-    }
-    Ok(files)
+    let storage = storage_of(&Target::Directory(directory.clone()))?;
+    Ok(storage.map(|storage| Source { directory: directory.clone(), storage }))
 }
 
 fn tool() -> Tool {

@@ -6,6 +6,7 @@ pub mod measure;
 pub mod peers;
 
 use crate::args::{Cli, Color, Command, SurveyArgs};
+use crate::files::Target;
 use crate::peers::Peers;
 use crate::recipe;
 use crate::store;
@@ -72,7 +73,10 @@ fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
     let question = measure::Question {
         recipe,
         changes,
-        target: measure::Target::Directory(args.directory.clone()),
+        target: Target::Directory(args.directory.clone()),
+        source: None,
+        sustain: None,
+        memory: None,
         peers: Peers::load(None)?,
     };
     measure::measure(&question, &args.output, style)

@@ -1,8 +1,9 @@
 //! `ioassay peers`: programs in other languages that can measure.
 
-use super::measure::{Target, measure_record, worker_command};
+use super::measure::{measure_record, worker_command};
 use super::{DONE, say};
 use crate::args::{PeersArgs, PeersCommand};
+use crate::files::Target;
 use crate::peers::{Peers, Program};
 use crate::stop::Stop;
 use crate::workshop::{self, Ready};
@@ -52,6 +53,7 @@ fn list(args: &PeersArgs) -> Result<u8> {
     for program in chosen(args, &peers)? {
         let peer = &program.peer;
         let can: Vec<&str> = (peer.engines.iter().map(|engine| engine.name()))
+            .chain(peer.write_engines.iter().map(|engine| engine.name()))
             .chain(peer.kernels.iter().map(|kernel| kernel.name()))
             .collect();
         let state = match &peer.unavailable {

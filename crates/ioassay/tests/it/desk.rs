@@ -30,7 +30,8 @@ impl Desk {
         Path::new("/dev/shm").is_dir().then(|| Desk::on(Path::new("/dev/shm")))
     }
 
-    fn on(place: &Path) -> Desk {
+    /// In a directory of its own in `place`.
+    pub(crate) fn on(place: &Path) -> Desk {
         Desk { directory: TempDir::new_in(place).unwrap(), state: TempDir::new().unwrap() }
     }
 

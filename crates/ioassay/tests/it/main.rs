@@ -5,12 +5,20 @@
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
 
 mod desk;
+#[path = "../../../witness/tests/it/fixture.rs"]
+#[expect(
+    dead_code,
+    reason = "the file systems that the witness is tested on, of which few are used"
+)]
+mod mounts;
 mod records;
 mod refusals;
 mod places;
 mod peers;
 mod plans;
 mod runs;
+mod writing;
+mod destroying;
 mod files;
 mod signals;
 mod workers;

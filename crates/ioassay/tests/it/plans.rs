@@ -1,7 +1,8 @@
 //! What a run would measure: recipes, plans, and skips with their reasons.
 
 use crate::desk::{Desk, argument, text};
-use ioassay::recipe::{self, Changes, Values};
+use ioassay::group::Values;
+use ioassay::recipe::{self, Changes};
 use model::plan::Place;
 use model::zoo;
 use std::collections::HashSet;
@@ -23,8 +24,7 @@ fn a_recipe_that_was_shown_works_as_a_file() {
     let desk = Desk::new();
     for (name, text) in recipe::BUILT_IN {
         std::fs::write(desk.path("mine.toml"), text).unwrap();
-        let reads_files = recipe::find(name).unwrap().reads_files();
-        let place = reads_files.then_some(".");
+        let place = recipe::find(name).unwrap().uses_files().then_some(".");
         let plan = |recipe| {
             let place = place.into_iter();
             let args: Vec<&str> =
@@ -38,7 +38,7 @@ fn a_recipe_that_was_shown_works_as_a_file() {
 #[test]
 fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let peers = ["zebra", "rust-dev"].map(|name| {
+    let peers = ["zebra", "rust-dev", "dd"].map(|name| {
         let name = name.to_string();
         model::peer::Peer { name, ..zoo::peer() }
     });

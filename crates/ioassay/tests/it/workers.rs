@@ -2,18 +2,17 @@
 
 use crate::desk::Desk;
 use assess::finding::{Code, Verdict};
-use ioassay::fixture::{Stay, TestFile};
+use ioassay::files::{Files, Target};
+use ioassay::fixture::Stay;
 use ioassay::progress::Progress;
 use ioassay::run::Run;
 use ioassay::stop::Stop;
 use ioassay::store::{self, Store};
 use model::case::{Case, FileWork, Work};
-use model::content::{Content, Kind};
 use model::plan::{Place, Plan, Role};
 use model::record::{End, Header, Record, Tool};
 use model::trial::{Outcome, Trial};
 use model::zoo;
-use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
@@ -39,16 +38,18 @@ fn plan() -> Plan {
 fn record_of(script: &str, plan: &Plan) -> Record {
     let desk = Desk::new();
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
-    let watch = (&progress, &stop);
-    let content = Content { seed: 1, size: SIZE, kind: Kind::Random };
-    let file = TestFile::create(desk.directory(), content, Stay::Removed, watch).unwrap();
-    let files = BTreeMap::from([(SIZE, file)]);
+    let host = zoo::host();
+    let place = Place { host: &host, storage: None, peers: &[] };
+    let target = Target::Directory(desk.directory().to_path_buf());
+    let watch = (Stay::Removed, &progress, &stop);
+    let files = Files::make(plan, &target, None, &place, watch).unwrap();
     let command = vec!["test".to_string()];
     let header = Header {
         tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), command },
         began: "2026-01-01T00:00:00Z".to_string(),
         host: zoo::host(),
         storage: None,
+        source_storage: None,
         fixtures: Vec::new(),
         plan: plan.clone(),
         peers: Vec::new(),
@@ -69,6 +70,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         stop: &stop,
         worker: &worker,
         patience: Duration::from_millis(300),
+        memory: None,
     };
     assert_eq!(run.carry_out().unwrap(), End::Complete);
     let record = store::read(&path).unwrap();

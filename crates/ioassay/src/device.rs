@@ -1,0 +1,68 @@
+//! A block device that is written itself, without a file system: only one that nobody uses, and
+//! whose name the user has repeated.
+
+use anyhow::{Context, Result, bail};
+use model::case::{Allocation, Case, Op, Work};
+use model::units;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// A device that is this run's alone.
+#[derive(Debug)]
+pub struct Disk {
+    /// Its node.
+    pub path: PathBuf,
+    /// Its name: `loop0`.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// Open for this run alone (`O_EXCL`): the OS lets nobody mount it meanwhile.
+    pub file: File,
+}
+
+/// Claims the block device at `path`, whose name must be `repeated`.
+///
+/// # Errors
+/// When it is none, the name is another, or anybody uses it: it was not touched.
+pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
+    let shown = path.display();
+    let disk = witness::disk(path).with_context(|| format!("failed to look at '{shown}'"))?;
+    if repeated != Some(disk.name.as_str()) {
+        bail!(
+            "all that is on '{shown}' would be lost: to agree, repeat its name: --destroy {}",
+            disk.name
+        );
+    }
+    if !disk.objections.is_empty() {
+        bail!("'{shown}' is in use and is not written: {}", disk.objections.join("; "));
+    }
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+        .open(path)
+        .with_context(|| format!("failed to open '{shown}' for this run alone"))?;
+    Ok(Disk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
+}
+
+/// Why `case` cannot be done to `disk`.
+pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
+    let work = match &case.work {
+        Work::Memory(_) => return None,
+        Work::File(_) => {
+            return Some("a device is written here: name a directory to read files".to_string());
+        }
+        Work::Write(work) => work,
+    };
+    if work.op == Op::Copy {
+        return Some("a file is not copied to a device".to_string());
+    }
+    if work.allocation != Allocation::Overwrite {
+        return Some("a device has all its blocks: allocation overwrite".to_string());
+    }
+    (work.size > disk.size).then(|| {
+        let (size, name) = (units::bytes(work.size), &disk.name);
+        format!("{size} are more than {name} has: {}", units::bytes(disk.size))
+    })
+}

@@ -1,0 +1,172 @@
+//! All files of a run: those that are read, those that are written over, and where others are made.
+
+use crate::device::Disk;
+use crate::fixture::{Stay, TestFile, check_space};
+use crate::progress::Progress;
+use crate::scratch::Scratch;
+use crate::stop::Stop;
+use anyhow::Result;
+use model::case::{Allocation, Case, Op, Work, WriteWork};
+use model::content::Content;
+use model::plan::{Place, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What is measured.
+#[derive(Debug)]
+pub enum Target {
+    /// Memory: no file is used.
+    Memory,
+    /// Test files in this directory.
+    Directory(PathBuf),
+    /// A user's own file, which is only read.
+    File(PathBuf),
+    /// A block device, all of whose content may be lost.
+    Device(Disk),
+}
+
+/// The files of a run.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// Those that are read, by size.
+    read: BTreeMap<u64, TestFile>,
+    /// Those that are written over, by size.
+    kept: BTreeMap<u64, TestFile>,
+    /// Where files are made that a trial writes.
+    directory: PathBuf,
+}
+
+impl Files {
+    /// Makes all files that `plan` needs from its beginning. What copies read is made in `source`,
+    /// if that is another directory.
+    ///
+    /// # Errors
+    /// When there is no room for them, now or later, or the OS refuses.
+    pub fn make(
+        plan: &Plan,
+        target: &Target,
+        source: Option<&Source>,
+        place: &Place,
+        (stay, progress, stop): (Stay, &Progress, &Stop),
+    ) -> Result<Files> {
+        let directory = match target {
+            Target::Memory => return Ok(Files::default()),
+            Target::File(path) => {
+                let file = TestFile::open(path)?;
+                let read = [(file.fixture().size, file)].into();
+                return Ok(Files { read, ..Files::default() });
+            }
+            Target::Device(disk) => {
+                let mut kept = BTreeMap::new();
+                for size in Needs::of(plan).kept {
+                    let content = Content { seed: plan.seed, size, kind: plan.content };
+                    kept.insert(size, TestFile::on_device(disk, content, (progress, stop))?);
+                }
+                return Ok(Files { kept, ..Files::default() });
+            }
+            Target::Directory(directory) => directory,
+        };
+        let needs = Needs::of(plan);
+        if let Some(storage) = place.storage {
+            check_space(storage, place.host, &needs.of_target(source.is_some()))?;
+        }
+        let mut files = Files { directory: directory.clone(), ..Files::default() };
+        let content = |size| Content { seed: plan.seed, size, kind: plan.content };
+        for &size in &needs.read {
+            let is_copied = needs.copied.contains(&size);
+            let directory = match source {
+                Some(source) if is_copied => &source.directory,
+                _ => directory,
+            };
+            let watch = (progress, stop);
+            let file = TestFile::create(directory, "read", content(size), stay, watch)?;
+            files.read.insert(size, file);
+        }
+        for &size in &needs.kept {
+            let watch = (progress, stop);
+            let file = TestFile::create(directory, "write", content(size), Stay::Removed, watch)?;
+            files.kept.insert(size, file);
+        }
+        Ok(files)
+    }
+
+    /// The file that `case` reads: also one that it copies.
+    pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
+        match &case.work {
+            Work::File(work) => self.read.get(&work.size),
+            Work::Write(work) if work.op == Op::Copy => self.read.get(&work.size),
+            Work::Write(_) | Work::Memory(_) => None,
+        }
+    }
+
+    /// A file for a trial that writes, in the state that `work` asks for.
+    ///
+    /// # Errors
+    /// What was tried and what the OS answered.
+    pub fn to_write(&self, work: &WriteWork) -> Result<Scratch<'_>> {
+        Scratch::new(&self.directory, work, self.kept.get(&work.size))
+    }
+
+    /// All that stay through the run.
+    pub fn all(&self) -> impl Iterator<Item = &TestFile> {
+        self.read.values().chain(self.kept.values())
+    }
+
+    /// Those that are read.
+    pub fn read(&self) -> impl Iterator<Item = &TestFile> {
+        self.read.values()
+    }
+}
+
+/// Where the source of copies is.
+#[derive(Debug)]
+pub struct Source {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The storage of it.
+    pub storage: model::host::Storage,
+}
+
+/// Sizes of the files that a plan needs.
+#[derive(Debug, Default)]
+struct Needs {
+    read: BTreeSet<u64>,
+    /// Those of them that are copied.
+    copied: BTreeSet<u64>,
+    kept: BTreeSet<u64>,
+    /// The largest file that a trial makes for itself.
+    made: u64,
+}
+
+impl Needs {
+    fn of(plan: &Plan) -> Needs {
+        let mut needs = Needs::default();
+        for planned in &plan.cases {
+            match &planned.case.work {
+                Work::Memory(_) => {}
+                Work::File(work) => {
+                    needs.read.insert(work.size);
+                }
+                Work::Write(work) => {
+                    if work.op == Op::Copy {
+                        needs.read.insert(work.size);
+                        needs.copied.insert(work.size);
+                    }
+                    if work.allocation == Allocation::Overwrite {
+                        needs.kept.insert(work.size);
+                    } else {
+                        needs.made = needs.made.max(work.size);
+                    }
+                }
+            }
+        }
+        needs
+    }
+
+    /// Sizes of all files that are in the directory at once.
+    fn of_target(&self, has_source: bool) -> Vec<u64> {
+        let is_here = |size: &&u64| !has_source || !self.copied.contains(size);
+        let read = self.read.iter().filter(is_here);
+        read.chain(&self.kept).copied().chain([self.made]).collect()
+    }
+}

@@ -1,0 +1,391 @@
+//! Real runs that write: what is on the disk afterwards, what was durable, and what goes wrong.
+
+use crate::desk::{Desk, argument, skip, wait_for};
+use crate::mounts::{self, Mounted, PLAIN, Setup};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The cases of a report that were asked for and write.
+fn writes(report: &Value) -> Vec<&Value> {
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.filter(|case| case["role"] == "asked" && case["case"]["op"].is_string()).collect()
+}
+
+/// Codes of what was found on a case.
+fn codes(case: &Value) -> Vec<&str> {
+    let findings = case["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+/// Writes a recipe of `groups` and measures it with `args`.
+fn measure(desk: &Desk, groups: &str, args: &[&str]) -> Value {
+    let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\nrounds = 1\ntime = \"5s\"\n";
+    std::fs::write(desk.path("mine.toml"), format!("{head}{groups}")).unwrap();
+    let mut all = vec!["run", "mine.toml", "--json", "--record", "record"];
+    all.extend(args);
+    let report = desk.json(&all);
+    std::fs::remove_file(desk.path("record")).unwrap();
+    std::fs::remove_file(desk.path("mine.toml")).unwrap();
+    report
+}
+
+/// Checks that what was written was read back and was right, in every round.
+fn check_read_back(report: &Value) {
+    let schema = report["cases"].as_array().unwrap();
+    assert!(!schema.is_empty() && report["end"] == "complete");
+    for case in writes(report) {
+        assert_eq!(case["failures"], json!([]), "{case:#}");
+        if case["case"]["op"] != "sync" {
+            assert_eq!(case["writing"]["read_back_verified"], true, "{case:#}");
+        }
+    }
+}
+
+#[test]
+fn every_way_to_write_leaves_the_right_bytes() {
+    let desk = Desk::new();
+    let report = measure(
+        &desk,
+        r#"
+        [[cases]]
+        op = "write"
+        engine = ["write", "pwrite", "buffered", "mmap", "uring"]
+        allocation = ["none", "fallocate", "overwrite", "append"]
+        sync = ["none", "fdatasync", "fsync", "dsync", "msync", "sync-file-range"]
+        every = [0, 3]
+        block = ["4KiB", "1MiB"]
+        ops = "all"
+        [[cases]]
+        op = "write"
+        engine = ["pwrite", "uring"]
+        cache = ["as-is", "direct"]
+        pattern = ["random", "strided"]
+        allocation = ["overwrite", "fallocate"]
+        threads = [1, 3]
+        depth = [1, 8]
+        ops = "all"
+        fill = ["random", "constant", "zero"]
+        size = "1MiB"
+        block = "4KiB"
+        [[cases]]
+        op = "copy"
+        engine = ["write", "uring", "copy-file-range", "sendfile", "splice"]
+        cache = ["warm", "cold", "direct"]
+        block = ["64KiB", "1MiB"]
+        [[cases]]
+        op = "write"
+        engine = ["pwrite", "mmap", "buffered"]
+        block = "1B"
+        pattern = "strided"
+        stride = 4096
+        ops = "lane"
+        allocation = "overwrite"
+        cache = ["warm", "cold"]
+        [[cases]]
+        op = "sync"
+        allocation = "overwrite"
+        sync = ["fsync", "fdatasync"]
+        time = "20ms"
+        "#,
+        &["."],
+    );
+    check_read_back(&report);
+    assert!(writes(&report).len() > 150, "{} cases", writes(&report).len());
+    // Neither the files that were written nor those that were copied are left.
+    assert_eq!(desk.things(), [""; 0]);
+}
+
+/// A desk on a file system of `kind` that is made for it; none, said by name, where that cannot
+/// be.
+fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
+    if !mounts::is_root(test) {
+        return None;
+    }
+    // Not on tmpfs: direct I/O of the loop device below would not be.
+    let image = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    match Mounted::on_loop(image, kind, setup) {
+        Ok(mounted) => {
+            let desk = Desk::on(&mounted.point);
+            Some((mounted, desk))
+        }
+        Err(reason) => {
+            skip(test, &format!("{kind}: {reason}"));
+            None
+        }
+    }
+}
+
+/// Checks that a survey, and each recipe that writes, runs on `kind`, and that what is called
+/// durable there was flushed.
+fn check_recipes_on(kind: &str) {
+    let test = format!("the_recipes_that_write_run_on {kind}");
+    let setup = Setup { size: 512 << 20, ..PLAIN };
+    let Some((_mounted, desk)) = desk_on(kind, &test, &setup) else { return };
+    for (recipe, size) in
+        [("write-strategies", "64MiB"), ("sync-latency", "8MiB"), ("touch-pages", "8MiB")]
+    {
+        let axes = ["--size", size, "--time", "50ms", "--rounds", "1"];
+        let block = ["--block=4KiB"];
+        let mut args = vec!["run", recipe, ".", "--json", "--record", "record"];
+        args.extend(axes);
+        if recipe == "sync-latency" {
+            args.extend(block);
+        }
+        let report = desk.json(&args);
+        std::fs::remove_file(desk.path("record")).unwrap();
+        check_read_back(&report);
+        check_durable_is_flushed(&report, kind);
+    }
+    assert_eq!(desk.things(), [""; 0]);
+}
+
+/// Checks each durable claim against the counters of the device.
+fn check_durable_is_flushed(report: &Value, kind: &str) {
+    let mut durable = 0;
+    for case in writes(report) {
+        let writing = &case["writing"];
+        if writing["durable"].is_null() {
+            continue;
+        }
+        durable += 1;
+        let flushes = writing["flushes_per_trial"].as_u64().unwrap();
+        assert!(flushes >= 1, "{kind}: {case:#}");
+        let sync = case["case"]["sync"].as_str().unwrap();
+        assert!(["fdatasync", "fsync", "dsync", "msync"].contains(&sync), "{kind}: {case:#}");
+    }
+    assert!(durable > 0, "{kind}: nothing was durable");
+}
+
+#[test]
+fn the_recipes_that_write_run_on_ext4() {
+    check_recipes_on("ext4");
+}
+
+#[test]
+fn the_recipes_that_write_run_on_xfs() {
+    check_recipes_on("xfs");
+}
+
+#[test]
+fn the_recipes_that_write_run_on_btrfs() {
+    check_recipes_on("btrfs");
+}
+
+/// One case that is synced at its end.
+const SYNCED: &str = "[[cases]]\nop = \"write\"\n";
+
+#[test]
+fn a_sync_that_flushes_nothing_is_not_durable() {
+    let test = "a_sync_that_flushes_nothing_is_not_durable";
+    for (options, is_durable) in [("barrier=0", false), ("barrier=1", true)] {
+        let setup = Setup { mount: options, size: 128 << 20, ..PLAIN };
+        let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+        let report = measure(&desk, SYNCED, &["."]);
+        let case = writes(&report)[0];
+        assert_eq!(codes(case).contains(&"NotDurable"), !is_durable, "{options}: {case:#}");
+        assert_eq!(case["writing"]["durable"].is_null(), !is_durable, "{options}: {case:#}");
+    }
+}
+
+#[test]
+fn zeros_that_are_compressed_are_told() {
+    let test = "zeros_that_are_compressed_are_told";
+    let setup = Setup { mount: "compress=zstd", size: 512 << 20, ..PLAIN };
+    let Some((_mounted, desk)) = desk_on("btrfs", test, &setup) else { return };
+    let groups = format!("{SYNCED}size = \"32MiB\"\nfill = [\"random\", \"zero\", \"constant\"]\n");
+    let report = measure(&desk, &groups, &["."]);
+    for case in writes(&report) {
+        let is_random = case["case"]["fill"] == "random";
+        assert_eq!(codes(case).contains(&"Compressed"), !is_random, "{case:#}");
+    }
+}
+
+#[test]
+fn a_disk_that_is_nearly_full_is_told() {
+    let test = "a_disk_that_is_nearly_full_is_told";
+    let setup = Setup { size: 128 << 20, ..PLAIN };
+    let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+    let is_found = |report: &Value| codes(writes(report)[0]).contains(&"NearlyFull");
+    assert!(!is_found(&measure(&desk, SYNCED, &["."])));
+    mounts::file(&desk.path("filler"), 96 << 20);
+    assert!(is_found(&measure(&desk, SYNCED, &["."])));
+}
+
+#[test]
+fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
+    let test = "no_space_in_the_middle_is_a_failed_trial";
+    let setup = Setup { size: 128 << 20, ..PLAIN };
+    let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+    std::fs::write(
+        desk.path("mine.toml"),
+        "name = \"mine\"\nquestion = \"?\"\nsize = \"64MiB\"\nrounds = 40\ntime = \"20s\"\n\
+         precision = 0.0\n[[cases]]\nop = \"write\"\nblock = \"64KiB\"\nsync = \"dsync\"\n",
+    )
+    .unwrap();
+    let mut run = desk.start(crate::desk::PROGRAM);
+    let args = ["run", "mine.toml", ".", "--json", "--record", "record", "--rounds", "3"];
+    let run = run.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // When a trial writes, something else takes the rest: each trial takes a while, for each block
+    // is synced.
+    wait_for("a trial", || {
+        let is_written = used(desk.directory()) > 8 << 20;
+        is_written.then_some(())
+    });
+    let filled = fill(&desk.path("filler"));
+    let output = run.wait_with_output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let failures = writes(&report)[0]["failures"].to_string();
+    assert!(filled > 0 && failures.contains("No space left on device"), "{failures}");
+    assert!(failures.contains("written"), "{failures}");
+    assert_eq!((&report["end"], &report["damage"]), (&json!("complete"), &json!([])));
+    std::fs::remove_file(desk.path("filler")).unwrap();
+    let left: Vec<String> = desk.things();
+    assert_eq!(left, [argument(&desk.path("mine.toml")), argument(&desk.path("record"))]);
+}
+
+/// Bytes that are used of the file system of `directory`.
+fn used(directory: &Path) -> u64 {
+    let space = rustix::fs::statvfs(directory).unwrap();
+    (space.f_blocks - space.f_bfree) * space.f_frsize
+}
+
+/// Fills the file system that `path` is on; answers how many bytes it took.
+fn fill(path: &Path) -> u64 {
+    use std::io::Write;
+    let mut file = std::fs::File::create_new(path).unwrap();
+    let chunk = vec![0xA5; 1 << 20];
+    while file.write_all(&chunk).is_ok() {}
+    file.metadata().unwrap().len()
+}
+
+#[test]
+fn a_file_system_that_is_read_only_is_refused() {
+    let test = "a_file_system_that_is_read_only_is_refused";
+    let Some((mounted, desk)) = desk_on("ext4", test, &PLAIN) else { return };
+    let place = argument(&mounted.point);
+    mounts::run("mount", &["-o", "remount,ro", place]).unwrap();
+    let other = Desk::new();
+    other.refuses(
+        &["run", "write-strategies", place, "--size", "1MiB"],
+        &["Read-only file system", place],
+    );
+    mounts::run("mount", &["-o", "remount,rw", place]).unwrap();
+    drop(desk);
+}
+
+/// The program under strace, which makes the `nth` call of `fault` end as it says; none, said by
+/// name, without strace.
+fn with_fault(desk: &Desk, test: &str, fault: &str) -> Option<Command> {
+    let mut command = desk.start("strace");
+    let inject = format!("inject={fault}");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64,fdatasync", "-e"]);
+    command.arg(inject).arg(crate::desk::PROGRAM);
+    let works = Command::new("strace").arg("-V").output().is_ok();
+    if !works {
+        skip(test, "there is no strace");
+    }
+    works.then_some(command)
+}
+
+/// What comes of writing 4 MiB in blocks of 64 KiB with a `fault`.
+fn case_with_fault(test: &str, fault: &str) -> Option<Value> {
+    let desk = Desk::new();
+    let mut command = with_fault(&desk, test, fault)?;
+    std::fs::write(
+        desk.path("mine.toml"),
+        "name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\nrounds = 1\ntime = \"20s\"\n\
+         [[cases]]\nop = \"write\"\nblock = \"64KiB\"\n",
+    )
+    .unwrap();
+    let args = ["run", "mine.toml", ".", "--json", "--record", "record"];
+    let output = command.args(args).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    Some(writes(&report)[0].clone())
+}
+
+#[test]
+fn an_error_of_the_os_is_a_failed_trial_that_names_it() {
+    let test = "an_error_of_the_os_is_a_failed_trial_that_names_it";
+    for (fault, expected) in [
+        ("pwrite64:error=EIO:when=20", ["pwrite", "Input/output error"]),
+        ("fdatasync:error=EIO:when=1", ["fdatasync", "Input/output error"]),
+        ("pwrite64:error=EDQUOT:when=3", ["pwrite", "quota"]),
+    ] {
+        let Some(case) = case_with_fault(test, fault) else { return };
+        let failures = case["failures"].to_string();
+        for expected in expected {
+            assert!(failures.contains(expected), "{fault}: {failures}");
+        }
+        assert_eq!(case["verdict"], "void", "{fault}");
+    }
+}
+
+#[test]
+fn a_write_that_was_interrupted_is_made_again() {
+    let test = "a_write_that_was_interrupted_is_made_again";
+    let fault = "pwrite64:error=EINTR:when=3";
+    let Some(case) = case_with_fault(test, fault) else { return };
+    assert_eq!((&case["failures"], &case["n"]), (&json!([]), &json!(1)), "{case:#}");
+    assert_eq!(case["writing"]["read_back_verified"], true);
+}
+
+/// An OS that says that it took a block and did not.
+#[test]
+fn a_write_that_is_lost_is_found() {
+    let test = "a_write_that_is_lost_is_found";
+    let Some(case) = case_with_fault(test, "pwrite64:retval=65536:when=7") else { return };
+    assert_eq!(case["writing"]["read_back_verified"], false, "{case:#}");
+    assert_eq!((&case["verdict"], codes(&case)[0]), (&json!("void"), "DigestMismatch"));
+}
+
+#[test]
+fn dd_writes_beside_it() {
+    let desk = Desk::new();
+    let report = measure(
+        &desk,
+        "[[cases]]\nop = \"write\"\nengine = \"write\"\npeer = [\"rust\", \"dd\"]\n\
+         fill = \"zero\"\nsync = [\"none\", \"fdatasync\", \"fsync\", \"dsync\"]\n",
+        &["."],
+    );
+    check_read_back(&report);
+    assert_eq!(writes(&report).len(), 8);
+    for case in writes(&report).iter().filter(|case| case["case"]["peer"] == "dd") {
+        let is_synced = case["case"]["sync"] != "none";
+        assert_eq!(!case["writing"]["durable"].is_null(), is_synced, "{case:#}");
+    }
+}
+
+#[test]
+fn a_file_larger_than_the_memory_given_is_not_cached() {
+    let test = "a_file_larger_than_the_memory_given_is_not_cached";
+    let desk = Desk::new();
+    if !mounts::is_root(test) || !desk.is_on_disk(test) {
+        return;
+    }
+    const FILE: u64 = 160 << 20;
+    const GIVEN: u64 = 64 << 20;
+    // The same twice: the group makes the difference.
+    for is_limited in [true, false] {
+        let mut args = vec!["run", "page-latency", ".", "--size=160MiB", "--block=1MiB"];
+        args.extend(["--cache=cold", "--pattern=sequential", "--rounds=1", "--record=record"]);
+        args.extend(["--engine=pread", "--ops=0", "--json"]);
+        args.extend(is_limited.then_some("--memory=64MiB"));
+        let report = desk.json(&args);
+        let limit = if is_limited { json!(GIVEN) } else { Value::Null };
+        assert_eq!(report["memory_limit"], limit);
+        let record = std::fs::read_to_string(desk.path("record")).unwrap();
+        std::fs::remove_file(desk.path("record")).unwrap();
+        let lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        // Of all trials the cold one alone reads the whole file into an empty page cache.
+        let cached = lines.filter_map(|line| {
+            let evidence = &line["trial"]["evidence"];
+            let is_cold = evidence["residency_before"]["cached"] == 0;
+            is_cold.then(|| evidence["residency_after"]["cached"].as_u64())?
+        });
+        let most = cached.max().unwrap() * 4096;
+        assert_eq!(most > GIVEN, !is_limited, "{most} of {FILE} bytes were cached");
+    }
+}
