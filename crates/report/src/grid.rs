@@ -90,7 +90,7 @@ impl Grid {
         let (shown, gap) = self.fit(style.width);
         let first = self.first_width(&shown, gap, style.width);
         let rows: Vec<Line> =
-            self.lines.iter().flat_map(|line| unfold(line, &shown, first)).collect();
+            self.lines.iter().flat_map(|line| unfold(line, &shown, first, style.width)).collect();
 
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -166,9 +166,13 @@ impl Grid {
     }
 }
 
-/// A line with the shown columns only, and more lines below it if the first column is too wide.
-fn unfold(line: &Line, shown: &[usize], first: usize) -> Vec<Line> {
-    let Line::Cells(cells) = line else { return vec![line.clone()] };
+/// A line with the shown columns only, and more lines below it if the first column is too wide, or
+/// a heading for the whole table.
+fn unfold(line: &Line, shown: &[usize], first: usize, width: usize) -> Vec<Line> {
+    let cells = match line {
+        Line::Cells(cells) => cells,
+        Line::Heading(text) => return fold(text, width).into_iter().map(Line::Heading).collect(),
+    };
     let mut cells: Vec<Cell> = shown.iter().map(|&column| cells[column].clone()).collect();
     if cells[0].width() <= first {
         return vec![Line::Cells(cells)];

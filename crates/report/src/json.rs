@@ -1,6 +1,7 @@
 //! The assessment as JSON, in the form of [`crate::contract`].
 
 mod memory;
+mod writing;
 
 use crate::contract as wire;
 use assess::answer::{Answer, Bound};
@@ -50,6 +51,7 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         seed: assessment.seed,
         host: host(&assessment.host),
         storage: assessment.storage.as_ref().map(storage),
+        source_storage: assessment.source_storage.as_ref().map(storage),
         fixtures: assessment.fixtures.iter().map(fixture).collect(),
         peers: assessment.peers.iter().map(peer).collect(),
         cases: assessment.cases.iter().map(case).collect(),
@@ -61,6 +63,10 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         levels: assessment.levels.iter().map(memory::levels).collect(),
         saturations: assessment.saturations.iter().map(memory::saturation).collect(),
         counting: assessment.counting.iter().map(memory::counting).collect(),
+        writing: assessment.writing.as_ref().map(writing::answer),
+        touching: assessment.touching.iter().map(writing::touching).collect(),
+        sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
+        memory_limit: assessment.memory_limit,
     }
 }
 
@@ -110,6 +116,7 @@ fn device(device: &Device) -> wire::Device<'_> {
         model: device.model.as_deref(),
         is_virtual: device.is_virtual,
         read_ahead: device.read_ahead,
+        write_cache: device.write_cache.map(|cache| cache.name()),
     }
 }
 
@@ -147,6 +154,9 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         ns_per_op: summary.ns_per_op.as_ref().map(estimate),
         latency_ns: latency(&summary.latency),
         latency_ns_intervals: intervals(&summary.latency),
+        writing: summary.writing.as_ref().map(writing::writing),
+        course: summary.course.as_ref().map(writing::course),
+        spent: summary.spent.map(writing::spent),
         imbalance_percent: summary.imbalance_percent,
         setup_ns: summary.setup_ns,
         warm_up_ns: summary.warm_up_ns,

@@ -8,11 +8,13 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, listed, times, times_interval};
 use crate::writes::{self, WriteNames, accepted, durable, said_rate};
 use assess::Assessment;
+use assess::comparison::Comparison;
 use assess::course::{Change, Course};
 use assess::finding::Verdict;
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, Case, Fill, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, Case, Engine, Fill, OWN_PEER, Op, Sync};
+use model::case::{WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
 
@@ -75,7 +77,7 @@ impl Group {
             Group::OwnBuffer => "through a buffer of the program's own",
             Group::InChunks => "directly, in chunks",
             Group::AsItGoes => "synced as it goes",
-            Group::PastCache => "past the page cache (O_DIRECT)",
+            Group::PastCache => "past the page cache, O_DIRECT",
             Group::Prepared => "a file that is not new and empty",
             Group::Compressible => "data that compresses",
             Group::Copy => "a file is copied",
@@ -99,8 +101,9 @@ impl Group {
 const LEGEND: &str = "accepted: until the last write had returned; durable: until the last sync \
                       had returned, where no evidence denies it; served by: where the bytes were \
                       when the clock stopped; sync: the median of the syncs, ≤ the longest where \
-                      they are few; flushes: of the device, in a trial; CPU: of one processor. MB \
-                      is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB. Some tools print MiB as MB.";
+                      they are few; flushes: the device's, in a trial; CPU: of one processor";
+
+const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB; some tools print MiB as MB";
 
 /// Ways to write, each with its two rates; then the answer.
 pub fn strategies(assessment: &Assessment, style: &Style) -> String {
@@ -112,13 +115,16 @@ pub fn strategies(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&style.wrap("", Paint::Plain, &text));
     }
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
+    out.push_str(&style.wrap("", Paint::Faint, UNITS));
     out.push('\n');
     out.push_str(&rows(assessment, &names).render(style));
-    out.push_str(&style.wrap("", Paint::Faint, &beside(assessment, &name)));
-    let courses: Vec<String> = courses(assessment, &name);
-    if !courses.is_empty() {
+    out.extend(beside(assessment, &name).map(|text| style.wrap("", Paint::Faint, &text)));
+    out.extend(overhead(assessment).map(|text| style.wrap("", Paint::Faint, &text)));
+    let more: Vec<String> =
+        courses(assessment, &name).into_iter().chain(peers(assessment, &name)).collect();
+    if !more.is_empty() {
         out.push('\n');
-        out.extend(courses.iter().map(|text| style.wrap("", Paint::Plain, text)));
+        out.extend(more.iter().map(|text| style.wrap("", Paint::Plain, text)));
     }
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
@@ -158,19 +164,25 @@ fn rows(assessment: &Assessment, names: &WriteNames) -> Grid {
     grid
 }
 
-/// What all rows of a group have in common, and what each has besides.
+/// What all rows of a group have in common, and what each has besides: of one row its first word.
 fn labels(group: Group, here: &[&Summary], names: &WriteNames) -> (String, Vec<String>) {
     let phrases = |summary: &&Summary| {
         let mut said = names.phrases(&summary.case);
         said.retain(|phrase| phrase != group.implies() && *phrase != summary.case.peer);
-        if group == Group::Peers {
+        if group == Group::Peers || summary.case.peer != OWN_PEER {
             said.insert(0, summary.case.peer.clone());
         }
         said
     };
     let all: Vec<Vec<String>> = here.iter().map(phrases).collect();
-    let mut common = all[0].clone();
-    common.retain(|phrase| all.len() > 1 && all.iter().all(|other| other.contains(phrase)));
+    let common: Vec<String> = match all.as_slice() {
+        [one] => one[1..].to_vec(),
+        [first, others @ ..] => {
+            let is_common = |phrase: &&String| others.iter().all(|other| other.contains(phrase));
+            first.iter().filter(is_common).cloned().collect()
+        }
+        [] => Vec::new(),
+    };
     let label = |said: &Vec<String>| {
         let own: Vec<&str> =
             said.iter().filter(|phrase| !common.contains(phrase)).map(String::as_str).collect();
@@ -216,11 +228,11 @@ fn sync(summary: &Summary) -> String {
 }
 
 /// What was measured besides the writes, in one sentence.
-fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
-    let others = assessment
-        .cases
-        .iter()
-        .filter(|summary| summary.n > 0 && Group::of(&summary.case, assessment).is_none());
+fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
+    let others = assessment.cases.iter().filter(|summary| {
+        let is_null = summary.case.file().is_some_and(|work| work.engine == Engine::Null);
+        summary.n > 0 && summary.case.write().is_none() && !is_null
+    });
     let say = |summary: &Summary| {
         let (median, _) = words::main_figure(summary);
         let verdict = match summary.verdict {
@@ -230,10 +242,42 @@ fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
         format!("{} {}{verdict}", name(&summary.id), figure(summary, median))
     };
     let others: Vec<String> = others.map(say).collect();
-    match others.is_empty() {
-        true => String::new(),
-        false => format!("measured beside them: {}", listed(&others)),
-    }
+    (!others.is_empty()).then(|| format!("measured beside them: {}", listed(&others)))
+}
+
+/// What the tool itself costs where it writes.
+fn overhead(assessment: &Assessment) -> Option<String> {
+    let is_null = |summary: &&Summary| {
+        let is_null = |work: &WriteWork| work.engine == WriteEngine::Null;
+        summary.case.write().is_some_and(is_null) && summary.verdict != Verdict::Void
+    };
+    let null = assessment.cases.iter().find(is_null)?;
+    Some(format!(
+        "{} itself costs {} an operation (the null engine in the same loop)",
+        assessment.tool.name,
+        units::nanoseconds(null.ns_per_op?.median)
+    ))
+}
+
+/// Other programs against this one, by their paired rounds.
+fn peers(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let peer = |id: &str| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == id)?;
+        summary.case.write().map(|_| summary.case.peer.as_str())
+    };
+    let is_of_peers = |found: &&Comparison| peer(&found.case) != peer(&found.base);
+    let say = |found: &Comparison| {
+        let interval = times_interval(found.low, found.high);
+        let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+        format!(
+            "{} against {}, round by round: {}{interval}, {}.",
+            name(&found.case),
+            name(&found.base),
+            times(found.ratio),
+            found.difference
+        )
+    };
+    assessment.comparisons.iter().filter(is_of_peers).map(say).collect()
 }
 
 /// How rates went over time, where there is more to say than the figure does.
@@ -252,20 +296,24 @@ fn said_change(change: Change) -> String {
     let bytes = units::bytes_rounded(change.at_bytes);
     let at = units::nanoseconds(change.at_ns as f64);
     if change.before > change.after {
-        return format!("burst {before} until {bytes} ({at}), then {after} accepted");
+        return format!("accepted in a burst of {before} until {bytes} ({at}), then at {after}");
     }
-    format!("{before} until {bytes} ({at}), then faster: {after} accepted")
+    format!("accepted at {before} until {bytes} ({at}), then faster, at {after}")
 }
 
 fn said_steady(course: &Course) -> Option<String> {
-    let is_steady = course.is_steady?;
-    let rate = course.sustained.map(|rate| format!(" at {} accepted", units::rate(rate)));
-    let snia = course.snia.map(|first| match first {
-        Some(_) => ", and by the SNIA's limits on five steps",
-        None => ", and never by the SNIA's limits on five steps",
-    });
-    let steady = if is_steady { "steady at the end" } else { "not steady at the end" };
-    Some(format!("{steady}{}{}", rate.unwrap_or_default(), snia.unwrap_or_default()))
+    let steady = match (course.is_steady?, course.sustained) {
+        (true, Some(rate)) => format!("steady at the end, accepted at {}", units::rate(rate)),
+        (true, None) => "steady at the end".to_string(),
+        (false, _) => "not steady at the end".to_string(),
+    };
+    let step = units::nanoseconds(course.step_ns as f64);
+    let (all, of) = (course.rates.len(), format!("SNIA-5 in steps of {step}"));
+    Some(match course.snia {
+        Some(Some(first)) => format!("{steady}; {of}: met at step {} of {all}", first + 1),
+        Some(None) => format!("{steady}; {of}: not met in {all}"),
+        None => steady,
+    })
 }
 
 /// The answer in plain sentences.
@@ -274,8 +322,8 @@ fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String
     let answer = assessment.writing.as_ref().unwrap_or(&none);
     let accepted = match &answer.accepted {
         Some(rated) => format!(
-            "Fastest accepted: {} at {}. So fast the OS took what the program gave; it says \
-             nothing of when a power cut would no longer lose it.",
+            "Of this program's own writes, fastest accepted: {} at {}. So fast the OS took what \
+             it was given; that says nothing of when a power cut would no longer lose it.",
             name(&rated.id),
             said_rate(&rated.rate)
         ),
@@ -299,6 +347,6 @@ fn cost(answer: &WritingAnswer) -> Option<String> {
     let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
     let ratio = times(cost.median);
     Some(format!(
-        "What durability costs: that is {ratio}{interval} of what the same trials had accepted."
+        "That is {ratio}{interval} of what is accepted of the same: what durability costs."
     ))
 }

@@ -203,7 +203,7 @@ fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Ra
     let (median, interval) = match rate {
         Rate::Accepted => accepted(writing),
         Rate::Durable => durable(summary),
-        Rate::OnlySynced => (NONE.to_string(), NONE.to_string()),
+        Rate::OnlySynced => words::main_figure(summary),
     };
     let latency = match rate {
         Rate::Accepted => Some(&summary.latency),

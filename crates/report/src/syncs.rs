@@ -7,16 +7,16 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
 use crate::writes::{self, WriteNames, durable, sync_name};
 use assess::Assessment;
-use assess::finding::Verdict;
+use assess::finding::{Code, Verdict};
 use assess::stats::Percentile;
 use assess::summary::{Latency, Summary};
 use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
 use model::units;
 
-const LEGEND: &str = "each: the syncs that were timed, and percentiles of the sync alone, without \
-                      the writes before it; a trial: flushes that the devices completed, and \
-                      syncs; durable: the rate until the last sync had returned, where no evidence \
-                      denies it";
+const LEGEND: &str = "timed: how many syncs; percentiles are of the sync alone, without the writes \
+                      before it; flushes/syncs: of a trial, the flushes that the devices completed \
+                      for anyone, and the syncs; durable: the rate until the last sync had \
+                      returned, where no evidence denies it";
 
 /// Syncs by what was written before them, and what a commit costs.
 pub fn syncs(assessment: &Assessment, style: &Style) -> String {
@@ -30,7 +30,7 @@ pub fn syncs(assessment: &Assessment, style: &Style) -> String {
         out.push_str("no case was measured\n");
     } else {
         out.push_str(&rows(&groups, &names).render(style));
-        out.push_str(&style.wrap("", Paint::Faint, &marks(&groups)));
+        out.extend(marks(&groups).map(|text| style.wrap("", Paint::Faint, &text)));
     }
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
@@ -104,12 +104,12 @@ fn latency<'a>(work: &WriteWork, summary: &'a Summary) -> Option<&'a Latency> {
 fn rows(groups: &[Group], names: &WriteNames) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
-        right("each", 4),
+        right("timed", 4),
         right("p50", 0),
         right("p99", 0),
         right("p99.9", 1),
         right("max", 3),
-        right("a trial", 2),
+        right("flushes/syncs", 2),
         right("durable", 0),
         left("95 % CI", 5),
         left("verdict", 0),
@@ -161,7 +161,7 @@ fn flushes(summary: &Summary) -> String {
 }
 
 /// The marks that are in the table, explained.
-fn marks(groups: &[Group]) -> String {
+fn marks(groups: &[Group]) -> Option<String> {
     let rows = || groups.iter().flat_map(|group| &group.rows);
     let all: Vec<Option<Percentile>> = rows()
         .filter(|(_, summary)| summary.n > 0)
@@ -171,7 +171,8 @@ fn marks(groups: &[Group]) -> String {
     let is_thin = all.iter().flatten().any(|percentile| !percentile.solid);
     let thin = is_thin.then_some("~ fewer than 100 took longer than this");
     let none = all.contains(&None).then_some("- too few to say");
-    thin.into_iter().chain(none).collect::<Vec<_>>().join("; ")
+    let marks: Vec<&str> = thin.into_iter().chain(none).collect();
+    (!marks.is_empty()).then(|| marks.join("; "))
 }
 
 /// What a commit costs, and whether flushes were seen.
@@ -185,14 +186,10 @@ fn closing(assessment: &Assessment, groups: &[Group]) -> Vec<String> {
     }
     let mut said: Vec<String> =
         all.iter().filter_map(|(work, summary)| commit(work, summary)).collect();
-    said.push(
-        [said_flushes(&all), writes::said_cache(assessment.storage.as_ref())]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
-    );
-    said.retain(|text| !text.is_empty());
+    let cache = writes::said_cache(assessment.storage.as_ref());
+    let below = [said_flushes(&all), cache, host_cache(assessment)];
+    let below: Vec<String> = below.into_iter().flatten().collect();
+    said.extend((!below.is_empty()).then(|| below.join(" ")));
     said
 }
 
@@ -241,12 +238,23 @@ fn said_flushes(all: &[&(&WriteWork, &Summary)]) -> Option<String> {
     match (counts.len(), flushed) {
         (0, _) => None,
         (all, flushed) if all == flushed => Some(format!(
-            "In all {rows} with syncs of their own the devices completed at least as many flushes \
-             as there were syncs."
+            "Of {rows} that stand and call a sync, each saw at least as many flushes as syncs."
         )),
         (_, flushed) => Some(format!(
-            "In {flushed} of {rows} with syncs of their own the devices completed at least as many \
-             flushes as there were syncs; in the others fewer."
+            "Of {rows} that stand and call a sync, {flushed} saw at least as many flushes as syncs, \
+             the others fewer."
         )),
     }
+}
+
+fn host_cache(assessment: &Assessment) -> Option<String> {
+    let found = assessment.findings.iter().find(|found| found.finding.code == Code::HostCache)?;
+    let whom = match found.cases.len() {
+        0 => String::new(),
+        cases => format!(" in {}", count(cases, "row")),
+    };
+    Some(format!(
+        "{} was found{whom}: those may be figures of a cache below the OS, not of a medium.",
+        found.finding.code
+    ))
 }

@@ -6,6 +6,7 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, times, times_interval};
 use crate::writes::{WriteNames, sync_name};
 use assess::Assessment;
+use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::touching::{Phase, Touching};
 use model::case::{Advice, Cache, Case, Engine, FileWork, Kernel, MemoryWork, OWN_PEER, Pages};
@@ -13,13 +14,14 @@ use model::case::{Sync, Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
 
-const LEGEND: &str = "memory by file: operations a second in memory, touched for the second time, \
-                      over those of the row; an operation is a touch";
+const LEGEND: &str = "an operation touches one page; op/s: the sync at the end included; ns/op: \
+                      without it; memory by file: without it, operations a second in memory, \
+                      touched for the second time, over those of the row";
 
 const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's start to the last \
-                            one's end; user and system are CPU time; CPU is of one processor; \
-                            blocked is the share of the time in which the threads neither ran nor \
-                            waited for a processor";
+                            one's end, syncs included; user and system are CPU time; CPU is of one \
+                            processor; blocked is the share of the time in which the threads \
+                            neither ran nor waited for a processor";
 
 /// Touching pages: how fast each way is, what the time was spent on, and the answer.
 pub fn touching(assessment: &Assessment, style: &Style) -> String {
@@ -232,22 +234,41 @@ fn closing(assessment: &Assessment) -> Vec<String> {
                     memory, touched alike.";
         return vec![none.to_string()];
     }
-    assessment.touching.iter().filter_map(|held| said(assessment, held)).collect()
+    let held = assessment.touching.iter().filter_map(|held| said(assessment, held));
+    held.chain(first_touch(assessment)).collect()
 }
 
 fn said(assessment: &Assessment, held: &Touching) -> Option<String> {
-    let way = label(find(assessment, &held.file)?);
-    let way = way.strip_prefix("file, ").unwrap_or(&way);
-    let does = match held.phase {
-        Phase::Write => "Writing to",
-        Phase::Read => "Reading from",
+    let file = find(assessment, &held.file)?;
+    let (does, until) = match held.phase {
+        Phase::Write => ("writing to", ", until the OS had accepted it"),
+        Phase::Read => ("reading from", ""),
     };
     let interval = match times_interval(held.ratio.low, held.ratio.high) {
         Some(interval) => format!("95 % interval {interval}"),
         None => "too few rounds for an interval".to_string(),
     };
     Some(format!(
-        "{does} a page of the file costs {} what it costs in memory, by {way} ({interval}).",
+        "{}: {does} a page costs {} what it costs in memory{until} ({interval}).",
+        label(file),
         times(held.ratio.median),
+    ))
+}
+
+/// The touches that are mistaken for each other.
+fn first_touch(assessment: &Assessment) -> Option<String> {
+    let ns_of = |kernel: Kernel| {
+        let is_it = |summary: &&Summary| {
+            let is_it = |work: &MemoryWork| work.kernel == kernel && work.threads == 1;
+            summary.case.memory().is_some_and(is_it) && summary.verdict != Verdict::Void
+        };
+        Some(assessment.cases.iter().find(is_it)?.ns_per_op?.median)
+    };
+    let (first, second) = (ns_of(Kernel::FirstTouch)?, ns_of(Kernel::TouchPages)?);
+    Some(format!(
+        "The first touch of a page of memory, for which the OS finds and clears it, takes {}; the \
+         second takes {}.",
+        units::nanoseconds(first),
+        units::nanoseconds(second)
     ))
 }

@@ -109,15 +109,15 @@ pub(crate) fn percent(percent: f64) -> String {
 }
 
 /// What a row is read for: the throughput, which of what writes is the durable rate where it
-/// claims one and the accepted one where not; of a chase and of the null engine, which move no
-/// bytes in bulk, the time of an operation.
+/// claims one and the accepted one where not; of a chase, of the null engine and of a sync after
+/// nothing, which move no bytes in bulk, the time of an operation.
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
     let per_op = |ns| format!("{}/op", units::nanoseconds(ns));
     let rate = match &summary.case.work {
         Work::File(work) if work.engine == Engine::Null => {
             return Some((summary.ns_per_op?, per_op));
         }
-        Work::Write(work) if work.engine == WriteEngine::Null => {
+        Work::Write(work) if work.engine == WriteEngine::Null || work.op == Op::Sync => {
             return Some((summary.ns_per_op?, per_op));
         }
         Work::Memory(work) if !work.kernel.is_bulk() => return Some((summary.ns_per_op?, per_op)),
@@ -142,8 +142,9 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     match summary.case.write() {
         None => "",
         Some(work) if work.op == Op::Sync || work.engine == WriteEngine::Null => "",
-        Some(work) if work.sync.claims_durable() => "durable",
-        Some(_) => "accepted",
+        Some(work) if !work.sync.claims_durable() => "accepted",
+        Some(_) if is_not_durable(summary) => "",
+        Some(_) => "durable",
     }
 }
 

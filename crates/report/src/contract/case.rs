@@ -1,5 +1,6 @@
 //! The form of a case and its figures.
 
+use super::writing::{Course, Spent, Writing};
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::{CeilingKind, ServedBy};
 use model::case;
@@ -7,13 +8,6 @@ use model::pattern::{Pattern, Share};
 use model::plan::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// All names of a set, or null.
-macro_rules! names_or_null {
-    ($kind:ty) => {
-        <$kind>::ALL.iter().map(|value| Some(value.name())).chain([None]).collect::<Vec<_>>()
-    };
-}
 
 /// A case and what its trials came to.
 #[derive(Serialize, JsonSchema)]
@@ -37,7 +31,9 @@ pub(crate) struct Case<'a> {
     pub(crate) served_by: Option<&'static str>,
     /// The share of bytes that caused no device read, 0 to 1.
     pub(crate) hit_share: Option<f64>,
-    /// Bytes a second, mapping, populating and loading included.
+    /// Bytes a second, mapping, populating and loading included. Where it writes: until the last
+    /// sync had returned where one claims to make the data durable, else until the last write had;
+    /// `writing` tells the two apart.
     pub(crate) throughput: Option<Estimate>,
     /// The same without those; null where nothing is mapped or loaded first.
     pub(crate) loaded: Option<Loaded>,
@@ -52,6 +48,12 @@ pub(crate) struct Case<'a> {
     pub(crate) latency_ns: Latency,
     /// The 95 % intervals of those percentiles.
     pub(crate) latency_ns_intervals: LatencyIntervals,
+    /// What it comes to where it writes; null where it does not.
+    pub(crate) writing: Option<Writing>,
+    /// How the rate went over time; null where trials are too short to tell.
+    pub(crate) course: Option<Course<'a>>,
+    /// What a trial spent its time on; null where the OS does not tell.
+    pub(crate) spent: Option<Spent>,
     /// Mean idle share of the threads, 0 to 100; null for one thread.
     pub(crate) imbalance_percent: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.

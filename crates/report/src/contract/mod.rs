@@ -11,17 +11,26 @@ macro_rules! names {
     };
 }
 
+/// All names of a set, or null.
+macro_rules! names_or_null {
+    ($kind:ty) => {
+        <$kind>::ALL.iter().map(|value| Some(value.name())).chain([None]).collect::<Vec<_>>()
+    };
+}
+
 mod case;
 mod memory;
+mod writing;
 
 pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding, Loaded};
 pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes, WriteAxes};
 
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Ratio, Saturation};
+pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
 use assess::comparison::Difference;
 use assess::finding::{Code, Severity};
-use model::host::Medium;
+use model::host::{Medium, WriteCache};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,8 +62,10 @@ pub(crate) struct Report<'a> {
     pub(crate) seed: u64,
     /// The machine.
     pub(crate) host: Host<'a>,
-    /// The storage; null if no file was read.
+    /// The storage; null if no file was read or written.
     pub(crate) storage: Option<Storage<'a>>,
+    /// The storage of the file that copies read, if it is another; else null.
+    pub(crate) source_storage: Option<Storage<'a>>,
     /// The files that were read.
     pub(crate) fixtures: Vec<Fixture>,
     /// Programs that measured besides this one's own worker.
@@ -77,6 +88,16 @@ pub(crate) struct Report<'a> {
     pub(crate) saturations: Vec<Saturation<'a>>,
     /// Is disk faster than memory? For each size of data that was counted.
     pub(crate) counting: Vec<Counting<'a>>,
+    /// Which way to write is fastest; null where none writes.
+    pub(crate) writing: Option<WritingAnswer<'a>>,
+    /// What touching a page of a file costs, where pages of memory were touched too.
+    pub(crate) touching: Vec<Touching<'a>>,
+    /// Seconds that the trials of each case followed each other for at most, until the rate was
+    /// steady; null where cases took turns.
+    pub(crate) sustain_s: Option<f64>,
+    /// Bytes of memory, page cache included, that a control group gave the workers; null where
+    /// none limited them.
+    pub(crate) memory_limit: Option<u64>,
 }
 
 /// The program that made the record.
@@ -164,6 +185,9 @@ pub(crate) struct Device<'a> {
     pub(crate) is_virtual: bool,
     /// Readahead in bytes.
     pub(crate) read_ahead: Option<u64>,
+    /// Whether it may keep what is written in a cache that a power cut empties, as the OS has it.
+    #[schemars(extend("enum" = names_or_null!(WriteCache)))]
+    pub(crate) write_cache: Option<&'static str>,
 }
 
 /// A file that was read.

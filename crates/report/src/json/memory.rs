@@ -78,7 +78,7 @@ fn figure(figure: &Figure) -> wire::Figure<'_> {
     }
 }
 
-fn ratio(ratio: &Ratio) -> wire::Ratio {
+pub(super) fn ratio(ratio: &Ratio) -> wire::Ratio {
     let Ratio { pairs, median, low, high } = *ratio;
     wire::Ratio { median, low, high, pairs }
 }

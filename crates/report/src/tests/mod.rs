@@ -3,11 +3,12 @@
 mod build;
 mod made;
 mod made_memory;
+mod made_writing;
 mod contract;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
-use crate::{survey, table, text};
+use crate::{strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use insta::assert_snapshot;
@@ -31,9 +32,30 @@ fn all() -> Vec<Assessment> {
         made_memory::counting(),
         made_memory::compilers(),
         made_memory::peers(),
+        made_writing::strategies(),
+        made_writing::sustained(),
+        made_writing::touching(),
+        made_writing::syncs_of_a_disk(),
+        failed_writes("write-strategies"),
+        failed_writes("touch-pages"),
+        failed_writes("sync-latency"),
         build::assessment("empty", Vec::new()),
         assess::assess(&zoo::record()),
     ]
+}
+
+/// Every view that suits any assessment.
+const VIEWS: [View; 7] = [survey, latency, heatmap, table, strategies, touching, syncs];
+
+type View = fn(&Assessment, &Style) -> String;
+
+fn failed_writes(recipe: &str) -> Assessment {
+    let whole = match recipe {
+        "touch-pages" => made_writing::touching(),
+        "sync-latency" => made_writing::syncs_of_a_disk(),
+        _ => made_writing::strategies(),
+    };
+    made_writing::all_failed(recipe, &whole.cases)
 }
 
 /// Escape sequences made visible, so that a snapshot can be read.
@@ -69,7 +91,7 @@ fn survey_where_all_failed() {
 #[test]
 fn a_survey_is_one_screen() {
     let lines = survey(&made::rich(), &PLAIN).lines().count();
-    assert!(lines <= 40, "{lines} lines");
+    assert!(lines <= 42, "{lines} lines");
 }
 
 #[test]
@@ -104,6 +126,82 @@ fn compilers_and_their_vectors() {
 #[test]
 fn peers_side_by_side() {
     assert_snapshot!(heatmap(&made_memory::peers(), &PLAIN));
+}
+
+#[test]
+fn ways_to_write() {
+    assert_snapshot!(strategies(&made_writing::strategies(), &PLAIN));
+}
+
+#[test]
+fn ways_to_write_in_80_columns() {
+    assert_snapshot!(strategies(&made_writing::strategies(), &NARROW));
+}
+
+#[test]
+fn ways_to_write_with_all_columns() {
+    assert_snapshot!(strategies(&made_writing::strategies(), &Style { colour: false, width: 160 }));
+}
+
+#[test]
+fn ways_to_write_until_steady_interrupted() {
+    assert_snapshot!(strategies(&made_writing::sustained(), &Style { colour: false, width: 160 }));
+}
+
+#[test]
+fn ways_to_write_where_all_failed() {
+    assert_snapshot!(strategies(&failed_writes("write-strategies"), &PLAIN));
+}
+
+#[test]
+fn pages_touched() {
+    assert_snapshot!(touching(&made_writing::touching(), &PLAIN));
+}
+
+#[test]
+fn pages_touched_in_80_columns() {
+    assert_snapshot!(touching(&made_writing::touching(), &NARROW));
+}
+
+#[test]
+fn pages_touched_where_all_failed() {
+    assert_snapshot!(touching(&failed_writes("touch-pages"), &PLAIN));
+}
+
+#[test]
+fn sync_latency() {
+    assert_snapshot!(syncs(&made_writing::syncs_of_a_disk(), &PLAIN));
+}
+
+#[test]
+fn sync_latency_in_80_columns() {
+    assert_snapshot!(syncs(&made_writing::syncs_of_a_disk(), &NARROW));
+}
+
+#[test]
+fn sync_latency_where_all_failed() {
+    assert_snapshot!(syncs(&failed_writes("sync-latency"), &PLAIN));
+}
+
+#[test]
+fn table_of_writes() {
+    assert_snapshot!(table(&made_writing::strategies(), &Style { colour: false, width: 132 }));
+}
+
+#[test]
+fn table_of_writes_in_80_columns() {
+    assert_snapshot!(table(&made_writing::syncs_of_a_disk(), &NARROW));
+}
+
+#[test]
+fn plan_of_writes() {
+    let (host, storage) = (zoo::host(), zoo::storage());
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let mut planned = Plan::new("zoo", 10, 0.025, 1);
+    for summary in made_writing::strategies().cases {
+        planned.add([summary.case], summary.role, &place);
+    }
+    assert_snapshot!(plan(&planned, &NARROW));
 }
 
 #[test]
@@ -169,7 +267,7 @@ fn plan_with_its_skips() {
 #[test]
 fn no_view_is_wider_than_asked() {
     for assessment in all() {
-        for view in [survey, latency, heatmap, table] {
+        for view in VIEWS {
             for width in [80, 100, 132] {
                 let text = without_colour(&view(&assessment, &Style { colour: true, width }));
                 for line in text.lines() {
@@ -193,7 +291,7 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn without_colour_the_text_is_the_same() {
     for assessment in all() {
-        for view in [survey, latency, table] {
+        for view in [survey, latency, table, strategies, touching, syncs] {
             let colour = without_colour(&view(&assessment, &COLOUR));
             let plain = view(&assessment, &PLAIN);
             assert_eq!(colour.trim_end(), plain.trim_end());
@@ -206,10 +304,13 @@ fn without_colour_the_text_is_the_same() {
 #[test]
 fn the_view_follows_the_recipe() {
     for (assessment, view) in [
-        (made::rich(), survey as fn(&Assessment, &Style) -> String),
+        (made::rich(), survey as View),
         (made::pages(), latency),
         (made::methods(), heatmap),
         (made::interrupted(), table),
+        (made_writing::strategies(), strategies),
+        (made_writing::touching(), touching),
+        (made_writing::syncs_of_a_disk(), syncs),
     ] {
         assert_eq!(text(&assessment, &PLAIN), view(&assessment, &PLAIN));
     }

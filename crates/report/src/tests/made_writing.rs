@@ -1,0 +1,386 @@
+//! Assessments of writing, of touching pages and of syncs, made by hand.
+
+use super::build::*;
+use assess::Assessment;
+use assess::comparison::{Comparison, Difference};
+use assess::course::{Change, Course};
+use assess::finding::{Code, Finding, Severity};
+use assess::ratio::Ratio;
+use assess::strategies::{Rated, WritingAnswer};
+use assess::summary::{Latency, ServedBy, Spent, Summary};
+use assess::touching::{Phase, Touching};
+use assess::writing::Writing;
+use model::case::{Allocation, Cache, Case, Engine, FileWork, Fill, Kernel, MemoryWork, Op};
+use model::case::{Pages, Sync, Touch, Work, WriteEngine, WriteWork};
+use model::host::{Device, WriteCache};
+use model::pattern::Pattern;
+use model::plan::{Role, Skip};
+use model::record::End;
+use model::zoo;
+use std::time::Duration;
+
+/// A new file of 1 GiB, written in blocks of 1 MiB.
+fn work() -> WriteWork {
+    WriteWork { engine: WriteEngine::Write, size: 1 << 30, block: 1 << 20, ..zoo::plain_write() }
+}
+
+/// A case that accepted `accepted` bytes a second, and was durable at `durable`, if at all.
+fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
+    let is_direct = work.cache == Cache::Direct;
+    let served_by =
+        if durable.is_some() || is_direct { ServedBy::Device } else { ServedBy::PageCache };
+    let rate = durable.unwrap_or(accepted);
+    let syncs = if work.sync.is_call() { syncs(&work) } else { 0 };
+    let base = measured(FileWork { block: work.block, ..zoo::plain() }, served_by, rate);
+    let writing = Writing {
+        accepted: Some(estimate(accepted)),
+        durable: durable.map(estimate),
+        sync: latency(1.2e6, syncs * 10),
+        syncs_per_trial: work.sync.is_call().then_some(syncs),
+        flushes_per_trial: Some(if work.sync == Sync::FileRange { 0 } else { syncs + syncs / 50 }),
+        device_write_bytes: Some(1 << 30),
+        dirty_left: Some(if served_by == ServedBy::PageCache { 1 << 30 } else { 0 }),
+        read_back: Some(true),
+        read_back_past_cache: Some(true),
+    };
+    let writing =
+        if syncs == 0 { Writing { sync: Latency::default(), ..writing } } else { writing };
+    let case = Case::own(Work::Write(work));
+    Summary {
+        id: case.id(),
+        case,
+        hit_share: None,
+        writing: Some(writing),
+        course: Some(course(accepted)),
+        spent: Some(spent()),
+        digest_verified: None,
+        ceiling: None,
+        ..base
+    }
+}
+
+fn syncs(work: &WriteWork) -> u64 {
+    match work.every {
+        0 => 1,
+        every => work.blocks().min(5_000) / every,
+    }
+}
+
+fn course(rate: f64) -> Course {
+    let rates = [1.02, 0.99, 1.0, 0.97, 1.01, 1.0, 0.31, 1.03].map(|share| share * rate).to_vec();
+    let (snia, is_steady) = (Some(Some(4)), None);
+    Course { step_ns: 100_000_000, rates, snia, is_steady, sustained: None, change: None }
+}
+
+fn spent() -> Spent {
+    Spent {
+        wall_ns: 1.9e9,
+        user_ns: Some(0.12e9),
+        system_ns: Some(1.31e9),
+        processors: 0.753,
+        blocked_share: Some(0.229),
+    }
+}
+
+fn not_durable() -> Finding {
+    finding(
+        Code::NotDurable,
+        Severity::Void,
+        "claimed durable by 'fsync', but the devices completed 0 flushes where there were 1 syncs \
+         a trial (too few in 10 of 10 trials): a power cut loses what their caches hold",
+        "see that the file system is not mounted with 'nobarrier'",
+    )
+}
+
+/// The ways to write of the recipe.
+fn ways() -> Vec<Summary> {
+    let direct = WriteWork { cache: Cache::Direct, ..work() };
+    let copy =
+        |engine| WriteWork { op: Op::Copy, engine, cache: Cache::Cold, block: 8 << 20, ..work() };
+    let at_once = |sync| WriteWork { block: 64 << 20, sync, ..work() };
+    let chunk = |engine, block| WriteWork { engine, block, ..work() };
+    let zeros = WriteWork { fill: Fill::Zero, ..work() };
+    let mut all = vec![
+        written(at_once(Sync::None), 2.41e9, None),
+        written(at_once(Sync::Fdatasync), 2.38e9, Some(612e6)),
+        written(at_once(Sync::Fsync), 2.37e9, Some(598e6)),
+        written(zeros.clone(), 2.5e9, Some(630e6)),
+    ];
+    for (engine, slow) in [(WriteEngine::Buffered, 0.9), (WriteEngine::Write, 1.0)] {
+        for (block, gain) in [(4096, 0.41), (1 << 20, 0.97)] {
+            all.push(written(chunk(engine, block), 2.4e9 * slow * gain, Some(601e6)));
+        }
+    }
+    all.extend([
+        written(WriteWork { sync: Sync::Dsync, ..work() }, 402e6, Some(402e6)),
+        written(WriteWork { every: 8, ..work() }, 511e6, Some(509e6)),
+        written(WriteWork { sync: Sync::FileRange, every: 8, ..work() }, 640e6, None),
+        written(direct.clone(), 570e6, Some(566e6)),
+        written(WriteWork { engine: WriteEngine::Uring, depth: 8, ..direct }, 641e6, Some(633e6)),
+        written(WriteWork { allocation: Allocation::Fallocate, ..work() }, 2.39e9, Some(605e6)),
+        written(WriteWork { allocation: Allocation::Overwrite, ..work() }, 2.39e9, Some(640e6)),
+        written(WriteWork { fill: Fill::Constant, block: 8 << 20, ..work() }, 2.5e9, Some(629e6)),
+        written(copy(WriteEngine::Write), 1.1e9, Some(480e6)),
+        written(copy(WriteEngine::CopyFileRange), 1.3e9, Some(497e6)),
+    ]);
+    let dd = written(zeros, 2.5e9, Some(622e6));
+    let case = Case { peer: "dd".to_string(), ..dd.case.clone() };
+    let timed_as_a_whole = Writing { accepted: None, ..dd.writing.clone().expect("it writes") };
+    all.push(Summary { id: case.id(), case, writing: Some(timed_as_a_whole), course: None, ..dd });
+    all
+}
+
+fn null_write() -> Summary {
+    let work = WriteWork {
+        engine: WriteEngine::Null,
+        sync: Sync::None,
+        allocation: Allocation::Overwrite,
+        block: 4096,
+        ..work()
+    };
+    let summary = written(work, 90e9, None);
+    let ns_per_op = Some(estimate(41.0));
+    Summary { role: Role::Control, ns_per_op, writing: None, course: None, ..summary }
+}
+
+fn rated(summary: &Summary, of: fn(&Writing) -> Option<assess::stats::Estimate>) -> Option<Rated> {
+    let rate = of(summary.writing.as_ref()?)?;
+    Some(Rated { id: summary.id.clone(), rate })
+}
+
+fn virtual_disk(assessment: &mut Assessment) {
+    let storage = assessment.storage.as_mut().expect("the zoo has storage");
+    storage.devices = vec![Device {
+        name: "vda".into(),
+        model: None,
+        is_virtual: true,
+        read_ahead: Some(4096),
+        write_cache: Some(WriteCache::Back),
+    }];
+    (storage.capacity, storage.free) = (252 << 30, 49 << 30);
+}
+
+/// Ways to write to a virtual disk, one of them not durable, one with a step, one that failed.
+pub(super) fn strategies() -> Assessment {
+    let mut cases = ways();
+    cases[2] = Summary { writing: written(work(), 2.37e9, None).writing, ..cases[2].clone() };
+    cases[2].writing.as_mut().expect("it writes").flushes_per_trial = Some(0);
+    cases[2] = found(cases[2].clone(), &not_durable());
+    let change = Change { before: 2.6e9, after: 610e6, at_bytes: 3 << 28, at_ns: 310_000_000 };
+    cases[1].course.as_mut().expect("it has one").change = Some(change);
+    let failed = without_figures(&cases[12]);
+    let reason = "write '/data/zoo': no space left on device (ENOSPC) after 805306368 bytes";
+    cases[12] = Summary { failures: vec![(reason.to_string(), 10)], ..failed };
+    cases[6] = found(cases[6].clone(), &steal());
+    let last = without_figures(&cases[16]);
+    let reason = "unavailable: copy_file_range: function not implemented (ENOSYS)";
+    cases[16] = Summary { failures: vec![(reason.to_string(), 10)], ..last };
+    let ratio = Ratio { pairs: 10, median: 0.268, low: Some(0.261), high: Some(0.273) };
+    let answer = WritingAnswer {
+        accepted: rated(&cases[0], |writing| writing.accepted),
+        durable: rated(&cases[14], |writing| writing.durable),
+        cost: Some(ratio),
+    };
+    cases.push(super::build::memory(Kernel::Read, 1, 27e9));
+    cases.push(null_write());
+    let mut assessment = assessment("write-strategies", cases);
+    virtual_disk(&mut assessment);
+    let mut source = zoo::storage();
+    source.directory = "/source".into();
+    assessment.source_storage = Some(source);
+    assessment.writing = Some(answer);
+    let (own, dd) = (assessment.cases[3].id.clone(), assessment.cases[18].id.clone());
+    assessment.comparisons = vec![Comparison {
+        case: dd,
+        base: own,
+        pairs: 10,
+        ratio: 0.987,
+        low: Some(0.981),
+        high: Some(1.006),
+        difference: Difference::Equivalent,
+    }];
+    let skipped =
+        WriteWork { engine: WriteEngine::Sendfile, op: Op::Copy, cache: Cache::Cold, ..work() };
+    assessment.skips = vec![Skip {
+        case: Case::own(Work::Write(skipped)),
+        reason: "its source cannot be evicted here".to_string(),
+    }];
+    assessment
+}
+
+/// Each case went on until its rate was steady; the run was stopped in the second.
+pub(super) fn sustained() -> Assessment {
+    let mut cases: Vec<Summary> = ways().into_iter().take(3).collect();
+    let steps = (0..70).map(|step| if step < 23 { 2.2e9 } else { 4.1e8 + f64::from(step) * 1e5 });
+    cases[0].course = Some(Course {
+        step_ns: 1_000_000_000,
+        rates: steps.collect(),
+        snia: Some(Some(27)),
+        is_steady: Some(true),
+        sustained: Some(413e6),
+        change: Some(Change {
+            before: 2.2e9,
+            after: 413e6,
+            at_bytes: 47 << 30,
+            at_ns: 23_000_000_000,
+        }),
+    });
+    let change = Change { before: 4.0e8, after: 9.0e8, at_bytes: 3 << 30, at_ns: 8_000_000_000 };
+    let course = cases[1].course.as_mut().expect("it has one");
+    *course =
+        Course { is_steady: Some(false), snia: Some(None), change: Some(change), ..course.clone() };
+    for summary in &mut cases[..2] {
+        summary.n = 2;
+        let writing = summary.writing.as_mut().expect("it writes");
+        for rate in [&mut writing.accepted, &mut writing.durable].into_iter().flatten() {
+            (rate.n, rate.low, rate.high) = (2, None, None);
+        }
+    }
+    cases[2] = without_figures(&cases[2]);
+    let mut assessment = assessment("write-strategies", cases);
+    assessment.sustain = Some(Duration::from_secs(120));
+    assessment.end = End::Interrupted;
+    assessment
+}
+
+/// A run of `recipe` of which every trial failed.
+pub(super) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
+    let reason = "create a file in '/data': read-only file system (EROFS)".to_string();
+    let failed = |summary: &Summary| {
+        let failures = vec![(reason.clone(), 10)];
+        Summary { failures, ..without_figures(summary) }
+    };
+    assessment(recipe, cases.iter().map(failed).collect())
+}
+
+fn pages_of(kernel: Kernel, rate: f64) -> Summary {
+    let base = memory(kernel, 1, rate * 4096.0);
+    let work = MemoryWork { pages: Pages::Base, ..base.case.memory().expect("it is one").clone() };
+    let case = Case::own(Work::Memory(work));
+    Summary {
+        id: case.id(),
+        case,
+        iops: Some(estimate(rate)),
+        ns_per_op: Some(estimate(1e9 / rate)),
+        spent: Some(Spent { blocked_share: Some(0.0), processors: 0.998, ..spent() }),
+        ..base
+    }
+}
+
+fn touched(summary: Summary, rate: f64) -> Summary {
+    Summary {
+        iops: Some(estimate(rate)),
+        ns_per_op: Some(estimate(0.98e9 / rate)),
+        spent: Some(spent()),
+        ..summary
+    }
+}
+
+/// Touching pages of memory and of a file, in a control group of 2 GiB.
+pub(super) fn touching() -> Assessment {
+    let write = |engine, cache| WriteWork {
+        engine,
+        cache,
+        allocation: Allocation::Overwrite,
+        pattern: Pattern::Strided,
+        stride: 4096,
+        block: 1,
+        ops: 65_536,
+        ..work()
+    };
+    let read = |engine, cache| FileWork {
+        stride: 4096,
+        ops: 65_536,
+        touch: Touch::Page,
+        ..file(engine, cache, Pattern::Strided, 1)
+    };
+    let of_write =
+        |engine, cache, rate| touched(written(write(engine, cache), rate, Some(rate)), rate);
+    let of_read =
+        |engine, cache, served, rate| touched(measured(read(engine, cache), served, rate), rate);
+    let mut cases = vec![
+        pages_of(Kernel::FirstTouch, 1.6e6),
+        pages_of(Kernel::TouchPages, 41e6),
+        pages_of(Kernel::ReadPages, 52e6),
+        of_write(WriteEngine::Mmap, Cache::Warm, 310e3),
+        of_write(WriteEngine::Pwrite, Cache::Warm, 190e3),
+        of_write(WriteEngine::Buffered, Cache::Cold, 14e3),
+        of_read(Engine::Mmap, Cache::Warm, ServedBy::PageCache, 9.1e6),
+        of_read(Engine::Pread, Cache::Cold, ServedBy::Device, 21e3),
+        of_read(Engine::Buffered, Cache::Cold, ServedBy::Mixed, 20e3),
+    ];
+    cases[8] = Summary { hit_share: Some(0.372), ..found(cases[8].clone(), &leak()) };
+    cases[5] = found(cases[5].clone(), &steal());
+    cases[4].spent = Some(Spent { user_ns: None, blocked_share: None, ..spent() });
+    let held = |phase, file: usize, memory: usize, median: f64, pairs| {
+        let end = |share: f64| (pairs >= 6).then_some(median * share);
+        let ratio = Ratio { pairs, median, low: end(0.93), high: end(1.08) };
+        let (file, memory) = (cases[file].id.clone(), cases[memory].id.clone());
+        Touching { phase, file, memory, ratio }
+    };
+    let touching = vec![
+        held(Phase::Write, 3, 1, 132.0, 10),
+        held(Phase::Write, 5, 1, 2930.0, 10),
+        held(Phase::Read, 6, 2, 5.71, 10),
+        held(Phase::Read, 7, 2, 2476.0, 3),
+    ];
+    let mut assessment = assessment("touch-pages", cases);
+    assessment.touching = touching;
+    assessment.memory_limit = Some(2 << 30);
+    assessment
+}
+
+/// Syncs after nothing, a page and many megabytes, and of a log.
+pub(super) fn syncs_of_a_disk() -> Assessment {
+    let mut cases = Vec::new();
+    for (sync, slow) in [(Sync::Fdatasync, 1.0), (Sync::Fsync, 1.4)] {
+        let over = WriteWork { sync, allocation: Allocation::Overwrite, ..work() };
+        let engine = WriteEngine::Pwrite;
+        let nothing = WriteWork { op: Op::Sync, engine, ..over.clone() };
+        let empty = written(nothing, 1e9, None);
+        let writing = empty.writing.clone().map(|writing| Writing { accepted: None, ..writing });
+        let sync_only = Writing {
+            sync: latency(140e3 * slow, 9_000),
+            syncs_per_trial: Some(900),
+            flushes_per_trial: Some(900),
+            ..writing.expect("it was written")
+        };
+        cases.push(Summary { throughput: None, writing: Some(sync_only), course: None, ..empty });
+        let page = WriteWork { block: 4096, every: 1, pattern: Pattern::Random, ..over.clone() };
+        cases.push(written(page, 4.1e6 / slow, Some(4.1e6 / slow)));
+        for every in [1, 16, 128] {
+            cases.push(written(WriteWork { every, ..over.clone() }, 640e6, Some(580e6 / slow)));
+        }
+        let log = WriteWork { block: 4096, every: 1, allocation: Allocation::Append, ..over };
+        cases.push(written(log, 2.9e6 / slow, Some(2.9e6 / slow)));
+    }
+    let dsync = WriteWork { sync: Sync::Dsync, block: 4096, cache: Cache::Direct, ..work() };
+    cases.push(written(dsync, 4.4e6, Some(4.4e6)));
+    let host_cache = finding(
+        Code::HostCache,
+        Severity::Doubt,
+        "a sync after 128 MiB took 5.10 ms: the device would have had to write 25 GB/s",
+        "measure on the host to know the disk",
+    );
+    cases[4] = found(cases[4].clone(), &host_cache);
+    let mut unflushed = not_durable();
+    unflushed.message = "claimed durable by 'fsync', but nothing was flushed".to_string();
+    cases[11] = Summary { writing: written(work(), 2.9e6, None).writing, ..cases[11].clone() };
+    cases[11] = found(cases[11].clone(), &unflushed);
+    cases[10] = without_figures(&cases[10]);
+    cases[10].failures = vec![("write '/data/zoo': input/output error (EIO)".to_string(), 10)];
+    let mut assessment = assessment("sync-latency", cases);
+    virtual_disk(&mut assessment);
+    assessment
+}
+
+/// What a survey writes.
+pub(super) fn of_survey() -> Vec<Summary> {
+    let (allocation, pattern, size) = (Allocation::Overwrite, Pattern::Random, 256 << 20);
+    let page = WriteWork { block: 4096, every: 1, allocation, pattern, size, ..work() };
+    vec![
+        written(WriteWork { size, ..work() }, 2.38e9, Some(612e6)),
+        written(page, 3.3e6, Some(3.3e6)),
+        null_write(),
+    ]
+}
