@@ -188,7 +188,8 @@ pub fn drive<E: BlockIo, L: Look>(
     let Done { bytes, ops, digest, load_ns } = done;
     let (end_ns, synced_ns) = driven.map_err(|error| match E::WRITES {
         true => {
-            let text = format!("{error}; {bytes} bytes of earlier blocks were written");
+            let written = bytes - io.kept();
+            let text = format!("{error}; {written} bytes of earlier blocks were written");
             io::Error::new(error.kind(), text)
         }
         false => error,

@@ -12,6 +12,8 @@ use model::zoo;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod writing;
+
 /// Says yes, and keeps what it is told.
 struct Listener {
     file: Option<PathBuf>,

@@ -57,6 +57,11 @@ pub trait BlockIo {
         Ok(())
     }
 
+    /// Bytes of blocks that were reaped and that the OS was not given yet.
+    fn kept(&self) -> u64 {
+        0
+    }
+
     /// Has the OS make durable what was written. Called where it writes and syncs by a call, when
     /// nothing is in flight and all was flushed.
     fn sync(&mut self) -> io::Result<()> {

@@ -89,6 +89,10 @@ impl BlockIo for Buffered {
         flushed.map_err(|error| FLUSH.failed(self.offset, self.length, 0, &error))
     }
 
+    fn kept(&self) -> u64 {
+        self.buffer.buffer().len() as u64
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.buffer.get_ref().sync()
     }

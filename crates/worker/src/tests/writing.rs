@@ -1,0 +1,367 @@
+//! Whole jobs that write real files.
+
+use super::{Listener, check_progress, file_of, outcome, sample_of};
+use crate::perform::perform;
+use model::case::{Allocation, Cache, Case, Fill, Op, Sync, Work, WriteEngine, WriteWork};
+use model::content::{Content, Kind};
+use model::pattern::Pattern;
+use model::plan::Place;
+use model::sample::Sample;
+use model::trial::{Job, Outcome};
+use model::zoo;
+use std::path::Path;
+use std::time::Duration;
+use tempfile::NamedTempFile;
+
+/// What a file holds that is written over.
+const BEFORE: u8 = 0x5A;
+
+/// What a copy reads; with bytes behind those that are to be copied.
+fn copied(work: &WriteWork) -> Content {
+    Content { seed: 77, size: work.size + 5, kind: Kind::Random }
+}
+
+fn is_refused(work: &WriteWork) -> bool {
+    let place = Place { host: &zoo::host(), storage: None, peers: &[] };
+    place.refusal(&Case::own(Work::Write(work.clone()))).is_some()
+}
+
+/// The file of a job, in the state that it has at the start.
+fn target_of(work: &WriteWork) -> NamedTempFile {
+    let file = NamedTempFile::new_in(".").expect("the crate's folder is writable");
+    match work.allocation {
+        Allocation::None | Allocation::Append => {}
+        Allocation::Fallocate => {
+            let flags = rustix::fs::FallocateFlags::empty();
+            rustix::fs::fallocate(file.as_file(), flags, 0, work.size).expect("a small file fits");
+        }
+        Allocation::Overwrite => {
+            std::fs::write(file.path(), vec![BEFORE; work.size as usize]).expect("it fits");
+        }
+    }
+    file
+}
+
+fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome) {
+    let file = Some(target.to_path_buf());
+    let mut listener = Listener { file: file.clone(), outcome: None };
+    let case = Case::own(Work::Write(work.clone()));
+    let job = Job { case, seed: 5, file, source: source.map(Path::to_path_buf) };
+    perform(&job, &mut listener);
+    (job, listener.outcome.expect("a job that begins has an outcome"))
+}
+
+/// Writes a real file; answers the sample after checking all that must be true of it and of the
+/// file.
+fn check(work: &WriteWork) -> Option<Sample> {
+    let source = (work.op == Op::Copy).then(|| file_of(copied(work)));
+    let target = target_of(work);
+    let (job, outcome) = run(work, target.path(), source.as_ref().map(NamedTempFile::path));
+    let sample = sample_of(&job, outcome)?;
+    let id = job.case.id();
+    assert_eq!(sample.spans.len(), work.threads as usize, "{id}");
+    for span in &sample.spans {
+        assert_eq!(Some(span.bytes), job.expected_bytes(span), "{id}: {span:?}");
+        assert_eq!(span.load_ns > 0, work.engine == WriteEngine::Mmap, "{id}: {span:?}");
+    }
+    check_progress(&sample);
+    check_syncs(work, &sample);
+    let is_sync = work.op == Op::Sync;
+    let timed = if is_sync { sample.syncs.count() } else { sample.latencies.count() };
+    assert_eq!(timed, sample.ops(), "{id}: every operation is timed");
+    assert_eq!(is_sync, sample.latencies.count() == 0, "{id}");
+    if !work.repeats() && work.time >= Duration::from_secs(1) {
+        let blocks = if work.ops > 0 { work.ops.min(work.blocks()) } else { work.blocks() };
+        assert_eq!(sample.ops(), blocks, "{id}: each block is written exactly once");
+    }
+    check_file(&job, work, &sample, target.path());
+    Some(sample)
+}
+
+/// The file has what the sample says was written, and else what it had before.
+fn check_file(job: &Job, work: &WriteWork, sample: &Sample, path: &Path) {
+    let mut expected = match work.allocation {
+        Allocation::None | Allocation::Append => Vec::new(),
+        Allocation::Fallocate => vec![0; work.size as usize],
+        Allocation::Overwrite => vec![BEFORE; work.size as usize],
+    };
+    let content = if work.op == Op::Copy { copied(work) } else { work.content(job.seed) };
+    let mut oracle = vec![0; work.size as usize];
+    content.fill(0, &mut oracle);
+    for part in job.written(sample).unwrap_or_default() {
+        let part = part.start as usize..part.end as usize;
+        expected.resize(expected.len().max(part.end), 0);
+        expected[part.clone()].copy_from_slice(&oracle[part]);
+    }
+    let got = std::fs::read(path).expect("it was just written");
+    assert_eq!(got.len(), expected.len(), "{}: the size of the file", job.case.id());
+    let differs = got.iter().zip(&expected).position(|(got, expected)| got != expected);
+    assert_eq!(differs, None, "{}: the first byte that is wrong", job.case.id());
+}
+
+/// There are as many syncs as were asked for, and they are told apart from the writes.
+fn check_syncs(work: &WriteWork, sample: &Sample) {
+    let every = if work.op == Op::Sync { 1 } else { work.every };
+    let syncs = |ops: u64| if every == 0 { 1 } else { ops.div_ceil(every).max(1) };
+    let is_call = work.sync.is_call();
+    let count: u64 = sample.spans.iter().map(|span| syncs(span.ops)).sum();
+    assert_eq!(sample.syncs.count(), if is_call { count } else { 0 }, "{work:?}");
+    for span in &sample.spans {
+        assert!(span.start_ns <= span.end_ns, "{work:?}: {span:?}");
+        match (span.synced_ns, work.sync) {
+            (None, Sync::None) => assert_eq!(span.sync_ns, 0, "{work:?}: {span:?}"),
+            (Some(synced_ns), Sync::Dsync) => {
+                assert_eq!((synced_ns, span.sync_ns), (span.end_ns, 0), "{work:?}: {span:?}");
+            }
+            (Some(synced_ns), _) if is_call => {
+                let after_end = synced_ns - span.end_ns;
+                assert_eq!(after_end == 0, work.op == Op::Sync, "{work:?}: {span:?}");
+                assert!(0 < span.sync_ns, "{work:?}: {span:?}");
+            }
+            other => panic!("{work:?}: {other:?}"),
+        }
+    }
+}
+
+fn engines() -> impl Iterator<Item = WriteEngine> {
+    WriteEngine::ALL.iter().copied().filter(|engine| *engine != WriteEngine::Null)
+}
+
+/// Every op, engine and allocation that is not refused for a shape.
+fn all_of(shape: &WriteWork) -> Vec<WriteWork> {
+    let mut all = Vec::new();
+    for op in [Op::Write, Op::Copy] {
+        for engine in engines() {
+            for allocation in Allocation::ALL.iter().copied() {
+                all.push(WriteWork { op, engine, allocation, ..shape.clone() });
+            }
+        }
+    }
+    all.retain(|work| !is_refused(work));
+    all
+}
+
+#[test]
+fn every_engine_writes_every_shape() {
+    let mut engines_seen = Vec::new();
+    for shape in zoo::write_shapes() {
+        // A file that is overwritten cold is passed once.
+        for work in all_of(&WriteWork { sync: Sync::None, ..shape }) {
+            let once = work.allocation == Allocation::Overwrite;
+            let cache = if once { Cache::Cold } else { work.cache };
+            engines_seen.push((work.op, work.engine));
+            check(&WriteWork { cache, ..work });
+        }
+    }
+    engines_seen.sort_by_key(|(op, engine)| (op.to_string(), engine.to_string()));
+    engines_seen.dedup();
+    assert_eq!(engines_seen.len(), 5 + 5, "{engines_seen:?}");
+}
+
+#[test]
+fn every_sync_is_called_as_often_as_was_asked() {
+    let shape = WriteWork { size: 100_003, threads: 2, ..zoo::plain_write() };
+    let depths = [1, 8].map(|depth| WriteWork { depth, ..shape.clone() });
+    for shape in depths {
+        for sync in Sync::ALL.iter().copied() {
+            for every in [0, 1, 4, 13, 1000] {
+                for work in all_of(&WriteWork { sync, every, ..shape.clone() }) {
+                    let cache = Cache::Cold;
+                    let once = work.allocation == Allocation::Overwrite;
+                    check(&WriteWork { cache: if once { cache } else { work.cache }, ..work });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_is_overwritten_until_the_time_is_over() {
+    let time = Duration::from_millis(10);
+    for pattern in Pattern::ALL.iter().copied() {
+        let shape = WriteWork { size: 50_001, block: 512, threads: 2, ..zoo::plain_write() };
+        let shape = WriteWork { pattern, time, sync: Sync::None, ..shape };
+        for engine in engines() {
+            let allocation = Allocation::Overwrite;
+            let work = WriteWork { engine, allocation, ..shape.clone() };
+            if is_refused(&work) {
+                continue;
+            }
+            for every in [0, 37] {
+                let sync = if every > 0 { Sync::FileRange } else { Sync::None };
+                if let Some(sample) = check(&WriteWork { every, sync, ..work.clone() }) {
+                    // The last sync may have taken what was left of the time.
+                    let ended = sample.synced_ns().unwrap_or(sample.elapsed_ns());
+                    assert!(ended >= 10_000_000, "{engine} {pattern} ended early");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trial_ends_at_its_time_and_then_syncs() {
+    for (engine, depth) in [(WriteEngine::Pwrite, 1), (WriteEngine::Uring, 8)] {
+        let time = Duration::from_nanos(1);
+        for every in [0, 3] {
+            let work = WriteWork { engine, depth, time, every, ..zoo::plain_write() };
+            if let Some(sample) = check(&work) {
+                let begun = if every == 0 { u64::from(depth) } else { u64::from(depth).min(3) };
+                assert_eq!(sample.ops(), begun, "what is in flight is waited for");
+            }
+        }
+    }
+}
+
+#[test]
+fn direct_writes_are_the_content() {
+    for block in [4096, 65_536, 1 << 20] {
+        let shape = WriteWork { cache: Cache::Direct, size: 3 << 20, block, ..zoo::plain_write() };
+        let deep = WriteWork { depth: 4, pattern: Pattern::Random, ..shape.clone() };
+        for shape in [WriteWork { threads: 2, ..shape.clone() }, deep, shape] {
+            for sync in [Sync::None, Sync::Dsync] {
+                for work in all_of(&WriteWork { sync, ops: 3, ..shape.clone() }) {
+                    check(&work);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_fill_is_written() {
+    for fill in Fill::ALL.iter().copied() {
+        for depth in [1, 8] {
+            for block in [7, 4096, 5000] {
+                let shape = WriteWork { fill, depth, block, size: 60_000, ..zoo::plain_write() };
+                all_of(&shape).iter().filter(|work| !work.repeats()).for_each(|work| {
+                    check(work);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn large_blocks_are_written_whole() {
+    let size = (64 << 20) + 4096;
+    let shape = WriteWork { size, block: 64 << 20, sync: Sync::None, ..zoo::plain_write() };
+    let once = |work: &WriteWork| work.allocation == Allocation::Fallocate;
+    for work in all_of(&shape).into_iter().filter(once) {
+        check(&work);
+    }
+}
+
+#[test]
+fn a_sync_alone_is_an_operation_without_bytes() {
+    let (op, allocation) = (Op::Sync, Allocation::Overwrite);
+    let shape = WriteWork { op, allocation, size: 40_000, threads: 2, ..zoo::plain_write() };
+    for sync in [Sync::Fdatasync, Sync::Fsync, Sync::FileRange] {
+        for ops in [0, 6] {
+            let time = Duration::from_millis(10);
+            let time = if ops == 0 { time } else { shape.time };
+            let work = WriteWork { sync, ops, time, ..shape.clone() };
+            assert!(!is_refused(&work));
+            let sample = check(&work).expect("every OS can sync");
+            assert_eq!(sample.bytes(), 0);
+            assert!(ops == 0 || sample.ops() == ops);
+        }
+    }
+}
+
+#[test]
+fn the_null_engine_makes_blocks_and_writes_nothing() {
+    for depth in [1, 32] {
+        for fill in Fill::ALL.iter().copied() {
+            let (engine, sync) = (WriteEngine::Null, Sync::None);
+            let work = WriteWork { engine, sync, depth, fill, ..zoo::plain_write() };
+            let (job, outcome) = outcome(Work::Write(work), None);
+            let Outcome::Done(sample) = outcome else { panic!("{outcome:?}") };
+            assert_eq!((sample.bytes(), sample.ops()), (1 << 20, 256), "{}", job.case.id());
+            assert_eq!(sample.synced_ns(), None);
+            check_progress(&sample);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_said() {
+    let failure = |work: &WriteWork, target: &str, source: Option<&Path>| match run(
+        work,
+        Path::new(target),
+        source,
+    ) {
+        (_, Outcome::Failed { reason }) => reason,
+        (_, other) => panic!("{work:?}: {other:?}"),
+    };
+    let plain = zoo::plain_write();
+    let reason = failure(&plain, "/nowhere/at all", None);
+    assert!(reason.starts_with("opening /nowhere/at all failed: No such file"), "{reason}");
+    let reason = failure(&plain, "src", None);
+    assert!(reason.starts_with("opening src failed: Is a directory"), "{reason}");
+    let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Write, ..plain.clone() };
+    let reason = failure(&copy, "/dev/null", None);
+    assert_eq!(reason, "the job names no file to copy");
+    let reason =
+        failure(&WriteWork { op: Op::Copy, ..plain.clone() }, "/dev/null", Some("src".as_ref()));
+    assert_eq!(reason, "the engine pwrite has no op copy with sync fdatasync");
+    let (_, outcome) = outcome(Work::Write(plain), None);
+    let reason = "the job names no file to write".to_string();
+    assert_eq!(outcome, Outcome::Failed { reason });
+}
+
+/// `/dev/full` has no room for anything.
+#[test]
+fn a_full_device_is_said_with_what_was_tried() {
+    for (engine, tried) in [
+        (WriteEngine::Write, "write write: write of 4096 bytes at offset 0 failed: No space left"),
+        (WriteEngine::Pwrite, "write pwrite: pwrite of 4096 bytes at offset 0 failed: No space"),
+        (WriteEngine::Buffered, "write buffered: a write through a buffer of 4096 bytes at offset"),
+        (WriteEngine::Uring, "write uring: io_uring write of 4096 bytes at offset 0 failed: No"),
+    ] {
+        let work = WriteWork { engine, sync: Sync::None, ..zoo::plain_write() };
+        match run(&work, Path::new("/dev/full"), None) {
+            (_, Outcome::Failed { reason }) => {
+                assert!(reason.starts_with(tried), "{reason}");
+                let end = "; 0 bytes of earlier blocks were written";
+                assert!(reason.ends_with(end), "{reason}");
+            }
+            (job, outcome) => assert!(sample_of(&job, outcome).is_none(), "it wrote"),
+        }
+    }
+}
+
+/// A source that ends early, and one that another file system has.
+#[test]
+fn a_source_that_cannot_be_copied_is_said() {
+    let short = file_of(Content { seed: 1, size: 10_000, kind: Kind::Random });
+    for engine in engines() {
+        let work = WriteWork { op: Op::Copy, engine, ..zoo::plain_write() };
+        if is_refused(&work) {
+            continue;
+        }
+        match run(&work, target_of(&work).path(), Some(short.path())) {
+            (_, Outcome::Failed { reason }) => {
+                assert!(reason.contains("no byte was moved"), "{reason}");
+                assert!(
+                    reason.ends_with("; 8192 bytes of earlier blocks were written"),
+                    "{reason}"
+                );
+            }
+            (job, outcome) => assert!(sample_of(&job, outcome).is_none(), "it copied"),
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_file_systems_do_not_do_is_unavailable() {
+    let work = WriteWork { op: Op::Copy, engine: WriteEngine::CopyFileRange, ..zoo::plain_write() };
+    let proc = Path::new("/proc/self/maps");
+    match run(&work, target_of(&work).path(), Some(proc)) {
+        (_, Outcome::Unavailable { reason }) => {
+            let tried = "copy copy-file-range: copy_file_range of 4096 bytes at offset 0 failed: ";
+            assert!(reason.starts_with(tried), "{reason}");
+        }
+        (_, other) => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,141 @@
+//! Files that cannot take all that is to be written: at the limit of a file's size, and at the end
+//! of a file system. The limit is one of the whole process, so there is one test in this program.
+
+use model::case::{Allocation, Case, Op, Sync, Work, WriteEngine, WriteWork};
+use model::content::{Content, Kind};
+use model::trial::{Job, Outcome};
+use model::zoo;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use worker::perform::perform;
+use worker::relay::Client;
+
+/// Where a file must end: in the midst of a block.
+const LIMIT: u64 = 100_000;
+
+/// Blocks that are to be written.
+const BLOCK: u64 = 30_000;
+
+/// Says yes, and keeps what it is told.
+#[derive(Default)]
+struct Listener(Option<Outcome>);
+
+impl Client for Listener {
+    fn ready(&mut self) -> bool {
+        true
+    }
+
+    fn outcome(&mut self, outcome: Outcome) {
+        self.0 = Some(outcome);
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test must say so")]
+fn skip(what: &str, reason: &str) {
+    eprintln!("skipped {what}: {reason}");
+}
+
+/// Each way to write a file or to copy one that makes it grow.
+fn works() -> Vec<WriteWork> {
+    let mut works = Vec::new();
+    for engine in WriteEngine::ALL.iter().copied() {
+        let is_write =
+            !engine.only_copies() && !matches!(engine, WriteEngine::Null | WriteEngine::Mmap);
+        let is_copy =
+            engine.only_copies() || matches!(engine, WriteEngine::Write | WriteEngine::Uring);
+        let plain = WriteWork { engine, sync: Sync::None, block: BLOCK, ..zoo::plain_write() };
+        if is_write {
+            works.push(plain.clone());
+        }
+        if is_copy {
+            works.push(WriteWork { op: Op::Copy, ..plain });
+        }
+    }
+    works
+}
+
+/// Writes until `folder` takes no more; the reason names what was written.
+fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
+    assert_eq!(work.allocation, Allocation::None);
+    let file = folder.join("target");
+    std::fs::File::create(&file).expect("the folder takes an empty file");
+    let case = Case::own(Work::Write(work.clone()));
+    let source = Some(source.to_path_buf());
+    let job = Job { case, seed: 3, file: Some(file.clone()), source };
+    let mut listener = Listener::default();
+    perform(&job, &mut listener);
+    let held = std::fs::metadata(&file).expect("it is there").len();
+    std::fs::remove_file(&file).expect("it is ours");
+    let reason = match listener.0.expect("a job that begins has an outcome") {
+        Outcome::Failed { reason } => reason,
+        Outcome::Unavailable { reason } => return skip(&job.case.id(), &reason),
+        done => panic!("{}: {done:?}", job.case.id()),
+    };
+    let error = std::io::Error::from_raw_os_error(errno).to_string();
+    assert!(reason.contains(&error), "{}: {reason}", job.case.id());
+    // What is told was written; what the OS took of the block that failed may be more.
+    let told = reason.strip_suffix(" bytes of earlier blocks were written");
+    let told = told.and_then(|rest| rest.rsplit(' ').next()?.parse::<u64>().ok());
+    let told = told.unwrap_or_else(|| panic!("no bytes are told: {reason}"));
+    assert!(told <= held && held < told + 2 * BLOCK, "{}: {held}: {reason}", job.case.id());
+    assert!(held <= LIMIT, "{}: {held}", job.case.id());
+}
+
+/// A file system of 100 KB in memory, for those who may mount one.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn mount() -> Result<Small, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=98304", "tmpfs"]).arg(folder.path());
+        match mount.output() {
+            Ok(done) if done.status.success() => Ok(Small(folder)),
+            Ok(done) => Err(String::from_utf8_lossy(&done.stderr).trim().to_string()),
+            Err(error) => Err(format!("mount: {error}")),
+        }
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        // Lazily: the OS closes the files of a ring a moment after the ring itself.
+        let unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
+        assert!(
+            unmounted.is_ok_and(|status| status.success()),
+            "a small file system stays mounted"
+        );
+    }
+}
+
+/// Files of this process end at [`LIMIT`]; a write beyond it is an error, not a signal.
+fn limit_file_sizes() {
+    let limit = libc::rlimit { rlim_cur: LIMIT, rlim_max: LIMIT };
+    // SAFETY: the call reads a limit that is there; the signal is ignored, which runs no code.
+    unsafe {
+        assert_ne!(libc::signal(libc::SIGXFSZ, libc::SIG_IGN), libc::SIG_ERR);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);
+    }
+}
+
+#[test]
+fn a_file_that_takes_no_more_is_said_with_what_was_written() {
+    let content = Content { seed: 8, size: 1 << 20, kind: Kind::Random };
+    let mut bytes = vec![0; content.size as usize];
+    content.fill(0, &mut bytes);
+    let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+    let source: PathBuf = folder.path().join("source");
+    std::fs::write(&source, bytes).expect("a small file fits");
+    match Small::mount() {
+        Ok(small) => {
+            for work in works() {
+                check(&work, small.0.path(), &source, libc::ENOSPC);
+            }
+        }
+        Err(reason) => skip("writing to a full file system", &reason),
+    }
+    limit_file_sizes();
+    for work in works() {
+        check(&work, folder.path(), &source, libc::EFBIG);
+    }
+}
