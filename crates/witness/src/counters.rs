@@ -73,8 +73,11 @@ pub struct Snapshot {
 /// Of `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy)]
 struct Task {
+    /// Its own and those of children that it has waited for.
     user_ticks: u64,
     system_ticks: u64,
+    /// Those of the children alone: the process's clock does not count them.
+    child_ticks: u64,
     minor_faults: u64,
     major_faults: u64,
 }
@@ -225,9 +228,11 @@ fn cpu_time_ns(clock: libc::clockid_t) -> Option<u64> {
 
 fn parse_task(text: &str) -> Option<Task> {
     let stat = Stat::from_read(text.as_bytes()).ok()?;
+    let [user, system] = [stat.cutime, stat.cstime].map(|ticks| u64::try_from(ticks).unwrap_or(0));
     Some(Task {
-        user_ticks: stat.utime,
-        system_ticks: stat.stime,
+        user_ticks: stat.utime + user,
+        system_ticks: stat.stime + system,
+        child_ticks: user + system,
         minor_faults: stat.minflt,
         major_faults: stat.majflt,
     })
@@ -279,14 +284,16 @@ fn parse_run_delay(schedstat: &str) -> Option<u64> {
 /// What changed from `before` to `after`. A counter that went backwards did not move.
 pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     let delta = |of: fn(&Snapshot) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
-    let cpu_ns = delta(|s| s.cpu_ns);
+    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+    // A worker may be a script that has another program do the work.
+    let child_ticks = delta(|s| Some(s.task?.child_ticks)).unwrap_or(0);
+    let cpu_ns = delta(|s| s.cpu_ns).map(|own_ns| own_ns.saturating_add(child_ticks * tick));
     let user_ticks = delta(|s| Some(s.task?.user_ticks));
     let system_ticks = delta(|s| Some(s.task?.system_ticks));
     let (cpu_user_ns, cpu_system_ns) = split(cpu_ns, user_ticks, system_ticks).unzip();
     let threads = |of: fn(&Thread) -> Option<u64>| {
         over_threads(before.threads.as_ref()?, after.threads.as_ref()?, of)
     };
-    let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     Evidence {
         window_ns: after.at_ns.saturating_sub(before.at_ns),
         residency_before: before.residency,
@@ -358,13 +365,14 @@ mod tests {
     fn the_name_of_a_process_may_be_anything() {
         let stat = |name: &str| {
             format!(
-                "42 ({name}) S 1 42 42 0 -1 4194560 1001 0 7 0 30 12 0 0 20 0 3 0 500 1000000 200 \
+                "42 ({name}) S 1 42 42 0 -1 4194560 1001 0 7 0 30 12 5 4 20 0 3 0 500 1000000 200 \
                  18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 1 1 1 1 1 1 1 0\n"
             )
         };
         for name in ["cat", "a) R 9 (b", "Web Content", ") ) )", ""] {
             let task = parse_task(&stat(name)).unwrap();
-            assert_eq!((task.user_ticks, task.system_ticks), (30, 12), "{name}");
+            assert_eq!((task.user_ticks, task.system_ticks), (35, 16), "{name}");
+            assert_eq!(task.child_ticks, 9, "{name}");
             assert_eq!((task.minor_faults, task.major_faults), (1001, 7), "{name}");
         }
         assert!(parse_task("").is_none());
