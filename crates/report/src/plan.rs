@@ -5,6 +5,7 @@ use crate::names::Names;
 use crate::style::{Paint, Style};
 use crate::words::count;
 use model::plan::{Plan, Role};
+use model::units;
 
 /// Of more skips with one reason than this, the first are named and the others counted.
 const NAMED_MAX: usize = 4;
@@ -16,7 +17,14 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let names = Names::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
 
     let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
-    let title = format!("{} · {cases} in up to {rounds} · seed {}", plan.recipe, plan.seed);
+    let mut title = format!("{} · {cases} in up to {rounds} · seed {}", plan.recipe, plan.seed);
+    if let Some(time) = plan.sustain {
+        let time = units::time(time);
+        title.push_str(&format!(" · each case without a pause until it is steady, or for {time}"));
+    }
+    if let Some(bytes) = plan.memory_limit {
+        title.push_str(&format!(" · memory limited to {}", units::bytes_rounded(bytes)));
+    }
     let mut out = style.wrap("", Paint::Plain, &title);
     let common = names.said_once();
     if !common.is_empty() {

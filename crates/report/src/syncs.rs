@@ -11,6 +11,7 @@ use assess::finding::{Code, Verdict};
 use assess::stats::Percentile;
 use assess::summary::{Latency, Summary};
 use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
+use model::pattern::Pattern;
 use model::units;
 
 const LEGEND: &str = "timed: how many syncs; percentiles are of the sync alone, without the writes \
@@ -171,7 +172,11 @@ fn marks(groups: &[Group]) -> Option<String> {
     let is_thin = all.iter().flatten().any(|percentile| !percentile.solid);
     let thin = is_thin.then_some("~ fewer than 100 took longer than this");
     let none = all.contains(&None).then_some("- too few to say");
-    let marks: Vec<&str> = thin.into_iter().chain(none).collect();
+    let writes_through = rows().any(|(work, _)| work.sync == Sync::Dsync).then_some(
+        "O_DSYNC may write through to the medium (FUA), which is counted as a write and not as a \
+         flush",
+    );
+    let marks: Vec<&str> = thin.into_iter().chain(none).chain(writes_through).collect();
     (!marks.is_empty()).then(|| marks.join("; "))
 }
 
@@ -211,14 +216,16 @@ fn commit(work: &WriteWork, summary: &Summary) -> Option<String> {
     };
     let what = match work.allocation {
         Allocation::Append => "appended",
+        Allocation::Overwrite if work.pattern == Pattern::Random => "written over in random places",
         Allocation::Overwrite => "written over",
         Allocation::Fallocate => "written into preallocated blocks",
         Allocation::None => "written",
     };
+    let doubtful = if summary.verdict == Verdict::Doubtful { " (doubtful)" } else { "" };
     let past = if work.cache == Cache::Direct { " past the page cache" } else { "" };
     Some(format!(
         "A commit of {} {what}{past} ({}) takes {}: one writer that waits for each makes {} \
-         commits a second{interval}.",
+         commits a second{interval}{doubtful}.",
         units::bytes(work.block),
         sync_name(work.sync),
         units::nanoseconds(each.median),

@@ -7,7 +7,7 @@ use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::writing::Writing;
 use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Storage, WriteCache};
+use model::host::{Medium, Storage, WriteCache};
 use model::pattern::{Pattern, Share};
 use model::units;
 
@@ -84,8 +84,10 @@ fn phrases(work: &WriteWork) -> Vec<String> {
         (Op::Copy, WriteEngine::Write) => "read+write".to_string(),
         (_, engine) => engine.to_string(),
     });
-    if work.cache != Cache::AsIs {
-        said.push(work.cache.to_string());
+    match (work.op, work.cache) {
+        (_, Cache::AsIs) => {}
+        (Op::Copy, Cache::Warm | Cache::Cold) => said.push(format!("{} source", work.cache)),
+        (_, cache) => said.push(cache.to_string()),
     }
     said.push(match work.block >= work.size {
         true => "at once".to_string(),
@@ -176,11 +178,18 @@ pub(crate) fn said_rate(estimate: &Estimate) -> String {
     }
 }
 
-/// What is known below the file system of what a flush does, as a sentence; nothing where a
-/// device of this machine may keep what it was given.
+/// What is known of what a sync comes to below the file system, as a sentence; nothing where it
+/// flushes a device of this machine.
 pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
     let storage = storage?;
     let devices = || storage.devices.iter();
+    if storage.medium == Medium::Unseen {
+        return Some(format!(
+            "What is below {} cannot be seen from here: whether a sync reached a medium is not \
+             known.",
+            storage.file_system
+        ));
+    }
     if words::is_virtual(Some(storage)) {
         return Some(
             "The device is virtual: that it completed a flush is seen, what the host did is not."

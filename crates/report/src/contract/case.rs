@@ -26,7 +26,8 @@ pub(crate) struct Case<'a> {
     /// What the figures are worth.
     #[schemars(extend("enum" = names!(Verdict)))]
     pub(crate) verdict: &'static str,
-    /// What served the bytes, by the evidence.
+    /// What served the bytes, by the evidence; of what was written, where it was when the clock
+    /// stopped.
     #[schemars(extend("enum" = names_or_null!(ServedBy)))]
     pub(crate) served_by: Option<&'static str>,
     /// The share of bytes that caused no device read, 0 to 1.
@@ -74,8 +75,8 @@ pub(crate) struct Case<'a> {
     pub(crate) of_memory: Option<f64>,
     /// What was found, gravest first.
     pub(crate) findings: Vec<Finding<'a>>,
-    /// Whether all that was read had the expected digest, or the expected count; null where
-    /// nothing was computed.
+    /// Whether all that was read, or read back, had the expected digest, or the expected count;
+    /// null where nothing was computed.
     pub(crate) digest_verified: Option<bool>,
     /// How many 10s a trial counted, where each read the whole file once and all counted the same.
     pub(crate) counted: Option<u64>,

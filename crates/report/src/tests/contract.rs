@@ -1,6 +1,6 @@
 //! The JSON against its schema.
 
-use super::{all, made};
+use super::{all, made, made_writing};
 use crate::{json, json_schema};
 use assess::Assessment;
 use insta::assert_snapshot;
@@ -70,6 +70,47 @@ fn a_case_in_full() {
     let json = parsed(&made::rich());
     let case = serde_json::to_string_pretty(&json["cases"][9]).expect("it was just parsed");
     assert_snapshot!(case);
+}
+
+#[test]
+fn a_case_that_writes_in_full() {
+    let json = parsed(&made_writing::strategies());
+    let case = serde_json::to_string_pretty(&json["cases"][1]).expect("it was just parsed");
+    assert_snapshot!(case);
+}
+
+#[test]
+fn a_run_that_writes_says_what_limited_it() {
+    let json = parsed(&made_writing::strategies());
+    assert_eq!(json["writing"]["cost"]["median"], 0.268);
+    assert_eq!(json["storage"]["devices"][0]["write_cache"], "write back");
+    assert_eq!(json["source_storage"]["directory"], "/source");
+    assert_eq!(json["cases"][2]["writing"]["durable"], Value::Null);
+    assert_eq!(json["sustain_s"], Value::Null);
+    assert_eq!(parsed(&made_writing::sustained())["sustain_s"], 120.0);
+    let json = parsed(&made_writing::touching());
+    assert_eq!(json["memory_limit"], 2u64 << 30);
+    assert_eq!(json["touching"][0]["phase"], "write");
+}
+
+#[test]
+fn what_is_written_is_held_against_the_schema_too() {
+    let sound = parsed(&made_writing::strategies());
+    for (pointer, broken) in [
+        ("/cases/1/writing/accepted/median", value!("2.4 GB/s")),
+        ("/cases/1/writing/sync_latency_ns/max", value!(-1)),
+        ("/cases/1/writing/read_back_verified", value!(1)),
+        ("/cases/1/course/rates", value!(null)),
+        ("/cases/1/course/change/at_bytes", value!(0.5)),
+        ("/cases/1/spent/wall_s", value!(null)),
+        ("/cases/1/case/sync", value!("fsyncgate")),
+        ("/storage/devices/0/write_cache", value!("back")),
+        ("/writing/durable/id", value!(null)),
+    ] {
+        let mut json = sound.clone();
+        *json.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = broken;
+        assert!(is_valid(&json).is_err(), "{pointer} is broken and passes");
+    }
 }
 
 #[test]

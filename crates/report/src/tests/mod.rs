@@ -12,9 +12,10 @@ use crate::{strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use insta::assert_snapshot;
-use model::host::Medium;
+use model::host::{Medium, WriteCache};
 use model::plan::{Place, Plan, Role, Skip};
 use model::zoo;
+use std::time::Duration;
 
 const PLAIN: Style = Style { colour: false, width: 100 };
 const COLOUR: Style = Style { colour: true, width: 100 };
@@ -198,6 +199,7 @@ fn plan_of_writes() {
     let (host, storage) = (zoo::host(), zoo::storage());
     let place = Place { host: &host, storage: Some(&storage), peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
+    (planned.sustain, planned.memory_limit) = (Some(Duration::from_secs(60)), Some(2 << 30));
     for summary in made_writing::strategies().cases {
         planned.add([summary.case], summary.role, &place);
     }
@@ -329,6 +331,46 @@ fn a_void_figure_cannot_be_mistaken_for_one() {
             assert!(text.contains("void"), "{text}");
         }
     }
+}
+
+/// The fsync that was no flush: its accepted rate stands in brackets, and no durable one anywhere.
+#[test]
+fn what_is_not_durable_has_no_durable_figure() {
+    let assessment = made_writing::strategies();
+    for view in [strategies, table] {
+        let text = view(&assessment, &Style { colour: false, width: 200 });
+        assert!(text.contains("not durable"), "{text}");
+        assert!(text.contains("(2.37 GB/s)"), "{text}");
+        assert_eq!(text.matches("2.37 GB/s").count(), 1, "{text}");
+        assert!(!text.contains("598 MB/s"), "{text}");
+    }
+}
+
+#[test]
+fn the_answer_of_writing_says_what_is_missing() {
+    let mut assessment = made_writing::strategies();
+    let answer = assessment.writing.as_mut().expect("it has an answer");
+    (answer.durable, answer.cost) = (None, None);
+    let text = strategies(&assessment, &PLAIN);
+    assert!(text.contains("No durable rate stands."), "{text}");
+    assert!(!text.contains("what durability costs"), "{text}");
+}
+
+#[test]
+fn a_sync_that_nobody_sees_is_called_so() {
+    let said = |medium, is_virtual, cache| {
+        let mut assessment = made_writing::syncs_of_a_disk();
+        let storage = assessment.storage.as_mut().expect("it has storage");
+        storage.medium = medium;
+        (storage.devices[0].is_virtual, storage.devices[0].write_cache) = (is_virtual, cache);
+        syncs(&assessment, &Style { colour: false, width: 1000 })
+    };
+    let back = Some(WriteCache::Back);
+    assert!(said(Medium::Unseen, false, back).contains("reached a medium is not known"));
+    assert!(said(Medium::Block, true, back).contains("what the host did is not"));
+    assert!(said(Medium::Block, false, Some(WriteCache::Through)).contains("nothing to flush"));
+    let plain = said(Medium::Block, false, back);
+    assert!(!plain.contains("nothing to flush") && !plain.contains("the host did"), "{plain}");
 }
 
 #[test]
