@@ -21,12 +21,13 @@ ioassay's own chores
                      need (as root on Debian; elsewhere it names what is missing)
   cargo xtask tidy   style alone: every rule of STYLE.md that a program can check
   cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)
-  cargo xtask bench [--only files|memory] [--pairs N] [--time SECONDS] [--dir DIR]
-                    [--count-size SIZE]
+  cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
+                    [--count-size SIZE] [--write-size SIZE]
                      ioassay beside others, into BENCHMARKS.md: N pairs (7) of trials of SECONDS
                      (2). Files: beside fio, with a test file of 1 GiB in DIR (target/). Memory:
                      beside likwid-bench, C compilers and sysbench, with a file of SIZE (4GiB) in
-                     DIR. Half an hour";
+                     DIR. Writing: beside dd and fio, new files of SIZE (1GiB) in DIR. Three
+                     quarters of an hour";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -23,7 +23,7 @@ pub(super) enum Peer {
 
 /// What is taken from a trial.
 #[derive(Debug, Clone, Copy)]
-enum Quantity {
+pub(super) enum Quantity {
     Iops,
     NsPerOp,
     CpuNsPerOp,
@@ -43,12 +43,14 @@ impl Quantity {
 #[derive(Debug)]
 pub(super) struct Duel {
     pub(super) peer: Peer,
-    /// The axes of ioassay's case, where they differ from [`USUAL`].
-    axes: &'static [(&'static str, &'static str)],
-    state: State,
-    questions: &'static [(Quantity, Question)],
+    /// The axes of ioassay's case, where they differ from what is usual. With the axis `op` it is
+    /// one that writes.
+    pub(super) axes: &'static [(&'static str, &'static str)],
+    pub(super) state: State,
+    pub(super) questions: &'static [(Quantity, Question)],
 }
 
+/// What is usual of a case that reads.
 const USUAL: [(&str, &str); 12] = [
     ("engine", "pread"),
     ("cache", "warm"),
@@ -61,6 +63,23 @@ const USUAL: [(&str, &str); 12] = [
     ("touch", "none"),
     ("advice", "none"),
     ("submission", "enter"),
+    ("ops", "0"),
+];
+
+/// What is usual of a case that writes.
+const USUAL_WRITE: [(&str, &str); 13] = [
+    ("engine", "pwrite"),
+    ("cache", "as-is"),
+    ("pattern", "random"),
+    ("stride", "1"),
+    ("block", "4KiB"),
+    ("depth", "1"),
+    ("threads", "1"),
+    ("share", "contiguous"),
+    ("sync", "none"),
+    ("every", "0"),
+    ("allocation", "overwrite"),
+    ("fill", "random"),
     ("ops", "0"),
 ];
 
@@ -267,19 +286,20 @@ pub(super) const DUELS: &[Duel] = &[
 /// Fights `duel` in `pairs` pairs; `rng` decides who begins each, and the order of blocks.
 pub(super) fn fight(duel: &Duel, stage: &Stage, pairs: usize, rng: &mut Rng) -> Result<Vec<Row>> {
     let mut worker = stage.worker(stage.time)?;
-    let case = case(duel.axes, stage.time)?;
+    let case = duel.case(stage.time)?;
     let mut measured = Vec::new();
     for _ in 0..pairs {
         let seed = rng.next_u64();
         let job = Job { case: case.clone(), seed, file: Some(stage.file().into()), source: None };
-        stage.set(duel.state)?;
+        let mut own = || stage.set(duel.state).and_then(|()| worker.trial(&job));
+        let peer = || stage.set(duel.state).and_then(|()| duel.peer.measure(stage, seed));
         let (ours, theirs);
         if rng.below(2) == 0 {
-            ours = worker.trial(&job)?;
-            theirs = duel.peer.measure(stage, seed)?;
+            ours = own()?;
+            theirs = peer()?;
         } else {
-            theirs = duel.peer.measure(stage, seed)?;
-            ours = worker.trial(&job)?;
+            theirs = peer()?;
+            ours = own()?;
         }
         stage.go_on()?;
         measured.push((ours, theirs));
@@ -289,17 +309,39 @@ pub(super) fn fight(duel: &Duel, stage: &Stage, pairs: usize, rng: &mut Rng) -> 
 
 /// The case of the first duel, which moves no data.
 pub(super) fn null_case(time: Duration) -> Result<Case> {
-    case(DUELS[0].axes, time)
+    DUELS[0].case(time)
 }
 
-/// The case of `axes`, and of what is usual for the rest.
-fn case(axes: &[(&str, &str)], time: Duration) -> Result<Case> {
-    let is_given = |axis: &str| axes.iter().any(|(given, _)| *given == axis);
-    let usual = USUAL.iter().filter(|(axis, _)| !is_given(axis));
-    let all = axes.iter().chain(usual).map(|(axis, value)| (*axis, (*value).to_owned()));
-    let size = ("size", units::bytes(FILE_BYTES));
-    let all: Vec<_> = all.chain([size, ("time", units::time(time))]).collect();
-    Ok(Case::from_axes(&all)?)
+impl Duel {
+    /// The case that ioassay's worker is given: its axes, and what is usual for the rest.
+    pub(super) fn case(&self, time: Duration) -> Result<Case> {
+        let axes = self.axes;
+        let is_given = |axis: &str| axes.iter().any(|(given, _)| *given == axis);
+        let usual = if is_given("op") { &USUAL_WRITE[..] } else { &USUAL };
+        let usual = usual.iter().filter(|(axis, _)| !is_given(axis));
+        let all = axes.iter().chain(usual).map(|(axis, value)| (*axis, (*value).to_owned()));
+        let size = ("size", units::bytes(FILE_BYTES));
+        let all: Vec<_> = all.chain([size, ("time", units::time(time))]).collect();
+        Ok(Case::from_axes(&all)?)
+    }
+
+    /// The command lines of fio in `duels`, as they are told to a reader.
+    pub(super) fn calls(duels: &[Duel], time: Duration) -> Vec<String> {
+        let call = |duel: &Duel| match duel.peer {
+            Peer::Fio(own) => Some(fio::command_line(own, FILE_BYTES, time)),
+            Peer::BarePread => None,
+        };
+        duels.iter().filter_map(call).collect()
+    }
+
+    /// Its rows where it could not be fought, for this `reason`.
+    pub(super) fn not_fought(&self, reason: &str) -> Vec<Row> {
+        let row = |(_, question): &(Quantity, Question)| Row {
+            question: question.clone(),
+            answer: Err(reason.to_owned()),
+        };
+        self.questions.iter().map(row).collect()
+    }
 }
 
 /// The row that answers `question` out of the pairs.
@@ -336,7 +378,7 @@ mod tests {
     #[test]
     fn every_duel_is_of_a_case() {
         for duel in DUELS {
-            let case = case(duel.axes, Duration::from_secs(2)).expect("its axes are known");
+            let case = duel.case(Duration::from_secs(2)).expect("its axes are known");
             let axes = case.axes();
             for (axis, value) in duel.axes {
                 assert!(axes.contains(&(axis, (*value).to_owned())), "{axis} is not {value}");

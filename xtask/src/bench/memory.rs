@@ -76,7 +76,7 @@ fn rate(
 ) -> Asked {
     let (name, peer, unit) = (name.into(), Some(peer.into()), Unit::BytesPerSecond);
     let question = Question { name, peer, unit, goal, why };
-    Asked { ours, theirs, quantity: Quantity::BytesPerSecond, question }
+    Asked { ours, theirs, less: None, quantity: Quantity::BytesPerSecond, question }
 }
 
 /// A kernel in base pages and in huge ones, beside likwid-bench.
@@ -172,7 +172,7 @@ fn chase(ground: &Ground, pages: Pages, time: Duration) -> Contest<'static> {
         goal: Goal::Within(0.95, 1.05),
         why: WHY_CHASE,
     };
-    let asked = Asked { ours: 0, theirs: 1, quantity: Quantity::NsPerOp, question };
+    let asked = Asked { ours: 0, theirs: 1, less: None, quantity: Quantity::NsPerOp, question };
     Contest { entrants: entrants(), asked: vec![asked] }
 }
 

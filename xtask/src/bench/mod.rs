@@ -6,6 +6,7 @@
 mod figure;
 mod worker;
 mod fio;
+mod dd;
 mod likwid;
 mod sysbench;
 mod stage;
@@ -15,6 +16,7 @@ mod matrix;
 mod ground;
 mod contest;
 mod memory;
+mod writing;
 mod solos;
 mod page;
 mod sections;
@@ -35,6 +37,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use writing::Site;
 use xshell::Shell;
 
 /// Fewer pairs than this say nothing.
@@ -54,6 +57,7 @@ const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 enum Part {
     Files,
     Memory,
+    Writing,
 }
 
 /// What was asked for.
@@ -65,6 +69,8 @@ struct Options {
     directory: PathBuf,
     /// Bytes of the file that is counted.
     count_bytes: u64,
+    /// Bytes of the file that is written anew.
+    write_bytes: u64,
 }
 
 /// Runs the benchmarks of the workspace at `root` and writes the document.
@@ -88,6 +94,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
         sections.push(match part {
             Part::Files => (page::SECTIONS[0], bench.files()?),
             Part::Memory => (page::SECTIONS[1], bench.memory()?),
+            Part::Writing => (page::SECTIONS[2], bench.writing()?),
         });
     }
     let document = root.join(DOCUMENT);
@@ -122,8 +129,32 @@ impl Bench<'_> {
         add(&mut rows, vec![solos::plan(stage, pairs)?]);
         add(&mut rows, vec![solos::report(stage, pairs)?]);
         add(&mut rows, vec![solos::memory(stage, &mut rng)?]);
+        fs::remove_file(stage.file())?;
         let circumstances = self.circumstances(vec![self.read("fio", &["--version"])?])?;
         Ok(sections::files(&circumstances, &rows))
+    }
+
+    /// The section about writing.
+    fn writing(&self) -> Result<String> {
+        let Bench { stage, options, host, .. } = self;
+        let (size, mut rng) = (options.write_bytes, Rng::new(SEED));
+        let fio = install::program(self.shell, "fio", "fio");
+        let disk_bytes = host.pointer("/storage/free").and_then(Value::as_u64);
+        let disk_bytes = disk_bytes.context("'ioassay host' tells no /storage/free")?;
+        println!("writing files of {} in '{}'", units::bytes(size), options.directory.display());
+        let site = Site::new(stage, fio, size, disk_bytes)?;
+        let contests = writing::contests(&site, options.time);
+        let calls = sections::calls(&contests);
+        let mut rows = Vec::new();
+        for contest in contests {
+            add(&mut rows, contest::hold(contest, stage, options.pairs, &mut rng)?);
+        }
+        add(&mut rows, writing::fight(stage, options.pairs, &mut rng)?);
+        // One that is missing has no version; its rows say so.
+        let versions = ["dd", "fio"].into_iter();
+        let versions = versions.filter_map(|name| self.read(name, &["--version"]).ok());
+        let circumstances = self.circumstances(versions.collect())?;
+        Ok(sections::writing(&circumstances, size, stage.waits(), &calls, &rows))
     }
 
     /// The section about memory.
@@ -203,11 +234,12 @@ fn chosen(words: &str) -> Option<&str> {
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {
     let mut options = Options {
-        parts: vec![Part::Files, Part::Memory],
+        parts: vec![Part::Files, Part::Memory, Part::Writing],
         pairs: 7,
         time: Duration::from_secs(2),
         directory: root.join("target"),
         count_bytes: 4 << 30,
+        write_bytes: 1 << 30,
     };
     let mut rest = words;
     while let [name, after @ ..] = rest {
@@ -216,14 +248,16 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
         match (*name, *value) {
             ("--only", "files") => options.parts = vec![Part::Files],
             ("--only", "memory") => options.parts = vec![Part::Memory],
-            ("--only", _) => bail!("--only {value}: there are files and memory"),
+            ("--only", "writing") => options.parts = vec![Part::Writing],
+            ("--only", _) => bail!("--only {value}: there are files, memory and writing"),
             ("--pairs", _) => options.pairs = usize::from(number()?),
             ("--time", _) => options.time = Duration::from_secs(number()?.into()),
             ("--dir", _) => options.directory = PathBuf::from(value),
             ("--count-size", _) => options.count_bytes = units::parse_bytes(value)?,
+            ("--write-size", _) => options.write_bytes = units::parse_bytes(value)?,
             _ => bail!(
-                "bench has no option `{name}`: it has --only, --pairs, --time, --dir and \
-                 --count-size"
+                "bench has no option `{name}`: it has --only, --pairs, --time, --dir, \
+                 --count-size and --write-size"
             ),
         }
         rest = after;
@@ -233,6 +267,9 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
     ensure!(!options.time.is_zero(), "--time 0: a trial lasts a second at least");
     let count_bytes = options.count_bytes;
     ensure!(count_bytes >= 1 << 20, "--count-size {count_bytes}: at least 1MiB");
+    let write_bytes = options.write_bytes;
+    let is_whole = write_bytes.is_multiple_of(writing::BLOCK_BYTES);
+    ensure!(is_whole, "--write-size {write_bytes}: whole MiB are written");
     Ok(options)
 }
 
@@ -244,14 +281,16 @@ mod tests {
     fn options_are_read() {
         let parse = |options: &[&str]| parse(Path::new("/w"), options);
         let usual = Options {
-            parts: vec![Part::Files, Part::Memory],
+            parts: vec![Part::Files, Part::Memory, Part::Writing],
             pairs: 7,
             time: Duration::from_secs(2),
             directory: PathBuf::from("/w/target"),
             count_bytes: 4 << 30,
+            write_bytes: 1 << 30,
         };
         assert_eq!(parse(&[]).expect("there are usual ones"), usual);
-        let given = "--dir /d --pairs 5 --time 1 --only memory --count-size 64MiB";
+        let given = "--dir /d --pairs 5 --time 1 --only memory --count-size 64MiB \
+                     --write-size 512MiB";
         let given: Vec<&str> = given.split(' ').collect();
         let expected = Options {
             parts: vec![Part::Memory],
@@ -259,17 +298,20 @@ mod tests {
             time: Duration::from_secs(1),
             directory: PathBuf::from("/d"),
             count_bytes: 64 << 20,
+            write_bytes: 512 << 20,
         };
         assert_eq!(parse(&given).expect("all known"), expected);
         assert_eq!(parse(&["--only", "files"]).expect("known").parts, [Part::Files]);
+        assert_eq!(parse(&["--only", "writing"]).expect("known").parts, [Part::Writing]);
         for (options, expected) in [
             (vec!["--pairs"], "--pairs has no value"),
             (vec!["--pairs", "4"], "at least 5"),
             (vec!["--pairs", "x"], "--pairs x"),
             (vec!["--time", "0"], "a second at least"),
-            (vec!["--only", "disk"], "there are files and memory"),
+            (vec!["--only", "disk"], "there are files, memory and writing"),
             (vec!["--count-size", "4K"], "ambiguous"),
             (vec!["--count-size", "9KiB"], "at least 1MiB"),
+            (vec!["--write-size", "1025KiB"], "whole MiB"),
             (vec!["--speed", "9"], "no option `--speed`"),
         ] {
             let error = parse(&options).expect_err("it is wrong").to_string();

@@ -57,8 +57,7 @@ impl Numbers {
 
     /// Brings all of it into the page cache, with ioassay's proof.
     pub(super) fn warm(&self, stage: &Stage) -> Result<()> {
-        stage.ioassay(&["cache", "warm", &self.path.display().to_string()])?;
-        Ok(())
+        stage.warm(&self.path)
     }
 
     /// Has `worker` map the file and count it, once.

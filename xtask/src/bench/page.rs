@@ -1,5 +1,5 @@
 //! The document: a head, and a section for each part of the benchmark. A part that is run alone
-//! writes its own section anew and leaves the other as it is.
+//! writes its own section anew and leaves the others as they are.
 
 use super::figure::{Figures, Goal, Row, estimate};
 use assess::stats::Estimate;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The titles of all sections, in their order.
-pub(super) const SECTIONS: [&str; 2] = ["Files", "Memory"];
+pub(super) const SECTIONS: [&str; 3] = ["Files", "Memory", "Writing"];
 
 /// Columns of a paragraph.
 const COLUMNS: usize = 100;
@@ -17,8 +17,9 @@ const TITLE: &str = "# Benchmarks\n\n";
 
 /// What is said before all sections: each a paragraph.
 const HEAD: [&str; 2] = [
-    "Written by `cargo xtask bench`, which takes about half an hour; do not edit it. With `--only \
-     files` or `--only memory` it writes one of the two sections anew.",
+    "Written by `cargo xtask bench`, which takes about three quarters of an hour; do not edit it. \
+     With `--only files`, `--only memory` or `--only writing` it writes one of the three sections \
+     anew.",
     "A figure is compared within pairs of trials: one of ioassay's worker, one of its peer, one \
      after the other in an order that chance decides. Each pair gives a ratio, ioassay to peer. \
      The tables have the median of each side, and the median of the ratios with its exact 95 % \
@@ -176,6 +177,8 @@ fn wanted(row: &Row) -> String {
 /// A figure that is judged: a ratio, or one with the row's unit.
 fn show(row: &Row, value: f64) -> String {
     match row.question.peer {
+        // Two digits would be none of a small share.
+        Some(_) if value.abs() < 0.1 => format!("{value:.3}"),
         Some(_) => format!("{value:.2}"),
         None => row.question.unit.show(value),
     }
@@ -302,6 +305,12 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_small_share_has_three_digits() {
+        let line = line(&row([0.7; 7], Goal::AtMost(0.03)));
+        assert!(line.ends_with("| 0.007 [0.007, 0.007] | ≤ 0.030 | met |\n"), "{line}");
+    }
+
+    #[test]
     fn the_circumstances_are_told() {
         let text = text(&[]);
         for expected in [
@@ -321,6 +330,7 @@ pub(super) mod tests {
         for (title, expected) in [
             ("Files", "\n## Files\n\nnew\n\n## Memory\n\nold memory\n"),
             ("Memory", "\n## Files\n\nold files\n\n## Memory\n\nnew\n"),
+            ("Writing", "\n## Memory\n\nold memory\n\n## Writing\n\nnew\n"),
         ] {
             let document = document(&old, &[(title, "new".into())]);
             assert!(document.ends_with(expected), "{document}");

@@ -1,15 +1,15 @@
 //! What each section says beside its table.
 
 use super::contest::{Contest, Entrant};
-use super::duels::{DUELS, Peer};
+use super::duels::{DUELS, Duel};
 use super::figure::Row;
-use super::fio;
 use super::ground::{CACHES, Ground};
 use super::matrix::Build;
 use super::numbers::BLOCK_BYTES;
 use super::page::{Circumstances, commands, paragraph, section};
-use super::stage::FILE_BYTES;
+use super::stage::Waits;
 use super::sysbench::Events;
+use super::writing::{self, CACHED_BYTES};
 use model::units;
 use std::fmt::Write;
 use std::path::Path;
@@ -27,14 +27,7 @@ pub(super) fn files(circumstances: &Circumstances, rows: &[Row]) -> String {
          can be most of the difference.",
         time.as_secs()
     ));
-    let calls: Vec<String> = DUELS
-        .iter()
-        .filter_map(|duel| match duel.peer {
-            Peer::Fio(own) => Some(fio::command_line(own, FILE_BYTES, time)),
-            Peer::BarePread => None,
-        })
-        .collect();
-    let calls = commands(&calls);
+    let calls = commands(&Duel::calls(DUELS, time));
     let details = format!("### Calls of fio\n\n`FILE` stands for the test file.\n\n{calls}");
     section(circumstances, &method, rows, &details)
 }
@@ -149,7 +142,9 @@ fn sweep(builds: &[Build]) -> String {
 pub(super) fn calls(contests: &[Contest<'_>]) -> Vec<String> {
     let mut calls = Vec::new();
     for entrant in contests.iter().filter_map(|contest| contest.entrants.as_ref().ok()).flatten() {
-        let Entrant::Program(words, _) = entrant else { continue };
+        let (Entrant::Program(words, _) | Entrant::Writer { words, .. }) = entrant else {
+            continue;
+        };
         let (program, arguments) = words.split_first().expect("a command has a program");
         // A program that was built for this run is in a folder that is gone when it is over.
         let program = Path::new(program).file_name().expect("a program is a file");
@@ -159,6 +154,53 @@ pub(super) fn calls(contests: &[Contest<'_>]) -> Vec<String> {
         }
     }
     calls
+}
+
+/// The section about writing, new files of `size` bytes among others. The command lines of the
+/// contests are `calls`.
+pub(super) fn writing(
+    circumstances: &Circumstances,
+    size: u64,
+    waits: Waits,
+    calls: &[String],
+    rows: &[Row],
+) -> String {
+    let (pairs, seconds) = (circumstances.pairs, circumstances.time.as_secs());
+    let Waits { all, in_vain } = waits;
+    let quiet = match in_vain {
+        0 => format!("and came about each of the {all} times"),
+        _ => format!("and did not come about {in_vain} of {all} times"),
+    };
+    let (size, cached) = (units::bytes(size), units::bytes(CACHED_BYTES));
+    let method = paragraph(&format!(
+        "Each row has {pairs} pairs. Before each trial that writes, what earlier ones left was \
+         written out, and the disk then had nothing to do for 100 ms: this was waited for, at most \
+         for 30 s, {quiet}."
+    )) + &paragraph(&format!(
+        "What is durable is {size}, written in order in blocks of 1 MiB to a new file, from the \
+         first write until the sync at the end has returned. In each of {pairs} rounds ioassay, dd \
+         and fio do so once. Nothing is allocated beforehand: fio is told so. ioassay and dd call \
+         `write` and `fdatasync`, fio `pwrite` and `fsync`; of a file that has grown both syncs \
+         write the same. The time of dd is the one that it prints; that of fio is its `runtime`, \
+         which begins before it opens the file and ends after its fsync. Both sides of a pair \
+         write zeros, or data that does not compress, but for the one with dd, which has zeros \
+         alone. fio's data is random once, and in each 512 bytes something of it is changed; \
+         ioassay's is random once, and has a stamp in each 4 KiB."
+    )) + &paragraph(&format!(
+        "Random writes go over a file of 1 GiB that was written before, past the page cache, for \
+         {seconds} s and without a sync: nothing of it is durable. CPU time is user and system \
+         time of the whole process, from `/proc/PID/stat` and from fio's `usr_cpu` and `sys_cpu`."
+    )) + &paragraph(&format!(
+        "What the data costs is the time of an operation of the null engine that makes it, less \
+         that of the null engine that reads, both {seconds} s; beside it stands the time of a \
+         `pwrite` over a file of {cached} in the page cache, in order and without a sync, which \
+         waits for no disk."
+    ));
+    let mut calls = calls.to_vec();
+    calls.extend(Duel::calls(writing::DUELS, circumstances.time));
+    let calls = commands(&calls);
+    let details = format!("### Calls of others\n\n`FILE` stands for the test file.\n\n{calls}");
+    section(circumstances, &method, rows, &details)
 }
 
 #[cfg(test)]
@@ -201,6 +243,22 @@ mod tests {
             for expected in
                 [expected, "An array has 128 MiB", "of the 200 ns", "50 ns (25 %)", "-t load_avx"]
             {
+                assert!(text.contains(expected), "'{expected}' is not in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_writing_section_tells_how_often_the_disk_was_not_quiet() {
+        for (in_vain, expected) in
+            [(0, "came about each of the 9 times"), (2, "did not come about 2 of 9 times")]
+        {
+            let calls = ["env LC_ALL=C dd of=FILE".to_owned()];
+            let waits = Waits { all: 9, in_vain };
+            let text = writing(&circumstances(), 1 << 29, waits, &calls, &[]);
+            assert!(text.contains("\nenv LC_ALL=C dd of=FILE\nfio --name=bench"), "{text}");
+            let text = text.replace('\n', " ");
+            for expected in [expected, "What is durable is 512MiB", "--rw=randwrite"] {
                 assert!(text.contains(expected), "'{expected}' is not in {text}");
             }
         }

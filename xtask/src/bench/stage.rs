@@ -3,11 +3,15 @@
 use super::worker::Worker;
 use anyhow::{Context, Result, ensure};
 use model::content::Kind;
+use model::host::Storage;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::cell::Cell;
 use std::env;
+use std::fs::{self, File};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,7 +23,10 @@ pub(super) const FILE_BYTES: u64 = 1 << 30;
 /// What a worker may take beyond the time of its trial.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is in the page cache of the test file before a pair.
+/// How long it is waited for a disk that is not quiet.
+const SETTLE_MAX: Duration = Duration::from_secs(30);
+
+/// What is in the page cache of the test file before a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Nobody reads it.
@@ -28,6 +35,8 @@ pub(super) enum State {
     Warm,
     /// Nothing.
     Evicted,
+    /// Nothing, and the disk has nothing to do: it is written.
+    Quiet,
 }
 
 /// Programs, and a folder that is removed with all that is in it when this is dropped.
@@ -39,6 +48,17 @@ pub(super) struct Stage {
     /// How long a trial lasts.
     pub(super) time: Duration,
     interrupted: Arc<AtomicBool>,
+    /// What the folder is stored on.
+    storage: Storage,
+    waits: Cell<Waits>,
+}
+
+/// How often it was waited until the disk was quiet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    pub(super) all: usize,
+    /// Those that ended because they had lasted too long.
+    pub(super) in_vain: usize,
 }
 
 impl Stage {
@@ -54,7 +74,9 @@ impl Stage {
         let bare_pread = build(root, &["--package=worker", "--example=bare_pread"])?;
         let folder = tempfile::Builder::new().prefix("ioassay-bench-").tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;
-        Ok(Stage { folder, ioassay, bare_pread, time, interrupted })
+        let storage = witness::storage(folder.path())?;
+        let waits = Cell::default();
+        Ok(Stage { folder, ioassay, bare_pread, time, interrupted, storage, waits })
     }
 
     /// Writes a file of `size` bytes.
@@ -78,10 +100,45 @@ impl Stage {
     pub(super) fn set(&self, state: State) -> Result<()> {
         match state {
             State::Any => return Ok(()),
-            State::Warm => self.ioassay(&["cache", "warm", &self.file()])?,
-            State::Evicted => self.ioassay(&["cache", "evict", &self.file()])?,
+            State::Warm => return self.warm(Path::new(&self.file())),
+            State::Evicted | State::Quiet => self.ioassay(&["cache", "evict", &self.file()])?,
         };
+        if state == State::Quiet { self.settle(self.folder()) } else { Ok(()) }
+    }
+
+    /// Brings all of the file at `path` into the page cache, with ioassay's proof.
+    pub(super) fn warm(&self, path: &Path) -> Result<()> {
+        self.ioassay(&["cache", "warm", &path.display().to_string()])?;
         Ok(())
+    }
+
+    /// Waits until the disk has nothing to do, or for half a minute. What is dirty of `path` is
+    /// written first; of a folder it is what became of the files in it.
+    pub(super) fn settle(&self, path: &Path) -> Result<()> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        let settled = witness::settle(&self.storage, Some(&file), SETTLE_MAX);
+        let Waits { all, in_vain } = self.waits.get();
+        let in_vain = in_vain + usize::from(!settled.quiet);
+        self.waits.set(Waits { all: all + 1, in_vain });
+        self.go_on()
+    }
+
+    /// How often [`Stage::settle`] waited so far.
+    pub(super) fn waits(&self) -> Waits {
+        self.waits.get()
+    }
+
+    /// A new file in the folder, empty and quiet on its disk.
+    pub(super) fn fresh(&self) -> Result<Fresh> {
+        let fresh = Fresh { path: self.path("fresh") };
+        File::create_new(&fresh.path).with_context(|| fresh.path.display().to_string())?;
+        self.settle(self.folder())?;
+        Ok(fresh)
+    }
+
+    /// The folder.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Starts ioassay's worker.
@@ -119,13 +176,44 @@ impl Stage {
     }
 }
 
+/// A file that is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    pub(super) path: PathBuf,
+}
+
+impl Fresh {
+    /// Has `write` write the file, which must have `size` bytes then.
+    ///
+    /// # Errors
+    /// Those of `write`, and when it wrote less or more.
+    pub(super) fn written<T>(self, size: u64, write: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+        let answer = write(&self.path)?;
+        let written = fs::metadata(&self.path)?.len();
+        ensure!(written == size, "{written} bytes were written where {size} were asked for");
+        Ok(answer)
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // What cannot be removed here is removed with the folder.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 /// What `command` prints, if its exit status is one of `good`.
-pub(super) fn read(mut command: Command, good: std::ops::RangeInclusive<i32>) -> Result<String> {
+pub(super) fn read(command: Command, good: RangeInclusive<i32>) -> Result<String> {
+    Ok(String::from_utf8(output(command, good)?.stdout)?)
+}
+
+/// What `command` says, if its exit status is one of `good`.
+pub(super) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<Output> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
     let is_good = output.status.code().is_some_and(|code| good.contains(&code));
     ensure!(is_good, "{command:?} ended with {}: {}", output.status, errors.trim());
-    Ok(String::from_utf8(output.stdout)?)
+    Ok(output)
 }
 
 /// Builds what `target` names, as it is released, and answers where cargo put it.
@@ -155,6 +243,22 @@ mod tests {
                         {\"reason\":\"build-finished\",\"success\":true}\n";
         assert_eq!(executable(messages), Some("/t/release/a".into()));
         assert_eq!(executable("{}\n"), None);
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_gone_whatever_came_of_it() {
+        let folder = tempfile::tempdir().expect("there is room");
+        let check = |bytes: &[u8], outcome: Result<()>| {
+            let fresh = Fresh { path: folder.path().join("fresh") };
+            let answer =
+                fresh.written(4, |path| fs::write(path, bytes).map_err(Into::into).and(outcome));
+            assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 0);
+            answer.map_err(|error| format!("{error:#}"))
+        };
+        assert_eq!(check(b"four", Ok(())), Ok(()));
+        let error = "3 bytes were written where 4 were asked for";
+        assert_eq!(check(b"not", Ok(())), Err(error.to_owned()));
+        assert_eq!(check(b"four", Err(anyhow::anyhow!("it broke"))), Err("it broke".to_owned()));
     }
 
     #[test]
