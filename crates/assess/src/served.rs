@@ -1,7 +1,7 @@
 //! What served the bytes, or took them, told from the evidence and never from the request.
 
 use crate::measured::{Counted, Measured};
-use model::case::{Advice, Cache, Engine, FileWork, Op, Work, WriteEngine};
+use model::case::{Advice, Cache, Engine, FileWork, Op, Sync, Work, WriteEngine, WriteWork};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -43,7 +43,7 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
             Medium::Ram => (ServedBy::Ram, None),
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block if work.op == Op::Sync => (flushed(measured), None),
-            Medium::Block => (taken_by(measured), None),
+            Medium::Block => (taken_by(measured, work), None),
         },
         (Work::File(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
@@ -88,9 +88,15 @@ fn served_by_blocks(
 
 /// What took the bytes that were written: the page cache alone, where hardly any had reached a
 /// device when the clock stopped.
-fn taken_by(measured: &Measured) -> ServedBy {
+///
+/// The rate of what is only accepted goes until the last write had returned, but the counters
+/// until `sync_file_range` had: what went through the page cache need not have reached a device
+/// before.
+fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
+    let is_later = work.sync == Sync::FileRange && work.cache != Cache::Direct;
     match unreached_share(measured) {
         None => ServedBy::Unverified,
+        Some(share) if share <= SHARE_NOISE && is_later => ServedBy::Mixed,
         Some(share) if share <= SHARE_NOISE => ServedBy::Device,
         Some(share) if share >= 1.0 - SHARE_NOISE => ServedBy::PageCache,
         Some(_) => ServedBy::Mixed,

@@ -1,7 +1,7 @@
 //! What the trials of one case come to.
 
 use crate::finding::{Finding, Severity, Verdict};
-use crate::measured::{Counted, Measured, UNAVAILABLE, a_second};
+use crate::measured::{Counted, Measured, UNAVAILABLE, a_second, only_syncs};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::writing::Writing;
@@ -155,7 +155,7 @@ impl Summary {
             verdict: verdict(measured.n(), &[]),
             served_by,
             hit_share,
-            throughput: estimate(&|trial| (trial.sample.bytes() > 0).then_some(trial.rate)),
+            throughput: estimate(&|trial| (!only_syncs(measured.case)).then_some(trial.rate)),
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
             iops: estimate(&|trial| a_second(trial.sample.ops(), trial.timed_ns)),

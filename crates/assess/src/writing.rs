@@ -1,7 +1,7 @@
 //! What a case that writes comes to: what was accepted, and what was durable.
 
 use crate::latency::Latency;
-use crate::measured::{Counted, Measured, Rounds, a_second};
+use crate::measured::{Counted, Measured, Rounds, a_second, only_syncs};
 use crate::stats::{Estimate, median};
 use model::case::{Op, Sync, WriteWork};
 use model::host::{Medium, WriteCache};
@@ -140,7 +140,7 @@ pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
     sum.min(work.size)
 }
 
-/// Bytes a second until the last write had returned. None where nothing is written, and where a
+/// Bytes a second until the last write had returned. None where that took no time, and where a
 /// program was timed as a whole: no operation of it was timed, and the sync ended with it.
 fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     let sample = trial.sample;
@@ -154,16 +154,16 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
 
 /// The accepted rate of each round that tells it.
 pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
-    let Some(work) = measured.write() else { return Rounds::new() };
+    let moves = measured.write().filter(|work| work.op != Op::Sync);
+    let Some(work) = moves else { return Rounds::new() };
     let rate = |trial: &Counted| Some((trial.round, accepted_rate(work, trial)?));
     measured.trials.iter().filter_map(rate).collect()
 }
 
 /// The durable rate of each round; empty where it was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
-    let moves = |trial: &&Counted| trial.sample.bytes() > 0;
-    let rates = measured.trials.iter().filter(moves).map(|trial| (trial.round, trial.rate));
-    if Durability::of(measured).is_durable() { rates.collect() } else { Rounds::new() }
+    let is_durable = !only_syncs(measured.case) && Durability::of(measured).is_durable();
+    if is_durable { measured.rates() } else { Rounds::new() }
 }
 
 fn estimate(rounds: &Rounds) -> Option<Estimate> {

@@ -29,8 +29,8 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
         .or_else(|| fast_sync(row, work))
         .or_else(|| fast_drain(row, work, rows))?;
     let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
-    let remedy = "write more than such a cache holds; until then read 'device' and 'durable' as far \
-                  as the OS can tell";
+    let remedy = "write more than such a cache holds; until then read 'device' and 'durable' as \
+                  far as the OS can tell";
     Fault::new(Severity::Doubt, message, remedy)
 }
 

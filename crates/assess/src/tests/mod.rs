@@ -7,6 +7,8 @@ mod memory;
 mod rules;
 mod run;
 mod strategies;
+mod writing;
+mod writing_among;
 
 use crate::{Assessment, assess};
 use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};

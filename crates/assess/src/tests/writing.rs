@@ -1,0 +1,692 @@
+//! What writes: its two rates, what took its bytes, and each finding with its fault planted and
+//! with a flaw too small for it.
+
+use super::*;
+use crate::finding::{Severity, Verdict};
+use crate::summary::Summary;
+use model::case::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
+use model::host::{Direct, Medium, Storage, WriteCache};
+use model::pattern::Pattern;
+use model::trial::ReadBack;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+/// How long the last sync takes.
+const SYNC_NS: u64 = 250 * MS;
+
+/// A sequential file of 1 GiB, written over by blocks of 1 MiB and synced at the end.
+pub(super) fn over() -> WriteWork {
+    let (size, block, allocation) = (FILE, 1 << 20, Allocation::Overwrite);
+    WriteWork { size, block, allocation, ..zoo::plain_write() }
+}
+
+pub(super) fn direct() -> WriteWork {
+    WriteWork { cache: Cache::Direct, sync: Sync::Dsync, ..over() }
+}
+
+pub(super) fn unsynced() -> WriteWork {
+    WriteWork { sync: Sync::None, ..over() }
+}
+
+/// Synced after every 4 blocks, and at the end.
+pub(super) fn synced_often() -> WriteWork {
+    WriteWork { every: 4, ..over() }
+}
+
+pub(super) fn write_case(work: WriteWork) -> Case {
+    Case::own(Work::Write(work))
+}
+
+/// Ten flawless rounds of a work that writes: what was accepted takes about a second, the last
+/// sync 250 ms more, and each sync flushes; without one nothing has reached the device.
+pub(super) fn flawless_write(work: WriteWork) -> Record {
+    let mut record = flawless(super::work(Cache::Direct));
+    each(&mut record, |trial| written(&work, trial));
+    record.header.plan.cases[0].case = write_case(work);
+    record
+}
+
+/// Makes of a trial of the zoo one that wrote.
+pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
+    let only_syncs = work.op == Op::Sync;
+    let bytes = if only_syncs { 0 } else { FILE };
+    let syncs = match (work.sync.is_call(), work.every) {
+        _ if only_syncs => 1_024,
+        (false, _) => 0,
+        (true, 0) => 1,
+        (true, every) => 1_024 / every + 1,
+    };
+    let reaches = work.sync.claims_durable() || work.cache == Cache::Direct;
+    let sample = sample(trial);
+    sample.syncs = Latencies { counts: vec![(900_000, syncs)], max_ns: SYNC_NS };
+    let span = &mut sample.spans[0];
+    let elapsed_ns = span.end_ns - span.start_ns;
+    (span.bytes, span.digest) = (bytes, 0);
+    if work.sync.is_call() {
+        (span.synced_ns, span.sync_ns) = (Some(span.end_ns + SYNC_NS), SYNC_NS);
+    } else if work.sync == Sync::Dsync {
+        span.synced_ns = Some(span.end_ns);
+    }
+    trial.expected_digest = None;
+    let is_past_cache = true;
+    trial.read_back = Some(ReadBack { bytes, digest: 5, expected: 5, is_past_cache });
+    // Through the page cache the writer copies all the time, but for a hundredth.
+    let busy = if work.cache == Cache::Direct { 5 } else { 99 };
+    let evidence = &mut trial.evidence;
+    evidence.cpu_ns = Some(elapsed_ns / 100 * busy);
+    evidence.residency_after = evidence.residency_before;
+    (evidence.task_read_bytes, evidence.device_read_bytes) = (Some(0), Some(0));
+    evidence.task_write_bytes = Some(bytes);
+    evidence.device_write_bytes = Some(if reaches { bytes } else { 0 });
+    evidence.device_writes = Some(if reaches { 1_024 } else { 0 });
+    evidence.device_flushes = Some(syncs);
+}
+
+fn storage(record: &mut Record) -> &mut Storage {
+    record.header.storage.as_mut().expect("the zoo has a storage")
+}
+
+fn first(record: &Record) -> Summary {
+    assess(record).cases.remove(0)
+}
+
+fn message(record: &Record) -> String {
+    first(record).findings[0].message.clone()
+}
+
+fn near(found: Option<crate::stats::Estimate>, expected: f64) {
+    let median = found.expect("there is a figure").median;
+    assert!((median / expected - 1.0).abs() < 0.02, "{median} is not {expected}");
+}
+
+/// The bytes of the devices' writes.
+fn set_writes(record: &mut Record, share: f64) {
+    let bytes = (FILE as f64 * share) as u64;
+    evidence(record, |evidence| evidence.device_write_bytes = Some(bytes));
+}
+
+fn flushes(count: u64) -> impl Fn(&mut Record) {
+    move |record| evidence(record, |evidence| evidence.device_flushes = Some(count))
+}
+
+fn medium(medium: Medium) -> impl Fn(&mut Record) {
+    move |record| storage(record).medium = medium
+}
+
+fn no_op(_: &mut Record) {}
+
+#[test]
+fn flawless_writes_are_sound() {
+    check(flawless_write(over()), no_op, "sound device:");
+    check(flawless_write(synced_often()), no_op, "sound device:");
+    check(flawless_write(direct()), no_op, "sound device:");
+    check(flawless_write(unsynced()), no_op, "sound page-cache: AcceptedOnly note");
+    let idle = WriteWork { op: Op::Sync, ..over() };
+    check(flawless_write(idle), no_op, "sound device:");
+    let null = WriteWork { engine: WriteEngine::Null, ..unsynced() };
+    check(flawless_write(null), no_op, "sound no-io:");
+}
+
+#[test]
+fn accepted_and_durable_are_told_apart() {
+    let bytes = FILE as f64;
+    let case = first(&flawless_write(over()));
+    let writing = case.writing.expect("it writes");
+    near(writing.accepted, bytes);
+    near(writing.durable, bytes / 1.25);
+    near(case.throughput, bytes / 1.25);
+    near(case.iops, 1_024.0 / 1.25);
+    near(case.ns_per_op, 1e9 / 1_024.0);
+    let counts = (writing.syncs_per_trial, writing.flushes_per_trial, writing.device_write_bytes);
+    assert_eq!(counts, (Some(1), Some(1), Some(FILE)));
+    assert_eq!((writing.dirty_left, writing.sync.count), (Some(0), 10));
+    assert_eq!((writing.read_back, writing.read_back_past_cache), (Some(true), Some(true)));
+    // What never claims it is never durable.
+    let bare = WriteWork { cache: Cache::Direct, ..unsynced() };
+    let ranged = WriteWork { sync: Sync::FileRange, ..over() };
+    for work in [unsynced(), bare, ranged] {
+        let case = first(&flawless_write(work));
+        let writing = case.writing.expect("it writes");
+        near(writing.accepted, bytes);
+        near(case.throughput, bytes);
+        assert_eq!(writing.durable, None, "{}", case.id);
+    }
+    // Each write is a sync: both rates are one.
+    let writing = first(&flawless_write(direct())).writing.expect("it writes");
+    assert_eq!((writing.accepted, writing.syncs_per_trial), (writing.durable, None));
+    let null = WriteWork { engine: WriteEngine::Null, ..unsynced() };
+    assert_eq!(first(&flawless_write(null)).writing, None);
+    assert_eq!(first(&zoo::record()).writing, None);
+}
+
+#[test]
+fn a_sync_alone_is_counted_in_operations() {
+    let mut record = flawless_write(WriteWork { op: Op::Sync, ..over() });
+    let case = first(&record);
+    assert_eq!((case.n, case.throughput), (10, None));
+    near(case.iops, 1_024.0 / 1.25);
+    let writing = case.writing.expect("it is of writing");
+    assert_eq!((writing.accepted, writing.durable), (None, None));
+    assert_eq!(writing.syncs_per_trial, Some(1_024));
+    record.trials.truncate(6);
+    assert_eq!(judge(&record), "doubtful device: TooFew doubt");
+}
+
+/// A program that is timed as a whole says when its sync ended, and nothing of its writes.
+#[test]
+fn what_a_program_as_a_whole_accepted_is_not_known() {
+    let mut record = flawless_write(over());
+    each(&mut record, |trial| {
+        let sample = sample(trial);
+        sample.latencies = Latencies::default();
+        sample.syncs = Latencies::default();
+        let span = &mut sample.spans[0];
+        span.end_ns += SYNC_NS;
+        (span.synced_ns, span.sync_ns) = (Some(span.end_ns), 0);
+    });
+    let case = first(&record);
+    let writing = case.writing.expect("it writes");
+    assert_eq!((writing.accepted, writing.syncs_per_trial), (None, Some(1)));
+    near(writing.durable, FILE as f64 / 1.25);
+    assert_eq!(judge(&record), "sound device:");
+}
+
+#[test]
+fn what_a_trial_spent_its_time_on() {
+    let mut record = flawless_write(direct());
+    evidence(&mut record, |evidence| {
+        evidence.cpu_ns = Some(200 * MS);
+        evidence.run_delay_ns = Some(100 * MS);
+    });
+    let spent = |record: &Record| first(record).spent;
+    let found = spent(&record).expect("the OS tells");
+    assert!((found.wall_ns / 1e9 - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!((found.user_ns, found.system_ns), (Some(5e7), Some(1.5e8)));
+    assert!((found.processors - 0.2).abs() < 0.01, "{found:?}");
+    assert!(found.blocked_share.is_some_and(|share| (share - 0.7).abs() < 0.01), "{found:?}");
+    // Kernel threads may add more CPU time than the threads had.
+    evidence(&mut record, |evidence| evidence.cpu_ns = Some(3_000 * MS));
+    assert_eq!(spent(&record).and_then(|spent| spent.blocked_share), Some(0.0));
+    evidence(&mut record, |evidence| evidence.run_delay_ns = None);
+    assert_eq!(spent(&record).and_then(|spent| spent.blocked_share), None);
+    evidence(&mut record, |evidence| evidence.cpu_ns = None);
+    assert_eq!(spent(&record), None);
+    let wall = spent(&flawless_write(over())).expect("the OS tells").wall_ns;
+    assert!((wall / 1.25e9 - 1.0).abs() < 0.02, "{wall} does not include the sync");
+}
+
+#[test]
+fn what_is_written_is_told_by_what_took_it() {
+    let served = |work: WriteWork, plant: &dyn Fn(&mut Record)| {
+        let mut record = flawless_write(work);
+        plant(&mut record);
+        let case = first(&record);
+        assert_eq!(case.hit_share, None);
+        case.served_by.expect("it was done").name()
+    };
+    let writes = |share: f64| move |r: &mut Record| set_writes(r, share);
+    assert_eq!(served(unsynced(), &writes(0.005)), "page-cache");
+    assert_eq!(served(unsynced(), &writes(0.5)), "mixed");
+    assert_eq!(served(unsynced(), &writes(0.995)), "device");
+    assert_eq!(served(unsynced(), &writes(1.5)), "device");
+    // What sync_file_range brought to a device was in the page cache when it was accepted.
+    let ranged = || WriteWork { sync: Sync::FileRange, ..over() };
+    assert_eq!(served(ranged(), &writes(1.0)), "mixed");
+    assert_eq!(served(WriteWork { cache: Cache::Direct, ..ranged() }, &writes(1.0)), "device");
+    // What others write in one trial does not stand in for what is missing in the others.
+    let one = |r: &mut Record| r.trials[3].evidence.device_write_bytes = Some(20 * FILE);
+    assert_eq!(served(unsynced(), &one), "mixed");
+    let unknown = |r: &mut Record| evidence(r, |e| e.device_write_bytes = None);
+    assert_eq!(served(unsynced(), &unknown), "unverified");
+    assert_eq!(served(over(), &medium(Medium::Ram)), "ram");
+    assert_eq!(served(over(), &medium(Medium::Unseen)), "unverified");
+    assert_eq!(served(over(), &|r: &mut Record| r.header.storage = None), "unverified");
+    let idle = || WriteWork { op: Op::Sync, ..over() };
+    assert_eq!(served(idle(), &flushes(0)), "no-io");
+    let unknown = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
+    assert_eq!(served(idle(), &unknown), "unverified");
+}
+
+#[test]
+fn not_durable() {
+    let durable = |record: &Record| {
+        let writing = first(record).writing.expect("it writes");
+        assert!(writing.accepted.is_some());
+        writing.durable.is_some()
+    };
+    check(flawless_write(over()), flushes(0), "void device: NotDurable void");
+    let mut record = flawless_write(over());
+    assert!(durable(&record));
+    flushes(0)(&mut record);
+    assert!(!durable(&record));
+    assert!(message(&record).starts_with("claimed durable by 'fdatasync', but the devices"));
+    // One trial is enough.
+    let one = |r: &mut Record| r.trials[3].evidence.device_flushes = Some(0);
+    check(flawless_write(over()), one, "void device: NotDurable void");
+    // 257 syncs: nine in ten of them must be seen.
+    check(flawless_write(synced_often()), flushes(231), "void device: NotDurable void");
+    check(flawless_write(synced_often()), flushes(232), "sound device:");
+    // Four threads may share the flushes of one commit.
+    let threads = WriteWork { threads: 4, ..synced_often() };
+    check(flawless_write(threads.clone()), flushes(58), "sound device:");
+    check(flawless_write(threads), flushes(57), "void device: NotDurable void");
+    // Whether it is so cannot be known, or need not be.
+    let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
+    check(flawless_write(over()), no_counter, "sound device:");
+    for cache in [None, Some(WriteCache::Through)] {
+        let plant = |r: &mut Record| {
+            flushes(0)(r);
+            storage(r).devices[0].write_cache = cache;
+        };
+        check(flawless_write(over()), plant, "sound device:");
+    }
+}
+
+#[test]
+fn a_write_through_to_the_medium_is_durable() {
+    let writes = |count| {
+        move |r: &mut Record| {
+            flushes(0)(r);
+            evidence(r, |evidence| evidence.device_writes = Some(count));
+        }
+    };
+    check(flawless_write(direct()), writes(1_024), "sound device:");
+    check(flawless_write(direct()), writes(1_023), "void device: NotDurable void");
+    check(flawless_write(direct()), flushes(1), "sound device:");
+}
+
+#[test]
+fn what_nobody_can_see_to_be_durable_is_doubted() {
+    let durable = |plant: &dyn Fn(&mut Record)| {
+        let mut record = flawless_write(over());
+        plant(&mut record);
+        first(&record).writing.is_some_and(|writing| writing.durable.is_some())
+    };
+    let ram = "doubtful ram: Ram doubt, NotDurable doubt";
+    check(flawless_write(over()), medium(Medium::Ram), ram);
+    assert!(!durable(&medium(Medium::Ram)));
+    let unseen = "doubtful unverified: Unverified doubt, NotDurable doubt";
+    check(flawless_write(over()), medium(Medium::Unseen), unseen);
+    assert!(durable(&medium(Medium::Unseen)));
+    // What claims nothing is not doubted for it.
+    let ram = "sound ram: Ram note, AcceptedOnly note";
+    check(flawless_write(unsynced()), medium(Medium::Ram), ram);
+    let unseen = "sound unverified: Unverified note, AcceptedOnly note";
+    check(flawless_write(unsynced()), medium(Medium::Unseen), unseen);
+    // A worker that does not sync does not do what it was told.
+    let untold = |r: &mut Record| each(r, |trial| sample(trial).spans[0].synced_ns = None);
+    let direct = WriteWork { cache: Cache::Direct, ..over() };
+    check(flawless_write(direct), untold, "void device: NotDurable void");
+    assert!(!durable(&untold));
+    // A file system may know that there is nothing to flush.
+    let idle = WriteWork { op: Op::Sync, ..over() };
+    check(flawless_write(idle), flushes(0), "doubtful no-io: NotDurable doubt");
+}
+
+#[test]
+fn accepted_only() {
+    let found = |work: WriteWork, share: f64| {
+        let mut record = flawless_write(work);
+        set_writes(&mut record, share);
+        let case = first(&record);
+        let codes: Vec<_> = case.findings.iter().map(|f| f.code.name()).collect();
+        assert_eq!(codes, ["AcceptedOnly"], "{}", case.id);
+        message(&record)
+    };
+    let text = found(unsynced(), 0.25);
+    assert!(text.ends_with("; 25.0 % of them had reached a device at the end"), "{text}");
+    let ranged = WriteWork { sync: Sync::FileRange, ..over() };
+    assert!(found(ranged, 1.0).starts_with("sync_file_range flushes neither"));
+    let bare = WriteWork { cache: Cache::Direct, ..unsynced() };
+    assert!(found(bare, 1.0).starts_with("O_DIRECT without a sync flushes neither"));
+    let mut unseen = flawless_write(unsynced());
+    storage(&mut unseen).medium = Medium::Unseen;
+    let all = first(&unseen).findings;
+    assert!(all.iter().all(|finding| !finding.message.contains("had reached")), "{all:#?}");
+}
+
+#[test]
+fn dirty_start() {
+    let machine =
+        |mib: u64| move |r: &mut Record| evidence(r, |e| e.dirty_before = Some(mib << 20));
+    // 5 % of 1 GiB are 51 MiB.
+    check(flawless_write(over()), machine(60), "doubtful device: DirtyStart doubt");
+    check(flawless_write(over()), machine(40), "sound device:");
+    let file = |mib: u64| {
+        move |r: &mut Record| {
+            evidence(r, |e| {
+                e.residency_before = residency(PAGES);
+                if let Some(seen) = &mut e.residency_before {
+                    seen.dirty = Some(mib << 20 >> 12);
+                }
+            });
+        }
+    };
+    check(flawless_write(over()), file(60), "doubtful device: DirtyStart doubt");
+    check(flawless_write(over()), file(40), "sound device:");
+    // A sync of nothing has 16 MiB.
+    let idle = || WriteWork { op: Op::Sync, ..over() };
+    check(flawless_write(idle()), machine(17), "doubtful device: DirtyStart doubt");
+    check(flawless_write(idle()), machine(15), "sound device:");
+    // Most of the trials decide, and what is not known is not doubted.
+    let one = |r: &mut Record| r.trials[0].evidence.dirty_before = Some(FILE);
+    check(flawless_write(over()), one, "sound device:");
+    let unknown = |r: &mut Record| evidence(r, |e| e.dirty_before = None);
+    check(flawless_write(over()), unknown, "sound device:");
+    let in_memory = |r: &mut Record| {
+        machine(500)(r);
+        storage(r).medium = Medium::Ram;
+    };
+    check(flawless_write(unsynced()), in_memory, "sound ram: Ram note, AcceptedOnly note");
+    check(flawless(super::work(Cache::Cold)), machine(500), "sound device:");
+    // The pieces of one long trial follow each other.
+    let sustained = |r: &mut Record| {
+        machine(500)(r);
+        r.header.plan.sustain = Some(Duration::from_secs(60));
+    };
+    let mut record = flawless_write(over());
+    sustained(&mut record);
+    let found = first(&record).findings;
+    assert!(found.iter().all(|f| f.code.name() != "DirtyStart"), "{found:#?}");
+}
+
+#[test]
+fn compressed() {
+    let writes = |share: f64| move |r: &mut Record| set_writes(r, share);
+    check(flawless_write(over()), writes(0.85), "doubtful mixed: Compressed doubt");
+    check(flawless_write(over()), writes(0.95), "sound mixed:");
+    // It was asked for.
+    for fill in [Fill::Zero, Fill::Constant] {
+        let work = WriteWork { fill, ..over() };
+        check(flawless_write(work), writes(0.04), "sound mixed: Compressed note");
+    }
+    // A block that is written four times before the sync is stored once.
+    let four_passes = |stored: f64| {
+        move |r: &mut Record| {
+            each(r, |trial| {
+                let span = &mut sample(trial).spans[0];
+                (span.bytes, span.ops) = (4 * FILE, 4 * 1_024);
+            });
+            set_writes(r, stored);
+        }
+    };
+    check(flawless_write(over()), four_passes(1.0), "sound mixed:");
+    check(flawless_write(over()), four_passes(0.5), "doubtful mixed: Compressed doubt");
+    // One trial in which others wrote much does not hide it.
+    let one = |r: &mut Record| {
+        set_writes(r, 0.5);
+        r.trials[3].evidence.device_write_bytes = Some(FILE);
+    };
+    check(flawless_write(over()), one, "doubtful mixed: Compressed doubt");
+    // What is not durable is in the page cache.
+    let found = "sound mixed: AcceptedOnly note";
+    check(flawless_write(unsynced()), writes(0.5), found);
+    let copy = WriteWork {
+        op: Op::Copy,
+        engine: WriteEngine::CopyFileRange,
+        allocation: Allocation::None,
+        ..over()
+    };
+    let mut record = flawless_write(copy);
+    assert_eq!(judge(&record), "sound device:");
+    set_writes(&mut record, 0.0);
+    assert_eq!(judge(&record), "doubtful page-cache: Compressed doubt");
+    assert!(message(&record).contains("the copy shares blocks"), "{}", message(&record));
+}
+
+#[test]
+fn nearly_full() {
+    let free = |percent: u64| {
+        move |r: &mut Record| {
+            let storage = storage(r);
+            storage.free = storage.capacity / 100 * percent;
+        }
+    };
+    check(flawless_write(over()), free(14), "sound device: NearlyFull note");
+    check(flawless_write(over()), free(16), "sound device:");
+    check(zoo::record(), free(1), "sound device:");
+    let empty = |r: &mut Record| (storage(r).free, storage(r).capacity) = (0, 0);
+    check(flawless_write(over()), empty, "sound device:");
+}
+
+#[test]
+fn allocating() {
+    let of = |work: WriteWork, expected: &str| {
+        for allocation in [Allocation::None, Allocation::Append, Allocation::Fallocate] {
+            check(flawless_write(WriteWork { allocation, ..work.clone() }), no_op, expected);
+        }
+    };
+    of(synced_often(), "sound device: Allocating note");
+    of(direct(), "sound device: Allocating note");
+    // One sync at the end writes the metadata once.
+    of(over(), "sound device:");
+    check(flawless_write(synced_often()), no_op, "sound device:");
+}
+
+#[test]
+fn throttled_writeback() {
+    let busy = |percent: u64| {
+        move |r: &mut Record| {
+            each(r, |trial| {
+                let span = &sample(trial).spans[0];
+                let cpu_ns = (span.end_ns - span.start_ns) / 100 * percent;
+                trial.evidence.cpu_ns = Some(cpu_ns);
+            });
+        }
+    };
+    let throttled = "doubtful page-cache: ThrottledWriteback doubt, AcceptedOnly note";
+    check(flawless_write(unsynced()), busy(85), throttled);
+    check(flawless_write(unsynced()), busy(95), "sound page-cache: AcceptedOnly note");
+    check(flawless_write(over()), busy(85), "doubtful device: ThrottledWriteback doubt");
+    // Half of the time went into syncs before the end.
+    let syncing = |r: &mut Record| {
+        busy(45)(r);
+        each(r, |trial| sample(trial).spans[0].sync_ns += 500 * MS);
+    };
+    check(flawless_write(synced_often()), syncing, "sound device:");
+    check(flawless_write(synced_often()), busy(45), "doubtful device: ThrottledWriteback doubt");
+    // It waited for a processor, or the time was stolen.
+    let delayed = |r: &mut Record| {
+        busy(45)(r);
+        evidence(r, |evidence| evidence.run_delay_ns = Some(500 * MS));
+    };
+    check(flawless_write(over()), delayed, "sound device:");
+    let stolen = |r: &mut Record| {
+        busy(45)(r);
+        evidence(r, |evidence| evidence.steal_ns = Some(500 * MS));
+    };
+    check(flawless_write(over()), stolen, "doubtful device: Steal doubt");
+    // It waited for what it had to read first, or for the device it wrote to.
+    let reading = |r: &mut Record| {
+        busy(45)(r);
+        evidence(r, |evidence| evidence.task_read_bytes = Some(FILE / 50));
+    };
+    check(flawless_write(over()), reading, "sound device:");
+    check(flawless_write(direct()), busy(5), "sound device:");
+    let each_durable = WriteWork { sync: Sync::Dsync, ..over() };
+    check(flawless_write(each_durable), busy(5), "sound device:");
+    let unknown = |r: &mut Record| {
+        busy(45)(r);
+        evidence(r, |evidence| evidence.run_delay_ns = None);
+    };
+    check(flawless_write(over()), unknown, "sound device:");
+}
+
+#[test]
+fn what_is_read_back_must_be_what_was_written() {
+    let wrong = |r: &mut Record| {
+        let seen = r.trials[7].read_back.as_mut().expect("all was read back");
+        seen.digest ^= 1;
+    };
+    check(flawless_write(over()), wrong, "void device: DigestMismatch void");
+    let mut record = flawless_write(over());
+    assert_eq!(first(&record).digest_verified, Some(true));
+    wrong(&mut record);
+    let case = first(&record);
+    assert_eq!(case.digest_verified, Some(false));
+    assert_eq!(case.writing.and_then(|writing| writing.read_back), Some(false));
+    assert!(message(&record).starts_with("what was read back is not what was written (in 1 of"));
+    each(&mut record, |trial| trial.read_back = None);
+    let case = first(&record);
+    assert_eq!((case.digest_verified, case.findings.len()), (None, 0));
+    let writing = case.writing.expect("it writes");
+    assert_eq!((writing.read_back, writing.read_back_past_cache), (None, None));
+    // Where it cannot be evicted it came from the page cache.
+    let mut record = flawless_write(over());
+    record.trials[2].read_back.as_mut().expect("all was read back").is_past_cache = false;
+    let writing = first(&record).writing.expect("it writes");
+    assert_eq!((writing.read_back, writing.read_back_past_cache), (Some(true), Some(false)));
+}
+
+#[test]
+fn direct_writes_that_are_not_direct() {
+    let bare = || WriteWork { cache: Cache::Direct, ..unsynced() };
+    let ignored = |share: f64| move |r: &mut Record| set_writes(r, share);
+    let sound = "sound device: AcceptedOnly note";
+    check(flawless_write(bare()), no_op, sound);
+    let kept = "void mixed: DirectIgnored void, AcceptedOnly note";
+    check(flawless_write(bare()), ignored(0.98), kept);
+    check(flawless_write(bare()), ignored(0.995), sound);
+    let cached =
+        |pages| move |r: &mut Record| evidence(r, |e| e.residency_after = residency(pages));
+    check(flawless_write(direct()), cached(PAGES), "void device: DirectIgnored void");
+    check(flawless_write(direct()), cached(PAGES / 200), "sound device:");
+    let canary = |r: &mut Record| {
+        storage(r).direct = Direct::Accepted { offset_align: 512, bypasses: Some(false) };
+    };
+    check(flawless_write(direct()), canary, "void device: DirectIgnored void");
+    check(flawless_write(over()), canary, "sound device:");
+}
+
+#[test]
+fn what_is_written_over_was_cached_before() {
+    let warm = || WriteWork { cache: Cache::Warm, ..over() };
+    let before =
+        |pages| move |r: &mut Record| evidence(r, |e| e.residency_before = residency(pages));
+    check(flawless_write(warm()), before(PAGES), "sound device:");
+    check(flawless_write(warm()), before(PAGES / 2), "void device: NotWarm void");
+    check(flawless_write(over()), before(PAGES / 2), "sound device:");
+}
+
+#[test]
+fn others_that_write() {
+    // 1.25 times 1 GiB, 16 MiB, and a sync.
+    let writes = |share: f64| move |r: &mut Record| set_writes(r, share);
+    check(flawless_write(over()), writes(1.30), "doubtful device: Foreign doubt");
+    check(flawless_write(over()), writes(1.20), "sound device:");
+    let one = |r: &mut Record| r.trials[3].evidence.device_write_bytes = Some(9 * FILE);
+    check(flawless_write(over()), one, "sound device: Foreign note");
+    // Each sync may write metadata: 257 of them 64 MiB.
+    check(flawless_write(synced_often()), writes(1.30), "sound device:");
+    check(flawless_write(synced_often()), writes(1.40), "doubtful device: Foreign doubt");
+    // A few bytes of a page have it written as a whole.
+    let small = WriteWork { block: 256, ..direct() };
+    let of_pages = |r: &mut Record| {
+        each(r, |trial| sample(trial).spans[0].ops = FILE / 256);
+        evidence(r, |evidence| evidence.device_writes = Some(FILE / 256));
+        set_writes(r, 16.0);
+    };
+    check(flawless_write(small), of_pages, "sound device:");
+    // A disk that is not waited for may be as busy as it likes.
+    let found = "sound page-cache: AcceptedOnly note";
+    check(flawless_write(unsynced()), writes(0.005), found);
+}
+
+#[test]
+fn time_until_the_sync_counts() {
+    let lasts = |ms: u64, sync_ms: u64| {
+        move |r: &mut Record| {
+            each(r, |trial| {
+                let span = &mut sample(trial).spans[0];
+                span.end_ns = span.start_ns + ms * MS;
+                (span.synced_ns, span.sync_ns) = (Some(span.end_ns + sync_ms * MS), sync_ms * MS);
+                trial.evidence.cpu_ns = Some(ms * MS);
+            });
+        }
+    };
+    check(flawless_write(over()), lasts(10, 100), "sound device:");
+    check(flawless_write(over()), lasts(10, 50), "sound device: TooShort note");
+    check(flawless_write(over()), lasts(5, 5), "doubtful device: TooShort doubt");
+    // The CPU bounds it only if syncs take no time.
+    check(flawless_write(over()), lasts(900, 50), "sound device: CpuBound note");
+    check(flawless_write(over()), lasts(900, 300), "sound device:");
+}
+
+/// A null that writes goes before one that reads, one of the same order before another, and none
+/// of larger blocks counts.
+#[test]
+fn overhead_is_that_of_the_null_that_writes() {
+    let null = |pattern, block| {
+        let engine = WriteEngine::Null;
+        write_case(WriteWork { engine, pattern, block, ..unsynced() })
+    };
+    let add_null = |record: &mut Record, case: Case, ns_per_op: f64| {
+        let ops = FILE / case.write().map_or(4096, |work| work.block);
+        let index = record.header.plan.cases.len();
+        add(record, case, Role::Control, FILE, ns_per_op * ops as f64 / 1e9, 0);
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
+            sample(trial).spans[0].ops = ops;
+        }
+    };
+    // An operation takes 976 µs.
+    let mut record = flawless_write(over());
+    add_null(&mut record, null_case(), 70_000.0);
+    assert_eq!(judge(&record), "sound device: OverheadBound note");
+    add_null(&mut record, null(Pattern::Sequential, 4 << 20), 500_000.0);
+    assert_eq!(judge(&record), "sound device: OverheadBound note");
+    add_null(&mut record, null(Pattern::Random, 4096), 120_000.0);
+    assert_eq!(judge(&record), "doubtful device: OverheadBound doubt");
+    add_null(&mut record, null(Pattern::Sequential, 4096), 1_000.0);
+    assert_eq!(judge(&record), "sound device:");
+}
+
+proptest! {
+    /// Whatever a broken worker or OS may tell, a record of any case that writes is judged; what
+    /// is durable claims to be, and took no less time than what was accepted.
+    #[test]
+    fn any_numbers_of_a_write_are_judged(
+        numbers in proptest::collection::vec(0u64..1 << 50, 14),
+        known in proptest::collection::vec(any::<bool>(), 10),
+        index in any::<proptest::sample::Index>(),
+    ) {
+        let cases = zoo::cases();
+        let writes: Vec<&WriteWork> = cases.iter().filter_map(Case::write).collect();
+        let work = (*index.get(&writes)).clone();
+        let mut record = flawless_write(work.clone());
+        let given = |index: usize| known[index].then_some(numbers[index]);
+        let trial = &mut record.trials[3];
+        let sample = sample(trial);
+        sample.syncs.counts = vec![(numbers[10], numbers[11] % 10_000)];
+        let span = &mut sample.spans[0];
+        (span.thread, span.start_ns, span.end_ns) = (numbers[0] as u32, numbers[1], numbers[2]);
+        (span.bytes, span.ops, span.synced_ns) = (numbers[3], numbers[4], given(5));
+        span.sync_ns = numbers[6];
+        trial.evidence = Evidence {
+            residency_before: given(0).map(|cached| Residency {
+                probe: Probe::Cachestat, pages: numbers[12], cached, dirty: given(1),
+            }),
+            task_read_bytes: given(2),
+            device_write_bytes: given(3),
+            device_writes: given(4),
+            device_flushes: given(6),
+            dirty_before: given(7),
+            dirty_limit: given(8),
+            cpu_ns: given(9),
+            run_delay_ns: given(9),
+            ..Evidence::default()
+        };
+        let case = first(&record);
+        prop_assert!(case.n == 9 || case.n == 10);
+        let gravest = case.findings.iter().map(|finding| finding.severity).max();
+        prop_assert_eq!(case.verdict == Verdict::Void, gravest == Some(Severity::Void));
+        let blocked = case.spent.and_then(|spent| spent.blocked_share);
+        prop_assert!(blocked.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        if let Some(durable) = case.writing.as_ref().and_then(|writing| writing.durable) {
+            prop_assert!(work.sync.claims_durable() && work.op != Op::Sync);
+            let accepted = case.writing.and_then(|writing| writing.accepted);
+            let accepted = accepted.expect("nine trials tell it");
+            let is_slower = durable.median <= accepted.median * 1.000_001;
+            prop_assert!(is_slower || durable.n != accepted.n);
+        }
+    }
+}
