@@ -6,6 +6,7 @@
 use crate::buffer::Buffers;
 use model::content::{Content, Kind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
 use std::io;
+use std::ops::Range;
 
 /// Makes the blocks that one thread writes.
 #[derive(Debug)]
@@ -24,21 +25,31 @@ enum Pool {
     /// A period and a block more. The block at an offset begins at its place in the period: there
     /// may be one at a time.
     Period(Buffers),
-    /// A window for each slot, filled from a period where it holds another part of it.
+    /// The same for several at a time. A block whose pages in the period are those of another that
+    /// is in flight is put together in a window of its slot.
     Windows {
         period: Buffers,
+        /// For each page of the period, whether a block in flight has it.
+        busy: Box<[bool]>,
         windows: Buffers,
         /// The place in the period of the first byte of each window.
         places: Box<[usize]>,
     },
 }
 
-/// A block that was made: a part of one of the buffers.
+/// A block that was made: a part of a region.
 #[derive(Debug, Clone, Copy, Default)]
 struct Made {
-    buffer: usize,
+    region: usize,
     start: usize,
     length: usize,
+}
+
+impl Made {
+    /// The pages of the region that it lies in.
+    fn pages(self) -> Range<usize> {
+        self.start / PAGE..(self.start + self.length).div_ceil(PAGE)
+    }
 }
 
 const PERIOD: usize = STAMP_PERIOD as usize;
@@ -61,12 +72,14 @@ impl Source {
             }
             Kind::Stamped if depth == 1 => Pool::Period(period(content, block)?),
             Kind::Stamped => {
-                let period = period(content, 0)?;
+                let period = period(content, block)?;
+                let busy = vec![false; period.slot(0).len() / PAGE].into_boxed_slice();
                 let mut windows = Buffers::new(depth, window_bytes(block))?;
                 for slot in 0..depth {
-                    fill_window(windows.slot_mut(slot), period.slot(0), 0);
+                    fill_window(windows.slot_mut(slot), &period.slot(0)[..PERIOD], 0);
                 }
-                Pool::Windows { period, windows, places: vec![0; depth].into_boxed_slice() }
+                let places = vec![0; depth].into_boxed_slice();
+                Pool::Windows { period, busy, windows, places }
             }
             Kind::Random | Kind::Ints(_) => panic!("what is written has another kind of content"),
         };
@@ -74,26 +87,37 @@ impl Source {
     }
 
     /// Makes the block of `length` bytes at `offset`, a multiple of the size of blocks, in `slot`,
-    /// whose last block is out of use.
+    /// whose last block is out of use. No byte of a block changes until another is made in its slot.
     #[inline]
     pub fn make(&mut self, slot: usize, offset: u64, length: usize) {
         let first = (offset % STAMP_PAGE) as usize;
         let place = (offset % STAMP_PERIOD) as usize;
+        let in_period = Made { region: 0, start: place, length };
         self.made[slot] = match &mut self.pool {
-            Pool::Plain(_) => Made { buffer: 0, start: 0, length },
+            Pool::Plain(_) => Made { region: 0, start: 0, length },
             Pool::Period(period) => {
-                let made = Made { buffer: 0, start: place, length };
                 stamp(self.content, &mut period.slot_mut(0)[place - first..], offset, length);
-                made
+                in_period
             }
-            Pool::Windows { period, windows, places } => {
-                let window = windows.slot_mut(slot);
-                if places[slot] != place - first {
-                    places[slot] = place - first;
-                    fill_window(window, period.slot(0), place - first);
+            Pool::Windows { period, busy, windows, places } => {
+                let last = self.made[slot];
+                if last.region == 0 {
+                    busy[last.pages()].fill(false);
                 }
-                stamp(self.content, window, offset, length);
-                Made { buffer: slot, start: first, length }
+                if !busy[in_period.pages()].contains(&true) {
+                    busy[in_period.pages()].fill(true);
+                    let pages = &mut period.slot_mut(0)[place - first..];
+                    stamp(self.content, pages, offset, length);
+                    in_period
+                } else {
+                    let window = windows.slot_mut(slot);
+                    if places[slot] != place - first {
+                        places[slot] = place - first;
+                        fill_window(window, &period.slot(0)[..PERIOD], place - first);
+                    }
+                    stamp(self.content, window, offset, length);
+                    Made { region: 1 + slot, start: first, length }
+                }
             }
         };
     }
@@ -101,33 +125,31 @@ impl Source {
     /// The block that was last made in `slot`.
     #[inline]
     pub fn block(&self, slot: usize) -> &[u8] {
-        let Made { buffer, start, length } = self.made[slot];
-        &self.buffers().slot(buffer)[start..start + length]
+        let Made { region, start, length } = self.made[slot];
+        &self.region_bytes(region)[start..start + length]
     }
 
-    /// Which of [`Source::regions`] the blocks of `slot` lie in.
+    /// Which of [`Source::regions`] the block lies in that was last made in `slot`.
     #[inline]
     pub fn region(&self, slot: usize) -> usize {
-        match self.pool {
-            Pool::Plain(_) | Pool::Period(_) => 0,
-            Pool::Windows { .. } => slot,
-        }
+        self.made[slot].region
     }
 
     /// The memory that blocks lie in. It stays where it is as long as the source does.
     pub fn regions(&self) -> impl Iterator<Item = &[u8]> {
-        let count = match self.pool {
+        let count = match &self.pool {
             Pool::Plain(_) | Pool::Period(_) => 1,
-            Pool::Windows { .. } => self.made.len(),
+            Pool::Windows { places, .. } => 1 + places.len(),
         };
-        (0..count).map(|region| self.buffers().slot(region))
+        (0..count).map(|region| self.region_bytes(region))
     }
 
     #[inline]
-    fn buffers(&self) -> &Buffers {
+    fn region_bytes(&self, region: usize) -> &[u8] {
         match &self.pool {
-            Pool::Plain(buffers) | Pool::Period(buffers) => buffers,
-            Pool::Windows { windows, .. } => windows,
+            Pool::Plain(buffers) | Pool::Period(buffers) => buffers.slot(0),
+            Pool::Windows { period, .. } if region == 0 => period.slot(0),
+            Pool::Windows { windows, .. } => windows.slot(region - 1),
         }
     }
 }
@@ -182,24 +204,27 @@ mod tests {
         Content { seed: 9, size: u64::MAX, kind }
     }
 
-    /// Every block is what the content has at its offset, whatever was made before it.
+    /// Every block is what the content has at its offset, whatever was made before it, and stays so
+    /// while others are made.
     fn check(kind: Kind, depth: usize, block: usize, offsets: &[u64]) {
         let content = content(kind);
         let mut source = Source::new(content, block, depth).expect("there is room for little");
-        assert_eq!(source.regions().count(), source.region(depth - 1) + 1);
+        let mut in_flight = vec![None; depth];
         for (index, offset) in offsets.iter().enumerate() {
-            // Each is made among others that are in flight.
             let slot = index % depth;
             let length = block - index % block.min(3);
             source.make(slot, *offset, length);
-            let lead = offset % 8;
-            let mut expected = vec![0; length + lead as usize];
-            content.fill(offset - lead, &mut expected);
-            assert!(
-                source.block(slot) == &expected[lead as usize..],
-                "{kind}: {length} bytes at {offset}, depth {depth}"
-            );
-            let region = source.regions().nth(source.region(slot)).expect("it was counted");
+            in_flight[slot] = Some((*offset, length));
+            for (slot, (offset, length)) in
+                (0..).zip(&in_flight).filter_map(|(slot, made)| Some((slot, (*made)?)))
+            {
+                let lead = offset % 8;
+                let mut expected = vec![0; length + lead as usize];
+                content.fill(offset - lead, &mut expected);
+                let is_right = source.block(slot) == &expected[lead as usize..];
+                assert!(is_right, "{kind}: {length} bytes at {offset}, depth {depth}");
+            }
+            let region = source.regions().nth(source.region(slot)).expect("it is one of them");
             assert!(region.as_ptr_range().contains(&source.block(slot).as_ptr()));
         }
     }
@@ -224,8 +249,12 @@ mod tests {
             block in 1usize..20_000,
             depth in 1usize..5,
             indexes in proptest::collection::vec(0u64..1000, 1..20),
+            // Blocks a period apart lie in the same place of it.
+            twins: bool,
         ) {
-            let offsets: Vec<u64> = indexes.into_iter().map(|i| i * block as u64).collect();
+            let step = if twins { STAMP_PERIOD } else { 1 };
+            let offset = |index| index * step * block as u64;
+            let offsets: Vec<u64> = indexes.into_iter().map(offset).collect();
             check(Kind::Stamped, depth, block, &offsets);
         }
     }

@@ -45,8 +45,8 @@ impl Uring {
         } else {
             opcode::Write::new(file, address, length).offset(offset).build()
         };
-        // SAFETY: the source is dropped after the ring, and makes no other block in a slot that is
-        // in flight: the loop submits to free slots only.
+        // SAFETY: the source is dropped after the ring, and changes no byte of this block until it
+        // makes another in this slot: the loop submits to free slots only.
         unsafe { self.ring.queue(slot, entry) }
     }
 }
