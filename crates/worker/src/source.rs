@@ -87,7 +87,8 @@ impl Source {
     }
 
     /// Makes the block of `length` bytes at `offset`, a multiple of the size of blocks, in `slot`,
-    /// whose last block is out of use. No byte of a block changes until another is made in its slot.
+    /// whose last block is out of use. No byte of a block changes until another is made in its
+    /// slot.
     #[inline]
     pub fn make(&mut self, slot: usize, offset: u64, length: usize) {
         let first = (offset % STAMP_PAGE) as usize;
