@@ -16,7 +16,7 @@ const CACHES_LEAST: u64 = 4;
 /// A row with at most half as much in flight that comes this near shows that more gives no more.
 const PLATEAU: f64 = 0.95;
 
-/// Direct reads with at least so many bytes in flight show what a device gives, not its latency.
+/// Direct rows with at least so many bytes in flight show what a device gives, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
 
 /// Whether that many bytes are far more than the caches hold.
@@ -168,7 +168,10 @@ fn memory_bound<'a, 'r>(rows: &'a [Row<'r>], row: &Row) -> Option<&'a Row<'r>> {
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {
     let is_direct = |row: &&Row| {
         let is_alike = |flow: Flow| flow.writes == writes && flow.cache == Cache::Direct;
-        row.is_served(ServedBy::Device) && Flow::of(row).is_some_and(is_alike)
+        // A run that writes often has no direct row but that of a log: small blocks, one at a time.
+        let shows_rate = |flow: Flow| !flow.writes || flow.bytes_in_flight >= BULK_IN_FLIGHT;
+        let is_bound = |flow: Flow| is_alike(flow) && shows_rate(flow);
+        row.is_served(ServedBy::Device) && Flow::of(row).is_some_and(is_bound)
     };
     fastest(rows.iter().filter(is_direct))
 }

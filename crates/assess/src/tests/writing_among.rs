@@ -109,6 +109,13 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(ceiling(&assessment.cases[0]), "0.80 of device");
     let is_ceiling: Vec<bool> = assessment.cases.iter().map(|case| case.is_ceiling).collect();
     assert_eq!(is_ceiling, [false, false, true]);
+    // Small blocks one at a time show a latency, not what the device gives.
+    let mut record = record_of(over());
+    let log = |depth| WriteWork { engine: WriteEngine::Uring, block: 4096, depth, ..direct() };
+    add_write(&mut record, write_case(log(255)), 1.0);
+    assert_eq!(ceiling(&assess(&record).cases[0]), "none");
+    add_write(&mut record, write_case(log(256)), 1.0);
+    assert_eq!(ceiling(&assess(&record).cases[0]), "0.80 of device");
     // Nor is a write, however fast, a ceiling of reads.
     let mut record = record_of(direct());
     add_read(&mut record, FileWork { cache: Cache::Cold, ..reads() }, 2.0);
