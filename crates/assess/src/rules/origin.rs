@@ -195,8 +195,8 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
     let severity = if is_usual { Severity::Doubt } else { Severity::Note };
     let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
     let message = format!(
-        "the devices wrote up to {} while a trial wrote {} (in {}): others wrote to them, or much metadata \
-         was written",
+        "the devices wrote up to {} while a trial wrote {} (in {}): others wrote to them, or much \
+         metadata was written",
         bytes_rounded(written.into_iter().fold(0.0, f64::max) as u64),
         bytes_rounded(context.summary.bytes_per_trial?),
         context.how_many(is_disturbed)
