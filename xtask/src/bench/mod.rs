@@ -143,13 +143,17 @@ impl Bench<'_> {
         let disk_bytes = disk_bytes.context("'ioassay host' tells no /storage/free")?;
         println!("writing files of {} in '{}'", units::bytes(size), options.directory.display());
         let site = Site::new(stage, fio, size, disk_bytes)?;
-        let contests = writing::contests(&site, options.time);
-        let calls = sections::calls(&contests);
-        let mut rows = Vec::new();
-        for contest in contests {
-            add(&mut rows, contest::hold(contest, stage, options.pairs, &mut rng)?);
+        let (durable, making) = (writing::durable(&site), writing::making(&site, options.time));
+        let calls = sections::calls(&durable);
+        let (pairs, mut rows) = (options.pairs, Vec::new());
+        for contest in durable {
+            let rounds = pairs * writing::DURABLE_TIMES;
+            add(&mut rows, contest::hold(contest, stage, rounds, &mut rng)?);
         }
-        add(&mut rows, writing::fight(stage, options.pairs, &mut rng)?);
+        for contest in making {
+            add(&mut rows, contest::hold(contest, stage, pairs, &mut rng)?);
+        }
+        add(&mut rows, writing::fight(stage, pairs, &mut rng)?);
         // One that is missing has no version; its rows say so.
         let versions = ["dd", "fio"].into_iter();
         let versions = versions.filter_map(|name| self.read(name, &["--version"]).ok());

@@ -9,7 +9,7 @@ use super::numbers::BLOCK_BYTES;
 use super::page::{Circumstances, commands, paragraph, section};
 use super::stage::Waits;
 use super::sysbench::Events;
-use super::writing::{self, CACHED_BYTES};
+use super::writing::{self, CACHED_BYTES, DURABLE_TIMES};
 use model::units;
 use std::fmt::Write;
 use std::path::Path;
@@ -166,6 +166,7 @@ pub(super) fn writing(
     rows: &[Row],
 ) -> String {
     let (pairs, seconds) = (circumstances.pairs, circumstances.time.as_secs());
+    let rounds = pairs * DURABLE_TIMES;
     let Waits { all, in_vain } = waits;
     let quiet = match in_vain {
         0 => format!("and came about each of the {all} times"),
@@ -173,13 +174,15 @@ pub(super) fn writing(
     };
     let (size, cached) = (units::bytes(size), units::bytes(CACHED_BYTES));
     let method = paragraph(&format!(
-        "Each row has {pairs} pairs. Before each trial that writes, what earlier ones left was \
+        "Each row has {pairs} pairs, but those about what is durable have {rounds}: the rate of a \
+         disk that is shared with others differs from one second to the next. Before each trial \
+         that writes, what earlier ones left was \
          written out, and the disk then had nothing to do for 100 ms: this was waited for, at most \
          for 30 s, {quiet}."
     )) + &paragraph(&format!(
         "What is durable is {size}, written in order in blocks of 1 MiB to a new file, from the \
-         first write until the sync at the end has returned. In each of {pairs} rounds ioassay, dd \
-         and fio do so once. Nothing is allocated beforehand: fio is told so. ioassay and dd call \
+         first write until the sync at the end has returned. In each round ioassay, dd and fio do \
+         so once. Nothing is allocated beforehand: fio is told so. ioassay and dd call \
          `write` and `fdatasync`, fio `pwrite` and `fsync`; of a file that has grown both syncs \
          write the same. The time of dd is the one that it prints; that of fio is its `runtime`, \
          which begins before it opens the file and ends after its fsync. Both sides of a pair \
