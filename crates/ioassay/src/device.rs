@@ -2,10 +2,11 @@
 //! whose name the user has repeated.
 
 use anyhow::{Context, Result, bail};
-use model::case::{Allocation, Case, Op, Work};
+use model::case::{Allocation, Cache, Case, Op, Work};
 use model::units;
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A device that is this run's alone.
@@ -27,6 +28,9 @@ pub struct Disk {
 /// When it is none, the name is another, or anybody uses it: it was not touched.
 pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     let shown = path.display();
+    // What a link leads to may change: from here on it is the node itself.
+    let path = &path.canonicalize().with_context(|| format!("failed to find '{shown}'"))?;
+    let seen = path.metadata().with_context(|| format!("failed to look at '{shown}'"))?;
     let disk = witness::disk(path).with_context(|| format!("failed to look at '{shown}'"))?;
     if repeated != Some(disk.name.as_str()) {
         bail!(
@@ -40,9 +44,13 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(rustix::fs::OFlags::EXCL.bits() as i32)
+        .custom_flags((OFlags::EXCL | OFlags::NOFOLLOW).bits() as i32)
         .open(path)
         .with_context(|| format!("failed to open '{shown}' for this run alone"))?;
+    let opened = file.metadata()?;
+    if !opened.file_type().is_block_device() || opened.rdev() != seen.rdev() {
+        bail!("'{shown}' became another device while it was looked at");
+    }
     Ok(Disk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
 }
 
@@ -57,6 +65,9 @@ pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     };
     if work.op == Op::Copy {
         return Some("a file is not copied to a device".to_string());
+    }
+    if work.cache == Cache::Warm {
+        return Some("to warm a device would read all of it: cache as-is, cold or direct".into());
     }
     if work.allocation != Allocation::Overwrite {
         return Some("a device has all its blocks: allocation overwrite".to_string());

@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stop::Stop;
 use anyhow::Result;
-use model::case::{Allocation, Case, Op, Work, WriteWork};
+use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::plan::{Place, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,8 @@ pub enum Target {
 pub struct Files {
     /// Those that are read, by size.
     read: BTreeMap<u64, TestFile>,
+    /// Those that are copied, by size, if they are on a storage of their own.
+    sources: BTreeMap<u64, TestFile>,
     /// Those that are written over, by size.
     kept: BTreeMap<u64, TestFile>,
     /// Where files are made that a trial writes.
@@ -66,21 +68,26 @@ impl Files {
             }
             Target::Directory(directory) => directory,
         };
-        let needs = Needs::of(plan);
+        let mut needs = Needs::of(plan);
+        if source.is_none() {
+            needs.read.extend(&needs.copied);
+        }
         if let Some(storage) = place.storage {
-            check_space(storage, place.host, &needs.of_target(source.is_some()))?;
+            check_space(storage, place.host, &needs.of_target())?;
         }
         let mut files = Files { directory: directory.clone(), ..Files::default() };
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
         for &size in &needs.read {
-            let is_copied = needs.copied.contains(&size);
-            let directory = match source {
-                Some(source) if is_copied => &source.directory,
-                _ => directory,
-            };
             let watch = (progress, stop);
             let file = TestFile::create(directory, "read", content(size), stay, watch)?;
             files.read.insert(size, file);
+        }
+        for &size in &needs.copied {
+            let Some(source) = source else { break };
+            check_space(&source.storage, place.host, &[size])?;
+            let watch = (progress, stop);
+            let file = TestFile::create(&source.directory, "source", content(size), stay, watch)?;
+            files.sources.insert(size, file);
         }
         for &size in &needs.kept {
             let watch = (progress, stop);
@@ -94,7 +101,9 @@ impl Files {
     pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
         match &case.work {
             Work::File(work) => self.read.get(&work.size),
-            Work::Write(work) if work.op == Op::Copy => self.read.get(&work.size),
+            Work::Write(work) if work.op == Op::Copy => {
+                self.sources.get(&work.size).or(self.read.get(&work.size))
+            }
             Work::Write(_) | Work::Memory(_) => None,
         }
     }
@@ -109,12 +118,12 @@ impl Files {
 
     /// All that stay through the run.
     pub fn all(&self) -> impl Iterator<Item = &TestFile> {
-        self.read.values().chain(self.kept.values())
+        self.read.values().chain(self.sources.values()).chain(self.kept.values())
     }
 
     /// Those that are read.
     pub fn read(&self) -> impl Iterator<Item = &TestFile> {
-        self.read.values()
+        self.read.values().chain(self.sources.values())
     }
 }
 
@@ -131,7 +140,7 @@ pub struct Source {
 #[derive(Debug, Default)]
 struct Needs {
     read: BTreeSet<u64>,
-    /// Those of them that are copied.
+    /// Those that are copied.
     copied: BTreeSet<u64>,
     kept: BTreeSet<u64>,
     /// The largest file that a trial makes for itself.
@@ -144,12 +153,12 @@ impl Needs {
         for planned in &plan.cases {
             match &planned.case.work {
                 Work::Memory(_) => {}
+                Work::Write(work) if work.engine == WriteEngine::Null => {}
                 Work::File(work) => {
                     needs.read.insert(work.size);
                 }
                 Work::Write(work) => {
                     if work.op == Op::Copy {
-                        needs.read.insert(work.size);
                         needs.copied.insert(work.size);
                     }
                     if work.allocation == Allocation::Overwrite {
@@ -164,9 +173,7 @@ impl Needs {
     }
 
     /// Sizes of all files that are in the directory at once.
-    fn of_target(&self, has_source: bool) -> Vec<u64> {
-        let is_here = |size: &&u64| !has_source || !self.copied.contains(size);
-        let read = self.read.iter().filter(is_here);
-        read.chain(&self.kept).copied().chain([self.made]).collect()
+    fn of_target(&self) -> Vec<u64> {
+        self.read.iter().chain(&self.kept).copied().chain([self.made]).collect()
     }
 }

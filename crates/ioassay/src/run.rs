@@ -16,10 +16,12 @@ use model::plan::Plan;
 use model::random::{Rng, mix};
 use model::record::{End, Line};
 use model::sample::{Latencies, Sample, Span};
-use model::trial::{Job, Outcome, ReadBack, Trial};
+use model::trial::{Job, Outcome, Trial};
 use model::units;
+use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use witness::MemoryGroup;
@@ -33,6 +35,8 @@ pub struct Run<'a> {
     pub files: &'a Files,
     /// What they are on; none where no file is used.
     pub storage: Option<&'a Storage>,
+    /// What the file is on that copies read, if elsewhere.
+    pub source: Option<&'a Storage>,
     /// Where trials are kept.
     pub store: &'a mut Store,
     /// What is shown meanwhile.
@@ -49,6 +53,12 @@ pub struct Run<'a> {
 
 /// After a trial that wrote, the devices get this long to become quiet (METHODOLOGY.md).
 const SETTLE: Duration = Duration::from_secs(30);
+
+/// So often it is looked whether the run shall stop.
+const SETTLE_STEP: Duration = Duration::from_secs(1);
+
+/// File systems may free what was unlinked some time later, as XFS does.
+const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 /// One of the trials of a run.
 struct Turn {
@@ -77,7 +87,7 @@ impl Run<'_> {
     /// Round after round, each case once in each, until it is settled.
     fn take_turns(&mut self) -> Result<()> {
         let began = Instant::now();
-        let mut couriers = Couriers::new();
+        let mut left_over = Left::default();
         let mut open: Vec<usize> = (0..self.plan.cases.len()).collect();
         let mut rates = vec![Vec::new(); open.len()];
         let mut rng = Rng::new(mix(self.plan.seed));
@@ -93,7 +103,7 @@ impl Run<'_> {
                 let at = &self.plan.cases[case].case;
                 self.progress.trial(done, planned, round, &at.id());
                 let at_ms = began.elapsed().as_millis() as u64;
-                let trial = self.trial(&mut couriers, Turn { case, round, at_ms }, None)?;
+                let trial = self.trial(&mut left_over, Turn { case, round, at_ms }, None)?;
                 if self.stop.is_asked() {
                     // The trial was cut short: it says nothing.
                     return Ok(());
@@ -111,7 +121,7 @@ impl Run<'_> {
     /// steady or `budget` is over. A file that is written stays the same for all of them.
     fn sustain(&mut self, budget: Duration) -> Result<()> {
         let began = Instant::now();
-        let mut couriers = Couriers::new();
+        let mut left_over = Left::default();
         let all = self.plan.cases.len() as u64;
         self.progress.rounds_begin(all);
         for index in 0..self.plan.cases.len() {
@@ -127,15 +137,23 @@ impl Run<'_> {
                 self.progress.trial(index as u64, all, round, &case.id());
                 let at_ms = began.elapsed().as_millis() as u64;
                 let turn = Turn { case: index, round, at_ms };
-                let trial = self.trial(&mut couriers, turn, scratch.as_ref())?;
+                let trial = self.trial(&mut left_over, turn, scratch.as_ref())?;
                 if self.stop.is_asked() {
                     return Ok(());
                 }
-                self.store.append(&Line::Trial(trial.clone()))?;
                 let is_bad = trial.sample().is_none();
                 trials.push(trial);
                 let is_over = case_began.elapsed() >= budget;
-                if is_bad || is_over || assess::is_steady(case, &trials) {
+                let is_last = is_bad || is_over || assess::is_steady(case, &trials);
+                let trial = trials.last_mut().expect("one was just made");
+                if is_last {
+                    // Before, that would have been a pause.
+                    let stage = Stage { target: scratch.as_ref(), read: None, goes_on: true };
+                    let job = stage.job(case, self.seed(index, round));
+                    self.read_back(&job, &stage, trial);
+                }
+                self.store.append(&Line::Trial(trial.clone()))?;
+                if is_last {
                     break;
                 }
             }
@@ -144,8 +162,8 @@ impl Run<'_> {
     }
 
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
-    fn courier(&self, couriers: &mut Couriers, peer: &str) -> Result<Courier, Outcome> {
-        if let Some(live) = couriers.remove(peer) {
+    fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
+        if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);
         }
         let command = (self.worker)(peer).map_err(|reason| Outcome::Unavailable { reason })?;
@@ -158,16 +176,16 @@ impl Run<'_> {
         Ok(courier)
     }
 
+    /// The seed of a trial of case `index` in `round`.
+    fn seed(&self, index: usize, round: u32) -> u64 {
+        mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64))
+    }
+
     /// Makes one trial; in `scratch`, if it is one of a case that goes on where it was.
     ///
     /// # Errors
     /// When this program's own worker cannot be started: then nothing can be measured.
-    fn trial(
-        &mut self,
-        couriers: &mut Couriers,
-        turn: Turn,
-        scratch: Option<&Scratch>,
-    ) -> Result<Trial> {
+    fn trial(&mut self, left: &mut Left, turn: Turn, scratch: Option<&Scratch>) -> Result<Trial> {
         let Turn { case: index, round, at_ms } = turn;
         let case = &self.plan.cases[index].case;
         let files = self.files;
@@ -183,27 +201,33 @@ impl Run<'_> {
         let made = match (case.write().filter(|_| has_file(case)), scratch) {
             (Some(work), None) => match self.make_room(work).and_then(|()| files.to_write(work)) {
                 Ok(made) => Some(made),
-                Err(error) => {
-                    let reason = format!("{error:#}");
-                    return Ok(Trial { outcome: Outcome::Failed { reason }, ..trial });
-                }
+                Err(error) => return Ok(Trial { outcome: not_made(&error), ..trial }),
             },
             _ => None,
         };
         let target = scratch.or(made.as_ref());
         let stage = Stage { target, read: files.to_read(case), goes_on: scratch.is_some() };
-        let seed = mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64));
+        let seed = self.seed(index, round);
         let job = stage.job(case, seed);
-        trial.outcome = match self.courier(couriers, &case.peer) {
+        trial.outcome = match self.courier(left, &case.peer) {
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER => bail!(reason),
             Err(outcome) => outcome,
-            Ok(mut live) => match self.perform(&mut live, &job, &stage, &mut trial.evidence) {
-                Ok(outcome) => {
-                    couriers.insert(case.peer.clone(), live);
-                    believe(&job, outcome, trial.evidence.window_ns)
+            Ok(mut live) => {
+                let after_write = left.wrote && stage.file().is_some();
+                let outcome = self
+                    .prove_state(case, &stage, after_write)
+                    .and_then(|()| self.perform(&mut live, &job, &stage, &mut trial.evidence));
+                if stage.file().is_some() {
+                    left.wrote = stage.target.is_some();
                 }
-                Err(reason) => Outcome::Failed { reason },
-            },
+                match outcome {
+                    Ok(outcome) => {
+                        left.couriers.insert(case.peer.clone(), live);
+                        believe(&job, outcome, trial.evidence.window_ns)
+                    }
+                    Err(reason) => Outcome::Failed { reason },
+                }
+            }
         };
         trial.outcome = name_peer(case, trial.outcome);
         let Outcome::Done(sample) = &trial.outcome else { return Ok(trial) };
@@ -215,9 +239,8 @@ impl Run<'_> {
             }
             Work::Write(_) => None,
         };
-        match self.read_back(&job, &stage, sample) {
-            Ok(read_back) => trial.read_back = read_back,
-            Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
+        if !stage.goes_on {
+            self.read_back(&job, &stage, &mut trial);
         }
         Ok(trial)
     }
@@ -228,43 +251,64 @@ impl Run<'_> {
         else {
             return Ok(());
         };
-        let space = witness::space(&storage.directory)?;
-        fixture::check_free(storage, space.free, work.size)
+        let began = Instant::now();
+        loop {
+            let space = witness::space(&storage.directory)?;
+            match fixture::check_free(storage, space.free, work.size) {
+                Err(_) if began.elapsed() < ROOM_WAIT && !self.stop.is_asked() => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                answer => return answer,
+            }
+        }
     }
 
-    /// What was written, read again. Where the next trial goes on with the file it is not: that
-    /// would be a pause.
-    fn read_back(&self, job: &Job, stage: &Stage, sample: &Sample) -> Result<Option<ReadBack>> {
-        let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else {
-            return Ok(None);
-        };
-        if stage.goes_on {
-            return Ok(None);
-        }
+    /// Reads again what `job` wrote, if it did: what cannot be read is not there.
+    fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
+        let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
+        let Some(sample) = trial.sample() else { return };
         let content = match (work.op, stage.read.and_then(TestFile::content)) {
             (Op::Copy, Some(content)) => content,
-            (Op::Copy, None) => return Ok(None),
+            (Op::Copy, None) => return,
             (Op::Write | Op::Sync, _) => work.content(job.seed),
         };
         let probe = self.storage.and_then(|storage| storage.residency_probe);
-        scratch.read_back(job, sample, content, probe)
+        match scratch.read_back(job, sample, content, probe, self.stop) {
+            Ok(read_back) => trial.read_back = read_back,
+            Err(error) => trial.outcome = Outcome::Failed { reason: format!("{error:#}") },
+        }
     }
 
     /// Brings files and devices into the state that the case claims.
-    fn prove_state(&self, case: &Case, stage: &Stage) -> Result<(), String> {
-        let probe = self.storage.and_then(|storage| storage.residency_probe);
-        if let (Some(storage), false) = (self.storage, stage.goes_on)
-            && stage.target.is_some()
-        {
-            // What the last trial left would be written while this one is measured.
-            let settled = witness::settle(storage, stage.file(), SETTLE);
-            log::debug!("before {}: {settled:?}", case.id());
+    fn prove_state(&self, case: &Case, stage: &Stage, after_write: bool) -> Result<(), String> {
+        if stage.goes_on {
+            return Ok(());
         }
-        let Some(cache) = case.cache().filter(|_| !stage.goes_on) else { return Ok(()) };
+        if stage.target.is_some() || after_write {
+            self.settle(case, stage);
+        }
+        let Some(cache) = case.cache() else { return Ok(()) };
+        let probe = |storage: Option<&Storage>| storage.and_then(|storage| storage.residency_probe);
         match (stage.read, stage.target) {
-            (Some(file), _) => file.set_cache(cache, probe),
-            (None, Some(Scratch::Kept(file))) => file.set_cache(cache, probe),
+            // Of a copy it is the source that is cold or warm, which may be elsewhere.
+            (Some(file), Some(_)) => file.set_cache(cache, probe(self.source.or(self.storage))),
+            (Some(file), None) => file.set_cache(cache, probe(self.storage)),
+            (None, Some(Scratch::Kept(file))) => file.set_cache(cache, probe(self.storage)),
             (None, Some(Scratch::Own(_)) | None) => Ok(()),
+        }
+    }
+
+    /// Waits for what an earlier trial left to be written: else it would be while this one is
+    /// measured.
+    fn settle(&self, case: &Case, stage: &Stage) {
+        let Some(storage) = self.storage else { return };
+        let began = Instant::now();
+        while began.elapsed() < SETTLE && !self.stop.is_asked() {
+            let settled = witness::settle(storage, stage.file(), SETTLE_STEP);
+            log::debug!("before {}: {settled:?}", case.id());
+            if settled.quiet {
+                return;
+            }
         }
     }
 
@@ -279,7 +323,6 @@ impl Run<'_> {
         stage: &Stage,
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
-        self.prove_state(&job.case, stage)?;
         if let Some(outcome) = courier.prepare(job)? {
             return Ok(outcome);
         }
@@ -320,13 +363,30 @@ impl Stage<'_> {
     }
 }
 
+/// The outcome where no file could be made to write to: some file systems have no `fallocate`.
+fn not_made(error: &anyhow::Error) -> Outcome {
+    let reason = format!("{error:#}");
+    let answer = error.root_cause().downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    if answer == Some(Errno::OPNOTSUPP.raw_os_error()) {
+        Outcome::Unavailable { reason }
+    } else {
+        Outcome::Failed { reason }
+    }
+}
+
 /// Whether a case that writes needs a file to write to.
 fn has_file(case: &Case) -> bool {
     case.write().is_some_and(|work| work.engine != WriteEngine::Null)
 }
 
-/// Live workers, by peer.
-type Couriers = BTreeMap<String, Courier>;
+/// What one trial leaves to the next.
+#[derive(Default)]
+struct Left {
+    /// Live workers, by peer.
+    couriers: BTreeMap<String, Courier>,
+    /// Whether the last one that used a file wrote it.
+    wrote: bool,
+}
 
 /// What went wrong with another program than this one's own worker names it.
 fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
@@ -373,6 +433,11 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
         return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
     }
+    let sum = |steps: &[u64]| steps.iter().try_fold(0u64, |sum, step| sum.checked_add(*step));
+    let tells = |span: &&Span| !span.progress.is_empty() && sum(&span.progress) != Some(span.bytes);
+    if let Some(Span { thread, .. }) = sample.spans.iter().find(tells) {
+        return Some(format!("progress that is not that of the bytes of thread {thread}"));
+    }
     // A program that is timed as a whole, and says so by telling none, may write.
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
     let is_right = match &job.case.work {
@@ -380,7 +445,7 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         Work::File(_) => counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
         Work::Write(_) if job.case.peer != OWN_PEER && counts[0] == 0 => true,
-        Work::Write(_) => counts[0] == sample.ops(),
+        Work::Write(work) => counts[0] == sample.ops() && counts[1] >= asked_syncs(work, sample),
     };
     if !is_right {
         let [latencies, syncs] = counts;
@@ -394,6 +459,19 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         let (told, seen) = (units::nanoseconds(told), units::nanoseconds(seen));
         format!("a trial of {told}, and no more than {seen} went by")
     })
+}
+
+/// How many syncs the operations of a sample ask for: one after each `every` blocks of a thread,
+/// and one at its end.
+fn asked_syncs(work: &WriteWork, sample: &Sample) -> u64 {
+    if !work.sync.is_call() {
+        return 0;
+    }
+    let of_thread = |span: &Span| match work.every {
+        0 => 1,
+        every => span.ops.div_ceil(every),
+    };
+    sample.spans.iter().filter(|span| span.ops > 0).map(of_thread).sum()
 }
 
 /// The open cases in random order; those of one cache state together, so that a file is not

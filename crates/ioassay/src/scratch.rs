@@ -2,9 +2,10 @@
 //! after it, and gone.
 
 use crate::fixture::{TestFile, create_new};
-use anyhow::{Context, Result};
+use crate::stop::Stop;
+use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Isa, WriteWork};
-use model::content::Content;
+use model::content::{Content, STAMP_PAGE};
 use model::evidence::Probe;
 use model::sample::Sample;
 use model::trial::{Job, ReadBack};
@@ -45,7 +46,7 @@ impl<'a> Scratch<'a> {
     ) -> Result<Scratch<'a>> {
         match (work.allocation, kept) {
             (Allocation::Overwrite, Some(kept)) => return Ok(Scratch::Kept(kept)),
-            (Allocation::Overwrite, None) => anyhow::bail!("there is no file to write over"),
+            (Allocation::Overwrite, None) => bail!("there is no file to write over"),
             (Allocation::None | Allocation::Fallocate | Allocation::Append, _) => {}
         }
         let name = format!("ioassay-write-{}-{}.data", units::bytes(work.size), std::process::id());
@@ -90,6 +91,7 @@ impl<'a> Scratch<'a> {
         sample: &Sample,
         content: Content,
         probe: Option<Probe>,
+        stop: &Stop,
     ) -> Result<Option<ReadBack>> {
         let Some(parts) = job.written(sample).filter(|parts| !parts.is_empty()) else {
             return Ok(None);
@@ -99,12 +101,14 @@ impl<'a> Scratch<'a> {
         let evicted = probe.map(|probe| page_cache::evict(file, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };
-        let digest = kernel::digest(Isa::Auto).expect("there is a loop for every processor");
         let mut buffer = vec![0; CHUNK as usize];
         for run in runs(&parts) {
             let (first, last) = (run[0].start, run[run.len() - 1].end);
             let mut offset = first;
             while offset < last {
+                if stop.is_asked() {
+                    bail!("the run was stopped while what was written was read back");
+                }
                 let length = (last - offset).min(CHUNK) as usize;
                 let chunk = &mut buffer[..length];
                 file.read_exact_at(chunk, offset).with_context(|| {
@@ -115,9 +119,7 @@ impl<'a> Scratch<'a> {
                 for part in run[reached..].iter().take_while(|part| part.start < end) {
                     let (from, to) = (part.start.max(offset), part.end.min(end));
                     let bytes = &chunk[(from - offset) as usize..(to - offset) as usize];
-                    read_back.bytes += to - from;
-                    read_back.digest = read_back.digest.wrapping_add(digest(from, bytes));
-                    read_back.expected = read_back.expected.wrapping_add(content.digest(from..to));
+                    hold_against(&mut read_back, content, from, bytes);
                 }
                 offset = end;
             }
@@ -126,7 +128,118 @@ impl<'a> Scratch<'a> {
     }
 }
 
+/// Adds `bytes`, which were read at `offset`, and what they must be.
+fn hold_against(read_back: &mut ReadBack, content: Content, offset: u64, bytes: &[u8]) {
+    let digest = kernel::digest(Isa::Auto).expect("there is a loop for every processor");
+    let (mut offset, mut rest) = (offset, bytes);
+    while !rest.is_empty() {
+        let left = STAMP_PAGE - offset % STAMP_PAGE;
+        let (page, others) = rest.split_at(rest.len().min(left as usize));
+        let length = page.len() as u64;
+        read_back.bytes += length;
+        let expected = content.digest(offset..offset + length);
+        for (sum, digest) in
+            [(&mut read_back.digest, digest(offset, page)), (&mut read_back.expected, expected)]
+        {
+            *sum = sum.wrapping_add(ReadBack::in_place(offset, digest));
+        }
+        (offset, rest) = (offset + length, others);
+    }
+}
+
 /// Ascending parts in runs of such as are near each other.
 fn runs(parts: &[Range<u64>]) -> impl Iterator<Item = &[Range<u64>]> {
     parts.chunk_by(|one, next| next.start - one.end <= GAP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::{Case, Work};
+    use model::sample::Span;
+    use model::zoo;
+
+    /// What comes of reading back a file that a `writer` wrote.
+    fn check(writer: impl Fn(&File, Content)) -> ReadBack {
+        let work = WriteWork { size: (1 << 20) + 8, ..zoo::plain_write() };
+        let content = work.content(7);
+        let scratch = Scratch::new(&std::env::temp_dir(), &work, None).expect("there is room");
+        writer(scratch.file(), content);
+        let visits = work.visits(0, 7);
+        let span = Span { ops: visits.count(), ..Span::default() };
+        let sample = Sample { spans: vec![span], ..Sample::default() };
+        let job = Job { case: Case::own(Work::Write(work)), seed: 7, file: None, source: None };
+        let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
+        read_back.expect("it can be read").expect("all was written")
+    }
+
+    fn bytes_of(content: Content) -> Vec<u8> {
+        let mut bytes = vec![0; content.size as usize];
+        content.fill(0, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_right() {
+        let read_back = check(|file, content| {
+            file.write_all_at(&bytes_of(content), 0).expect("there is room");
+        });
+        assert_eq!((read_back.bytes, read_back.digest), ((1 << 20) + 8, read_back.expected));
+    }
+
+    #[test]
+    fn pages_in_the_place_of_each_other_are_found() {
+        let read_back = check(|file, content| {
+            let mut bytes = bytes_of(content);
+            let (head, rest) = bytes.split_at_mut(4096);
+            head.swap_with_slice(&mut rest[8192..8192 + 4096]);
+            file.write_all_at(&bytes, 0).expect("there is room");
+        });
+        assert_ne!(read_back.digest, read_back.expected);
+    }
+
+    #[test]
+    fn a_byte_that_is_wrong_is_found() {
+        let read_back = check(|file, content| {
+            let mut bytes = bytes_of(content);
+            bytes[70_000] ^= 1;
+            file.write_all_at(&bytes, 0).expect("there is room");
+        });
+        assert_ne!(read_back.digest, read_back.expected);
+    }
+
+    #[test]
+    fn a_file_that_is_shorter_is_an_error() {
+        let work = zoo::plain_write();
+        let scratch = Scratch::new(&std::env::temp_dir(), &work, None).expect("there is room");
+        let sample =
+            Sample { spans: vec![Span { ops: 3, ..Span::default() }], ..Sample::default() };
+        let content = work.content(1);
+        let job = Job { case: Case::own(Work::Write(work)), seed: 1, file: None, source: None };
+        let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
+        assert!(read_back.is_err(), "{read_back:?}");
+    }
+
+    /// Whatever is in the place of the file is neither written to nor followed.
+    #[test]
+    fn what_is_there_already_is_left_alone() {
+        let folder = tempfile::TempDir::new().expect("there is room");
+        let work = zoo::plain_write();
+        let name = format!("ioassay-write-{}-{}.data", units::bytes(work.size), std::process::id());
+        let place = folder.path().join(name);
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, "text").expect("there is room");
+        let refuse = || Scratch::new(folder.path(), &work, None).expect_err("it is taken");
+        std::os::unix::fs::symlink(&precious, &place).expect("links can be made");
+        assert!(format!("{:#}", refuse()).contains("File exists"));
+        std::fs::remove_file(&place).expect("it is there");
+        std::fs::create_dir(&place).expect("there is room");
+        assert!(format!("{:#}", refuse()).contains("File exists"));
+        std::fs::remove_dir(&place).expect("it is there");
+        std::fs::write(&place, "text").expect("there is room");
+        assert!(format!("{:#}", refuse()).contains("File exists"));
+        for path in [&place, &precious] {
+            assert_eq!(std::fs::read_to_string(path).expect("it is there"), "text");
+        }
+    }
 }

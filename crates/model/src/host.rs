@@ -77,6 +77,10 @@ pub struct Device {
     /// Whether the OS takes it for one that may lose what it was given, unless it is told to flush.
     #[serde(default)]
     pub write_cache: Option<WriteCache>,
+    /// Whether the OS may send it writes that go through its cache to the medium (FUA). None where
+    /// that is not known.
+    #[serde(default)]
+    pub fua: Option<bool>,
 }
 
 named! {

@@ -2,7 +2,7 @@
 
 use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
 use crate::case::{Submission, Touch, Work, WriteWork};
-use crate::content::Kind;
+use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Direct, Host, Medium, Storage};
 use crate::named;
 use crate::pattern::{Pattern, Share};
@@ -159,6 +159,7 @@ impl Place<'_> {
                 .refusal()
                 .or_else(|| work.refusal())
                 .or_else(|| self.buffer_refusal(&Shape::of_write(work)))
+                .or_else(|| self.data_refusal(work))
                 .or_else(|| self.storage_refusal(work.cache, work.block)),
             Work::Memory(work) => self
                 .isa_refusal(work.isa)
@@ -215,6 +216,14 @@ impl Place<'_> {
                 units::bytes_rounded(self.host.memory_available),
             )
         })
+    }
+
+    /// What is written lies in memory before the clock starts: a period for each thread, and a part
+    /// of whole pages for each operation in flight.
+    fn data_refusal(&self, work: &WriteWork) -> Option<String> {
+        let window = work.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.depth.into());
+        let each = (STAMP_PERIOD + work.block).saturating_add(window);
+        self.memory_refusal("the data to write", each.saturating_mul(work.threads.into()))
     }
 
     fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {

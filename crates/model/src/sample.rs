@@ -95,11 +95,15 @@ impl Sample {
         end.saturating_sub(start)
     }
 
-    /// From the first thread's start to the last thread's sync; none where no thread synced.
+    /// From the first thread's start to the last thread's sync; none where a thread that did
+    /// anything has not synced it.
     pub fn synced_ns(&self) -> Option<u64> {
         let start = self.spans.iter().map(|span| span.start_ns).min()?;
-        let end = self.spans.iter().map(|span| span.synced_ns).max()??;
-        Some(end.saturating_sub(start))
+        let mut end = None;
+        for span in self.spans.iter().filter(|span| span.ops > 0) {
+            end = end.max(Some(span.synced_ns?));
+        }
+        Some(end?.saturating_sub(start))
     }
 
     /// Bytes of all threads. A worker that tells of more than there can be is not added up wrongly.
@@ -121,6 +125,17 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_threads_must_have_synced() {
+        let span = |ops, synced_ns| Span { start_ns: 10, ops, synced_ns, ..Span::default() };
+        let synced =
+            |spans: &[Span]| Sample { spans: spans.to_vec(), ..Sample::default() }.synced_ns();
+        assert_eq!(synced(&[span(1, Some(30)), span(1, Some(50))]), Some(40));
+        assert_eq!(synced(&[span(1, Some(30)), span(0, None)]), Some(20));
+        assert_eq!(synced(&[span(1, Some(30)), span(1, None)]), None);
+        assert_eq!(synced(&[span(0, None)]), None);
+    }
 
     #[test]
     fn adding_latencies_adds_their_counts() {

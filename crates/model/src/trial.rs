@@ -1,9 +1,10 @@
 //! One request, its answer, and what was seen around it.
 
 use crate::case::{Case, FileWork, Op, Touch, Work};
-use crate::content::DigestTable;
+use crate::content::{DigestTable, STAMP_PAGE};
 use crate::evidence::Evidence;
 use crate::pattern::{Pattern, Share};
+use crate::random::mix;
 use crate::sample::{Sample, Span};
 use serde::{Deserialize, Serialize};
 use std::iter;
@@ -124,6 +125,13 @@ fn joined(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     parts
 }
 
+impl ReadBack {
+    /// The `digest` of bytes at `offset`, all within one page of 4 KiB, bound to that page.
+    pub fn in_place(offset: u64, digest: u64) -> u64 {
+        mix(digest.wrapping_add(mix(offset / STAMP_PAGE)))
+    }
+}
+
 /// How a trial ended. A failure is data: the run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -167,9 +175,10 @@ pub struct Trial {
 pub struct ReadBack {
     /// How many bytes were read.
     pub bytes: u64,
-    /// Their digest.
+    /// The sum of [`ReadBack::in_place`] over all parts of pages: a block that is in the place of
+    /// another is found.
     pub digest: u64,
-    /// The digest that they must have.
+    /// What that must be.
     pub expected: u64,
     /// Whether the page cache was proved to hold none of them before they were read: they came
     /// from below it.

@@ -181,6 +181,7 @@ pub fn storage() -> Storage {
             is_virtual: false,
             read_ahead: Some(128 << 10),
             write_cache: Some(WriteCache::Back),
+            fua: Some(true),
         }],
         capacity: 1 << 40,
         free: 1 << 39,

@@ -15,8 +15,8 @@ use crate::stop::Stop;
 use crate::store::{self, Store};
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result, bail};
-use model::case::{Case, Work, WriteWork};
-use model::host::Storage;
+use model::case::{Case, Op, Work, WriteWork};
+use model::host::{Host, Storage};
 use model::peer::Peer;
 use model::plan::{Place, Plan, Role, Skip};
 use model::record::{Header, Record, Tool};
@@ -62,11 +62,12 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
 /// As for [`run`].
 pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
     let question = understand(args)?;
-    let host = witness::host(kernel::available());
+    let host = host_of(&question);
     let storage = storage_of(&question.target)?;
     let peers = question.peers.facts();
     let place = Place { host: &host, storage: storage.as_ref(), peers: &peers };
-    let plan = plan_of(&question, &place)?;
+    let source = source_of(&question)?;
+    let plan = plan_of(&question, source.as_ref(), &place)?;
     say(&report::plan(&plan, style))?;
     Ok(DONE)
 }
@@ -103,8 +104,6 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
     }
     if let Some(device) = &args.device {
         let disk = device::claim(device, args.destroy.as_deref())?;
-        let sizes = || Values::from_texts(vec![units::bytes(disk.size)]);
-        axes.entry("size".to_string()).or_insert_with(sizes);
         let one = |text: &str| Values::from_texts(vec![text.to_string()]);
         axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
         return Ok(Target::Device(disk));
@@ -117,7 +116,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
 }
 
 /// The plan of a question, for a place.
-fn plan_of(question: &Question, place: &Place) -> Result<Plan> {
+fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Result<Plan> {
     let Question { recipe, changes, target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, place)?;
     plan.memory_limit = *memory;
@@ -128,6 +127,14 @@ fn plan_of(question: &Question, place: &Place) -> Result<Plan> {
         }),
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
         Target::Memory | Target::Directory(_) => {}
+    }
+    if let Some(source) = source {
+        let place = Place { host: place.host, storage: Some(&source.storage), peers: place.peers };
+        let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
+        refuse(&mut plan, |case| {
+            let reason = place.refusal(case).filter(|_| copies(case))?;
+            Some(format!("of the source in '{}': {reason}", source.directory.display()))
+        });
     }
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;
@@ -208,12 +215,12 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
 pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
     let Question { target, peers, .. } = question;
     let stop = &Stop::on_signals().context("failed to listen for signals")?;
-    let host = witness::host(kernel::available());
+    let host = host_of(question);
     let storage = storage_of(target)?;
     let source = source_of(question)?;
     let facts = peers.facts();
     let place = Place { host: &host, storage: storage.as_ref(), peers: &facts };
-    let plan = plan_of(question, &place)?;
+    let plan = plan_of(question, source.as_ref(), &place)?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
@@ -304,6 +311,7 @@ fn carry_out(
         stop,
         worker: made.worker,
         memory: made.memory,
+        source: made.source.map(|source| &source.storage),
         patience: PATIENCE,
     };
     run.carry_out()?;
@@ -356,6 +364,13 @@ fn judge(path: &Path, output: &OutputArgs, style: &Style) -> Result<u8> {
 /// Writes a line beside the result, where it does not disturb who reads that.
 fn tell(text: &str) -> Result<()> {
     writeln!(io::stderr().lock(), "{text}").context("failed to write to stderr")
+}
+
+/// This machine, with no more memory to be had than the workers are given.
+fn host_of(question: &Question) -> Host {
+    let host = witness::host(kernel::available());
+    let given = question.memory.unwrap_or(u64::MAX);
+    Host { memory_available: host.memory_available.min(given), ..host }
 }
 
 /// Where the file that is copied is made, if elsewhere.

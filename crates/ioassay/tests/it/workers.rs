@@ -71,6 +71,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         worker: &worker,
         patience: Duration::from_millis(300),
         memory: None,
+        source: None,
     };
     assert_eq!(run.carry_out().unwrap(), End::Complete);
     let record = store::read(&path).unwrap();

@@ -208,14 +208,14 @@ fn a_disk_that_is_nearly_full_is_told() {
     let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
     let is_found = |report: &Value| codes(writes(report)[0]).contains(&"NearlyFull");
     assert!(!is_found(&measure(&desk, SYNCED, &["."])));
-    mounts::file(&desk.path("filler"), 96 << 20);
+    mounts::file(&desk.path("filler"), 90 << 20);
     assert!(is_found(&measure(&desk, SYNCED, &["."])));
 }
 
 #[test]
 fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     let test = "no_space_in_the_middle_is_a_failed_trial";
-    let setup = Setup { size: 128 << 20, ..PLAIN };
+    let setup = Setup { size: 160 << 20, ..PLAIN };
     let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
     std::fs::write(
         desk.path("mine.toml"),
