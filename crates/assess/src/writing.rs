@@ -4,7 +4,7 @@ use crate::latency::Latency;
 use crate::measured::{Counted, Measured, Rounds, a_second, only_syncs};
 use crate::stats::{Estimate, median};
 use model::case::{Op, Sync, WriteWork};
-use model::host::{Medium, WriteCache};
+use model::host::{Device, Medium, WriteCache};
 use model::sample::{Sample, Span};
 
 /// What a case that writes comes to.
@@ -49,7 +49,7 @@ pub struct Spent {
 }
 
 /// Fewer flushes than this for each sync of a thread: not every sync was one (METHODOLOGY.md).
-const FLUSHES_LEAST: f64 = 0.90;
+pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
 /// What the evidence says of the claim that what was written is durable (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,9 +79,9 @@ impl Durability {
         };
         let is_untold = |trial: &Counted| work.sync.is_call() && trial.sample.synced_ns().is_none();
         let untold = count(&is_untold);
-        let has_cache = measured.storage.is_some_and(|storage| {
-            storage.devices.iter().any(|device| device.write_cache == Some(WriteCache::Back))
-        });
+        let devices = measured.storage.map_or(&[][..], |storage| &storage.devices);
+        let cached = || devices.iter().filter(|d| d.write_cache == Some(WriteCache::Back));
+        let has_cache = cached().next().is_some();
         match measured.storage.map(|storage| storage.medium) {
             Some(Medium::Ram) => return Durability::InMemory,
             _ if untold > 0 && work.op != Op::Sync => return Durability::Untold(untold),
@@ -89,7 +89,11 @@ impl Durability {
             Some(Medium::Block) if !has_cache => return Durability::Holds,
             Some(Medium::Block) => {}
         }
-        match count(&|trial| is_flushed(work, trial) == Some(false)) {
+        let may_write_through = cached().all(|device: &Device| device.fua != Some(false));
+        match count(&|trial| {
+            let is_written = may_write_through && is_written_through(work, trial);
+            !is_written && is_flushed(work, trial) == Some(false)
+        }) {
             0 => Durability::Holds,
             trials => Durability::Unflushed(trials),
         }
@@ -104,16 +108,35 @@ impl Durability {
 /// Whether the devices flushed their caches as often as the syncs ask for, where they tell.
 ///
 /// Threads that sync at the same time may share a commit of the journal and its flush, so the
-/// syncs of one thread count. A write through to the medium (FUA) takes the place of a flush for
-/// `O_DSYNC`: it is counted as a write.
+/// syncs of one thread count; and what one thread has in flight may share one too.
 fn is_flushed(work: &WriteWork, trial: &Counted) -> Option<bool> {
     let flushes = trial.evidence.device_flushes?;
-    if work.sync == Sync::Dsync {
-        let writes = trial.evidence.device_writes.unwrap_or(0);
-        return Some(flushes > 0 || writes >= trial.sample.ops());
+    let at_once = if work.sync == Sync::Dsync { work.depth } else { 1 };
+    let of_one = syncs_due(work, trial) as f64 / f64::from(work.threads) / f64::from(at_once);
+    Some(flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
+}
+
+/// Whether writes through to the medium (FUA) may have taken the place of flushes for `O_DSYNC`:
+/// they are counted as writes, one at least for each operation.
+fn is_written_through(work: &WriteWork, trial: &Counted) -> bool {
+    let writes = trial.evidence.device_writes.unwrap_or(0);
+    work.sync == Sync::Dsync && writes >= trial.sample.ops()
+}
+
+/// The syncs that a trial owes, over all threads: those that the worker told of, or those that the
+/// case asks for where they are more. With `O_DSYNC` each write is one.
+pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
+    let (told, ops) = (trial.sample.syncs.count(), trial.sample.ops());
+    if work.sync == Sync::Dsync || work.op == Op::Sync {
+        return told.max(ops);
     }
-    let of_one_thread = syncs(work, trial) as f64 / f64::from(work.threads);
-    Some(flushes as f64 >= (FLUSHES_LEAST * of_one_thread).max(1.0))
+    let threads = u64::from(work.threads);
+    // None on the way is one at the end.
+    let asked = match work.every {
+        0 => 1,
+        every => (ops / threads).div_ceil(every).max(1),
+    };
+    told.max(asked.saturating_mul(threads))
 }
 
 /// The syncs of a trial that were calls of their own: those that the worker told of, else as many

@@ -142,7 +142,8 @@ impl Finder {
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
         let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
-        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache };
+        let fua = number(&path.join("queue/fua")).map(|fua| fua == 1);
+        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache, fua };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
@@ -295,6 +296,7 @@ mod tests {
             is_virtual: false,
             read_ahead,
             write_cache: Some(WriteCache::Back),
+            fua: None,
         };
         assert_eq!(ground.devices, [disk]);
         assert_eq!(ground.notes, [] as [String; 0]);
@@ -348,6 +350,17 @@ mod tests {
         }
         sys.block("pci/sdx", 3, &[]);
         assert_eq!(sys.ground(&ext4(3)).devices[0].write_cache, None);
+    }
+
+    #[test]
+    fn writes_through_the_cache_are_what_the_os_says_or_unknown() {
+        let sys = Sys::new();
+        for (minor, told, expected) in [(0, "1", Some(true)), (1, "0", Some(false))] {
+            sys.block(&format!("pci/sd{minor}"), minor, &[("queue/fua", told)]);
+            assert_eq!(sys.ground(&ext4(minor)).devices[0].fua, expected, "{told}");
+        }
+        sys.block("pci/sdx", 2, &[]);
+        assert_eq!(sys.ground(&ext4(2)).devices[0].fua, None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::measured::Counted;
 use crate::served::unreached_share;
 use crate::stats::median;
 use crate::summary::ServedBy;
-use crate::writing::{Durability, distinct_bytes, syncs};
+use crate::writing::{Durability, distinct_bytes, syncs_due};
 use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, percent};
@@ -62,10 +62,10 @@ fn unflushed(
     trials: usize,
 ) -> Option<(Severity, String, &'static str)> {
     let flushes = context.summary.writing.as_ref()?.flushes_per_trial.unwrap_or(0);
-    let made = median(&context.measured.values(|trial| Some(syncs(work, trial) as f64)))?;
+    let due = median(&context.measured.values(|trial| Some(syncs_due(work, trial) as f64)))?;
     let asked = match work.sync {
-        Sync::Dsync => "each write is a sync".to_string(),
-        _ => format!("{made} syncs a trial"),
+        Sync::Dsync => format!("{due} writes a trial, each a sync"),
+        _ => format!("{due} syncs a trial"),
     };
     let n = context.measured.n();
     let seen = format!(

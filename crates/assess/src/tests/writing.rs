@@ -266,6 +266,16 @@ fn not_durable() {
     // 257 syncs: nine in ten of them must be seen.
     check(flawless_write(synced_often()), flushes(231), "void device: NotDurable void");
     check(flawless_write(synced_often()), flushes(232), "sound device:");
+    // A worker that tells of fewer than were asked for is not excused.
+    let told = |count, flushed| {
+        move |r: &mut Record| {
+            each(r, |trial| sample(trial).syncs.counts = vec![(900_000, count)]);
+            flushes(flushed)(r);
+        }
+    };
+    check(flawless_write(synced_often()), told(1, 230), "void device: NotDurable void");
+    check(flawless_write(synced_often()), told(1, 231), "sound device:");
+    check(flawless_write(synced_often()), told(0, 230), "void device: NotDurable void");
     // Four threads may share the flushes of one commit.
     let threads = WriteWork { threads: 4, ..synced_often() };
     check(flawless_write(threads.clone()), flushes(58), "sound device:");
@@ -292,7 +302,43 @@ fn a_write_through_to_the_medium_is_durable() {
     };
     check(flawless_write(direct()), writes(1_024), "sound device:");
     check(flawless_write(direct()), writes(1_023), "void device: NotDurable void");
-    check(flawless_write(direct()), flushes(1), "sound device:");
+    // A device that cannot must flush, nine times for ten writes of a thread.
+    let device = |fua, count| {
+        move |r: &mut Record| {
+            flushes(count)(r);
+            storage(r).devices[0].fua = fua;
+        }
+    };
+    check(flawless_write(direct()), device(Some(true), 0), "sound device:");
+    check(flawless_write(direct()), device(None, 0), "sound device:");
+    check(flawless_write(direct()), device(Some(false), 921), "void device: NotDurable void");
+    check(flawless_write(direct()), device(Some(false), 922), "sound device:");
+    let expected = "claimed durable by 'dsync', but the devices completed 0 flushes where there \
+                    were 1024 writes a trial, each a sync (too few in 10 of 10 trials): a power";
+    let mut record = flawless_write(direct());
+    device(Some(false), 0)(&mut record);
+    assert!(message(&record).starts_with(expected), "{}", message(&record));
+    // What is in flight together may share a flush.
+    let deep = WriteWork { engine: WriteEngine::Uring, depth: 8, threads: 2, ..direct() };
+    check(flawless_write(deep.clone()), device(Some(false), 57), "void device: NotDurable void");
+    check(flawless_write(deep), device(Some(false), 58), "sound device:");
+    // One of two that cannot is enough.
+    let two = |fua| {
+        move |r: &mut Record| {
+            let devices = &mut storage(r).devices;
+            devices.push(model::host::Device { fua, ..devices[0].clone() });
+        }
+    };
+    check(flawless_write(direct()), two(Some(true)), "sound device:");
+    check(flawless_write(direct()), two(Some(false)), "void device: NotDurable void");
+    // Without a cache it has nothing to write through.
+    let without = |r: &mut Record| {
+        two(Some(false))(r);
+        storage(r).devices[1].write_cache = Some(WriteCache::Through);
+    };
+    check(flawless_write(direct()), without, "sound device:");
+    // A call that syncs must flush, whatever the device can.
+    check(flawless_write(over()), writes(1_024), "void device: NotDurable void");
 }
 
 #[test]

@@ -66,6 +66,7 @@ pub(super) fn rich() -> Assessment {
         is_virtual: true,
         read_ahead: Some(4096),
         write_cache: None,
+        fua: None,
     }];
     assessment.findings.push(RunFinding {
         finding: finding(

@@ -156,6 +156,7 @@ fn virtual_disk(assessment: &mut Assessment) {
         is_virtual: true,
         read_ahead: Some(4096),
         write_cache: Some(WriteCache::Back),
+        fua: Some(true),
     }];
     (storage.capacity, storage.free) = (252 << 30, 49 << 30);
 }
