@@ -1,11 +1,12 @@
 //! How a rate goes over time: steady, or with a step.
 //!
 //! Rates are of the bytes that were read, or accepted. The sync at the end of a trial comes after
-//! its last byte and is not in them.
+//! its last byte: it is in them only where trials follow each other, for then what one left to
+//! the device is in the way of the next.
 
-use crate::measured::{Measured, NS_PER_SECOND};
+use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
 use crate::stats::median;
-use model::case::{Case, Engine, Work, WriteEngine};
+use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
 use model::random::Rng;
 use model::sample::{PROGRESS_NS, Sample, Span};
 use model::trial::Trial;
@@ -13,18 +14,19 @@ use model::trial::Trial;
 /// How the rate of a case went over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Nanoseconds of a step.
+    /// Nanoseconds of a step; where a step is a trial, their mean.
     pub step_ns: u64,
     /// Bytes a second in each step: medians over the trials, or of all trials one after another
-    /// where they followed each other without a pause.
+    /// where they followed each other without a pause. Where each of those ends with its only
+    /// sync, each is a step, until that had returned.
     pub rates: Vec<f64>,
     /// Whether a window of five steps met the limits of the SNIA (METHODOLOGY.md), and the index
     /// of the step at which the first that did ends; the outer is none below five steps.
     pub snia: Option<Option<usize>>,
-    /// Whether ten steps meet them too: the last ten, or the last full ten seconds where trials
-    /// followed each other. None below ten steps.
+    /// Whether ten steps meet them too: the last ten, or the last full window of ten seconds, or
+    /// of ten trials, where those followed each other. None below ten steps.
     pub is_steady: Option<bool>,
-    /// Bytes a second of those ten seconds, where trials followed each other until they were
+    /// Bytes a second of that window, where trials followed each other until they were
     /// steady: the figure that lasts.
     pub sustained: Option<f64>,
     /// The step in the rate, if there is one.
@@ -74,22 +76,18 @@ impl Course {
     /// fall into a step, and below five steps.
     pub(crate) fn of(measured: &Measured) -> Option<Course> {
         let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
-        let lump_ns = lump_ns(measured.case, &samples)?;
         let is_sustained = measured.sustain.is_some();
-        let curves: Vec<Curve> = if is_sustained {
-            vec![Curve::of(&samples)]
+        let Steps { step_ns, curves, each } = if is_sustained {
+            Steps::one_after_another(measured.case, &samples)?
         } else {
-            samples.iter().map(|sample| Curve::of(&[*sample])).collect()
+            Steps::of_each(measured.case, &samples)?
         };
-        let longest_ns = curves.iter().map(Curve::length_ns).max()?;
-        let step_ns = step_ns(longest_ns, lump_ns);
-        let each: Vec<Vec<f64>> = curves.iter().map(|curve| curve.rates(step_ns)).collect();
         let rates = medians(&each);
         if rates.len() < STEPS_LEAST {
             return None;
         }
         let window = if is_sustained {
-            last_window(&curves[0], lump_ns)
+            last_window(measured.case, &samples)
         } else {
             rates.len().checked_sub(WINDOW).map(|first| rates[first..].to_vec())
         };
@@ -123,18 +121,73 @@ impl Change {
     }
 }
 
-/// Whether a case needs no more trials, all so far one after another: the last full window of ten
-/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer where few operations
-/// fall into one. Trials that failed are left out.
-pub fn is_steady(case: &Case, trials: &[Trial]) -> bool {
-    let samples: Vec<&Sample> = trials.iter().filter_map(Trial::sample).collect();
-    let window = || last_window(&Curve::of(&samples), lump_ns(case, &samples)?);
-    window().is_some_and(|window| is_within_limits(&window))
+/// Curves cut into steps.
+#[derive(Debug)]
+struct Steps {
+    step_ns: u64,
+    curves: Vec<Curve>,
+    /// Bytes a second in each step, of each curve.
+    each: Vec<Vec<f64>>,
 }
 
-/// The rates of the last ten steps of those that make up whole windows.
-fn last_window(curve: &Curve, lump_ns: f64) -> Option<Vec<f64>> {
-    let rates = curve.rates(whole_step(lump_ns * LUMPS_LEAST).max(SUSTAIN_NS));
+impl Steps {
+    /// Those of each trial by itself.
+    fn of_each(case: &Case, samples: &[&Sample]) -> Option<Steps> {
+        let curves = samples.iter().map(|sample| Curve::of(&[*sample])).collect();
+        Steps::cut(curves, lump_ns(case, samples)?)
+    }
+
+    /// Those of all trials as one.
+    fn one_after_another(case: &Case, samples: &[&Sample]) -> Option<Steps> {
+        let curve = Curve::one_after_another(case, samples);
+        if !ends_with_only_sync(case, samples) {
+            return Steps::cut(vec![curve], lump_ns(case, samples)?);
+        }
+        let step_ns = (curve.length_ns() / samples.len() as u64).max(1);
+        Some(Steps { step_ns, curves: vec![curve], each: vec![trial_rates(case, samples)] })
+    }
+
+    fn cut(curves: Vec<Curve>, lump_ns: f64) -> Option<Steps> {
+        let longest_ns = curves.iter().map(Curve::length_ns).max()?;
+        let step_ns = step_ns(longest_ns, lump_ns);
+        let each = curves.iter().map(|curve| curve.rates(step_ns)).collect();
+        Some(Steps { step_ns, curves, each })
+    }
+}
+
+/// Whether each trial ends with the only sync it has, which is to make all durable: how much of
+/// the work falls on that, no shorter step can tell.
+fn ends_with_only_sync(case: &Case, samples: &[&Sample]) -> bool {
+    let is_one = |work: &WriteWork| {
+        work.op != Op::Sync && work.sync.claims_durable() && work.sync.is_call() && work.every == 0
+    };
+    case.write().is_some_and(is_one) && samples.iter().any(|sample| sample.synced_ns().is_some())
+}
+
+/// Bytes a second of each trial until its sync had returned.
+fn trial_rates(case: &Case, samples: &[&Sample]) -> Vec<f64> {
+    let rate = |sample: &&Sample| a_second(sample.bytes(), timed_ns(case, sample));
+    samples.iter().filter_map(rate).collect()
+}
+
+/// Whether a case needs no more trials, all so far one after another: the last full window of ten
+/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer where few operations
+/// fall into one; a whole trial, where each ends with its only sync, until that had returned.
+/// Trials that failed are left out.
+pub fn is_steady(case: &Case, trials: &[Trial]) -> bool {
+    let samples: Vec<&Sample> = trials.iter().filter_map(Trial::sample).collect();
+    last_window(case, &samples).is_some_and(|window| is_within_limits(&window))
+}
+
+/// The rates of the last ten steps of those that make up whole windows, of trials one after
+/// another.
+fn last_window(case: &Case, samples: &[&Sample]) -> Option<Vec<f64>> {
+    let rates = if ends_with_only_sync(case, samples) {
+        trial_rates(case, samples)
+    } else {
+        let step_ns = whole_step(lump_ns(case, samples)? * LUMPS_LEAST).max(SUSTAIN_NS);
+        Curve::one_after_another(case, samples).rates(step_ns)
+    };
     let end = rates.len() / WINDOW * WINDOW;
     Some(rates[end.checked_sub(WINDOW)?..end].to_vec())
 }
@@ -193,6 +246,18 @@ impl Curve {
     fn of(samples: &[&Sample]) -> Curve {
         let mut curve = Curve { knots: vec![(0, 0.0)] };
         samples.iter().for_each(|sample| curve.add(&sample.spans));
+        curve
+    }
+
+    /// The same, each until its last sync had returned where that is to make it durable.
+    fn one_after_another(case: &Case, samples: &[&Sample]) -> Curve {
+        let mut curve = Curve { knots: vec![(0, 0.0)] };
+        for sample in samples {
+            curve.add(&sample.spans);
+            let (end_ns, bytes) = *curve.last();
+            let drain_ns = timed_ns(case, sample).saturating_sub(sample.elapsed_ns());
+            curve.knots.push((end_ns.saturating_add(drain_ns), bytes));
+        }
         curve
     }
 

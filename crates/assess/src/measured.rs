@@ -36,7 +36,7 @@ pub(crate) fn claims_durable(case: &Case) -> bool {
 }
 
 /// The nanoseconds that a rate is by. Where no sync is told of they are those of the operations.
-fn timed_ns(case: &Case, sample: &Sample) -> u64 {
+pub(crate) fn timed_ns(case: &Case, sample: &Sample) -> u64 {
     if claims_durable(case) { wall_ns(sample) } else { sample.elapsed_ns() }
 }
 

@@ -4,7 +4,9 @@ use super::context::{Context, Fault};
 use crate::course::{Change, Course};
 use crate::finding::Severity;
 use crate::stats::median;
+use model::case::Work;
 use model::units::{nanoseconds, percent, rate, scaled};
+use std::time::Duration;
 
 /// Fewer steps than this are not judged (METHODOLOGY.md).
 const STEPS_LEAST: usize = 10;
@@ -15,19 +17,11 @@ const START: f64 = 0.3;
 
 /// The rate drifts, or swings, and there is no step in it (METHODOLOGY.md).
 pub(super) fn transient(context: &Context) -> Option<Fault> {
-    let course = context.summary.course.as_ref()?;
+    let course = context.summary.course.as_ref();
     if let Some(budget) = context.measured.sustain {
-        return if course.is_steady == Some(true) {
-            None
-        } else {
-            let message = format!(
-                "it was to go on for at most {} and was not steady then: {}",
-                nanoseconds(budget.as_nanos() as f64),
-                drift(course)?
-            );
-            Fault::new(Severity::Doubt, message, "give --sustain a longer time")
-        };
+        return not_sustained(context, course, budget);
     }
+    let course = course?;
     let is_judged = course.rates.len() >= STEPS_LEAST && course.step_ns >= STEP_NS_LEAST;
     if !is_judged || course.is_steady != Some(false) || course.change.is_some() {
         return None;
@@ -36,6 +30,26 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
     let remedy = "measure until it is steady, with --sustain; until then a longer or a shorter \
                   trial has another figure";
     Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// It was to go on until it is steady, and was not when the time was over; or nobody can say.
+fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -> Option<Fault> {
+    let is_steady = course.and_then(|course| course.is_steady);
+    let moves = match context.measured.case.work {
+        Work::File(_) => context.file().is_some(),
+        Work::Write(_) => context.write().is_some(),
+        Work::Memory(_) => true,
+    };
+    if is_steady == Some(true) || !moves {
+        return None;
+    }
+    let how = match course.filter(|_| is_steady == Some(false)) {
+        Some(course) => format!("was not steady then: {}", drift(course)?),
+        None => "made too few steps to say that it is steady".to_string(),
+    };
+    let most = nanoseconds(budget.as_nanos() as f64);
+    let message = format!("it was to go on for at most {most} and {how}");
+    Fault::new(Severity::Doubt, message, "give --sustain a longer time")
 }
 
 /// How the rate goes, in words: its trend, and how it begins and ends.

@@ -101,10 +101,11 @@ pub(super) fn steal(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
 }
 
-/// Fewer rounds than a usable interval needs (METHODOLOGY.md).
+/// Fewer rounds than a usable interval needs (METHODOLOGY.md). Trials that follow each other are
+/// one, cut into pieces, and no rounds: rule Transient tells whether they are enough.
 pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let n = context.measured.n();
-    if n >= ROUNDS_MIN as usize {
+    if n >= ROUNDS_MIN as usize || context.measured.sustain.is_some() {
         return None;
     }
     let interval = if context.summary.throughput.or(context.summary.iops)?.low.is_some() {

@@ -7,6 +7,7 @@ use crate::measured::{Counted, a_second};
 use crate::row::{Row, fastest};
 use crate::stats::median;
 use crate::summary::ServedBy;
+use crate::writing::FLUSHES_LEAST;
 use model::case::{Cache, FileWork, Fill, Op, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
@@ -57,10 +58,14 @@ fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String>
     ))
 }
 
-/// The devices flushed, but in no time.
+/// The devices flushed as often as was asked, but in no time. A sync of nothing needs none.
 fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
-    let writing = row.summary.writing.as_ref().filter(|_| work.sync.claims_durable())?;
-    let flushes = writing.flushes_per_trial.filter(|flushes| *flushes > 0)?;
+    let writing = row.summary.writing.as_ref()?;
+    if !work.sync.claims_durable() || work.op == Op::Sync {
+        return None;
+    }
+    let least = FLUSHES_LEAST * writing.syncs_per_trial? as f64;
+    let flushes = writing.flushes_per_trial.filter(|flushes| *flushes as f64 >= least)?;
     let p50 = writing.sync.p50.filter(|p50| p50.high_ns < SYNC_NS_LEAST)?;
     Some(format!(
         "half of the syncs took at most {}, and yet the devices flushed {flushes} times a trial",

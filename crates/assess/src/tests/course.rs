@@ -8,6 +8,7 @@ use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Pages, Work, WriteWor
 use model::random::Rng;
 use model::record::Record;
 use model::sample::PROGRESS_NS;
+use model::trial::Trial;
 use model::zoo;
 use std::time::Duration;
 
@@ -170,6 +171,71 @@ fn a_case_goes_on_until_a_whole_window_is_steady() {
     let mut untold = short;
     untold.trials.iter_mut().for_each(|trial| sample(trial).spans[0].progress.clear());
     assert!(!is_steady(case, &untold.trials));
+}
+
+/// Buffered trials of a second each at the speed of memory, of which the last sync takes so long.
+fn buffered(every: u64, trials: usize, sync_ns: impl Fn(u64) -> u64) -> Record {
+    let mut record = sustained(10, |_| 2e9);
+    let work = WriteWork { every, ..super::writing::over() };
+    record.header.plan.cases[0].case = Case::own(Work::Write(work));
+    let first = record.trials[0].clone();
+    record.trials = (0..trials as u32).map(|round| Trial { round, ..first.clone() }).collect();
+    for trial in &mut record.trials {
+        let sync_ns = sync_ns(trial.round.into());
+        let span = &mut sample(trial).spans[0];
+        (span.synced_ns, span.sync_ns) = (Some(span.end_ns + sync_ns), sync_ns);
+    }
+    record
+}
+
+/// What the page cache takes looks the same in each second: the device shows in the sync.
+#[test]
+fn what_is_synced_at_its_end_is_steady_by_whole_trials() {
+    const SECOND: u64 = 1_000_000_000;
+    let steady = |record: &Record| is_steady(&record.header.plan.cases[0].case, &record.trials);
+    let even = buffered(0, 10, |_| 3 * SECOND);
+    assert!(steady(&even));
+    assert!(!steady(&buffered(0, 9, |_| 3 * SECOND)));
+    let course = self::course(&even).expect("ten trials have a course");
+    assert_eq!((course.step_ns, course.rates.len()), (4 * SECOND, 10));
+    within(course.sustained.expect("it is steady"), 500e6, 0.02);
+    assert!(transient(&even).is_none());
+    // The sync of each takes a fifth of a second longer.
+    let longer = buffered(0, 10, |round| SECOND + round * SECOND / 5);
+    assert!(!steady(&longer));
+    let course = self::course(&longer).expect("ten trials have a course");
+    assert_eq!((course.is_steady, course.sustained), (Some(false), None));
+    assert!(transient(&longer).expect("it is told").contains("from 9"));
+    // Few trials do not tell, however many seconds they have.
+    for trials in [4, 9] {
+        let text = transient(&buffered(0, trials, |_| 30 * SECOND)).expect("it is told");
+        assert!(text.ends_with("made too few steps to say that it is steady"), "{text}");
+    }
+    // Synced on the way too, the last one has a part of the time: 1 s of 3.
+    let often = buffered(8, 10, |_| 2 * SECOND);
+    let course = self::course(&often).expect("thirty seconds have a course");
+    within(course.rates.iter().sum::<f64>() / course.rates.len() as f64, 2e9 / 3.0, 0.02);
+    assert!(!steady(&often));
+    // What claims nothing is the accepted rate.
+    let mut unsynced = buffered(0, 10, |_| 3 * SECOND);
+    let work = super::writing::unsynced();
+    unsynced.header.plan.cases[0].case = Case::own(Work::Write(work));
+    within(self::course(&unsynced).and_then(|c| c.sustained).expect("it is steady"), 2e9, 0.02);
+}
+
+/// The message of rule Transient on the first case.
+fn transient(record: &Record) -> Option<String> {
+    let findings = assess(record).cases.remove(0).findings;
+    let found = findings.into_iter().find(|finding| finding.code.name() == "Transient");
+    Some(found?.message)
+}
+
+/// Trials that follow each other are no rounds.
+#[test]
+fn what_is_sustained_has_no_rounds() {
+    let mut record = sustained(100, |_| 100e6);
+    record.trials.truncate(2);
+    check(record, |_| {}, "sound device:");
 }
 
 /// Parts of steps at the ends of trials weigh by their time, threads are added up.

@@ -231,6 +231,13 @@ fn host_cache_by_syncs_that_take_no_time() {
     let nothing = |_: &mut Record| {};
     assert_eq!(of(synced_often(), 19_000, &nothing), ["HostCache doubt"]);
     assert_eq!(of(synced_often(), 21_000, &nothing), [""; 0]);
+    // Nothing was dirty, or threads shared the flushes: that takes no time.
+    let idle = WriteWork { op: Op::Sync, ..over() };
+    assert_eq!(of(idle, 1_000, &nothing), [""; 0]);
+    let shared = |count| move |r: &mut Record| evidence(r, |e| e.device_flushes = Some(count));
+    let threads = WriteWork { threads: 4, ..synced_often() };
+    assert_eq!(of(threads.clone(), 1_000, &shared(231)), [""; 0]);
+    assert_eq!(of(threads, 1_000, &shared(232)), ["HostCache doubt"]);
     // Without flushes something else is wrong, or nothing.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
     assert_eq!(of(synced_often(), 1_000, &no_counter), [""; 0]);
