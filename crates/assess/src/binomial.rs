@@ -4,13 +4,22 @@
 /// number of successes in `n` trials that succeed with probability `p`.
 ///
 /// Sums the probabilities themselves, each from its neighbour, as far from the mode as they
-/// matter: about 17 standard deviations, so 10⁵ terms for 10⁸ trials.
+/// matter: about 17 standard deviations, so 10⁵ terms for 10⁸ trials. Above 10⁹ trials the normal
+/// distribution takes its place.
 ///
 /// # Panics
 /// If `p` or a probability is not inside 0 to 1.
 pub(crate) fn quantiles(n: u64, p: f64, probabilities: [f64; 2]) -> [u64; 2] {
     assert!(p > 0.0 && p < 1.0, "{p} is no probability inside 0 to 1");
     assert!(probabilities.iter().all(|q| *q > 0.0 && *q < 1.0), "a quantile is inside 0 to 1");
+    if n > SUMMED_MOST {
+        // As many standard deviations from the mean as of fewer: both are normal by far.
+        let at = |n: u64| (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
+        let ((mean, sd), (mean_of_fewer, sd_of_fewer)) = (at(n), at(SUMMED_MOST));
+        return quantiles(SUMMED_MOST, p, probabilities)
+            .map(|k| ((k as f64 - mean_of_fewer) / sd_of_fewer).mul_add(sd, mean).round() as u64)
+            .map(|k| k.min(n));
+    }
     let odds = p / (1.0 - p);
     let up = |k: u64| (n - k) as f64 / (k + 1) as f64 * odds;
     let mode = ((n as f64 * p) as u64).min(n);
@@ -39,6 +48,8 @@ pub(crate) fn quantiles(n: u64, p: f64, probabilities: [f64; 2]) -> [u64; 2] {
     })
 }
 
+/// The most trials whose probabilities are summed.
+const SUMMED_MOST: u64 = 1_000_000_000;
 /// A probability this small, as a share of the largest one, changes no sum of doubles.
 const NEGLIGIBLE: f64 = 1e-18;
 
@@ -79,11 +90,24 @@ mod tests {
         }
     }
 
+    /// There are not that many operations, but a record may say so.
+    #[test]
+    fn absurd_samples_have_quantiles() {
+        for n in [1_000_000_001, 1 << 50, u64::MAX] {
+            for p in [0.5, 0.9, 0.999, 0.9999] {
+                let [low, high] = quantiles(n, p, [0.025, 0.975]);
+                let share = |k: u64| k as f64 / n as f64;
+                assert!(low <= high && (share(low) - p).abs() < 1e-4, "{n} {p}: {low}");
+                assert!((share(high) - p).abs() < 1e-4, "{n} {p}: {high}");
+            }
+        }
+    }
+
     /// The ranks printed in METHODOLOGY.md, and the normal approximation.
     #[test]
     fn large_samples_have_the_known_quantiles() {
         assert_eq!(quantiles(100_000, 0.999, [0.025, 0.975]), [99_880, 99_919]);
-        for n in [1_000_000u64, 100_000_000] {
+        for n in [1_000_000u64, 100_000_000, 2_000_000_000] {
             for p in [0.5, 0.9, 0.99, 0.999] {
                 // The normal approximation, with its correction for skewness.
                 let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());

@@ -64,6 +64,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) failures: Vec<(String, usize)>,
     pub(crate) host: &'a Host,
     pub(crate) storage: Option<&'a Storage>,
+    /// Where the file is that copies read.
+    pub(crate) source: Option<&'a Storage>,
     /// How long its trials followed each other without a pause, if they did.
     pub(crate) sustain: Option<Duration>,
     /// The file that was read, if it is known which.
@@ -103,6 +105,7 @@ impl<'a> Measured<'a> {
             failures,
             host: &header.host,
             storage: header.storage.as_ref(),
+            source: header.source_storage.as_ref().or(header.storage.as_ref()),
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, &header.fixtures),
         }

@@ -146,7 +146,7 @@ impl Percentile {
         Some(Percentile {
             ns: value_at(latencies, rank),
             low_ns: value_at(latencies, low.max(1)),
-            high_ns: value_at(latencies, (high + 1).min(n)),
+            high_ns: value_at(latencies, high.saturating_add(1).min(n)),
             solid: at_least(ABOVE_SOLID),
         })
     }
@@ -154,9 +154,9 @@ impl Percentile {
 
 /// The latency of rank `rank`, from 1, in ascending order.
 fn value_at(latencies: &Latencies, rank: u64) -> u64 {
-    let mut seen = 0;
+    let mut seen: u64 = 0;
     for (ns, count) in &latencies.counts {
-        seen += count;
+        seen = count.saturating_add(seen);
         if seen >= rank {
             return *ns;
         }

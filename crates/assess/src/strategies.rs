@@ -1,11 +1,12 @@
 //! Which way to write is fastest: until it is accepted, and until it is durable.
 
+use crate::finding::Verdict;
 use crate::ratio::Ratio;
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::touching::writes_pages;
 use crate::writing::{Writing, accepted_rates, durable_rates};
-use model::case::{Fill, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Fill, Op, WriteEngine, WriteWork};
 use model::plan::Role;
 
 /// A case with one of its rates.
@@ -15,6 +16,8 @@ pub struct Rated {
     pub id: String,
     /// Bytes a second.
     pub rate: Estimate,
+    /// What the case is worth: sound or doubtful.
+    pub verdict: Verdict,
 }
 
 /// The closing answer of a run that writes.
@@ -24,10 +27,9 @@ pub struct WritingAnswer {
     pub accepted: Option<Rated>,
     /// The highest durable rate.
     pub durable: Option<Rated>,
-    /// What durability costs the case that is `durable`: its durable rate over its accepted rate,
-    /// of the same trials, where it is synced at its end. Where it is synced on the way, its
-    /// accepted rate has paid already: then over the accepted rate of the case that differs in
-    /// its syncs only and has none before its end. None if that was not measured.
+    /// What is left of the rate of the case that is `accepted` once it is to be durable: its own
+    /// durable rate over its accepted rate, of the same trials, where it has both. Else the rate
+    /// of `durable` over that of `accepted`, by paired rounds. None if either is.
     pub cost: Option<Ratio>,
 }
 
@@ -42,11 +44,17 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
         return None;
     }
     let standing: Vec<&Row> = asked.into_iter().filter(|row| row.stands()).collect();
+    let accepted = fastest(&standing, |writing| writing.accepted);
     let durable = fastest(&standing, |writing| writing.durable);
+    let cost = accepted.as_ref().zip(durable.as_ref()).and_then(|(accepted, durable)| {
+        let has_both = accepted.0.summary.writing.as_ref()?.durable.is_some();
+        let row = if has_both { accepted.0 } else { durable.0 };
+        Ratio::of_any(&durable_rates(&row.measured), &accepted_rates(&accepted.0.measured))
+    });
     Some(WritingAnswer {
-        accepted: fastest(&standing, |writing| writing.accepted).map(|(_, rated)| rated),
-        cost: durable.as_ref().and_then(|(row, _)| cost(row, &standing)),
+        accepted: accepted.map(|(_, rated)| rated),
         durable: durable.map(|(_, rated)| rated),
+        cost,
     })
 }
 
@@ -72,32 +80,9 @@ fn fastest<'a, 'r>(
         by_fill.then(a.1.median.total_cmp(&b.1.median))
     };
     let (row, rate) = rows.iter().filter_map(rate_of).max_by(by_fill_and_rate)?;
-    Some((row, Rated { id: row.summary.id.clone(), rate }))
+    Some((row, Rated { id: row.summary.id.clone(), rate, verdict: row.summary.verdict }))
 }
 
 fn fill(row: &Row) -> Option<Fill> {
     Some(row.measured.case.write()?.fill)
-}
-
-/// What durability costs this row.
-fn cost(durable: &Row, rows: &[&Row]) -> Option<Ratio> {
-    let work = durable.measured.case.write()?;
-    let base = if has_paid(work) { accepted_alike(work, rows)? } else { durable };
-    Ratio::of_any(&durable_rates(&durable.measured), &accepted_rates(&base.measured))
-}
-
-/// Whether syncs before the end are in the accepted rate.
-fn has_paid(work: &WriteWork) -> bool {
-    work.sync == Sync::Dsync || work.every > 0
-}
-
-/// The row of the highest accepted rate that differs from `work` in its syncs only, and has none
-/// before its end.
-fn accepted_alike<'a, 'r>(work: &WriteWork, rows: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
-    let without_syncs = |work: &WriteWork| WriteWork { sync: Sync::None, every: 0, ..work.clone() };
-    let is_alike =
-        |other: &WriteWork| !has_paid(other) && without_syncs(other) == without_syncs(work);
-    let alike = rows.iter().filter(|row| row.measured.case.write().is_some_and(is_alike));
-    let alike: Vec<&Row> = alike.copied().collect();
-    Some(fastest(&alike, |writing| writing.accepted)?.0)
 }

@@ -5,7 +5,7 @@ use crate::finding::Severity;
 use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
 use crate::summary::ServedBy;
-use model::case::{Cache, FileWork, Op};
+use model::case::{Cache, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium};
 use model::pattern::Pattern;
@@ -20,6 +20,32 @@ const READS_PER_OPERATION_LEAST: f64 = 0.9;
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead had brought
 /// random blocks before they were asked for (METHODOLOGY.md).
 pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
+    copy_leak(context).or_else(|| read_leak(context))
+}
+
+/// A copy of a source that was cold, of which the devices read less than was copied. Where they
+/// read next to nothing `copy_file_range` shares the blocks of the source, which is no leak.
+fn copy_leak(context: &Context) -> Option<Fault> {
+    let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.cache == Cache::Cold;
+    let work = context.write().filter(is_cold)?;
+    context.measured.source.filter(|source| source.medium == Medium::Block)?;
+    let read = |trial: &Counted| Some((trial.evidence.task_read_bytes?, trial.sample.bytes()));
+    let share = context.total_share(read).filter(|share| 1.0 - share > SHARE_NOISE)?;
+    if work.engine == WriteEngine::CopyFileRange && share < SHARE_NOISE {
+        return None;
+    }
+    let leaks = |(read, copied): (u64, u64)| (read as f64) < (1.0 - SHARE_NOISE) * copied as f64;
+    let trials = context.how_many(|trial| read(trial).is_some_and(leaks));
+    let message = format!(
+        "claimed cold, but {} of the bytes were copied without a device read (in {trials}): part \
+         of the source was cached, or is stored in another form",
+        percent(1.0 - share)
+    );
+    let remedy = "copy a file of incompressible data that nobody else reads, or use cache 'direct'";
+    Fault::new(Severity::Void, message, remedy)
+}
+
+fn read_leak(context: &Context) -> Option<Fault> {
     let work = context.claims(Cache::Cold)?;
     let Some(hit) = leaked(context) else { return read_ahead(context, work) };
     let trials = context.how_many(|trial| leaks(work, trial));

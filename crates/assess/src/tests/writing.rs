@@ -481,6 +481,43 @@ fn compressed() {
 }
 
 #[test]
+fn copies_of_a_source_that_was_not_cold() {
+    let copy = |engine| WriteWork {
+        op: Op::Copy,
+        engine,
+        cache: Cache::Cold,
+        allocation: Allocation::None,
+        ..over()
+    };
+    let reads = |share: f64| {
+        move |r: &mut Record| {
+            evidence(r, |e| e.task_read_bytes = Some((FILE as f64 * share) as u64));
+        }
+    };
+    let write = || flawless_write(copy(WriteEngine::Write));
+    check(write(), reads(1.02), "sound device:");
+    check(write(), reads(0.995), "sound device:");
+    check(write(), reads(0.98), "void device: CacheLeak void");
+    check(write(), reads(0.0), "void device: CacheLeak void");
+    // It may share the blocks of its source.
+    let range = || flawless_write(copy(WriteEngine::CopyFileRange));
+    check(range(), reads(0.0), "sound device:");
+    check(range(), reads(0.5), "void device: CacheLeak void");
+    // What a network read is not counted, and as it is nothing is claimed.
+    let unseen = |r: &mut Record| {
+        reads(0.0)(r);
+        let source = Storage { medium: Medium::Unseen, ..storage(r).clone() };
+        r.header.source_storage = Some(source);
+    };
+    check(write(), unseen, "sound device:");
+    let as_is = WriteWork { cache: Cache::AsIs, ..copy(WriteEngine::Write) };
+    check(flawless_write(as_is), reads(0.0), "sound device:");
+    // A file that is written over need not be read.
+    let cold = WriteWork { cache: Cache::Cold, ..over() };
+    check(flawless_write(cold), reads(0.0), "sound device:");
+}
+
+#[test]
 fn nearly_full() {
     let free = |percent: u64| {
         move |r: &mut Record| {

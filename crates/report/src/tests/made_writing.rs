@@ -145,7 +145,7 @@ fn null_write() -> Summary {
 
 fn rated(summary: &Summary, of: fn(&Writing) -> Option<assess::stats::Estimate>) -> Option<Rated> {
     let rate = of(summary.writing.as_ref()?)?;
-    Some(Rated { id: summary.id.clone(), rate })
+    Some(Rated { id: summary.id.clone(), rate, verdict: summary.verdict })
 }
 
 fn virtual_disk(assessment: &mut Assessment) {
