@@ -4,11 +4,12 @@
 //! its last byte: it is in them only where trials follow each other, for then what one left to
 //! the device is in the way of the next.
 
+use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
 use model::random::Rng;
-use model::sample::{PROGRESS_NS, Sample, Span};
+use model::sample::{PROGRESS_NS, Sample};
 use model::trial::Trial;
 
 /// How the rate of a case went over time.
@@ -66,8 +67,6 @@ const EXCURSION_MOST: f64 = 0.10;
 /// As many operations, passes or syncs must fall into a step: their number differs by one from a
 /// step to the next, and that is half of [`RANGE_MOST`] then.
 const LUMPS_LEAST: f64 = 10.0;
-/// A step counts as full if no more than this share of it is missing: clocks differ.
-const STEP_MISSING: f64 = 0.01;
 /// A file that is mapped or loaded for more than this share of the time has a rate of its passes.
 const LOADING_MOST: f64 = 0.05;
 
@@ -96,7 +95,7 @@ impl Course {
         let changes = curves
             .iter()
             .zip(&each)
-            .filter_map(|(curve, rates)| Some(curve.change(rates, split(rates)?, step_ns)));
+            .filter_map(|(curve, rates)| Some(change(curve, rates, split(rates)?, step_ns)));
         Some(Course {
             step_ns,
             snia: Some(first_steady(&rates)),
@@ -133,7 +132,7 @@ struct Steps {
 impl Steps {
     /// Those of each trial by itself.
     fn of_each(case: &Case, samples: &[&Sample]) -> Option<Steps> {
-        let curves = samples.iter().map(|sample| Curve::of(&[*sample])).collect();
+        let curves = samples.iter().copied().map(Curve::of).collect();
         Steps::cut(curves, lump_ns(case, samples)?)
     }
 
@@ -230,83 +229,12 @@ fn whole_step(ns: f64) -> u64 {
     PROGRESS_NS.saturating_mul(steps as u64)
 }
 
-fn full_steps(length_ns: u64, step_ns: u64) -> usize {
-    (length_ns as f64 / step_ns as f64 + STEP_MISSING) as usize
-}
-
-/// How many bytes were moved until when: straight lines between knots.
-#[derive(Debug)]
-struct Curve {
-    /// Nanoseconds and bytes since the start; neither falls.
-    knots: Vec<(u64, f64)>,
-}
-
-impl Curve {
-    /// The samples one after another.
-    fn of(samples: &[&Sample]) -> Curve {
-        let mut curve = Curve { knots: vec![(0, 0.0)] };
-        samples.iter().for_each(|sample| curve.add(&sample.spans));
-        curve
-    }
-
-    /// The same, each until its last sync had returned where that is to make it durable.
-    fn one_after_another(case: &Case, samples: &[&Sample]) -> Curve {
-        let mut curve = Curve { knots: vec![(0, 0.0)] };
-        for sample in samples {
-            curve.add(&sample.spans);
-            let (end_ns, bytes) = *curve.last();
-            let drain_ns = timed_ns(case, sample).saturating_sub(sample.elapsed_ns());
-            curve.knots.push((end_ns.saturating_add(drain_ns), bytes));
-        }
-        curve
-    }
-
-    /// Adds the threads of a sample, as if all had begun together.
-    fn add(&mut self, spans: &[Span]) {
-        let (start_ns, mut bytes) = *self.last();
-        let length = |span: &Span| span.end_ns.saturating_sub(span.start_ns);
-        let length_ns = spans.iter().map(length).max().unwrap_or(0);
-        let steps = spans.iter().map(|span| span.progress.len()).max().unwrap_or(0);
-        for index in 0..steps {
-            let moved = spans.iter().filter_map(|span| span.progress.get(index));
-            bytes += moved.map(|bytes| *bytes as f64).sum::<f64>();
-            // The last step is a part, which ends with the longest span.
-            let end_ns = PROGRESS_NS.saturating_mul(index as u64 + 1).min(length_ns);
-            self.knots.push((start_ns.saturating_add(end_ns), bytes));
-        }
-        self.knots.push((start_ns.saturating_add(length_ns), bytes));
-    }
-
-    fn last(&self) -> &(u64, f64) {
-        self.knots.last().expect("a curve begins with a knot")
-    }
-
-    fn length_ns(&self) -> u64 {
-        self.last().0
-    }
-
-    /// Bytes that were moved until then.
-    fn bytes_at(&self, ns: u64) -> f64 {
-        let after = self.knots.partition_point(|(knot_ns, _)| *knot_ns <= ns);
-        let Some(&(right_ns, right)) = self.knots.get(after) else { return self.last().1 };
-        let (left_ns, left) = self.knots[after - 1];
-        left + (right - left) * (ns - left_ns) as f64 / (right_ns - left_ns) as f64
-    }
-
-    /// Bytes a second in each full step.
-    fn rates(&self, step_ns: u64) -> Vec<f64> {
-        let steps = full_steps(self.length_ns(), step_ns) as u64;
-        let moved = |step: u64| self.bytes_at((step + 1) * step_ns) - self.bytes_at(step * step_ns);
-        (0..steps).map(|step| moved(step) / step_ns as f64 * NS_PER_SECOND).collect()
-    }
-
-    /// The step in its `rates` that comes with step `at`.
-    fn change(&self, rates: &[f64], at: usize, step_ns: u64) -> Change {
-        let (before, after) = rates.split_at(at);
-        let at_ns = at as u64 * step_ns;
-        let at_bytes = self.bytes_at(at_ns).round() as u64;
-        Change { before: mean(before), after: mean(after), at_bytes, at_ns }
-    }
+/// The step in the `rates` of a curve that comes with step `at`.
+fn change(curve: &Curve, rates: &[f64], at: usize, step_ns: u64) -> Change {
+    let (before, after) = rates.split_at(at);
+    let at_ns = at as u64 * step_ns;
+    let at_bytes = curve.bytes_at(at_ns).round() as u64;
+    Change { before: mean(before), after: mean(after), at_bytes, at_ns }
 }
 
 /// The median of each step that at least half of the trials have.
@@ -553,46 +481,20 @@ mod tests {
                 prop_assert!(naive_explained(&rates, other) <= explained + 1e-3);
             }
         }
-
-        /// Bytes are neither lost nor made, however they are cut into steps.
-        #[test]
-        fn rates_add_up_to_the_bytes(
-            trials in proptest::collection::vec(
-                (proptest::collection::vec(0u64..1 << 40, 1..30), 1u64..=PROGRESS_NS),
-                1..6,
-            ),
-            multiple in 1u64..7,
-        ) {
-            let sample = |(progress, part_ns): &(Vec<u64>, u64)| {
-                let end_ns = PROGRESS_NS * (progress.len() as u64 - 1) + part_ns;
-                let span = Span { start_ns: 5, end_ns: end_ns + 5, ..Span::default() };
-                let spans = vec![Span { progress: progress.clone(), ..span }];
-                Sample { spans, ..Sample::default() }
-            };
-            let samples: Vec<Sample> = trials.iter().map(sample).collect();
-            let curve = Curve::of(&samples.iter().collect::<Vec<&Sample>>());
-            let bytes: u64 = trials.iter().flat_map(|(progress, _)| progress).sum();
-            prop_assert!((curve.last().1 - bytes as f64).abs() <= 1e-9 * bytes as f64);
-            let step_ns = multiple * PROGRESS_NS;
-            let rates = curve.rates(step_ns);
-            let sum: f64 = rates.iter().map(|rate| rate * step_ns as f64 / NS_PER_SECOND).sum();
-            let until = curve.bytes_at(rates.len() as u64 * step_ns);
-            prop_assert!((sum - until).abs() <= 1e-9 * bytes as f64);
-        }
     }
 
-    fn change(after: f64, at_bytes: u64) -> Change {
+    fn changed(after: f64, at_bytes: u64) -> Change {
         Change { before: 100.0, after, at_bytes, at_ns: at_bytes }
     }
 
     #[test]
     fn half_of_the_trials_must_agree_on_a_step() {
-        let near = [change(50.0, 800), change(52.0, 1000), change(54.0, 1200)];
-        assert_eq!(agreed(near.to_vec(), 6), Some(change(52.0, 1000)));
+        let near = [changed(50.0, 800), changed(52.0, 1000), changed(54.0, 1200)];
+        assert_eq!(agreed(near.to_vec(), 6), Some(changed(52.0, 1000)));
         assert_eq!(agreed(near.to_vec(), 7), None);
-        let far = [change(50.0, 100), change(50.0, 1000), change(50.0, 10_000)];
+        let far = [changed(50.0, 100), changed(50.0, 1000), changed(50.0, 10_000)];
         assert_eq!(agreed(far.to_vec(), 3), None);
-        let opposed = [change(50.0, 1000), change(150.0, 1000)];
+        let opposed = [changed(50.0, 1000), changed(150.0, 1000)];
         assert_eq!(agreed(opposed.to_vec(), 2), Some(opposed[0]));
         assert_eq!(agreed(opposed.to_vec(), 3), None);
         assert_eq!(agreed(Vec::new(), 0), None);

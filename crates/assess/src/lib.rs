@@ -15,6 +15,7 @@ pub mod ratio;
 mod served;
 pub mod latency;
 pub mod writing;
+mod curve;
 pub mod course;
 pub mod summary;
 mod row;
