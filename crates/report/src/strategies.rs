@@ -5,7 +5,7 @@ use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::sparkline::sparkline;
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, figure, listed, times, times_interval};
+use crate::words::{self, NONE, figure, times, times_interval};
 use crate::writes::{self, WriteNames, accepted, durable, said_rate};
 use assess::Assessment;
 use assess::comparison::Comparison;
@@ -13,7 +13,7 @@ use assess::course::{Change, Course};
 use assess::finding::Verdict;
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, Case, Engine, Fill, OWN_PEER, Op, Sync};
+use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync};
 use model::case::{WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
@@ -75,7 +75,7 @@ impl Group {
         match self {
             Group::AtOnce => "everything at once",
             Group::OwnBuffer => "through a buffer of the program's own",
-            Group::InChunks => "directly, in chunks",
+            Group::InChunks => "in chunks, with no buffer of the program's own",
             Group::AsItGoes => "synced as it goes",
             Group::PastCache => "past the page cache, O_DIRECT",
             Group::Prepared => "a file that is not new and empty",
@@ -118,7 +118,9 @@ pub fn strategies(assessment: &Assessment, style: &Style) -> String {
     out.push_str(&style.wrap("", Paint::Faint, UNITS));
     out.push('\n');
     out.push_str(&rows(assessment, &names).render(style));
-    out.extend(beside(assessment, &name).map(|text| style.wrap("", Paint::Faint, &text)));
+    let is_beside = |summary: &Summary| summary.case.write().is_none();
+    let beside = writes::beside(assessment, &is_beside, &name);
+    out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     out.extend(overhead(assessment).map(|text| style.wrap("", Paint::Faint, &text)));
     let more: Vec<String> =
         courses(assessment, &name).into_iter().chain(peers(assessment, &name)).collect();
@@ -225,24 +227,6 @@ fn sync(summary: &Summary) -> String {
         (None, Some(longest)) => format!("≤{}", units::nanoseconds(longest as f64)),
         (None, None) => NONE.to_string(),
     }
-}
-
-/// What was measured besides the writes, in one sentence.
-fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
-    let others = assessment.cases.iter().filter(|summary| {
-        let is_null = summary.case.file().is_some_and(|work| work.engine == Engine::Null);
-        summary.n > 0 && summary.case.write().is_none() && !is_null
-    });
-    let say = |summary: &Summary| {
-        let (median, _) = words::main_figure(summary);
-        let verdict = match summary.verdict {
-            Verdict::Sound => String::new(),
-            verdict => format!(" ({verdict})"),
-        };
-        format!("{} {}{verdict}", name(&summary.id), figure(summary, median))
-    };
-    let others: Vec<String> = others.map(say).collect();
-    (!others.is_empty()).then(|| format!("measured beside them: {}", listed(&others)))
 }
 
 /// What the tool itself costs where it writes.

@@ -3,8 +3,8 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure, times, times_interval};
-use crate::writes::{WriteNames, sync_name};
+use crate::words::{self, NONE, count, figure, listed, times, times_interval};
+use crate::writes::{self, WriteNames, sync_name};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
@@ -12,11 +12,15 @@ use assess::touching::{Phase, Touching};
 use model::case::{Advice, Cache, Case, Engine, FileWork, Kernel, MemoryWork, OWN_PEER, Pages};
 use model::case::{Sync, Work, WriteEngine, WriteWork};
 use model::host::Storage;
+use model::plan::Role;
 use model::units;
 
 const LEGEND: &str = "an operation touches one page; op/s: the sync at the end included; ns/op: \
                       without it; memory by file: without it, operations a second in memory, \
                       touched for the second time, over those of the row";
+
+/// What touches pages moves no more at a time.
+const PAGE: u64 = 4096;
 
 const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's start to the last \
                             one's end, syncs included; user and system are CPU time; CPU is of one \
@@ -26,10 +30,11 @@ const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's st
 /// Touching pages: how fast each way is, what the time was spent on, and the answer.
 pub fn touching(assessment: &Assessment, style: &Style) -> String {
     let names = WriteNames::of(assessment);
-    let name = |id: &str| match find(assessment, id).filter(|s| phase(&s.case).is_some()) {
-        Some(summary) => format!("{} {}", verb(&summary.case), label(summary)),
-        None => names.name(assessment, id),
+    let touched = |id: &str| {
+        let summary = find(assessment, id)?;
+        Some(format!("{} {}", verb(phase(summary)?), label(summary)))
     };
+    let name = |id: &str| touched(id).unwrap_or_else(|| names.name(assessment, id));
     let mut out = frame::head(assessment, style);
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push('\n');
@@ -38,6 +43,8 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&format!("\n{}", style.wrap("", Paint::Faint, LEGEND_SPENT)));
         out.push_str(&spent(assessment).render(style));
     }
+    let beside = writes::beside(assessment, &|summary| phase(summary).is_none(), &name);
+    out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
     for text in closing(assessment) {
@@ -50,24 +57,28 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
     assessment.cases.iter().find(|summary| summary.id == id)
 }
 
-/// What a case does to a page; none for what touches no pages.
-fn phase(case: &Case) -> Option<Phase> {
-    match &case.work {
+/// What a row does to a page; none for what touches no pages, and for a control.
+fn phase(summary: &Summary) -> Option<Phase> {
+    match &summary.case.work {
+        _ if summary.role == Role::Control => None,
         Work::Memory(work) => match work.kernel {
             Kernel::FirstTouch | Kernel::TouchPages => Some(Phase::Write),
             Kernel::ReadPages => Some(Phase::Read),
             _ => None,
         },
-        Work::File(work) => (work.engine != Engine::Null).then_some(Phase::Read),
-        Work::Write(work) => (work.engine != WriteEngine::Null).then_some(Phase::Write),
+        Work::File(work) => {
+            (work.engine != Engine::Null && work.block <= PAGE).then_some(Phase::Read)
+        }
+        Work::Write(work) => {
+            (work.engine != WriteEngine::Null && work.block <= PAGE).then_some(Phase::Write)
+        }
     }
 }
 
-fn verb(case: &Case) -> &'static str {
-    match phase(case) {
-        Some(Phase::Write) => "write",
-        Some(Phase::Read) => "read",
-        None => "",
+fn verb(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Write => "write",
+        Phase::Read => "read",
     }
 }
 
@@ -83,7 +94,7 @@ fn heading(assessment: &Assessment, phase: Phase) -> String {
 }
 
 fn common_sync(assessment: &Assessment) -> Option<Sync> {
-    let all = assessment.cases.iter().filter(|summary| phase(&summary.case).is_some());
+    let all = assessment.cases.iter().filter(|summary| phase(summary).is_some());
     let mut syncs = all.filter_map(|summary| Some(summary.case.write()?.sync));
     let first = syncs.next()?;
     syncs.all(|sync| sync == first).then_some(first)
@@ -150,7 +161,7 @@ fn cache(cache: Cache) -> Option<String> {
 fn grid(assessment: &Assessment, mut grid: Grid, cells: &dyn Fn(&Summary) -> Vec<Cell>) -> Grid {
     let common = common_sync(assessment);
     for of in Phase::ALL {
-        let here = || assessment.cases.iter().filter(|summary| phase(&summary.case) == Some(*of));
+        let here = || assessment.cases.iter().filter(|summary| phase(summary) == Some(*of));
         if here().next().is_some() {
             grid.heading(&heading(assessment, *of));
         }
@@ -234,25 +245,80 @@ fn closing(assessment: &Assessment) -> Vec<String> {
                     memory, touched alike.";
         return vec![none.to_string()];
     }
-    let held = assessment.touching.iter().filter_map(|held| said(assessment, held));
-    held.chain(first_touch(assessment)).collect()
+    let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase));
+    phases.chain([intervals(assessment)]).chain(first_touch(assessment)).collect()
 }
 
-fn said(assessment: &Assessment, held: &Touching) -> Option<String> {
-    let file = find(assessment, &held.file)?;
-    let (does, until) = match held.phase {
-        Phase::Write => ("writing to", ", until the OS had accepted it"),
-        Phase::Read => ("reading from", ""),
+/// What a phase costs by each way, those together that found the file alike.
+fn said(assessment: &Assessment, phase: Phase) -> Option<String> {
+    let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
+    for held in assessment.touching.iter().filter(|held| held.phase == phase) {
+        let Some(file) = find(assessment, &held.file) else { continue };
+        let cache = file_cache(&file.case);
+        let text = format!("{} {}", costs(held, file), by(file));
+        match caches.iter_mut().find(|(known, _)| *known == cache) {
+            Some((_, ways)) => ways.push(text),
+            None => caches.push((cache, vec![text])),
+        }
+    }
+    if caches.is_empty() {
+        return None;
+    }
+    let say = |(state, ways): &(Cache, Vec<String>)| match state {
+        Cache::AsIs => format!("as it was found, {}", listed(ways)),
+        _ => format!("{state}, {}", listed(ways)),
     };
-    let interval = match times_interval(held.ratio.low, held.ratio.high) {
-        Some(interval) => format!("95 % interval {interval}"),
-        None => "too few rounds for an interval".to_string(),
+    let does = match phase {
+        Phase::Write => "To write a byte in each page of the file, until the OS has accepted it,",
+        Phase::Read => "To read a byte of each page of the file",
     };
+    let all: Vec<String> = caches.iter().map(say).collect();
     Some(format!(
-        "{}: {does} a page costs {} what it costs in memory{until} ({interval}).",
-        label(file),
-        times(held.ratio.median),
+        "{does} costs so many times what it costs in memory, touched for the second time: {}.",
+        all.join("; ")
     ))
+}
+
+fn file_cache(case: &Case) -> Cache {
+    match &case.work {
+        Work::File(work) => work.cache,
+        Work::Write(work) => work.cache,
+        Work::Memory(_) => Cache::AsIs,
+    }
+}
+
+/// `132× (123-143)`, with the verdict of the row if it is in doubt.
+fn costs(held: &Touching, file: &Summary) -> String {
+    let interval = times_interval(held.ratio.low, held.ratio.high);
+    let doubtful = (file.verdict != Verdict::Sound).then(|| file.verdict.to_string());
+    let beside: Vec<String> = interval.into_iter().chain(doubtful).collect();
+    let beside = if beside.is_empty() { "".into() } else { format!(" ({})", beside.join(", ")) };
+    format!("{}{beside}", times(held.ratio.median))
+}
+
+/// By what a page of a file is touched: its label without what the sentence has said.
+fn by(file: &Summary) -> String {
+    let cache = file_cache(&file.case).to_string();
+    let label = label(file).replace("file, ", "").replace(" 1B", "");
+    let said: Vec<&str> = label.split(", ").filter(|phrase| *phrase != cache).collect();
+    match said.as_slice() {
+        ["buffered", more @ ..] => [&["through a buffer"], more].concat().join(" "),
+        all => format!("by {}", all.join(" ")),
+    }
+}
+
+/// What stands in brackets, once for all sentences.
+fn intervals(assessment: &Assessment) -> String {
+    let has_one = |held: &Touching| held.ratio.low.is_some();
+    let with = assessment.touching.iter().filter(|held| has_one(held)).count();
+    match with {
+        0 => "There were too few rounds for intervals.".to_string(),
+        _ if with == assessment.touching.len() => {
+            "In brackets: the 95 % intervals of these ratios.".to_string()
+        }
+        _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it."
+            .to_string(),
+    }
 }
 
 /// The touches that are mistaken for each other.
@@ -266,8 +332,8 @@ fn first_touch(assessment: &Assessment) -> Option<String> {
     };
     let (first, second) = (ns_of(Kernel::FirstTouch)?, ns_of(Kernel::TouchPages)?);
     Some(format!(
-        "The first touch of a page of memory, for which the OS finds and clears it, takes {}; the \
-         second takes {}.",
+        "A first touch of a page of memory, for which the OS finds and clears it, takes {}; a \
+         second one takes {}.",
         units::nanoseconds(first),
         units::nanoseconds(second)
     ))

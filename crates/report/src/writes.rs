@@ -3,10 +3,12 @@
 use crate::names::Names;
 use crate::words::{self, NONE, NOT_DURABLE, count};
 use assess::Assessment;
+use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::writing::Writing;
-use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, Case, Engine, Fill, OWN_PEER, Op, Sync};
+use model::case::{Work, WriteEngine, WriteWork};
 use model::host::{Medium, Storage, WriteCache};
 use model::pattern::{Pattern, Share};
 use model::units;
@@ -204,10 +206,34 @@ pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
     })
 }
 
+/// What was measured besides the rows of a view, in one sentence; the null engine has one of its
+/// own.
+pub(crate) fn beside(
+    assessment: &Assessment,
+    is_beside: &dyn Fn(&Summary) -> bool,
+    name: &dyn Fn(&str) -> String,
+) -> Option<String> {
+    let is_null = |summary: &Summary| match &summary.case.work {
+        Work::Memory(_) => false,
+        Work::File(work) => work.engine == Engine::Null,
+        Work::Write(work) => work.engine == WriteEngine::Null,
+    };
+    let is_told = |summary: &&Summary| summary.n > 0 && is_beside(summary) && !is_null(summary);
+    let say = |summary: &Summary| {
+        let (median, _) = words::main_figure(summary);
+        let verdict = match summary.verdict {
+            Verdict::Sound => String::new(),
+            verdict => format!(" ({verdict})"),
+        };
+        format!("{} {}{verdict}", name(&summary.id), words::figure(summary, median))
+    };
+    let others: Vec<String> = assessment.cases.iter().filter(is_told).map(say).collect();
+    (!others.is_empty()).then(|| format!("measured beside them: {}", words::listed(&others)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::Work;
     use model::zoo;
     use std::collections::HashSet;
 

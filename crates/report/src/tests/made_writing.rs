@@ -325,6 +325,10 @@ pub(super) fn touching() -> Assessment {
         held(Phase::Read, 6, 2, 5.71, 10),
         held(Phase::Read, 7, 2, 2476.0, 3),
     ];
+    let ceiling =
+        FileWork { depth: 8, ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20) };
+    cases.push(Summary { role: Role::Control, ..measured(ceiling, ServedBy::Device, 1.65e9) });
+    cases.push(null_write());
     let mut assessment = assessment("touch-pages", cases);
     assessment.touching = touching;
     assessment.memory_limit = Some(2 << 30);
