@@ -10,7 +10,7 @@
 //! | working_set | `dram` | four times the last-level cache |
 //! | working_set | `modest` | 256 MiB, or a quarter of the available memory if that is less |
 //! | ops | `all` | each block once |
-//! | ops | `lane` | of a strided pattern, each block from the first to the last that is a stride on |
+//! | ops | `lane` | of a strided pattern, each block that is strides from the first |
 //! | working_set | `sweep` | 8 KiB, 16 KiB … up to that |
 //! | peer | `compilers` | every compiler found, with each set of flags and each form of the loop |
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub use crate::axes::Axes;
+pub use crate::cache::Cache;
 pub use crate::memory::{Isa, Kernel, MemoryWork, Pages};
 pub use crate::writing::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
 
@@ -34,20 +35,6 @@ named! {
         Load "load",
         /// Through a buffer of the program's own of 4 KiB that each seek empties, as C's stdio.
         Buffered "buffered",
-    }
-}
-
-named! {
-    /// Where the data is to be at the start.
-    Cache "cache" {
-        /// All of it in the page cache, proved before and after.
-        Warm "warm",
-        /// None of it in the page cache, proved before; each block is read once.
-        Cold "cold",
-        /// Past the page cache: `O_DIRECT`.
-        Direct "direct",
-        /// As it was found; nothing is claimed.
-        AsIs "as-is",
     }
 }
 

@@ -259,7 +259,8 @@ impl Shape {
         }
         if blocks < u64::from(self.threads) {
             return Some(format!(
-                "the file has {blocks} blocks, fewer than {} threads: some would have nothing to do",
+                "the file has {blocks} blocks, fewer than {} threads: some would have nothing to \
+                 do",
                 self.threads
             ));
         }

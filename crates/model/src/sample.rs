@@ -61,7 +61,7 @@ impl Latencies {
         self.counts.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
-                kept.1 += next.1;
+                kept.1 = kept.1.saturating_add(next.1);
             }
             same
         });

@@ -1,7 +1,7 @@
 //! Work that writes a file.
 
 use crate::axes::Given;
-use crate::case::Cache;
+use crate::cache::Cache;
 use crate::content::{Content, Kind};
 use crate::named;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};

@@ -192,11 +192,31 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
     for (options, is_durable) in [("barrier=0", false), ("barrier=1", true)] {
         let setup = Setup { mount: options, size: 128 << 20, ..PLAIN };
         let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
-        let report = measure(&desk, SYNCED, &["."]);
-        let case = writes(&report)[0];
-        assert_eq!(codes(case).contains(&"NotDurable"), !is_durable, "{options}: {case:#}");
-        assert_eq!(case["writing"]["durable"].is_null(), !is_durable, "{options}: {case:#}");
+        let groups = format!("{SYNCED}sync = [\"fdatasync\", \"fsync\", \"dsync\"]\n");
+        let report = measure(&desk, &groups, &["."]);
+        assert_eq!(writes(&report).len(), 3);
+        for case in writes(&report) {
+            assert_eq!(codes(case).contains(&"NotDurable"), !is_durable, "{options}: {case:#}");
+            assert_eq!(case["writing"]["durable"].is_null(), !is_durable, "{options}: {case:#}");
+        }
     }
+}
+
+/// Trials that follow each other, in one file, the last of them read back.
+#[test]
+fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
+    let desk = Desk::new();
+    let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nevery = 1\n";
+    let report = measure(&desk, groups, &[".", "--sustain", "11s"]);
+    check_read_back(&report);
+    assert_eq!(report["sustain_s"], 11.0);
+    let case = writes(&report)[0];
+    // Nothing but the case itself: what bounds it is not measured in between.
+    assert_eq!(report["cases"].as_array().unwrap().len(), 1);
+    assert!(matches!(case["n"].as_u64(), Some(1 | 2)), "{case:#}");
+    assert!(!codes(case).contains(&"TooFew"), "{case:#}");
+    assert!(case["course"]["rates"].as_array().unwrap().len() >= 10, "{case:#}");
+    desk.refuses(&["run", "sync-latency", ".", "--sustain", "1s"], &["--sustain needs at least"]);
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! What of a worker's answer can be: whoever tells of something else babbles or lies.
+
+use model::case::{OWN_PEER, Op, Work, WriteWork};
+use model::sample::{Latencies, Sample, Span};
+use model::trial::{Job, Outcome};
+use model::units;
+
+/// The outcome, if it can be: a sample tells of each thread once and of no other, of the bytes of
+/// its operations, of each latency, and of no more time than went by here. Else the worker
+/// babbles or lies, and nothing that it says can be verified.
+pub fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
+    let Outcome::Done(sample) = &outcome else { return outcome };
+    match doubt(job, sample, window_ns) {
+        None => outcome,
+        Some(reason) => Outcome::Failed { reason: format!("the worker told of {reason}") },
+    }
+}
+
+fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
+    let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
+    threads.sort_unstable();
+    if !threads.iter().copied().eq(0..job.case.threads()) {
+        return Some(format!("the threads {threads:?}, not of {}", job.case.threads()));
+    }
+    let only_syncs = job.case.write().is_some_and(|work| work.op == Op::Sync);
+    let whole_ns = sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0));
+    if (sample.bytes() == 0 && !only_syncs) || sample.ops() == 0 || whole_ns == 0 {
+        return Some("no bytes, or of no time that they took".to_string());
+    }
+    let is_wrong = |span: &&Span| job.expected_bytes(span) != Some(span.bytes);
+    if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
+        return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
+    }
+    let sum = |steps: &[u64]| steps.iter().try_fold(0u64, |sum, step| sum.checked_add(*step));
+    let tells = |span: &&Span| !span.progress.is_empty() && sum(&span.progress) != Some(span.bytes);
+    if let Some(Span { thread, .. }) = sample.spans.iter().find(tells) {
+        return Some(format!("progress that is not that of the bytes of thread {thread}"));
+    }
+    // A program that is timed as a whole, and says so by telling none, may write.
+    let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
+    let is_right = match &job.case.work {
+        Work::Memory(_) => true,
+        Work::File(_) => counts[0] == sample.ops(),
+        Work::Write(_) if only_syncs => counts == [0, sample.ops()],
+        Work::Write(_) if job.case.peer != OWN_PEER && counts[0] == 0 => true,
+        Work::Write(work) => counts[0] == sample.ops() && counts[1] >= asked_syncs(work, sample),
+    };
+    if !is_right {
+        let [latencies, syncs] = counts;
+        let ops = sample.ops();
+        return Some(format!("{latencies} latencies and {syncs} of syncs, of {ops} operations"));
+    }
+    // Clocks of one machine drift apart by far less than this.
+    let most_ns = window_ns.saturating_add(window_ns / 100);
+    (whole_ns > most_ns).then(|| {
+        let (told, seen) = (whole_ns as f64, window_ns as f64);
+        let (told, seen) = (units::nanoseconds(told), units::nanoseconds(seen));
+        format!("a trial of {told}, and no more than {seen} went by")
+    })
+}
+
+/// How many syncs the operations of a sample ask for: one after each `every` blocks of a thread,
+/// and one at its end.
+fn asked_syncs(work: &WriteWork, sample: &Sample) -> u64 {
+    if !work.sync.is_call() {
+        return 0;
+    }
+    let of_thread = |span: &Span| match work.every {
+        0 => 1,
+        every => span.ops.div_ceil(every),
+    };
+    sample.spans.iter().filter(|span| span.ops > 0).map(of_thread).sum()
+}
