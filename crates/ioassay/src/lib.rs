@@ -18,6 +18,7 @@ pub mod device;
 pub mod fixture;
 pub mod scratch;
 pub mod files;
+pub mod stage;
 pub mod belief;
 pub mod run;
 pub mod args;

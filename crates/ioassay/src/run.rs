@@ -7,10 +7,11 @@ use crate::files::Files;
 use crate::fixture::{self, TestFile};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
+use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
 use crate::store::Store;
 use anyhow::{Result, bail};
-use model::case::{Allocation, Cache, Case, OWN_PEER, Op, Work, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, Case, OWN_PEER, Op, Work, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
@@ -19,7 +20,6 @@ use model::record::{End, Line};
 use model::trial::{Job, Outcome, Trial};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -335,33 +335,6 @@ impl Run<'_> {
     }
 }
 
-/// The files of a trial.
-struct Stage<'s> {
-    /// The one that is written.
-    target: Option<&'s Scratch<'s>>,
-    /// The one that is read, or copied.
-    read: Option<&'s TestFile>,
-    /// Whether trials of the case follow each other, with this file, without a pause.
-    goes_on: bool,
-}
-
-impl Stage<'_> {
-    fn job(&self, case: &Case, seed: u64) -> Job {
-        let read = self.read.map(|file| file.path().to_path_buf());
-        let target = self.target.map(Scratch::path);
-        let (file, source) = match target {
-            Some(target) => (Some(target), read),
-            None => (read, None),
-        };
-        Job { case: case.clone(), seed, file, source }
-    }
-
-    /// The file of which the page cache is asked.
-    fn file(&self) -> Option<&File> {
-        self.target.map(Scratch::file).or(self.read.map(TestFile::file))
-    }
-}
-
 /// The outcome where no file could be made to write to: some file systems have no `fallocate`.
 fn not_made(error: &anyhow::Error) -> Outcome {
     let reason = format!("{error:#}");
@@ -371,11 +344,6 @@ fn not_made(error: &anyhow::Error) -> Outcome {
     } else {
         Outcome::Failed { reason }
     }
-}
-
-/// Whether a case that writes needs a file to write to.
-fn has_file(case: &Case) -> bool {
-    case.write().is_some_and(|work| work.engine != WriteEngine::Null)
 }
 
 /// What one trial leaves to the next.

@@ -1,0 +1,41 @@
+//! What a trial works on: which file is written, which is read.
+
+use crate::fixture::TestFile;
+use crate::scratch::Scratch;
+use model::case::{Case, WriteEngine};
+use model::trial::Job;
+use std::fs::File;
+
+/// The files of a trial.
+#[derive(Debug)]
+pub struct Stage<'s> {
+    /// The one that is written.
+    pub target: Option<&'s Scratch<'s>>,
+    /// The one that is read, or copied.
+    pub read: Option<&'s TestFile>,
+    /// Whether trials of the case follow each other, with this file, without a pause.
+    pub goes_on: bool,
+}
+
+impl Stage<'_> {
+    /// The request of a trial of `case` with `seed`.
+    pub fn job(&self, case: &Case, seed: u64) -> Job {
+        let read = self.read.map(|file| file.path().to_path_buf());
+        let target = self.target.map(Scratch::path);
+        let (file, source) = match target {
+            Some(target) => (Some(target), read),
+            None => (read, None),
+        };
+        Job { case: case.clone(), seed, file, source }
+    }
+
+    /// The file of which the page cache is asked.
+    pub fn file(&self) -> Option<&File> {
+        self.target.map(Scratch::file).or(self.read.map(TestFile::file))
+    }
+}
+
+/// Whether a case that writes needs a file to write to.
+pub fn has_file(case: &Case) -> bool {
+    case.write().is_some_and(|work| work.engine != WriteEngine::Null)
+}
