@@ -2,6 +2,7 @@
 
 use super::case::{Estimate, Latency, LatencyIntervals};
 use super::memory::Ratio;
+use assess::finding::Verdict;
 use assess::touching::Phase;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -92,8 +93,9 @@ pub(crate) struct WritingAnswer<'a> {
     pub(crate) accepted: Option<Rated<'a>>,
     /// The highest durable rate.
     pub(crate) durable: Option<Rated<'a>>,
-    /// What durability costs: the durable rate over the accepted rate of the same trials, of the
-    /// case that is `durable`.
+    /// What is left of the rate of the case that is `accepted` once it is to be durable: its own
+    /// durable rate over its accepted rate, of the same trials, where it has both. Else the rate of
+    /// `durable` over that of `accepted`, by paired rounds.
     pub(crate) cost: Option<Ratio>,
 }
 
@@ -104,6 +106,9 @@ pub(crate) struct Rated<'a> {
     pub(crate) id: &'a str,
     /// Bytes a second.
     pub(crate) rate: Estimate,
+    /// What the case is worth.
+    #[schemars(extend("enum" = names!(Verdict)))]
+    pub(crate) verdict: &'static str,
 }
 
 /// A case that touches a byte of each page of a file, held against one that does so in memory.

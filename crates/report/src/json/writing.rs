@@ -61,7 +61,7 @@ pub(super) fn answer(answer: &WritingAnswer) -> wire::WritingAnswer<'_> {
 }
 
 fn rated(rated: &Rated) -> wire::Rated<'_> {
-    wire::Rated { id: &rated.id, rate: estimate(&rated.rate) }
+    wire::Rated { id: &rated.id, rate: estimate(&rated.rate), verdict: rated.verdict.name() }
 }
 
 pub(super) fn touching(touching: &Touching) -> wire::Touching<'_> {

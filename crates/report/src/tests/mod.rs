@@ -11,6 +11,7 @@ use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, pla
 use crate::{strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
+use assess::finding::Verdict;
 use insta::assert_snapshot;
 use model::host::{Medium, WriteCache};
 use model::plan::{Place, Plan, Role, Skip};
@@ -354,6 +355,21 @@ fn the_answer_of_writing_says_what_is_missing() {
     let text = strategies(&assessment, &PLAIN);
     assert!(text.contains("No durable rate stands."), "{text}");
     assert!(!text.contains("what durability costs"), "{text}");
+}
+
+#[test]
+fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
+    let mut assessment = made_writing::strategies();
+    let has_both = assessment.cases[1].id.clone();
+    let text = strategies(&assessment, &Style { colour: false, width: 1000 });
+    assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest accepted rate"), "{text}");
+    let answer = assessment.writing.as_mut().expect("it has an answer");
+    let accepted = answer.accepted.as_mut().expect("it has an accepted rate");
+    (accepted.id, accepted.verdict) = (has_both, Verdict::Doubtful);
+    let text = strategies(&assessment, &Style { colour: false, width: 1000 });
+    assert!(text.contains("write 64MiB fdatasync at 2.41 GB/s (2.35-2.48), doubtful."), "{text}");
+    assert!(text.contains("Made durable, the same writes came to 0.27×"), "{text}");
+    assert_eq!(text.matches("what durability costs").count(), 1, "{text}");
 }
 
 #[test]
