@@ -51,11 +51,16 @@ pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
 fn limits(assessment: &Assessment) -> Vec<String> {
     let memory = assessment.memory_limit.map(|bytes| {
         let bytes = units::bytes_rounded(bytes);
-        format!("a control group limits memory, page cache included, to {bytes}")
+        format!(
+            "the workers together have at most {bytes} of memory, the page cache they fill included"
+        )
     });
     let sustain = assessment.sustain.map(|time| {
         let time = units::time(time);
-        format!("each case went on without a pause until its rate was steady, or for {time}")
+        format!(
+            "the trials of a case follow each other, with no pause but their syncs, until its rate \
+             is steady, or for {time}"
+        )
     });
     memory.into_iter().chain(sustain).collect()
 }

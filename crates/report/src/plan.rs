@@ -20,10 +20,11 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let mut title = format!("{} · {cases} in up to {rounds} · seed {}", plan.recipe, plan.seed);
     if let Some(time) = plan.sustain {
         let time = units::time(time);
-        title.push_str(&format!(" · each case without a pause until it is steady, or for {time}"));
+        title.push_str(&format!(" · each case until it is steady, or for {time}"));
     }
     if let Some(bytes) = plan.memory_limit {
-        title.push_str(&format!(" · memory limited to {}", units::bytes_rounded(bytes)));
+        title
+            .push_str(&format!(" · at most {} of memory for workers", units::bytes_rounded(bytes)));
     }
     let mut out = style.wrap("", Paint::Plain, &title);
     let common = names.said_once();

@@ -248,8 +248,8 @@ fn said_flushes(all: &[&(&WriteWork, &Summary)]) -> Option<String> {
             "Of {rows} that stand and call a sync, each saw at least as many flushes as syncs."
         )),
         (_, flushed) => Some(format!(
-            "Of {rows} that stand and call a sync, {flushed} saw at least as many flushes as syncs, \
-             the others fewer."
+            "Of {rows} that stand and call a sync, {flushed} saw at least as many flushes as \
+             syncs, the others fewer."
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! The form of what is said about memory, and of the answer to "is disk faster than memory?".
 
-use super::case::Estimate;
+use super::estimate::{Estimate, Ratio};
 use assess::counting::Decision;
 use model::case;
 use schemars::JsonSchema;
@@ -96,19 +96,6 @@ pub(crate) struct Figure<'a> {
     pub(crate) of_read: Option<Ratio>,
     /// The same over that of counting in memory with as many threads.
     pub(crate) of_count: Option<Ratio>,
-}
-
-/// A ratio of paired rounds.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Ratio {
-    /// The median.
-    pub(crate) median: f64,
-    /// Lower end of its 95 % interval.
-    pub(crate) low: Option<f64>,
-    /// Upper end of it.
-    pub(crate) high: Option<f64>,
-    /// Rounds in which both were measured.
-    pub(crate) pairs: usize,
 }
 
 /// The claim that io_uring from disk, past the page cache, beats mmap.

@@ -18,14 +18,15 @@ macro_rules! names_or_null {
     };
 }
 
-mod case;
+mod estimate;
 mod memory;
 mod writing;
+mod case;
 
-pub(crate) use case::{Axes, Case, Ceiling, Estimate, Failure, FileAxes, Finding, Loaded};
-pub(crate) use case::{Interval, Latency, LatencyIntervals, MemoryAxes, WriteAxes};
-
-pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Ratio, Saturation};
+pub(crate) use case::{Axes, Case, Ceiling, Failure, FileAxes, Finding, Loaded};
+pub(crate) use case::{MemoryAxes, WriteAxes};
+pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
+pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
 use assess::comparison::Difference;

@@ -1,7 +1,6 @@
 //! The form of what is said about writing, and about a rate over time.
 
-use super::case::{Estimate, Latency, LatencyIntervals};
-use super::memory::Ratio;
+use super::estimate::{Estimate, Latency, LatencyIntervals, Ratio};
 use assess::finding::Verdict;
 use assess::touching::Phase;
 use schemars::JsonSchema;
