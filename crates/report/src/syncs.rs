@@ -34,16 +34,16 @@ pub fn syncs(assessment: &Assessment, style: &Style) -> String {
         out.extend(marks(&groups).map(|text| style.wrap("", Paint::Faint, &text)));
     }
     out.push_str(&frame::below(assessment, style, &name));
-    out.push('\n');
-    for text in closing(assessment, &groups) {
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    }
+    let standing = standing(&groups);
+    let commits = commits(&standing).map(|grid| grid.render(style));
+    let closing = closing(assessment, &standing).map(|text| style.wrap("", Paint::Plain, &text));
+    out.extend(commits.into_iter().chain(closing).map(|part| format!("\n{part}")));
     out
 }
 
-/// Rows with one way to sync, and one state of the file.
+/// Rows with one way to sync.
 struct Group<'a> {
-    title: String,
+    sync: Sync,
     rows: Vec<(&'a WriteWork, &'a Summary)>,
 }
 
@@ -52,30 +52,51 @@ fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
     for summary in &assessment.cases {
         let work = summary.case.write().filter(|work| work.engine != WriteEngine::Null);
         let Some(work) = work.filter(|work| work.sync != Sync::None) else { continue };
-        let title = title(work);
-        match groups.iter_mut().find(|group| group.title == title) {
+        match groups.iter_mut().find(|group| group.sync == work.sync) {
             Some(group) => group.rows.push((work, summary)),
-            None => groups.push(Group { title, rows: vec![(work, summary)] }),
+            None => groups.push(Group { sync: work.sync, rows: vec![(work, summary)] }),
         }
     }
     groups
 }
 
-fn title(work: &WriteWork) -> String {
-    let to = match work.allocation {
-        Allocation::Overwrite => "a file that is written over",
-        Allocation::Append => "a file that grows at its end, as a log",
-        Allocation::Fallocate => "a file of preallocated blocks",
-        Allocation::None => "a new file",
-    };
-    match work.sync {
-        Sync::Dsync => format!("O_DSYNC, {to}: the write itself is durable when it returns"),
-        sync => format!("{}, {to}", sync_name(sync)),
+impl Group<'_> {
+    /// What most rows find, which is said once: a file that is written over, if any does.
+    fn usual(&self) -> Allocation {
+        let has = |allocation| self.rows.iter().any(|(work, _)| work.allocation == allocation);
+        if has(Allocation::Overwrite) { Allocation::Overwrite } else { self.rows[0].0.allocation }
+    }
+
+    fn title(&self) -> String {
+        let to = match self.usual() {
+            Allocation::Overwrite => "a file that is written over",
+            Allocation::Append => "a file that grows at its end, as a log",
+            Allocation::Fallocate => "a file of preallocated blocks",
+            Allocation::None => "a new file",
+        };
+        let is_usual = |(work, _): &(&WriteWork, _)| work.allocation == self.usual();
+        let unless = if self.rows.iter().all(is_usual) { "" } else { ", unless said" };
+        match self.sync {
+            Sync::Dsync => {
+                format!("O_DSYNC, {to}{unless}: the write itself is durable when it returns")
+            }
+            sync => format!("{}, {to}{unless}", sync_name(sync)),
+        }
+    }
+}
+
+/// How what is written lies in the file, in a word.
+fn placed(allocation: Allocation) -> &'static str {
+    match allocation {
+        Allocation::Overwrite => "written over",
+        Allocation::Append => "appended",
+        Allocation::Fallocate => "preallocated",
+        Allocation::None => "of a new file",
     }
 }
 
 /// What comes before a sync.
-fn label(work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
+fn label(group: &Group, work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
     let block = units::bytes(work.block);
     let mut said = vec![match (work.op, work.sync, work.every) {
         (Op::Sync, ..) => "after nothing".to_string(),
@@ -83,6 +104,9 @@ fn label(work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
         (_, _, 0) => "after all of it".to_string(),
         (_, _, every) => format!("after {}", units::bytes(work.block.saturating_mul(every))),
     }];
+    if work.allocation != group.usual() {
+        said.push(placed(work.allocation).to_string());
+    }
     let is_usual = |phrase: &String| {
         let of_block = *phrase == block || *phrase == "at once" || *phrase == "nothing written";
         let of_sync = phrase.starts_with(sync_name(work.sync));
@@ -116,9 +140,9 @@ fn rows(groups: &[Group], names: &WriteNames) -> Grid {
         left("verdict", 0),
     ]);
     for group in groups {
-        grid.heading(&group.title);
+        grid.heading(&group.title());
         for (work, summary) in &group.rows {
-            grid.row(cells(work, summary, label(work, summary, names)));
+            grid.row(cells(work, summary, label(group, work, summary, names)));
         }
     }
     grid
@@ -180,61 +204,68 @@ fn marks(groups: &[Group]) -> Option<String> {
     (!marks.is_empty()).then(|| marks.join("; "))
 }
 
-/// What a commit costs, and whether flushes were seen.
-fn closing(assessment: &Assessment, groups: &[Group]) -> Vec<String> {
+/// The rows that have figures that stand.
+fn standing<'a>(groups: &[Group<'a>]) -> Vec<(&'a WriteWork, &'a Summary)> {
     let stands =
-        |(_, summary): &&(&WriteWork, &Summary)| summary.n > 0 && summary.verdict != Verdict::Void;
-    let all: Vec<&(&WriteWork, &Summary)> =
-        groups.iter().flat_map(|group| &group.rows).filter(stands).collect();
-    if all.is_empty() {
-        return vec!["No figure of a sync stands.".to_string()];
+        |(_, summary): &(&WriteWork, &Summary)| summary.n > 0 && summary.verdict != Verdict::Void;
+    groups.iter().flat_map(|group| group.rows.iter().copied()).filter(stands).collect()
+}
+
+/// What is known of what a sync comes to.
+fn closing(assessment: &Assessment, standing: &[(&WriteWork, &Summary)]) -> Option<String> {
+    if standing.is_empty() {
+        return Some("No figure of a sync stands.".to_string());
     }
-    let mut said: Vec<String> =
-        all.iter().filter_map(|(work, summary)| commit(work, summary)).collect();
     let cache = writes::said_cache(assessment.storage.as_ref());
-    let below = [said_flushes(&all), cache, host_cache(assessment)];
+    let below = [said_flushes(standing), cache, host_cache(assessment)];
     let below: Vec<String> = below.into_iter().flatten().collect();
-    said.extend((!below.is_empty()).then(|| below.join(" ")));
-    said
+    (!below.is_empty()).then(|| below.join(" "))
 }
 
 /// A commit is of a few pages: what is larger is no longer a commit, but a copy.
 const COMMIT_MOST: u64 = 16 << 10;
 
-/// What a commit costs one writer that waits for each: of what is appended, and of what is
-/// written over.
-fn commit(work: &WriteWork, summary: &Summary) -> Option<String> {
+/// How many commits one writer makes that waits for each, as a database's log does.
+fn commits(standing: &[(&WriteWork, &Summary)]) -> Option<Grid> {
+    let mut grid = Grid::new(vec![
+        left("", 0),
+        right("a commit takes", 0),
+        right("commits", 0),
+        left("95 % CI", 1),
+        left("verdict", 0),
+    ]);
+    grid.heading("one writer that waits for each commit");
+    let rows: Vec<Vec<Cell>> =
+        standing.iter().filter_map(|(work, summary)| commit(work, summary)).collect();
+    let is_any = !rows.is_empty();
+    rows.into_iter().for_each(|row| grid.row(row));
+    is_any.then_some(grid)
+}
+
+fn commit(work: &WriteWork, summary: &Summary) -> Option<Vec<Cell>> {
     let is_each = work.every == 1 || work.sync == Sync::Dsync;
     let is_one = work.threads == 1 && work.depth == 1 && work.op == Op::Write;
     if !is_each || !is_one || work.block > COMMIT_MOST || words::is_not_durable(summary) {
         return None;
     }
     let (rate, each) = (summary.iops?, summary.ns_per_op?);
-    let interval = match words::interval(rate.low, rate.high, units::scaled).as_str() {
-        NONE => String::new(),
-        interval => format!(" ({interval})"),
-    };
-    let what = match work.allocation {
-        Allocation::Append => "appended",
-        Allocation::Overwrite if work.pattern == Pattern::Random => "written over in random places",
-        Allocation::Overwrite => "written over",
-        Allocation::Fallocate => "written into preallocated blocks",
-        Allocation::None => "written",
-    };
-    let doubtful = if summary.verdict == Verdict::Doubtful { " (doubtful)" } else { "" };
-    let past = if work.cache == Cache::Direct { " past the page cache" } else { "" };
-    Some(format!(
-        "A commit of {} {what}{past} ({}) takes {}: one writer that waits for each makes {} \
-         commits a second{interval}{doubtful}.",
-        units::bytes(work.block),
-        sync_name(work.sync),
-        units::nanoseconds(each.median),
-        units::scaled(rate.median).trim_end(),
-    ))
+    let mut what = vec![format!("{} {}", units::bytes(work.block), placed(work.allocation))];
+    what.extend((work.pattern == Pattern::Random).then(|| "at random".to_string()));
+    what.extend((work.cache == Cache::Direct).then(|| "direct".to_string()));
+    what.push(sync_name(work.sync).to_string());
+    let paint = words::verdict_paint(summary);
+    let said = |text: String| Cell::new(text, paint);
+    Some(vec![
+        Cell::new(format!("  {}", what.join(", ")), Paint::Plain),
+        said(units::nanoseconds(each.median)),
+        said(words::per_second(rate.median)),
+        said(words::interval(rate.low, rate.high, units::scaled)),
+        said(words::verdict(summary).to_string()),
+    ])
 }
 
 /// Whether the devices flushed their caches as often as they were told to.
-fn said_flushes(all: &[&(&WriteWork, &Summary)]) -> Option<String> {
+fn said_flushes(all: &[(&WriteWork, &Summary)]) -> Option<String> {
     let counts = all.iter().filter_map(|(_, summary)| {
         let writing = summary.writing.as_ref()?;
         Some((writing.flushes_per_trial?, writing.syncs_per_trial?))

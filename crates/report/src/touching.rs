@@ -190,10 +190,9 @@ fn rates(assessment: &Assessment) -> Grid {
         let paint = words::verdict_paint(summary);
         let said = |text: String| Cell::new(figure(summary, text), paint);
         let (rate, interval) = match summary.iops {
-            Some(all) => (
-                words::per_second(all.median),
-                words::interval(all.low, all.high, words::per_second),
-            ),
+            Some(all) => {
+                (words::per_second(all.median), words::interval(all.low, all.high, units::scaled))
+            }
             None => (NONE.to_string(), NONE.to_string()),
         };
         let held = assessment.touching.iter().find(|held| held.file == summary.id);

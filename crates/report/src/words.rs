@@ -80,7 +80,7 @@ pub(crate) fn ceiling_short(summary: &Summary) -> String {
     }
 }
 
-/// Operations a second: `11.0 k/s`.
+/// Operations a second: `11.0 k/s`, `708 /s`.
 pub(crate) fn per_second(value: f64) -> String {
     format!("{}/s", units::scaled(value))
 }
