@@ -3,6 +3,10 @@
 use crate::words::{is_virtual, times, times_interval};
 use assess::Assessment;
 use assess::answer::{Answer, Bound, Fastest};
+use assess::finding::Verdict;
+use assess::strategies::Rated;
+use assess::summary::Summary;
+use model::case::{Op, WriteWork};
 use model::host::Medium;
 use model::units;
 
@@ -27,6 +31,7 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
         );
         sentences.extend(latencies(answer));
     }
+    sentences.extend(writing(assessment));
     sentences.join(" ")
 }
 
@@ -99,4 +104,41 @@ fn latencies(answer: &Answer) -> Option<String> {
         (None, None) => return None,
     };
     Some(both.replacen('a', "A", 1))
+}
+
+/// How fast writes are taken, how fast they are durable, and what a page waits for its sync.
+fn writing(assessment: &Assessment) -> Option<String> {
+    let answer = assessment.writing.as_ref()?;
+    let said = |rated: &Rated| {
+        let doubtful = if rated.verdict == Verdict::Sound { "" } else { " (doubtful)" };
+        format!("at up to {}{doubtful}", units::rate(rated.rate.median))
+    };
+    let mut text = match (&answer.accepted, &answer.durable) {
+        (Some(accepted), Some(durable)) => {
+            format!("Writes are accepted {}, and durable {}", said(accepted), said(durable))
+        }
+        (Some(accepted), None) => {
+            format!("Writes are accepted {}; no durable rate stands", said(accepted))
+        }
+        (None, Some(durable)) => format!("Writes are durable {}", said(durable)),
+        (None, None) => return None,
+    };
+    if let Some(ns) = page_sync_ns(assessment) {
+        let takes = units::nanoseconds(ns as f64);
+        text.push_str(&format!("; the sync after a 4 KiB page takes {takes}"));
+    }
+    Some(format!("{text}."))
+}
+
+/// The median of the syncs after each page, of the first row that stands and is durable.
+fn page_sync_ns(assessment: &Assessment) -> Option<u64> {
+    let is_page = |summary: &&Summary| {
+        let is_each = |work: &WriteWork| {
+            work.op == Op::Write && work.block == 4096 && work.every == 1 && work.threads == 1
+        };
+        summary.verdict != Verdict::Void && summary.case.write().is_some_and(is_each)
+    };
+    let writing = assessment.cases.iter().find(is_page)?.writing.as_ref()?;
+    writing.durable?;
+    Some(writing.sync.p50?.ns)
 }

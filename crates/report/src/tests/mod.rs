@@ -12,7 +12,9 @@ use crate::{strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use assess::finding::Verdict;
+use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
+use model::case::WriteWork;
 use model::host::{Medium, WriteCache};
 use model::plan::{Place, Plan, Role, Skip};
 use model::zoo;
@@ -461,4 +463,24 @@ fn the_closing_answer_says_what_is_missing() {
     check_closing(medium(Medium::Ram), "This directory is memory");
     check_closing(medium(Medium::Unseen), "What is below ext4 cannot be seen from here");
     check_closing(medium(Medium::Block), "No figure stands that a device served");
+}
+
+#[test]
+fn the_closing_answer_tells_of_writing_what_stands() {
+    let page = |assessment: &mut Assessment| {
+        let is_page = |work: &WriteWork| work.every == 1;
+        let mut cases = assessment.cases.iter_mut();
+        let page = cases.find(|summary| summary.case.write().is_some_and(is_page));
+        page.expect("a page is synced").verdict = Verdict::Void;
+    };
+    let answer = |change: fn(&mut WritingAnswer)| {
+        move |assessment: &mut Assessment| {
+            change(assessment.writing.as_mut().expect("the rich one writes"));
+        }
+    };
+    let rates = "Writes are accepted at up to 2.38 GB/s, and durable at up to 612 MB/s";
+    check_closing(|_| {}, &format!("{rates}; the sync after a 4 KiB page takes 1.20 ms."));
+    check_closing(page, &format!("{rates}."));
+    check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate stands");
+    check_closing(answer(|all| all.accepted = None), "Writes are durable at up to 612 MB/s");
 }
