@@ -48,7 +48,11 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     if !is_right {
         let [latencies, syncs] = counts;
         let ops = sample.ops();
-        return Some(format!("{latencies} latencies and {syncs} of syncs, of {ops} operations"));
+        let of_syncs = match job.case.write() {
+            Some(_) => format!(" and {syncs} of syncs"),
+            None => String::new(),
+        };
+        return Some(format!("{latencies} latencies{of_syncs} of {ops} operations"));
     }
     // Clocks of one machine drift apart by far less than this.
     let most_ns = window_ns.saturating_add(window_ns / 100);

@@ -139,7 +139,6 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;
     }
-    check_any_asked(&plan)?;
     Ok(plan)
 }
 
@@ -221,6 +220,7 @@ pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Resul
     let facts = peers.facts();
     let place = Place { host: &host, storage: storage.as_ref(), peers: &facts };
     let plan = plan_of(question, source.as_ref(), &place)?;
+    check_any_asked(&plan)?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let mut progress = if output.json { Progress::hidden() } else { Progress::new() };

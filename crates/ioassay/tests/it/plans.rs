@@ -140,7 +140,7 @@ fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
 fn what_no_case_takes_is_refused() {
     let desk = Desk::new();
     desk.refuses(&["run", "memory", "--engine", "pread"], &["has no axis 'engine' to change"]);
-    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' reads no file"]);
+    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' uses no file"]);
     desk.refuses(&["plan", "survey", "--kernel", "raed"], &["did you mean 'read'?"]);
 }
 
