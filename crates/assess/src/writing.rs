@@ -126,28 +126,20 @@ fn is_written_through(work: &WriteWork, trial: &Counted) -> bool {
 /// The syncs that a trial owes, over all threads: those that the worker told of, or those that the
 /// case asks for where they are more. With `O_DSYNC` each write is one.
 pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
-    let (told, ops) = (trial.sample.syncs.count(), trial.sample.ops());
-    if work.sync == Sync::Dsync || work.op == Op::Sync {
-        return told.max(ops);
-    }
-    let threads = u64::from(work.threads);
-    // None on the way is one at the end.
-    let asked = match work.every {
-        0 => 1,
-        every => (ops / threads).div_ceil(every).max(1),
+    let Sample { spans, syncs, .. } = &trial.sample;
+    let asked = match work.sync {
+        Sync::Dsync => trial.sample.ops(),
+        _ => work.sync_calls(spans),
     };
-    told.max(asked.saturating_mul(threads))
+    syncs.count().max(asked)
 }
 
 /// The syncs of a trial that were calls of their own: those that the worker told of, else as many
 /// as the case asks for.
 pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
-    let (told, ops) = (trial.sample.syncs.count(), trial.sample.ops());
-    match (told, work.op, work.every) {
-        (1.., ..) => told,
-        (0, Op::Sync, _) => ops,
-        (0, _, 0) => u64::from(work.sync.is_call()),
-        (0, _, every) => ops / every,
+    match trial.sample.syncs.count() {
+        0 => work.sync_calls(&trial.sample.spans),
+        told => told,
     }
 }
 

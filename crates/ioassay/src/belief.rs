@@ -1,6 +1,6 @@
 //! What of a worker's answer can be: whoever tells of something else babbles or lies.
 
-use model::case::{OWN_PEER, Op, Work, WriteWork};
+use model::case::{OWN_PEER, Op, Work};
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
 use model::units;
@@ -43,7 +43,9 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         Work::File(_) => counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
         Work::Write(_) if job.case.peer != OWN_PEER && counts[0] == 0 => true,
-        Work::Write(work) => counts[0] == sample.ops() && counts[1] >= asked_syncs(work, sample),
+        Work::Write(work) => {
+            counts[0] == sample.ops() && counts[1] >= work.sync_calls(&sample.spans)
+        }
     };
     if !is_right {
         let [latencies, syncs] = counts;
@@ -61,17 +63,4 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         let (told, seen) = (units::nanoseconds(told), units::nanoseconds(seen));
         format!("a trial of {told}, and no more than {seen} went by")
     })
-}
-
-/// How many syncs the operations of a sample ask for: one after each `every` blocks of a thread,
-/// and one at its end.
-fn asked_syncs(work: &WriteWork, sample: &Sample) -> u64 {
-    if !work.sync.is_call() {
-        return 0;
-    }
-    let of_thread = |span: &Span| match work.every {
-        0 => 1,
-        every => span.ops.div_ceil(every),
-    };
-    sample.spans.iter().filter(|span| span.ops > 0).map(of_thread).sum()
 }

@@ -5,6 +5,7 @@ use crate::cache::Cache;
 use crate::content::{Content, Kind};
 use crate::named;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::sample::Span;
 use crate::units::{self, ParseError};
 use std::time::Duration;
 
@@ -188,6 +189,21 @@ impl WriteWork {
     pub fn steps(&self, thread: u32) -> Steps {
         let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
         Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))
+    }
+
+    /// The calls that sync which operations as those of `spans` ask for: one after each `every`
+    /// blocks of a thread, and one at its end. Where nothing is written, each operation is one.
+    pub fn sync_calls(&self, spans: &[Span]) -> u64 {
+        if !self.sync.is_call() {
+            return 0;
+        }
+        let of_thread = |span: &Span| match (self.op, self.every) {
+            (Op::Sync, _) => span.ops,
+            (_, 0) => 1,
+            (_, every) => span.ops.div_ceil(every),
+        };
+        let spans = spans.iter().filter(|span| span.ops > 0);
+        spans.fold(0, |sum, span| sum.saturating_add(of_thread(span)))
     }
 
     pub(crate) fn axes(&self) -> Vec<(&'static str, String)> {

@@ -73,7 +73,7 @@ fn perform_engine(
             perform_file(work, seed, |_| Ok(Null::new(work.depth as usize)), look, client);
         }
         Engine::Read => {
-            let make = |thread| Read::new(open()?, work, range(thread)).map_err(failed);
+            let make = |thread| Read::bare(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, look, client);
         }
         Engine::Pread => {
@@ -85,9 +85,7 @@ fn perform_engine(
             perform_file(work, seed, make, look, client);
         }
         Engine::Buffered => {
-            let make = |thread| {
-                engine::buffered::Buffered::new(open()?, work, range(thread)).map_err(failed)
-            };
+            let make = |thread| Read::buffered(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, look, client);
         }
         Engine::Load => {

@@ -6,7 +6,6 @@
 pub mod null;
 pub mod read;
 pub mod pread;
-pub mod buffered;
 pub mod ahead;
 pub mod mmap;
 pub mod load;
@@ -38,10 +37,14 @@ pub trait BlockIo {
     const MOVES: bool = true;
 
     /// Called before the first block of each pass, within the timed region.
-    fn begin_pass(&mut self) -> io::Result<()>;
+    fn begin_pass(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Whether there is work in [`BlockIo::begin_pass`]; it is then told apart.
-    fn loads(&self) -> bool;
+    fn loads(&self) -> bool {
+        false
+    }
 
     /// Begins to move the `length` bytes at `offset` by way of `slot`, which must be free.
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;

@@ -20,14 +20,6 @@ impl Null {
 impl BlockIo for Null {
     const LOADS_ARE_IO: bool = false;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn submit(&mut self, slot: usize, _offset: u64, _length: usize) -> io::Result<()> {
         self.submitted.push_back(slot);

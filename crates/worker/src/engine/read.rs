@@ -1,15 +1,25 @@
-//! `read(2)` at the file's own offset; `lseek(2)` only where the next block is not the next one.
+//! `read(2)` where the file stands, bare or through a buffer of the program's own; `lseek(2)` only
+//! where the next block is not the next one.
+//!
+//! The buffer is that of C's stdio, as by `fseek` and `fgetc`: 4 KiB, which is what glibc gives to a
+//! file on most file systems. A block that follows the last one is taken from the buffer, which one
+//! `read(2)` fills where it has run empty. Any other block is sought, and what was buffered is
+//! lost, even where it holds that block, which glibc would find; so the two differ for blocks out
+//! of order within a page. A block of the buffer's size or more goes past an empty buffer.
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
 use model::case::{Advice, FileWork};
 use std::fs::File;
-use std::io::{self, Read as _, Seek, SeekFrom};
+use std::io::{self, BufReader, Seek, SeekFrom};
+
+/// Bytes of the buffer.
+const BUFFER_BYTES: usize = 4096;
 
 /// Reads where the file stands.
 #[derive(Debug)]
-pub struct Read {
-    file: File,
+pub struct Read<F> {
+    file: F,
     buffers: Buffers,
     work: FileWork,
     range: Range,
@@ -18,19 +28,54 @@ pub struct Read {
     length: usize,
 }
 
-impl Read {
+impl Read<File> {
     /// An engine for the `range` of `file`, whose offset must be 0 and nobody else's.
-    pub fn new(file: File, work: &FileWork, range: Range) -> io::Result<Read> {
+    pub fn bare(file: File, work: &FileWork, range: Range) -> io::Result<Read<File>> {
+        Read::new(file, work, range)
+    }
+}
+
+impl Read<BufReader<File>> {
+    /// The same through a buffer.
+    pub fn buffered(
+        file: File,
+        work: &FileWork,
+        range: Range,
+    ) -> io::Result<Read<BufReader<File>>> {
+        Read::new(BufReader::with_capacity(BUFFER_BYTES, file), work, range)
+    }
+}
+
+impl<F> Read<F> {
+    fn new(file: F, work: &FileWork, range: Range) -> io::Result<Read<F>> {
         let buffers = Buffers::new(1, work.block as usize)?;
         Ok(Read { file, buffers, work: work.clone(), range, position: 0, offset: 0, length: 0 })
     }
 }
 
-impl BlockIo for Read {
+/// A file, bare or behind a buffer.
+pub trait Standing: io::Read + Seek {
+    /// The file itself.
+    fn file(&self) -> &File;
+}
+
+impl Standing for File {
+    fn file(&self) -> &File {
+        self
+    }
+}
+
+impl Standing for BufReader<File> {
+    fn file(&self) -> &File {
+        self.get_ref()
+    }
+}
+
+impl<F: Standing> BlockIo for Read<F> {
     const LOADS_ARE_IO: bool = false;
 
     fn begin_pass(&mut self) -> io::Result<()> {
-        advise(&self.file, &self.work, self.range)
+        advise(self.file.file(), &self.work, self.range)
     }
 
     fn loads(&self) -> bool {
@@ -48,6 +93,7 @@ impl BlockIo for Read {
         if self.position != self.offset {
             self.position = self.file.seek(SeekFrom::Start(self.offset))?;
         }
+        // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
         let mut filled = 0;
         while filled < self.length {
             match self.file.read(&mut self.buffers.slot_mut(0)[filled..]) {

@@ -22,14 +22,6 @@ impl BlockIo for Idle {
     const WRITES: bool = true;
     const MOVES: bool = false;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     fn submit(&mut self, _slot: usize, _offset: u64, _length: usize) -> io::Result<()> {
         Ok(())
     }

@@ -22,14 +22,6 @@ impl Null {
 impl BlockIo for Null {
     const LOADS_ARE_IO: bool = false;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.source.make(slot, offset, length);

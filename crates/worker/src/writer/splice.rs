@@ -43,14 +43,6 @@ impl BlockIo for Splice {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn submit(&mut self, _slot: usize, offset: u64, length: usize) -> io::Result<()> {
         (self.offset, self.length) = (offset, length);

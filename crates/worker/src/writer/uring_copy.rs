@@ -85,14 +85,6 @@ impl BlockIo for UringCopy {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.steps[slot] = Step::Read(Flight { offset, length, moved: 0 });

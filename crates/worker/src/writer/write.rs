@@ -28,14 +28,6 @@ impl BlockIo for Write {
     const LOADS_ARE_IO: bool = false;
     const WRITES: bool = true;
 
-    fn begin_pass(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn loads(&self) -> bool {
-        false
-    }
-
     #[inline]
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()> {
         self.source.make(slot, offset, length);
