@@ -98,6 +98,9 @@ pub struct Evidence {
     pub pressure_io_ns: Option<u64>,
     /// Time in which some task waited for memory (PSI).
     pub pressure_memory_ns: Option<u64>,
+    /// Bytes that the machine swapped, in or out (`pswpin` and `pswpout` of `/proc/vmstat`).
+    #[serde(default)]
+    pub swapped_bytes: Option<u64>,
     /// Bytes of the worker's memory that were in huge pages at the end (`AnonHugePages` of
     /// `/proc/PID/smaps_rollup`).
     pub huge_bytes: Option<u64>,

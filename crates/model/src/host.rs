@@ -34,6 +34,10 @@ pub struct Host {
     pub hypervisor: Option<String>,
     /// The clock source of the OS.
     pub clock_source: Option<String>,
+    /// How many processors' time the control groups of this process allow it; none without a
+    /// quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
 }
 
 named! {
@@ -81,6 +85,37 @@ pub struct Device {
     /// that is not known.
     #[serde(default)]
     pub fua: Option<bool>,
+    /// For a loop device, whether it goes past the page cache to the file that it is made of. None
+    /// for any other device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loop_direct: Option<bool>,
+}
+
+named! {
+    /// What of a device's work a control group limits.
+    Limited "limited" {
+        /// Bytes read in a second.
+        ReadBytes "read bytes",
+        /// Bytes written in a second.
+        WriteBytes "written bytes",
+        /// Requests to read in a second.
+        Reads "reads",
+        /// Requests to write in a second.
+        Writes "writes",
+    }
+}
+
+/// What a control group allows its processes of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The device's name.
+    pub device: String,
+    /// What is limited.
+    pub what: Limited,
+    /// How much of it in a second: bytes, or requests.
+    pub a_second: u64,
+    /// The directory of the group.
+    pub group: String,
 }
 
 named! {
@@ -110,6 +145,9 @@ pub struct Storage {
     pub medium: Medium,
     /// The block devices it is on.
     pub devices: Vec<Device>,
+    /// What control groups allow this process of those devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// Bytes of the file system.
     pub capacity: u64,
     /// Bytes that can still be written.

@@ -22,6 +22,8 @@ named! {
         Asked "asked",
         /// It bounds the answers: a ceiling, or the tool's own overhead.
         Control "control",
+        /// It is an asked case once more: what differs between the two is not the case's (A/A).
+        Twin "twin",
     }
 }
 
@@ -88,6 +90,17 @@ impl Plan {
             cases: Vec::new(),
             skips: Vec::new(),
         }
+    }
+
+    /// Adds a twin of the first asked case of each kind of work in each cache state.
+    pub fn add_twins(&mut self) {
+        let mut known = HashSet::new();
+        let kind = |case: &Case| (std::mem::discriminant(&case.work), case.cache());
+        let asked = self.cases.iter().filter(|planned| planned.role == Role::Asked);
+        let first = asked.filter(|planned| known.insert(kind(&planned.case)));
+        let twins: Vec<Planned> =
+            first.map(|planned| Planned { case: planned.case.clone(), role: Role::Twin }).collect();
+        self.cases.extend(twins);
     }
 
     /// Adds `cases`; those that `place` refuses become skips, those already there are left out.

@@ -149,6 +149,7 @@ pub fn host() -> Host {
         page: 4096,
         hypervisor: None,
         clock_source: Some("tsc".to_string()),
+        cpu_quota: None,
     }
 }
 
@@ -182,12 +183,14 @@ pub fn storage() -> Storage {
             read_ahead: Some(128 << 10),
             write_cache: Some(WriteCache::Back),
             fua: Some(true),
+            loop_direct: None,
         }],
         capacity: 1 << 40,
         free: 1 << 39,
         residency_probe: Some(Probe::Cachestat),
         evictable: true,
         direct: Direct::Accepted { offset_align: 512, bypasses: Some(true) },
+        limits: Vec::new(),
         notes: Vec::new(),
     }
 }
@@ -275,6 +278,7 @@ fn trial(round: u32) -> Trial {
             pressure_cpu_ns: Some(0),
             pressure_io_ns: Some(700_000_000),
             pressure_memory_ns: Some(0),
+            swapped_bytes: Some(0),
             huge_bytes: Some(0),
             throttled_ns: Some(0),
         },

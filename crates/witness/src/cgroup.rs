@@ -1,6 +1,8 @@
 //! The control groups a process is in, and what they hold back.
 
 use crate::mounts::{self, Mount};
+use crate::sysfs;
+use model::host::{Device, Limit, Limited};
 use procfs::{FromRead, ProcessCGroups};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +16,77 @@ pub(crate) fn memory_left() -> Option<u64> {
 /// held back by their quota of CPU time.
 pub(crate) fn cpu_stats(pid: u32) -> Vec<PathBuf> {
     directories(pid, "cpu").iter().map(|group| group.join("cpu.stat")).collect()
+}
+
+/// How many processors' time the control groups of this process allow it, the tightest of all up
+/// the path. None where no group has a quota.
+pub(crate) fn cpu_quota() -> Option<f64> {
+    let groups = directories(std::process::id(), "cpu");
+    groups.iter().filter_map(|group| quota_of(group)).reduce(f64::min)
+}
+
+/// Quota over period: of version 2 in `cpu.max`, of version 1 in two files.
+fn quota_of(group: &Path) -> Option<f64> {
+    let read = |name: &str| sysfs::text(&group.join(name));
+    let (quota, period) = match read("cpu.max") {
+        Some(text) => {
+            let (quota, period) = text.split_once(' ')?;
+            (quota.to_string(), period.to_string())
+        }
+        None => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
+    };
+    // `max`, or -1, is no quota.
+    let [quota, period] = [quota, period].map(|text| text.trim().parse::<u64>().ok());
+    let (quota, period) = (quota?, period.filter(|period| *period > 0)?);
+    Some(quota as f64 / period as f64)
+}
+
+/// What the control groups of this process allow it of each of `devices`, the tightest of all up
+/// the path.
+pub(crate) fn limits(devices: &[Device]) -> Vec<Limit> {
+    let me = std::process::id();
+    // Version 1 has a controller of another name.
+    let mut groups = directories(me, "blkio");
+    groups.extend(directories(me, "io"));
+    groups.sort();
+    groups.dedup();
+    let of_device = |device: &Device| {
+        let number = sysfs::text(&Path::new("/sys/class/block").join(&device.name).join("dev"))?;
+        Some(limits_of(&groups, &device.name, &number))
+    };
+    devices.iter().filter_map(of_device).flatten().collect()
+}
+
+/// The tightest limit of each kind that one of `groups` sets to the device `number`.
+fn limits_of(groups: &[PathBuf], device: &str, number: &str) -> Vec<Limit> {
+    let of = |group: &PathBuf, what| {
+        let a_second = limit_in(group, number, what)?;
+        let group = group.display().to_string();
+        Some(Limit { device: device.to_string(), what, a_second, group })
+    };
+    let tightest = |what: &Limited| {
+        groups.iter().filter_map(|group| of(group, *what)).min_by_key(|limit| limit.a_second)
+    };
+    Limited::ALL.iter().filter_map(tightest).collect()
+}
+
+/// What `group` allows of the device `number`: of version 2 in `io.max`, as
+/// `7:0 rbps=max wbps=max riops=200 wiops=max`; of version 1 in a file each, as `7:0 200`.
+fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
+    let (key, file) = match what {
+        Limited::ReadBytes => ("rbps=", "blkio.throttle.read_bps_device"),
+        Limited::WriteBytes => ("wbps=", "blkio.throttle.write_bps_device"),
+        Limited::Reads => ("riops=", "blkio.throttle.read_iops_device"),
+        Limited::Writes => ("wiops=", "blkio.throttle.write_iops_device"),
+    };
+    let of_device = |text: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(number)?.strip_prefix(' '));
+        line.map(str::to_string)
+    };
+    let in_file = |name: &str| of_device(&sysfs::text(&group.join(name))?);
+    let of_version_2 = in_file("io.max")
+        .and_then(|line| line.split(' ').find_map(|part| part.strip_prefix(key)?.parse().ok()));
+    of_version_2.or_else(|| in_file(file)?.trim().parse().ok())
 }
 
 /// The directories of the groups of process `pid` that `controller` acts on, from its own up to
@@ -101,6 +174,41 @@ mod tests {
         assert_eq!(parse_throttled(of_version_2), Some(1_234_000));
         assert_eq!(parse_throttled(of_version_1), Some(1_234_567));
         assert_eq!(parse_throttled("usage_usec 5\nuser_usec 3\n"), None);
+    }
+
+    #[test]
+    fn a_quota_is_told_in_processors_whatever_the_version() {
+        let check = |files: &[(&str, &str)], expected| {
+            let group = tempfile::tempdir().unwrap();
+            for (name, text) in files {
+                std::fs::write(group.path().join(name), text).unwrap();
+            }
+            assert_eq!(quota_of(group.path()), expected, "{files:?}");
+        };
+        check(&[("cpu.max", "20000 100000\n")], Some(0.2));
+        check(&[("cpu.max", "max 100000\n")], None);
+        check(&[("cpu.cfs_quota_us", "150000\n"), ("cpu.cfs_period_us", "100000\n")], Some(1.5));
+        check(&[("cpu.cfs_quota_us", "-1\n"), ("cpu.cfs_period_us", "100000\n")], None);
+        check(&[], None);
+    }
+
+    #[test]
+    fn the_tightest_limit_of_a_device_counts_whatever_the_version() {
+        let (outer, inner) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let groups = [inner.path().to_path_buf(), outer.path().to_path_buf()];
+        let limits = || -> Vec<(Limited, u64)> {
+            let found = limits_of(&groups, "loop0", "7:0");
+            assert!(found.iter().all(|limit| limit.device == "loop0"));
+            found.iter().map(|limit| (limit.what, limit.a_second)).collect()
+        };
+        assert_eq!(limits(), []);
+        let write = |group: &Path, name, text| std::fs::write(group.join(name), text).unwrap();
+        write(outer.path(), "io.max", "7:01 rbps=1 wbps=1\n7:0 rbps=900 wbps=max riops=200\n");
+        assert_eq!(limits(), [(Limited::ReadBytes, 900), (Limited::Reads, 200)]);
+        write(inner.path(), "blkio.throttle.read_bps_device", "8:0 5\n7:0 800\n");
+        write(inner.path(), "blkio.throttle.write_iops_device", "7:0 3\n");
+        let expected = [(Limited::ReadBytes, 800), (Limited::Reads, 200), (Limited::Writes, 3)];
+        assert_eq!(limits(), expected);
     }
 
     #[test]

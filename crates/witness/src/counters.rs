@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a sector in `/sys/block/X/stat`, whatever the device's own sectors are.
 const SECTOR: u64 = 512;
-/// Bytes read of a counter file: the limit of dirty pages is in the first half of `/proc/vmstat`,
-/// which is longer than a page on some machines.
+/// Bytes read of a counter file: what is wanted of `/proc/vmstat`, which is longer than a page on
+/// some machines, is in its first half.
 const BUFFER: usize = 16 << 10;
 
 /// Takes evidence about one process. All that can be opened and looked up once is.
@@ -64,6 +64,7 @@ pub struct Snapshot {
     machine: Option<Machine>,
     dirty: Option<u64>,
     dirty_limit: Option<u64>,
+    swapped: Option<u64>,
     pressure_us: Pressure<Option<u64>>,
     throttled_ns: Option<u64>,
     huge_bytes: Option<u64>,
@@ -125,9 +126,6 @@ impl<'a> Witness<'a> {
         let residency = self.residency();
         let threads = threads(self.pid);
         let mut snapshot = Snapshot { residency, threads, ..Snapshot::default() };
-        let page = rustix::param::page_size() as u64;
-        snapshot.dirty_limit = read(&self.vmstat, &mut self.buffer)
-            .and_then(|vmstat| machine::parse_dirty_limit(vmstat, page));
         self.machine_into(&mut snapshot);
         self.process_into(&mut snapshot);
         snapshot.at_ns = now_ns();
@@ -170,6 +168,11 @@ impl<'a> Witness<'a> {
         });
         snapshot.machine = read(&self.machine, buffer).and_then(machine::parse_machine);
         snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
+        let page = rustix::param::page_size() as u64;
+        if let Some(vmstat) = read(&self.vmstat, buffer) {
+            snapshot.dirty_limit = machine::parse_dirty_limit(vmstat, page);
+            snapshot.swapped = machine::parse_swapped(vmstat, page);
+        }
         let mut total = |file: &Option<File>| read(file, buffer).and_then(machine::parse_pressure);
         snapshot.pressure_us = Pressure {
             cpu: total(&self.pressure.cpu),
@@ -308,6 +311,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         dirty_before: before.dirty,
         dirty_after: after.dirty,
         dirty_limit: before.dirty_limit,
+        swapped_bytes: delta(|s| s.swapped),
         cpu_ns,
         cpu_user_ns,
         cpu_system_ns,
@@ -430,6 +434,7 @@ mod tests {
             cpu_ns: Some(9),
             dirty: Some(70),
             dirty_limit: Some(1000),
+            swapped: Some(40),
             write_bytes: Some(4096),
             ..Snapshot::default()
         };
@@ -439,6 +444,7 @@ mod tests {
             throttled_ns: Some(4),
             dirty: Some(60),
             dirty_limit: Some(900),
+            swapped: Some(52),
             write_bytes: Some(12288),
             ..Snapshot::default()
         };
@@ -453,6 +459,7 @@ mod tests {
             dirty_before: Some(70),
             dirty_after: Some(60),
             dirty_limit: Some(1000),
+            swapped_bytes: Some(12),
             ..Evidence::default()
         };
         assert_eq!(between(&before, &after), expected);

@@ -143,7 +143,10 @@ impl Finder {
         let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
         let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
         let fua = number(&path.join("queue/fua")).map(|fua| fua == 1);
-        let mut device = Device { name, model, is_virtual: false, read_ahead, write_cache, fua };
+        let loop_direct = number(&path.join("loop/dio")).map(|dio| dio == 1);
+        let is_virtual = false;
+        let mut device =
+            Device { name, model, is_virtual, read_ahead, write_cache, fua, loop_direct };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
@@ -166,7 +169,7 @@ impl Finder {
         let name = device.name.clone();
         let mut notes = Vec::new();
         // Only then does O_DIRECT mean anything below (METHODOLOGY.md).
-        if number(&path.join("loop/dio")) == Some(0) {
+        if device.loop_direct == Some(false) {
             notes.push(format!(
                 "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache \
                  outside"
@@ -297,6 +300,7 @@ mod tests {
             read_ahead,
             write_cache: Some(WriteCache::Back),
             fua: None,
+            loop_direct: None,
         };
         assert_eq!(ground.devices, [disk]);
         assert_eq!(ground.notes, [] as [String; 0]);

@@ -1,5 +1,6 @@
 //! A block device that is measured itself, without a file system. Nothing here writes to it.
 
+use crate::cgroup;
 use crate::device::{Finder, Ground};
 use crate::error::Error;
 use crate::host;
@@ -84,6 +85,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         mount_point: PathBuf::new(),
         mount_options: String::new(),
         medium,
+        limits: cgroup::limits(&devices),
         devices,
         capacity: size,
         free: size,

@@ -30,6 +30,7 @@ pub fn host(isas: Vec<Isa>) -> Host {
         page: rustix::param::page_size() as u64,
         hypervisor: hypervisor(),
         clock_source: read(&format!("{CLOCK}/current_clocksource")),
+        cpu_quota: cgroup::cpu_quota(),
     }
 }
 

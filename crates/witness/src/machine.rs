@@ -40,6 +40,14 @@ pub(crate) fn parse_dirty_limit(vmstat: &str, page: u64) -> Option<u64> {
     u64::checked_mul(pages?, page)
 }
 
+/// Of `/proc/vmstat`: bytes that the machine has swapped, in or out, since it began.
+pub(crate) fn parse_swapped(vmstat: &str, page: u64) -> Option<u64> {
+    let pages = |name: &str| -> Option<u64> {
+        vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    };
+    pages("pswpin ")?.checked_add(pages("pswpout ")?)?.checked_mul(page)
+}
+
 /// Bytes, of a line like `Dirty:   224 kB`, whose kB are of 1024.
 pub(crate) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -81,6 +89,13 @@ mod tests {
         assert_eq!(parse_dirty(meminfo), Some(240 << 10));
         assert_eq!(parse_dirty("Dirty: 224 kB\n"), None);
         assert_eq!(parse_dirty("Writeback: 16 kB\n"), None);
+    }
+
+    #[test]
+    fn what_is_swapped_counts_in_both_directions() {
+        let vmstat = "pgpgin 7\npswpin 2\npswpout 3\npswpout_other 9\n";
+        assert_eq!(parse_swapped(vmstat, 4096), Some(5 * 4096));
+        assert_eq!(parse_swapped("pswpin 2\n", 4096), None);
     }
 
     #[test]

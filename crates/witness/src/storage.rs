@@ -1,5 +1,6 @@
 //! What storage a directory or a file is on, and what works there, tried on a canary file.
 
+use crate::cgroup;
 use crate::device::{Finder, Ground};
 use crate::error::{Error, descriptor_path};
 use crate::host;
@@ -84,6 +85,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         mount_point: mount.point.clone(),
         mount_options: mount.options.join(","),
         medium,
+        limits: cgroup::limits(&devices),
         devices,
         capacity,
         free,

@@ -70,6 +70,7 @@ pub(super) fn rich() -> Assessment {
         read_ahead: Some(4096),
         write_cache: None,
         fua: None,
+        loop_direct: None,
     }];
     assessment.findings.push(RunFinding {
         finding: finding(

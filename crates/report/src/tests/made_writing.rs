@@ -157,6 +157,7 @@ fn virtual_disk(assessment: &mut Assessment) {
         read_ahead: Some(4096),
         write_cache: Some(WriteCache::Back),
         fua: Some(true),
+        loop_direct: None,
     }];
     (storage.capacity, storage.free) = (252 << 30, 49 << 30);
 }
