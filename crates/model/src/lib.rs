@@ -17,6 +17,7 @@ pub mod cache;
 pub mod memory;
 pub mod writing;
 pub mod case;
+pub mod sweep;
 pub mod peer;
 pub mod evidence;
 pub mod trial;

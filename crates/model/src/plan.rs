@@ -7,13 +7,10 @@ use crate::host::{Direct, Host, Medium, Storage};
 use crate::named;
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
-use crate::units::{self, ParseError};
+use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Duration;
-
-/// Each axis with the values to try: the cases are their product.
-pub type Sweep = Vec<(String, Vec<String>)>;
 
 named! {
     /// Why a case is in a plan.
@@ -117,27 +114,6 @@ impl Plan {
             }
         }
     }
-}
-
-/// Every case of the product of the sweep's axes, the last axis changing fastest.
-pub fn product(sweep: &Sweep) -> Result<Vec<Case>, ParseError> {
-    let count = sweep.iter().map(|(_, values)| values.len()).product();
-    (0..count).map(|index| Case::from_axes(&nth(sweep, index))).collect()
-}
-
-/// The `index`-th combination of values.
-fn nth(sweep: &Sweep, mut index: usize) -> Vec<(&str, &str)> {
-    let mut axes: Vec<(&str, &str)> = sweep
-        .iter()
-        .rev()
-        .map(|(axis, values)| {
-            let value = values[index % values.len()].as_str();
-            index /= values.len();
-            (axis.as_str(), value)
-        })
-        .collect();
-    axes.reverse();
-    axes
 }
 
 /// Where a plan is to run: what decides which cases can be.
@@ -550,29 +526,19 @@ mod tests {
     }
 
     #[test]
-    fn a_product_has_every_combination() {
-        let mut sweep: Sweep = Vec::new();
-        for (axis, value) in Case::own(Work::File(zoo::plain())).axes() {
-            let values = match axis {
-                "engine" => vec!["read".to_string(), "mmap".to_string()],
-                "block" => vec!["4KiB".to_string(), "1MiB".to_string()],
-                _ => vec![value],
-            };
-            sweep.push((axis.to_string(), values));
-        }
-        let cases = product(&sweep).expect("all values are known");
-        let ids: Vec<String> = cases
-            .iter()
-            .map(|case| case.id().split(' ').take(4).collect::<Vec<_>>().join(" "))
-            .collect();
-        assert_eq!(
-            ids,
-            [
-                "read as-is sequential 4KiB",
-                "read as-is sequential 1MiB",
-                "mmap as-is sequential 4KiB",
-                "mmap as-is sequential 1MiB",
-            ]
-        );
+    fn a_twin_is_the_first_case_of_its_kind_once_more() {
+        let host = zoo::host();
+        let place = Place { host: &host, storage: None, peers: &[] };
+        let mut plan = Plan::new("test", 10, 0.025, 1);
+        let warm = |block| Case::own(Work::File(FileWork { block, ..zoo::plain() }));
+        let cold = FileWork { cache: Cache::Cold, ..zoo::plain() };
+        plan.cases = [warm(4096), warm(8192), Case::own(Work::File(cold.clone()))]
+            .map(|case| Planned { case, role: Role::Asked })
+            .to_vec();
+        plan.add([warm(512)], Role::Control, &place);
+        plan.add_twins();
+        let twins = plan.cases.iter().filter(|planned| planned.role == Role::Twin);
+        let twins: Vec<Case> = twins.map(|planned| planned.case.clone()).collect();
+        assert_eq!(twins, [warm(4096), Case::own(Work::File(cold))]);
     }
 }

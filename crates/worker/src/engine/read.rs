@@ -1,9 +1,9 @@
 //! `read(2)` where the file stands, bare or through a buffer of the program's own; `lseek(2)` only
 //! where the next block is not the next one.
 //!
-//! The buffer is that of C's stdio, as by `fseek` and `fgetc`: 4 KiB, which is what glibc gives to a
-//! file on most file systems. A block that follows the last one is taken from the buffer, which one
-//! `read(2)` fills where it has run empty. Any other block is sought, and what was buffered is
+//! The buffer is that of C's stdio, as by `fseek` and `fgetc`: 4 KiB, which is what glibc gives to
+//! a file on most file systems. A block that follows the last one is taken from the buffer, which
+//! one `read(2)` fills where it has run empty. Any other block is sought, and what was buffered is
 //! lost, even where it holds that block, which glibc would find; so the two differ for blocks out
 //! of order within a page. A block of the buffer's size or more goes past an empty buffer.
 

@@ -1,0 +1,62 @@
+//! The product of axes with several values each.
+
+use crate::case::Case;
+use crate::units::ParseError;
+
+/// Each axis with the values to try: the cases are their product.
+pub type Sweep = Vec<(String, Vec<String>)>;
+
+/// Every case of the product of the sweep's axes, the last axis changing fastest.
+pub fn product(sweep: &Sweep) -> Result<Vec<Case>, ParseError> {
+    let count = sweep.iter().map(|(_, values)| values.len()).product();
+    (0..count).map(|index| Case::from_axes(&nth(sweep, index))).collect()
+}
+
+/// The `index`-th combination of values.
+fn nth(sweep: &Sweep, mut index: usize) -> Vec<(&str, &str)> {
+    let mut axes: Vec<(&str, &str)> = sweep
+        .iter()
+        .rev()
+        .map(|(axis, values)| {
+            let value = values[index % values.len()].as_str();
+            index /= values.len();
+            (axis.as_str(), value)
+        })
+        .collect();
+    axes.reverse();
+    axes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Work;
+    use crate::zoo;
+
+    #[test]
+    fn a_product_has_every_combination() {
+        let mut sweep: Sweep = Vec::new();
+        for (axis, value) in Case::own(Work::File(zoo::plain())).axes() {
+            let values = match axis {
+                "engine" => vec!["read".to_string(), "mmap".to_string()],
+                "block" => vec!["4KiB".to_string(), "1MiB".to_string()],
+                _ => vec![value],
+            };
+            sweep.push((axis.to_string(), values));
+        }
+        let cases = product(&sweep).expect("all values are known");
+        let ids: Vec<String> = cases
+            .iter()
+            .map(|case| case.id().split(' ').take(4).collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            ids,
+            [
+                "read as-is sequential 4KiB",
+                "read as-is sequential 1MiB",
+                "mmap as-is sequential 4KiB",
+                "mmap as-is sequential 1MiB",
+            ]
+        );
+    }
+}
