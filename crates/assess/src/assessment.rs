@@ -4,6 +4,7 @@ use crate::answer::{Answer, answer};
 use crate::ceiling::{Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::counting::{CountingAnswer, counting_answers};
+use crate::disturbance::exclude;
 use crate::finding::Finding;
 use crate::levels::{Levels, all_levels};
 use crate::measured::Measured;
@@ -123,7 +124,8 @@ pub fn assess(record: &Record) -> Assessment {
 fn rows(record: &Record) -> Vec<Row<'_>> {
     let mut rows: Vec<Row> = (0..record.header.plan.cases.len())
         .map(|index| {
-            let measured = Measured::of(record, index);
+            let mut measured = Measured::of(record, index);
+            exclude(&mut measured);
             let summary = Summary::of(&measured);
             Row { measured, summary }
         })

@@ -6,9 +6,9 @@
 
 use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
+use crate::permutation::is_rare;
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
-use model::random::Rng;
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::Trial;
 
@@ -283,18 +283,12 @@ const SIDE_LEAST: usize = 3;
 const LOWER_MOST: f64 = 0.8;
 /// Neither side may drift by this share of the step or more: else it is no step, but a drift.
 const DRIFT_MOST: f64 = 0.5;
-/// How often the order of the rates is shuffled.
-const SHUFFLES: usize = 1_000;
-/// In fewer of the shuffled orders than this may there be a split as good: p < .01.
-const SHUFFLES_ALIKE: usize = 10;
-/// Decides the shuffles: the same record has the same steps.
-const SHUFFLE_SEED: u64 = 0x57e9;
 
 /// The index of the first rate after the step in the rates, if there is one: the split into two
 /// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
 /// than in most random orders of the same rates.
-fn split(rates: &[f64]) -> Option<usize> {
-    let (at, explained) = best_split(rates)?;
+pub(crate) fn split(rates: &[f64]) -> Option<usize> {
+    let (at, _) = best_split(rates)?;
     let (before, after) = rates.split_at(at);
     let levels = (mean(before), mean(after));
     let (low, high) = (levels.0.min(levels.1), levels.0.max(levels.1));
@@ -302,17 +296,8 @@ fn split(rates: &[f64]) -> Option<usize> {
     if low > LOWER_MOST * high || drifts(before) || drifts(after) {
         return None;
     }
-    // The same split in another order is as good, however its sums are rounded.
-    let alike_from = explained * (1.0 - 1e-9);
-    let mut rng = Rng::new(SHUFFLE_SEED);
-    let mut shuffled = rates.to_vec();
-    let is_alike = |_: &usize| {
-        rng.shuffle(&mut shuffled);
-        best_split(&shuffled).is_some_and(|(_, other)| other >= alike_from)
-    };
-    // One of the orders that are as good is the one that was measured.
-    let alike = 1 + (0..SHUFFLES).filter(is_alike).take(SHUFFLES_ALIKE).count();
-    (alike <= SHUFFLES_ALIKE).then_some(at)
+    let explained = |rates: &[f64]| best_split(rates).map_or(0.0, |(_, explained)| explained);
+    is_rare(rates, explained).then_some(at)
 }
 
 /// The split into two levels that leaves the least squares, and the squares that it explains.
@@ -354,32 +339,11 @@ fn agreed(changes: Vec<Change>, trials: usize) -> Option<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::noise::noisy;
     use model::random::Rng;
     use proptest::prelude::*;
 
     const SERIES: usize = 400;
-
-    /// One value around 0 with a standard deviation of 1: a sum of 12 uniform numbers.
-    fn normal(rng: &mut Rng) -> f64 {
-        (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
-    }
-
-    /// Rates around `level` of the step, with noise of this coefficient of variation, of which
-    /// each depends on the one before by `memory`: an AR(1).
-    fn noisy(
-        rng: &mut Rng,
-        steps: usize,
-        level: impl Fn(usize) -> f64,
-        variation: f64,
-        memory: f64,
-    ) -> Vec<f64> {
-        let mut noise = normal(rng);
-        let mut rate = |step| {
-            noise = memory * noise + (1.0 - memory * memory).sqrt() * normal(rng);
-            (level(step) * (1.0 + variation * noise)).max(0.0)
-        };
-        (0..steps).map(&mut rate).collect()
-    }
 
     /// Of many series, the share of which `holds` is true.
     fn share(mut series: impl FnMut(&mut Rng) -> Vec<f64>, holds: impl Fn(&[f64]) -> bool) -> f64 {

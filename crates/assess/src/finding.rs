@@ -11,12 +11,20 @@ named! {
         NotWarm "NotWarm",
         /// Claimed direct, but it went through the page cache.
         DirectIgnored "DirectIgnored",
+        /// The page cache served a part, and a device the rest: the figure is neither's.
+        PartlyCached "PartlyCached",
+        /// No probe tells what of the file is cached.
+        CacheUnseen "CacheUnseen",
+        /// Devices read more than the figure counts.
+        OverRead "OverRead",
         /// Holes or unwritten extents: nothing was read to serve them.
         NoIo "NoIo",
         /// The file system keeps its files in memory.
         Ram "Ram",
         /// What is below cannot be seen from here: FUSE, a network.
         Unverified "Unverified",
+        /// A loop device took part that goes through the page cache itself.
+        LoopCached "LoopCached",
         /// The bytes that were read, or read back, are not those that were written.
         DigestMismatch "DigestMismatch",
         /// Claimed durable, but the devices did not flush: a power cut may lose it.
@@ -43,20 +51,32 @@ named! {
         OverheadBound "OverheadBound",
         /// The CPU, not the storage, bounds the figure.
         CpuBound "CpuBound",
+        /// A limit of a control group bounds the figure.
+        Throttled "Throttled",
+        /// Others ran on the processors that the threads wanted.
+        Contended "Contended",
+        /// The machine swapped.
+        Swapped "Swapped",
         /// Others used the device at the same time.
         Foreign "Foreign",
         /// The hypervisor gave CPU time to others.
         Steal "Steal",
+        /// Rounds that others disturbed were left out.
+        Excluded "Excluded",
         /// Too few rounds for an interval.
         TooFew "TooFew",
         /// Trials too short to trust.
         TooShort "TooShort",
         /// Some threads waited for others.
         Imbalanced "Imbalanced",
+        /// A few operations took much of the time.
+        Stalled "Stalled",
         /// The rate drifts, or swings: a longer trial has another figure.
         Transient "Transient",
-        /// The rate has a step: the figure mixes two.
+        /// The rate has a step, within trials or from round to round: the figure mixes two.
         StepChange "StepChange",
+        /// Rounds depend on each other: their interval is too narrow.
+        Drifting "Drifting",
         /// The device is presented by a hypervisor: what is below it is unknown.
         VirtualDevice "VirtualDevice",
     }

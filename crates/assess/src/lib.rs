@@ -9,14 +9,17 @@
 
 mod binomial;
 pub mod stats;
+mod permutation;
 pub mod finding;
 mod measured;
 pub mod ratio;
 mod served;
+pub mod disturbance;
 pub mod latency;
 pub mod writing;
 mod curve;
 pub mod course;
+mod rounds;
 pub mod summary;
 mod row;
 mod ceiling;

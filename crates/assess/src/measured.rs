@@ -1,6 +1,6 @@
 //! The trials of one case that count.
 
-use model::case::{Case, Op, WriteEngine, WriteWork};
+use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
 use model::plan::Role;
@@ -45,6 +45,9 @@ fn wall_ns(sample: &Sample) -> u64 {
     sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
+/// Threads that touch the pages ahead of the one that reads, where that is the advice.
+const TOUCHING_AHEAD: u32 = 6;
+
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
 /// How the reason of a trial begins that the machine could not do.
@@ -60,6 +63,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) role: Role,
     /// The trials that count: [`rate`] has a value for each.
     pub(crate) trials: Vec<Counted<'a>>,
+    /// Those that would, but were left out for what the machine did to them.
+    pub(crate) excluded: Vec<Counted<'a>>,
     /// What went wrong in the others, each reason once with how often.
     pub(crate) failures: Vec<(String, usize)>,
     pub(crate) host: &'a Host,
@@ -102,6 +107,7 @@ impl<'a> Measured<'a> {
             case: &planned.case,
             role: planned.role,
             trials,
+            excluded: Vec::new(),
             failures,
             host: &header.host,
             storage: header.storage.as_ref(),
@@ -109,6 +115,11 @@ impl<'a> Measured<'a> {
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, &header.fixtures),
         }
+    }
+
+    /// The work that reads a file, unless the null engine does it, which reads none.
+    pub(crate) fn file(&self) -> Option<&'a FileWork> {
+        self.case.file().filter(|work| work.engine != Engine::Null)
     }
 
     /// The work that writes a file, unless the null engine does it, which writes none.
@@ -119,6 +130,20 @@ impl<'a> Measured<'a> {
     /// How many trials count.
     pub(crate) fn n(&self) -> usize {
         self.trials.len()
+    }
+
+    /// All trials that were done, those that were left out included, in the order of rounds.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Counted<'a>> {
+        let mut all: Vec<&Counted> = self.trials.iter().chain(&self.excluded).collect();
+        all.sort_by_key(|trial| trial.round);
+        all.into_iter()
+    }
+
+    /// Threads of the worker that have something to do at the same time: those of the case, and
+    /// those that touch pages ahead of them.
+    pub(crate) fn threads_at_work(&self) -> u32 {
+        let is_ahead = self.file().is_some_and(|work| work.advice == Advice::TouchAhead);
+        self.case.threads().saturating_add(if is_ahead { TOUCHING_AHEAD } else { 0 })
     }
 
     /// The rate of each round.

@@ -4,7 +4,7 @@ use crate::finding::Verdict;
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
-use model::case::{Engine, FileWork, OWN_PEER, WriteWork};
+use model::case::{FileWork, OWN_PEER, WriteWork};
 
 /// A case with its trials and its judged summary.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Row<'_> {
 
     /// The file work, if one is done: not by the null engine, which reads none.
     pub(crate) fn file(&self) -> Option<&FileWork> {
-        self.measured.case.file().filter(|work| work.engine != Engine::Null)
+        self.measured.file()
     }
 
     /// The work that writes a file, if one is done: not by the null engine, which writes none.

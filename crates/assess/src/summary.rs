@@ -1,5 +1,6 @@
 //! What the trials of one case come to.
 
+use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::measured::{Counted, Measured, UNAVAILABLE, a_second, only_syncs};
 use crate::served::{served, served_loaded};
@@ -64,6 +65,8 @@ pub struct Summary {
     pub n: usize,
     /// What went wrong in the others, each reason once with how often.
     pub failures: Vec<(String, usize)>,
+    /// What was left out for what the machine did to it; none where nothing was.
+    pub excluded: Option<Excluded>,
     /// What it is worth.
     pub verdict: Verdict,
     /// What served the bytes.
@@ -152,6 +155,7 @@ impl Summary {
             role: measured.role,
             n: measured.n(),
             failures: measured.failures.clone(),
+            excluded: Excluded::of(measured),
             verdict: verdict(measured.n(), &[]),
             served_by,
             hit_share,
@@ -182,7 +186,7 @@ impl Summary {
             is_ceiling: false,
             of_memory: None,
             findings: Vec::new(),
-            digest_verified: digest_verified(&measured.trials),
+            digest_verified: digest_verified(measured),
             counted: counted(measured),
         }
     }
@@ -248,9 +252,10 @@ fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
     (most > 0.0).then(|| 100.0 * (most - mean) / most)
 }
 
-/// Whether every trial that was summed has the digest its bytes must have.
-fn digest_verified(trials: &[Counted]) -> Option<bool> {
-    trials.iter().filter_map(Counted::is_right).reduce(|all, this| all && this)
+/// Whether every trial that was summed has the digest its bytes must have: those that were left out
+/// for other reasons too.
+fn digest_verified(measured: &Measured) -> Option<bool> {
+    measured.all().filter_map(Counted::is_right).reduce(|all, this| all && this)
 }
 
 /// What each trial counted, where all read the whole file once and counted the same.

@@ -6,6 +6,7 @@ mod writing;
 use crate::contract as wire;
 use assess::answer::{Answer, Bound};
 use assess::comparison::Comparison;
+use assess::disturbance::{Excluded, Gate};
 use assess::finding::Finding;
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
@@ -144,6 +145,7 @@ fn case(summary: &Summary) -> wire::Case<'_> {
             .iter()
             .map(|(reason, trials)| wire::Failure { reason, trials: *trials })
             .collect(),
+        excluded: summary.excluded.as_ref().map(excluded),
         verdict: summary.verdict.name(),
         served_by: summary.served_by.map(|served| served.name()),
         hit_share: summary.hit_share,
@@ -169,6 +171,17 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         findings: summary.findings.iter().map(finding).collect(),
         digest_verified: summary.digest_verified,
         counted: summary.counted,
+    }
+}
+
+fn excluded(excluded: &Excluded) -> wire::Excluded {
+    let Excluded { trials, reasons, rate_with_them } = excluded;
+    let reason =
+        |(gate, trials): &(Gate, usize)| wire::Reason { reason: gate.name(), trials: *trials };
+    wire::Excluded {
+        trials: *trials,
+        reasons: reasons.iter().map(reason).collect(),
+        rate_with_them: estimate(rate_with_them),
     }
 }
 

@@ -17,6 +17,9 @@ const WARM_LEAST: f64 = 0.999;
 /// Fewer device reads than this for each random operation: readahead brought the other blocks.
 const READS_PER_OPERATION_LEAST: f64 = 0.9;
 
+/// More than this that devices read besides what is counted is told (METHODOLOGY.md).
+const OVER_READ_MOST: f64 = 0.05;
+
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead had brought
 /// random blocks before they were asked for (METHODOLOGY.md).
 pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
@@ -103,7 +106,8 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
         None => not_warm_to_write(context)?,
     };
     let message = format!(
-        "claimed warm, but {seen}: memory is short, or another program pushed the file out"
+        "claimed warm, but {seen}: memory is short, another program pushed the file out, or the OS \
+         reclaims it on its own"
     );
     Fault::new(Severity::Void, message, "use a smaller file, or free memory")
 }
@@ -142,6 +146,10 @@ fn not_warm_to_write(context: &Context) -> Option<String> {
 /// Claimed direct, but the bytes went through the page cache: the file system is known to do so,
 /// the cached part of the file grew, or it served hits or kept what was written (METHODOLOGY.md).
 pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
+    passed_by_cache(context).or_else(|| copied_through_cache(context))
+}
+
+fn passed_by_cache(context: &Context) -> Option<Fault> {
     let reads = context.claims(Cache::Direct);
     let writes = context.write().filter(|work| work.cache == Cache::Direct);
     if reads.is_none() && writes.is_none() {
@@ -185,4 +193,83 @@ fn kept(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
     context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
     unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
+}
+
+/// Direct writes to btrfs that are summed up are copied through the page cache, where no probe
+/// sees them: they are gone from it when the write returns.
+fn copied_through_cache(context: &Context) -> Option<Fault> {
+    context.write().filter(|work| work.cache == Cache::Direct && work.op != Op::Sync)?;
+    let storage = context.measured.storage.filter(|storage| storage.file_system == "btrfs")?;
+    let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
+    let is_summed_up = storage.mount_options.split(',').all(sums_up);
+    let is_known_older = release(&context.measured.host.os).is_some_and(|os| os < BTRFS_COPIES);
+    if !is_summed_up || is_known_older {
+        return None;
+    }
+    let message = "claimed direct, but btrfs copies what it sums up through the page cache since \
+                   Linux 6.14: the writes cost that copy too"
+        .to_string();
+    let remedy = "write into a directory with 'chattr +C', which cannot be seen from here, or \
+                  mount with 'nodatasum'";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// The first release that copies.
+const BTRFS_COPIES: (u32, u32) = (6, 14);
+
+/// The first two numbers of an OS's release: `Linux 6.18.44`.
+fn release(os: &str) -> Option<(u32, u32)> {
+    let mut numbers = os.split_whitespace().nth(1)?.split('.');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Nothing is claimed of the page cache, and it served a part (METHODOLOGY.md).
+pub(super) fn partly_cached(context: &Context) -> Option<Fault> {
+    context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
+    let message = format!(
+        "the page cache served {:.0} % of the bytes and a device the rest: the figure is neither's",
+        100.0 * context.summary.hit_share?
+    );
+    let remedy = "ask for cache 'warm' or 'cold': then it is one of the two, and proved";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// No probe tells what of the file is cached (METHODOLOGY.md).
+pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
+    let writes = context.write().filter(|work| work.cache != Cache::AsIs).map(|work| work.cache);
+    let cache = context.file().map(|work| work.cache).or(writes)?;
+    context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
+    let is_seen = |trial: &Counted| {
+        trial.evidence.residency_before.is_some() || trial.evidence.residency_after.is_some()
+    };
+    if context.measured.trials.iter().any(is_seen) {
+        return None;
+    }
+    let message = format!(
+        "no probe tells what of the file is in the page cache: whether it is '{cache}' is judged by \
+         the counters of the devices alone"
+    );
+    let remedy = "use a file of your own, on Linux 6.5 or later, where cachestat(2) is allowed";
+    Fault::new(Severity::Note, message, remedy)
+}
+
+/// Devices read more than the figure counts (METHODOLOGY.md). An operation counts with its whole
+/// pages: less cannot be read through the page cache.
+pub(super) fn over_read(context: &Context) -> Option<Fault> {
+    let work = context.file()?;
+    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+        return None;
+    }
+    let of_operation = work.block.next_multiple_of(context.measured.host.page.max(1));
+    let share = context.total_share(|trial| {
+        let wanted = of_operation.saturating_mul(trial.sample.ops()).max(trial.sample.bytes());
+        Some((trial.evidence.task_read_bytes?, wanted))
+    });
+    let beyond = share.map(|share| share - 1.0).filter(|beyond| *beyond > OVER_READ_MOST)?;
+    let message = format!(
+        "the devices read {} more than the figure counts: readahead brought what nobody asked for",
+        percent(beyond)
+    );
+    let remedy = "use advice 'random' or cache 'direct' to read only what is asked for";
+    Fault::new(Severity::Note, message, remedy)
 }

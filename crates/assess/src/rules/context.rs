@@ -3,7 +3,7 @@
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::{Counted, Measured};
 use crate::summary::{ServedBy, Summary};
-use model::case::{Cache, Engine, FileWork, WriteWork};
+use model::case::{Cache, FileWork, WriteWork};
 
 /// A case before its rules: its trials, at least one, and what they come to.
 #[derive(Debug)]
@@ -37,12 +37,18 @@ impl Fault {
 impl Context<'_> {
     /// The work on a file, unless the null engine does it, which reads none.
     pub(crate) fn file(&self) -> Option<&FileWork> {
-        self.measured.case.file().filter(|work| work.engine != Engine::Null)
+        self.measured.file()
     }
 
     /// The work that writes a file, unless the null engine does it, which writes none.
     pub(crate) fn write(&self) -> Option<&WriteWork> {
         self.measured.write()
+    }
+
+    /// Whether anything is moved: the null engine moves nothing.
+    pub(crate) fn moves(&self) -> bool {
+        let in_memory = self.measured.case.memory().is_some();
+        in_memory || self.file().is_some() || self.write().is_some()
     }
 
     /// The work that reads a file, where this cache state is claimed.

@@ -3,8 +3,13 @@
 use super::context::{Context, Fault};
 use crate::course::{Change, Course};
 use crate::finding::Severity;
+use crate::measured::{Counted, only_syncs};
+use crate::rounds::{Levels, drift};
 use crate::stats::median;
-use model::case::Work;
+use crate::summary::ServedBy;
+use model::case::{Advice, Cache, FileWork, Op, Sync};
+use model::pattern::Pattern;
+use model::sample::Latencies;
 use model::units::{nanoseconds, percent, rate, scaled};
 use std::time::Duration;
 
@@ -26,7 +31,7 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
     if !is_judged || course.is_steady != Some(false) || course.change.is_some() {
         return None;
     }
-    let message = format!("the rate is not steady: {}", drift(course)?);
+    let message = format!("the rate is not steady: {}", trend(course)?);
     let remedy = "measure until it is steady, with --sustain; until then a longer or a shorter \
                   trial has another figure";
     Fault::new(Severity::Doubt, message, remedy)
@@ -35,16 +40,11 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
 /// It was to go on until it is steady, and was not when the time was over; or nobody can say.
 fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -> Option<Fault> {
     let is_steady = course.and_then(|course| course.is_steady);
-    let moves = match context.measured.case.work {
-        Work::File(_) => context.file().is_some(),
-        Work::Write(_) => context.write().is_some(),
-        Work::Memory(_) => true,
-    };
-    if is_steady == Some(true) || !moves {
+    if is_steady == Some(true) || !context.moves() {
         return None;
     }
     let how = match course.filter(|_| is_steady == Some(false)) {
-        Some(course) => format!("was not steady then: {}", drift(course)?),
+        Some(course) => format!("was not steady then: {}", trend(course)?),
         None => "made too few steps to say that it is steady".to_string(),
     };
     let most = nanoseconds(budget.as_nanos() as f64);
@@ -52,8 +52,8 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
     Fault::new(Severity::Doubt, message, "give --sustain a longer time")
 }
 
-/// How the rate goes, in words: its trend, and how it begins and ends.
-fn drift(course: &Course) -> Option<String> {
+/// How the rate of a course goes, in words: its trend, and how it begins and ends.
+fn trend(course: &Course) -> Option<String> {
     let rates = &course.rates;
     let third = rates.len() / 3;
     let (first, last) = (median(&rates[..third])?, median(&rates[rates.len() - third..])?);
@@ -66,8 +66,13 @@ fn drift(course: &Course) -> Option<String> {
     ))
 }
 
-/// The rate has a step: so much until then, and so much from then on (METHODOLOGY.md).
+/// The rate has a step, within trials or from round to round: so much until then, and so much from
+/// then on (METHODOLOGY.md).
 pub(super) fn step_change(context: &Context) -> Option<Fault> {
+    step_within(context).or_else(|| step_between(context))
+}
+
+fn step_within(context: &Context) -> Option<Fault> {
     let course = context.summary.course.as_ref()?;
     let Change { before, after, at_bytes, at_ns } = course.change?;
     let (before, after) = (rate(before), rate(after));
@@ -95,4 +100,139 @@ pub(super) fn step_change(context: &Context) -> Option<Fault> {
     let message = format!("{message}; the throughput mixes both");
     let remedy = "measure with --sustain, and read the rate after the step";
     Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// The rates of the rounds in their order; none where trials follow each other and are no rounds.
+fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
+    let are_rounds = context.moves() && context.measured.sustain.is_none();
+    are_rounds.then(|| context.measured.rates().into_iter().map(|(_, rate)| rate).collect())
+}
+
+/// A rate in words: bytes a second, or IOPS where only a sync is called.
+fn told(context: &Context, value: f64) -> String {
+    if only_syncs(context.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
+}
+
+/// The first rounds had another rate than the others.
+fn step_between(context: &Context) -> Option<Fault> {
+    let rates = rates_of_rounds(context)?;
+    let Levels { at, before, after } = Levels::of(&rates)?;
+    let (n, is_rise) = (rates.len(), after > before);
+    let [before, after] = [before, after].map(|level| told(context, level));
+    let levels = format!("{before} in the first {at} of {n} rounds, {after} in the others");
+    if is_rise && at as f64 <= START * n as f64 {
+        let message = format!("it begins slowly: {levels}");
+        let remedy = "let it run for a while before, or ask for more rounds";
+        return Fault::new(Severity::Note, message, remedy);
+    }
+    let likely = if is_rise {
+        "it had to warm up, or something stopped that held it back"
+    } else {
+        "a cache may be full, credits be used up, a throttle begin, or others have come"
+    };
+    let message = format!("{levels}: {likely}; the throughput mixes both");
+    let remedy = "find out what changed, and run again; compare within rounds only";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// Rounds depend on each other, and there is no step between them (METHODOLOGY.md).
+pub(super) fn drifting(context: &Context) -> Option<Fault> {
+    let rates = rates_of_rounds(context)?;
+    let correlation = drift(&rates)?;
+    if Levels::of(&rates).is_some() {
+        return None;
+    }
+    let third = rates.len() / 3;
+    let (first, last) = (median(&rates[..third])?, median(&rates[rates.len() - third..])?);
+    let message = format!(
+        "the rounds depend on each other (autocorrelation {correlation:.2}), from {} in the first \
+         third to {} in the last: the interval is too narrow{}",
+        told(context, first),
+        told(context, last),
+        if last > first { ", and it may still have been warming up" } else { "" }
+    );
+    let remedy = "ask for more rounds over a longer time, and compare within rounds only";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// A stall is at least this long (METHODOLOGY.md).
+const STALL_NS_LEAST: f64 = 10e6;
+/// A stall is at least this many times as long as the median operation (METHODOLOGY.md).
+const STALL_MEDIANS: f64 = 100.0;
+/// More operations than this share are no few.
+const STALLED_MOST: f64 = 0.10;
+/// The part of the operations' time in stalls that is told (METHODOLOGY.md).
+const STALL_NOTE: f64 = 0.01;
+/// The part of the operations' time in stalls that makes a figure one of them (METHODOLOGY.md).
+const STALL_DOUBT: f64 = 0.10;
+
+/// A few operations took much of the time (METHODOLOGY.md).
+pub(super) fn stalled(context: &Context) -> Option<Fault> {
+    if !may_stall(context) {
+        return None;
+    }
+    let median_ns = context.summary.latency.p50?.ns as f64;
+    let least_ns = (STALL_MEDIANS * median_ns).max(STALL_NS_LEAST);
+    let (mut all, mut stalls) = (Part::default(), Part::default());
+    for trial in &context.measured.trials {
+        all.add(&trial.sample.latencies, 0.0);
+        stalls.add(&trial.sample.latencies, least_ns);
+    }
+    let is_few = stalls.count > 0 && stalls.count as f64 <= STALLED_MOST * all.count as f64;
+    let share = stalls.ns / all.ns.max(1.0);
+    if !is_few || share <= STALL_NOTE {
+        return None;
+    }
+    let severity = if share > STALL_DOUBT { Severity::Doubt } else { Severity::Note };
+    let is_stalled = |trial: &Counted| {
+        let mut part = Part::default();
+        part.add(&trial.sample.latencies, least_ns);
+        part.count > 0
+    };
+    let message = format!(
+        "{} of {} operations took {} or more, up to {}, and {} of the time of all (in {}): something \
+         held them up",
+        stalls.count,
+        all.count,
+        nanoseconds(least_ns),
+        nanoseconds(context.summary.latency.max_ns? as f64),
+        percent(share),
+        context.how_many(is_stalled)
+    );
+    let remedy = "read the percentiles beside the throughput; a device that tidies up, a journal, a \
+                  throttle or others on the machine may be why";
+    Fault::new(severity, message, remedy)
+}
+
+/// Whether an operation that takes long is an exception. Of what is read ahead one operation waits
+/// for many, and of what is written through the page cache the OS makes some wait on purpose: rule
+/// ThrottledWriteback tells of those.
+fn may_stall(context: &Context) -> bool {
+    if let Some(work) = context.write() {
+        return work.cache == Cache::Direct || work.sync == Sync::Dsync || work.op == Op::Sync;
+    }
+    let is_cached = context.is_served(&[ServedBy::PageCache, ServedBy::Ram]);
+    let reads_alone = |work: &FileWork| {
+        let asks_ahead =
+            matches!(work.advice, Advice::WillNeed | Advice::Populate | Advice::TouchAhead);
+        work.cache == Cache::Direct || (work.pattern == Pattern::Random && !asks_ahead)
+    };
+    context.file().is_some_and(|work| is_cached || reads_alone(work))
+}
+
+/// Operations of a kind: how many, and how long together.
+#[derive(Debug, Default)]
+struct Part {
+    count: u64,
+    ns: f64,
+}
+
+impl Part {
+    /// Adds those that took so long.
+    fn add(&mut self, latencies: &Latencies, least_ns: f64) {
+        for (ns, count) in latencies.counts.iter().filter(|(ns, _)| *ns as f64 >= least_ns) {
+            self.count = self.count.saturating_add(*count);
+            self.ns += *ns as f64 * *count as f64;
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::{Advice, OWN_PEER, Work};
+use model::case::{OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
 use model::units::{nanoseconds, percent};
 
@@ -14,12 +14,6 @@ const OVERHEAD_NOTE: f64 = 0.05;
 const OVERHEAD_DOUBT: f64 = 0.10;
 /// Threads this busy are what bounds the figure (METHODOLOGY.md).
 const CPU_BUSY: f64 = 0.90;
-/// Threads that touch the pages ahead of the one that reads, where that is the advice.
-const TOUCHING_AHEAD: u32 = 6;
-/// Stolen CPU time that is told (METHODOLOGY.md).
-const STEAL_NOTE: f64 = 0.01;
-/// Stolen CPU time that makes figures doubtful (METHODOLOGY.md).
-const STEAL_DOUBT: f64 = 0.05;
 /// A pass over memory this short is not trusted (METHODOLOGY.md, after STREAM).
 const MEMORY_NS_LEAST: f64 = 10e6;
 /// One time slice of a scheduler is 3 to 4 ms: it may be a fifth of a trial this short.
@@ -59,12 +53,10 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
 
 /// The device served, but the threads, or all processors, were busy nearly all the time.
 pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
-    let is_ahead = context.file().is_some_and(|work| work.advice == Advice::TouchAhead);
-    let ahead = if is_ahead { TOUCHING_AHEAD } else { 0 };
     if !context.is_served(&[ServedBy::Device]) {
         return None;
     }
-    let threads = context.measured.case.threads().saturating_add(ahead);
+    let threads = context.measured.threads_at_work();
     let busiest = threads.min(context.measured.host.cores);
     let busy = context.total_share(|trial| {
         Some((trial.evidence.cpu_ns?, trial.timed_ns.saturating_mul(busiest.into())))
@@ -85,20 +77,6 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
          the device"
     };
     Fault::new(Severity::Note, message, remedy)
-}
-
-/// The hypervisor gave CPU time to others (METHODOLOGY.md).
-pub(super) fn steal(context: &Context) -> Option<Fault> {
-    let share = context
-        .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
-        .filter(|share| *share > STEAL_NOTE)?;
-    let severity = if share > STEAL_DOUBT { Severity::Doubt } else { Severity::Note };
-    let message = format!(
-        "the hypervisor gave {} of this machine's CPU time to others: figures that need the CPU, \
-         and long latencies, are worse than the machine",
-        percent(share)
-    );
-    Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
 }
 
 /// Fewer rounds than a usable interval needs (METHODOLOGY.md). Trials that follow each other are

@@ -8,6 +8,7 @@ mod pages;
 mod writing;
 mod above;
 mod host;
+mod environment;
 mod course;
 
 pub(crate) use context::Context;
@@ -22,13 +23,17 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 24] = [
+const RULES: [(Code, Rule); 34] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
+    (Code::PartlyCached, cache::partly_cached),
+    (Code::CacheUnseen, cache::cache_unseen),
+    (Code::OverRead, cache::over_read),
     (Code::NoIo, origin::no_io),
     (Code::Ram, origin::ram),
     (Code::Unverified, origin::unverified),
+    (Code::LoopCached, origin::loop_cached),
     (Code::DigestMismatch, origin::digest_mismatch),
     (Code::NotDurable, writing::not_durable),
     (Code::AcceptedOnly, writing::accepted_only),
@@ -40,13 +45,19 @@ const RULES: [(Code, Rule); 24] = [
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
     (Code::CpuBound, effort::cpu_bound),
+    (Code::Throttled, environment::throttled),
+    (Code::Contended, environment::contended),
+    (Code::Swapped, environment::swapped),
     (Code::Foreign, origin::foreign),
-    (Code::Steal, effort::steal),
+    (Code::Steal, environment::steal),
+    (Code::Excluded, environment::excluded),
     (Code::TooFew, effort::too_few),
     (Code::TooShort, effort::too_short),
     (Code::Imbalanced, effort::imbalanced),
+    (Code::Stalled, course::stalled),
     (Code::Transient, course::transient),
     (Code::StepChange, course::step_change),
+    (Code::Drifting, course::drifting),
 ];
 
 /// All that is found on a case. Of a case without a trial nothing can be said.

@@ -1,6 +1,7 @@
 //! Where the bytes came from, whether they are the right ones, and who else read.
 
 use super::context::{Context, Fault};
+use crate::disturbance::share_of_others;
 use crate::finding::Severity;
 use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hole_share};
@@ -8,6 +9,7 @@ use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
 use model::case::{Cache, Case, Kernel, OWN_PEER, Op, Sync, Touch, Work};
+use model::host::Device;
 use model::units::{bytes_rounded, percent};
 
 /// Others that read this share of what the worker did disturb it (METHODOLOGY.md).
@@ -84,24 +86,43 @@ pub(super) fn unverified(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, remedy)
 }
 
+/// A loop device that does not go past the page cache served or took it (METHODOLOGY.md).
+pub(super) fn loop_cached(context: &Context) -> Option<Fault> {
+    let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
+    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+        return None;
+    }
+    // A copy that claims where its bytes are claims it of its source.
+    let measured = context.measured;
+    let copies = context.write().is_some_and(|work| work.op == Op::Copy);
+    let storages = measured.storage.into_iter().chain(measured.source.filter(|_| copies));
+    let cached = |device: &&Device| device.loop_direct == Some(false);
+    let device = storages.flat_map(|storage| &storage.devices).find(cached)?;
+    let message = format!(
+        "claimed '{claim}', but {} is a file on another file system, read and written through the \
+         page cache of this machine: that cache may have served or taken the bytes",
+        device.name
+    );
+    let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
+    Fault::new(severity, message, remedy)
+}
+
 /// Bytes that were read, or read back, are not those that were written. One such trial is enough.
 pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     let differs = |trial: &Counted| trial.is_right() == Some(false);
-    if !context.measured.trials.iter().any(differs) {
-        return None;
-    }
+    let first = context.measured.all().find(|trial| differs(trial))?;
     let case = context.measured.case;
     let whose = match case.peer.as_str() {
         OWN_PEER => String::new(),
         peer => format!("the peer {peer}: "),
     };
-    let trials = context.how_many(differs);
-    let first = context.measured.trials.iter().find(|trial| differs(trial));
-    let message = match first.filter(|_| counts(case)).and_then(|t| Some((t, t.expected_digest?))) {
-        Some((trial, expected)) => format!(
+    let wrong = context.measured.all().filter(|trial| differs(trial)).count();
+    let trials = format!("{wrong} of {} trials", context.measured.all().count());
+    let message = match first.expected_digest.filter(|_| counts(case)) {
+        Some(expected) => format!(
             "{whose}counted {} where {expected} are (in {trials}): bytes were skipped, counted \
              twice or changed",
-            trial.sample.digest()
+            first.sample.digest()
         ),
         None if case.write().is_some() => format!(
             "{whose}what was read back is not what was written (in {trials}): bytes were skipped, \
@@ -142,10 +163,6 @@ pub(super) fn foreign(context: &Context) -> Option<Fault> {
 /// round of ten does not move. That one is noted, for it does show in the longest latencies.
 fn foreign_reads(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let share_of_others = |trial: &Counted| {
-        let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
-        (own > 0).then(|| all.saturating_sub(own) as f64 / own as f64)
-    };
     let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
     if !context.measured.trials.iter().any(is_disturbed) {
         return None;

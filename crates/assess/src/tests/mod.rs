@@ -3,9 +3,13 @@
 mod ceilings;
 mod counting;
 mod course;
+mod environment;
 mod memory;
+pub(crate) mod noise;
+mod rounds;
 mod rules;
 mod run;
+mod stalls;
 mod strategies;
 mod writing;
 mod writing_among;

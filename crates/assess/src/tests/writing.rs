@@ -573,7 +573,7 @@ fn throttled_writeback() {
         busy(45)(r);
         evidence(r, |evidence| evidence.run_delay_ns = Some(500 * MS));
     };
-    check(flawless_write(over()), delayed, "sound device:");
+    check(flawless_write(over()), delayed, "doubtful device: Contended doubt");
     let stolen = |r: &mut Record| {
         busy(45)(r);
         evidence(r, |evidence| evidence.steal_ns = Some(500 * MS));
@@ -772,4 +772,37 @@ proptest! {
             prop_assert!(is_slower || durable.n != accepted.n);
         }
     }
+}
+
+#[test]
+fn direct_writes_to_btrfs_are_copied() {
+    let btrfs = |options: &'static str, os: &'static str| {
+        move |r: &mut Record| {
+            let storage = storage(r);
+            storage.file_system = "btrfs".to_string();
+            storage.mount_options = options.to_string();
+            r.header.host.os = os.to_string();
+        }
+    };
+    let doubt = "doubtful device: DirectIgnored doubt";
+    check(flawless_write(direct()), btrfs("rw,relatime", "Linux 6.14.0"), doubt);
+    check(flawless_write(direct()), btrfs("rw,relatime", "an unknown one"), doubt);
+    check(flawless_write(direct()), btrfs("rw,relatime", "Linux 6.13.9"), "sound device:");
+    check(flawless_write(direct()), btrfs("rw,nodatasum", "Linux 6.18.44"), "sound device:");
+    check(flawless_write(direct()), btrfs("nodatacow,rw", "Linux 6.18.44"), "sound device:");
+    check(flawless_write(over()), btrfs("rw,relatime", "Linux 6.18.44"), "sound device:");
+    let reads = flawless(super::work(Cache::Direct));
+    check(reads, btrfs("rw,relatime", "Linux 6.18.44"), "sound device:");
+}
+
+/// A loop device through the page cache: where durability is claimed it matters, for a copy that
+/// of its source does too.
+#[test]
+fn loop_devices_under_what_is_written() {
+    let through_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(false);
+    check(flawless_write(over()), through_cache, "doubtful device: LoopCached doubt");
+    check(flawless_write(direct()), through_cache, "doubtful device: LoopCached doubt");
+    check(flawless_write(unsynced()), through_cache, "sound page-cache: AcceptedOnly note");
+    let past_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(true);
+    check(flawless_write(over()), past_cache, "sound device:");
 }

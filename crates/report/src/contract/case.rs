@@ -2,6 +2,7 @@
 
 use super::estimate::{Estimate, Latency, LatencyIntervals};
 use super::writing::{Course, Spent, Writing};
+use assess::disturbance::Gate;
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::{CeilingKind, ServedBy};
 use model::case;
@@ -24,6 +25,8 @@ pub(crate) struct Case<'a> {
     pub(crate) n: usize,
     /// What went wrong in the others, each reason once.
     pub(crate) failures: Vec<Failure<'a>>,
+    /// Rounds that were left out for what the machine did to them; null where none was.
+    pub(crate) excluded: Option<Excluded>,
     /// What the figures are worth.
     #[schemars(extend("enum" = names!(Verdict)))]
     pub(crate) verdict: &'static str,
@@ -81,6 +84,28 @@ pub(crate) struct Case<'a> {
     pub(crate) digest_verified: Option<bool>,
     /// How many 10s a trial counted, where each read the whole file once and all counted the same.
     pub(crate) counted: Option<u64>,
+}
+
+/// Rounds that were left out for what the machine did to them, by limits fixed beforehand.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Excluded {
+    /// How many.
+    pub(crate) trials: usize,
+    /// Why.
+    pub(crate) reasons: Vec<Reason>,
+    /// The throughput with them in; where only a sync is called, operations a second.
+    pub(crate) rate_with_them: Estimate,
+}
+
+/// Why rounds were left out.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reason {
+    /// `steal`: the hypervisor gave CPU time to others. `throttled`: a CPU quota held the worker
+    /// back. `foreign`: others read from the devices.
+    #[schemars(extend("enum" = names!(Gate)))]
+    pub(crate) reason: &'static str,
+    /// How many of them.
+    pub(crate) trials: usize,
 }
 
 /// A case without its loading: mapping, populating, or reading the file into memory.

@@ -23,8 +23,8 @@ mod memory;
 mod writing;
 mod case;
 
-pub(crate) use case::{Axes, Case, Ceiling, Failure, FileAxes, Finding, Loaded};
-pub(crate) use case::{MemoryAxes, WriteAxes};
+pub(crate) use case::{Axes, Case, Ceiling, Excluded, Failure, FileAxes, Finding, Loaded};
+pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};

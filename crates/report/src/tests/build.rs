@@ -67,6 +67,7 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
         role: Role::Asked,
         n: 10,
         failures: Vec::new(),
+        excluded: None,
         verdict: Verdict::Sound,
         served_by: Some(served_by),
         hit_share: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),

@@ -73,6 +73,19 @@ fn a_case_in_full() {
 }
 
 #[test]
+fn rounds_that_were_left_out_are_held_against_the_schema() {
+    for (pointer, broken) in [
+        ("/cases/9/excluded/trials", value!(-1)),
+        ("/cases/9/excluded/reasons/0/reason", value!("it was slow")),
+        ("/cases/9/excluded/rate_with_them", value!(null)),
+    ] {
+        let mut json = parsed(&made::rich());
+        *json.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = broken;
+        assert!(is_valid(&json).is_err(), "{pointer} is broken and passes");
+    }
+}
+
+#[test]
 fn a_case_that_writes_in_full() {
     let json = parsed(&made_writing::strategies());
     let case = serde_json::to_string_pretty(&json["cases"][1]).expect("it was just parsed");

@@ -4,6 +4,7 @@
 use super::build::*;
 use assess::answer::{Answer, Bound, Fastest};
 use assess::comparison::{Comparison, Difference};
+use assess::disturbance::{Excluded, Gate};
 use assess::finding::{Code, Severity};
 use assess::summary::{ServedBy, Summary};
 use assess::{Assessment, RunFinding};
@@ -46,6 +47,9 @@ pub(super) fn rich() -> Assessment {
     for row in [9, 11] {
         cases[row] = found(cases[row].clone(), &steal());
     }
+    let reasons = vec![(Gate::Steal, 1)];
+    let rate_with_them = cases[9].throughput.expect("it was measured");
+    cases[9].excluded = Some(Excluded { trials: 1, reasons, rate_with_them });
     let cpu_bound = finding(
         Code::CpuBound,
         Severity::Note,

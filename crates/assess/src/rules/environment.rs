@@ -1,0 +1,223 @@
+//! Whether what is around the worker is what the figure shows: limits, neighbours, swapping.
+
+use super::context::{Context, Fault};
+use crate::disturbance::{Gate, throttled_parts};
+use crate::finding::Severity;
+use crate::measured::{Counted, NS_PER_SECOND, only_syncs};
+use crate::stats::{Estimate, median};
+use crate::summary::ServedBy;
+use model::case::{Cache, Engine, Op, WriteEngine};
+use model::host::{Limit, Limited, Storage};
+use model::units::{bytes_rounded, percent, rate, scaled};
+
+/// Time held back by a CPU quota that is told (METHODOLOGY.md).
+const QUOTA_NOTE: f64 = 0.01;
+/// Time held back by a CPU quota that makes the figure one of the quota (METHODOLOGY.md).
+const QUOTA_DOUBT: f64 = 0.05;
+/// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
+const LIMIT_LEAST: f64 = 0.80;
+/// A rate above this many times a limit was not held back by it: a short trial may exceed one, for
+/// what was not used is saved up, but not by so much (METHODOLOGY.md).
+const LIMIT_MOST: f64 = 2.0;
+/// Waiting for a processor that is told (METHODOLOGY.md).
+const WAIT_NOTE: f64 = 0.10;
+/// Waiting for a processor that makes figures doubtful (METHODOLOGY.md).
+const WAIT_DOUBT: f64 = 0.20;
+/// Stolen CPU time that is told (METHODOLOGY.md).
+const STEAL_NOTE: f64 = 0.01;
+/// Stolen CPU time that makes figures doubtful (METHODOLOGY.md).
+const STEAL_DOUBT: f64 = 0.05;
+/// Swapped bytes, as a share of those moved, that make figures doubtful (METHODOLOGY.md).
+const SWAPPED_DOUBT: f64 = 0.01;
+
+/// `note` above the one share, `doubt` above the other, nothing below.
+fn severity(share: f64, note: f64, doubt: f64) -> Option<Severity> {
+    match share {
+        share if share > doubt => Some(Severity::Doubt),
+        share if share > note => Some(Severity::Note),
+        _ => None,
+    }
+}
+
+/// A limit of a control group is what was measured: of a device, or of the CPU (METHODOLOGY.md).
+pub(super) fn throttled(context: &Context) -> Option<Fault> {
+    limited(context).or_else(|| held_back(context))
+}
+
+/// A CPU quota held the worker back.
+fn held_back(context: &Context) -> Option<Fault> {
+    let measured = context.measured;
+    let share = context.total_share(|trial| throttled_parts(measured, trial))?;
+    let severity = severity(share, QUOTA_NOTE, QUOTA_DOUBT).filter(|_| context.moves())?;
+    let allowed = match measured.host.cpu_quota {
+        Some(quota) => format!(", which allows {quota:.2} processors,"),
+        None => String::new(),
+    };
+    let message = format!(
+        "a control group's CPU quota{allowed} held the worker back for {} of its time: what was \
+         measured is that quota",
+        percent(share)
+    );
+    Fault::new(severity, message, "run where no quota applies, or read it as the figure under one")
+}
+
+/// The rate is that of a limit on a device.
+fn limited(context: &Context) -> Option<Fault> {
+    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+        return None;
+    }
+    let used = |(storage, limit): (&Storage, &Limit)| {
+        let share = used_share(context, storage, limit)?;
+        (LIMIT_LEAST..=LIMIT_MOST).contains(&share).then(|| (limit.clone(), share))
+    };
+    let reached = limits(context).into_iter().filter_map(used);
+    let (limit, share) = reached.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let Limit { device, what, a_second, group } = limit;
+    let allowed = match what {
+        Limited::ReadBytes | Limited::WriteBytes => {
+            format!("{} ({}/s)", rate(a_second as f64), bytes_rounded(a_second))
+        }
+        Limited::Reads | Limited::Writes => format!("{a_second} a second"),
+    };
+    let message = format!(
+        "the control group '{group}' limits {what} of {device} to {allowed}, and {} of that were \
+         used: what was measured is that limit",
+        percent(share)
+    );
+    let remedy = "lift the limit to measure the device, or read it as the figure under that limit";
+    Fault::new(Severity::Doubt, message, remedy)
+}
+
+/// The limits that a case is under, each with the storage that it is about.
+fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
+    let measured = context.measured;
+    let (reads, writes) = (context.file().is_some(), context.write());
+    let copies = writes.is_some_and(|work| work.op == Op::Copy);
+    let read_from = if copies { measured.source } else { measured.storage.filter(|_| reads) };
+    let written_to = measured.storage.filter(|_| writes.is_some());
+    let of = |storage: Option<&'a Storage>, are_reads: bool| {
+        let limits = storage.into_iter().flat_map(|s| s.limits.iter().map(move |limit| (s, limit)));
+        limits.filter(move |(_, limit)| is_of_reads(limit.what) == are_reads)
+    };
+    of(read_from, true).chain(of(written_to, false)).collect()
+}
+
+fn is_of_reads(what: Limited) -> bool {
+    matches!(what, Limited::ReadBytes | Limited::Reads)
+}
+
+/// How much of a limit the median trial used, as if all devices of the storage had equal parts.
+///
+/// Requests are those that the devices completed. Past the page cache each operation is at least
+/// one, though the OS may have joined some after they had been counted against the limit.
+fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
+    let is_direct = context.measured.case.cache() == Some(Cache::Direct);
+    let asked = |trial: &Counted| {
+        let is_told = is_direct && !only_syncs(context.measured.case);
+        is_told.then(|| trial.sample.ops())
+    };
+    let amount = |trial: &Counted| match limit.what {
+        Limited::ReadBytes => trial.evidence.task_read_bytes.or(trial.evidence.device_read_bytes),
+        Limited::WriteBytes => trial.evidence.device_write_bytes,
+        Limited::Reads => trial.evidence.device_reads.max(asked(trial)),
+        Limited::Writes => trial.evidence.device_writes.max(asked(trial)),
+    };
+    let devices = storage.devices.len().max(1) as f64;
+    let used = |trial: &Counted| {
+        let a_second = amount(trial)? as f64 / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
+        Some(a_second / devices / limit.a_second.max(1) as f64)
+    };
+    median(&context.measured.values(used))
+}
+
+/// Others ran on the processors that the threads wanted (METHODOLOGY.md). Where there are more
+/// threads than processors they wait for each other, which is no fault.
+pub(super) fn contended(context: &Context) -> Option<Fault> {
+    let measured = context.measured;
+    let threads = measured.threads_at_work();
+    if threads > measured.host.cores || !context.moves() || has_workers_of_the_os(context) {
+        return None;
+    }
+    let waited = |trial: &Counted| {
+        Some((trial.evidence.run_delay_ns?, trial.wall_ns().saturating_mul(threads.into())))
+    };
+    let share = context.total_share(waited)?;
+    let severity = severity(share, WAIT_NOTE, WAIT_DOUBT)?;
+    let message = format!(
+        "the worker's threads were ready to run and had no processor for {} of their time: others \
+         ran on it",
+        percent(share)
+    );
+    Fault::new(severity, message, "stop what else runs, or use fewer threads")
+}
+
+/// Whether the OS has threads of its own in the worker's process that wait for processors too:
+/// io_uring's do.
+fn has_workers_of_the_os(context: &Context) -> bool {
+    let reads = context.file().is_some_and(|work| work.engine == Engine::Uring);
+    reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
+}
+
+/// The hypervisor gave CPU time to others (METHODOLOGY.md).
+pub(super) fn steal(context: &Context) -> Option<Fault> {
+    let share = context
+        .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
+        .filter(|share| *share > STEAL_NOTE)?;
+    let severity = if share > STEAL_DOUBT { Severity::Doubt } else { Severity::Note };
+    let message = format!(
+        "the hypervisor gave {} of this machine's CPU time to others: figures that need the CPU, \
+         and long latencies, are worse than the machine",
+        percent(share)
+    );
+    Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
+}
+
+/// The machine swapped while trials ran (METHODOLOGY.md).
+pub(super) fn swapped(context: &Context) -> Option<Fault> {
+    let bytes = |trial: &Counted| trial.evidence.swapped_bytes;
+    let swapped: u64 =
+        context.measured.trials.iter().filter_map(bytes).fold(0, u64::saturating_add);
+    if swapped == 0 || !context.moves() {
+        return None;
+    }
+    let share = context.total_share(|trial| Some((bytes(trial)?, trial.sample.bytes())));
+    let is_much = share.is_some_and(|share| share > SWAPPED_DOUBT);
+    let severity = if is_much { Severity::Doubt } else { Severity::Note };
+    let message = format!(
+        "the machine swapped {} while trials ran (in {}): memory was short, and the devices and \
+         processors had that to do as well",
+        bytes_rounded(swapped),
+        context.how_many(|trial| bytes(trial).is_some_and(|bytes| bytes > 0))
+    );
+    Fault::new(severity, message, "free memory, or use a smaller file or working set")
+}
+
+/// Rounds were left out for what the machine did to them (METHODOLOGY.md).
+pub(super) fn excluded(context: &Context) -> Option<Fault> {
+    let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
+    let reasons: Vec<String> =
+        excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();
+    let told = |estimate: Estimate| match only_syncs(context.measured.case) {
+        true => format!("{}IOPS", scaled(estimate.median)),
+        false => rate(estimate.median),
+    };
+    let figure = context.summary.throughput.or(context.summary.iops)?;
+    let message = format!(
+        "{} of {} rounds do not count ({}): with them it is {}, not {}",
+        excluded.trials,
+        excluded.trials + context.measured.n(),
+        reasons.join(", "),
+        told(excluded.rate_with_them),
+        told(figure)
+    );
+    let remedy = "nothing if both are alike; else run again when the machine is quieter";
+    Fault::new(Severity::Note, message, remedy)
+}
+
+fn why(gate: Gate) -> &'static str {
+    match gate {
+        Gate::Steal => "the hypervisor gave more than 10 % of the CPU time to others",
+        Gate::Throttled => "a CPU quota held the worker back for more than 5 % of its time",
+        Gate::Foreign => "others read more than 20 % as much from the devices",
+    }
+}

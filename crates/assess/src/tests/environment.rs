@@ -1,0 +1,303 @@
+//! Limits, neighbours and swapping: each rule with its fault planted, and with a flaw too small
+//! for it; and the rounds that are left out.
+
+use super::writing::{direct, flawless_write, over, unsynced};
+use super::*;
+use crate::disturbance::{Excluded, Gate};
+use crate::finding::Finding;
+use crate::summary::Summary;
+use model::case::{Advice, Allocation, Op, WriteEngine, WriteWork};
+use model::host::{Limit, Limited};
+
+const MS: u64 = 1_000_000;
+
+fn first(record: &Record) -> Summary {
+    assess(record).cases.remove(0)
+}
+
+/// The one finding of the first case.
+fn finding(record: &Record) -> Finding {
+    let mut findings = first(record).findings;
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    findings.remove(0)
+}
+
+fn no_op(_: &mut Record) {}
+
+fn held_back(ms: u64) -> impl Fn(&mut Record) {
+    move |record| evidence(record, |evidence| evidence.throttled_ns = Some(ms * MS))
+}
+
+#[test]
+fn throttled_by_a_quota() {
+    check(zoo::record(), held_back(9), "sound device:");
+    check(zoo::record(), held_back(15), "sound device: Throttled note");
+    check(zoo::record(), held_back(45), "sound device: Throttled note");
+    check(zoo::record(), held_back(60), "doubtful device: Throttled doubt");
+    check(memory(), held_back(60), "doubtful ram: Throttled doubt");
+    // Two threads have twice the time.
+    let two = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    check(two(), held_back(90), "sound device: Throttled note");
+    check(zoo::record(), |r| evidence(r, |e| e.throttled_ns = None), "sound device:");
+    // The null engine's figure is nobody's.
+    let mut null = flawless(work(Cache::AsIs));
+    null.header.plan.cases[0].case = null_case();
+    check(null, held_back(60), "sound no-io:");
+    let mut record = zoo::record();
+    held_back(800)(&mut record);
+    record.header.host.cpu_quota = Some(0.2);
+    let message = finding(&record).message;
+    let expected = "CPU quota, which allows 0.20 processors, held the worker back for 80";
+    assert!(message.contains(expected), "{message}");
+}
+
+fn limit(what: Limited, a_second: u64) -> impl Fn(&mut Record) {
+    move |record| {
+        let (device, group) = ("sda".to_string(), "/sys/fs/cgroup/slow".to_string());
+        let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+        storage.limits.push(Limit { device, what, a_second, group });
+    }
+}
+
+/// The zoo reads 1 GiB in 1 024 requests in a second.
+#[test]
+fn throttled_by_a_limit_of_a_device() {
+    let doubt = "doubtful device: Throttled doubt";
+    let bytes = |share: f64| limit(Limited::ReadBytes, (FILE as f64 / share) as u64);
+    check(zoo::record(), bytes(1.0), doubt);
+    check(zoo::record(), bytes(0.83), doubt);
+    check(zoo::record(), bytes(0.77), "sound device:");
+    check(zoo::record(), bytes(1.3), doubt);
+    check(zoo::record(), bytes(1.9), doubt);
+    // What is far above a limit was not held back by it.
+    check(zoo::record(), bytes(2.2), "sound device:");
+    check(zoo::record(), limit(Limited::Reads, 1_000), doubt);
+    check(zoo::record(), limit(Limited::Reads, 1_350), "sound device:");
+    // Reading knows no limit of writing, and the page cache none at all.
+    check(zoo::record(), limit(Limited::WriteBytes, FILE), "sound device:");
+    check(zoo::record(), limit(Limited::Writes, 1_000), "sound device:");
+    check(flawless(work(Cache::Warm)), bytes(1.0), "sound page-cache:");
+    check(memory(), bytes(1.0), "sound ram:");
+    // Two devices have half of it each.
+    let two_devices = |r: &mut Record| {
+        bytes(1.0)(r);
+        let storage = r.header.storage.as_mut().expect("the zoo has a storage");
+        storage.devices.push(storage.devices[0].clone());
+    };
+    check(zoo::record(), two_devices, "sound device:");
+}
+
+#[test]
+fn requests_past_the_page_cache_are_operations_at_least() {
+    let record = |cache| {
+        let mut record = flawless(work(cache));
+        evidence(&mut record, |evidence| evidence.device_reads = Some(500));
+        record
+    };
+    let reads = || limit(Limited::Reads, 1_000);
+    check(record(Cache::Direct), reads(), "doubtful device: Throttled doubt");
+    check(record(Cache::Cold), reads(), "sound device:");
+}
+
+#[test]
+fn writers_are_throttled_by_limits_of_writing() {
+    // 1 GiB takes 1.25 s with its sync.
+    let bytes = || limit(Limited::WriteBytes, FILE / 5 * 4);
+    check(flawless_write(over()), bytes(), "doubtful device: Throttled doubt");
+    check(flawless_write(over()), limit(Limited::WriteBytes, FILE / 10 * 11), "sound device:");
+    check(flawless_write(over()), limit(Limited::Writes, 800), "doubtful device: Throttled doubt");
+    check(
+        flawless_write(direct()),
+        limit(Limited::Writes, 1_000),
+        "doubtful device: Throttled doubt",
+    );
+    check(flawless_write(direct()), limit(Limited::ReadBytes, FILE), "sound device:");
+    check(flawless_write(unsynced()), bytes(), "sound page-cache: AcceptedOnly note");
+    // A copy is read from elsewhere, under the limits there.
+    let copy = || WriteWork {
+        op: Op::Copy,
+        engine: WriteEngine::Write,
+        cache: Cache::Cold,
+        allocation: Allocation::None,
+        ..over()
+    };
+    let reads = |r: &mut Record| evidence(r, |e| e.task_read_bytes = Some(FILE));
+    let mut record = flawless_write(copy());
+    reads(&mut record);
+    let mut elsewhere = zoo::storage();
+    (elsewhere.limits, elsewhere.file_system) = (Vec::new(), "xfs".to_string());
+    record.header.source_storage = Some(elsewhere.clone());
+    limit(Limited::ReadBytes, FILE)(&mut record);
+    assert_eq!(judge(&record), "sound device:");
+    elsewhere.limits = std::mem::take(&mut record.header.storage.as_mut().expect("it has").limits);
+    record.header.source_storage = Some(elsewhere);
+    assert_eq!(judge(&record), "doubtful device: Throttled doubt");
+}
+
+#[test]
+fn a_limit_is_named_in_its_unit() {
+    let message = |what, a_second| {
+        let mut record = zoo::record();
+        limit(what, a_second)(&mut record);
+        finding(&record).message
+    };
+    let of_bytes = message(Limited::ReadBytes, FILE);
+    let expected = "the control group '/sys/fs/cgroup/slow' limits read bytes of sda to 1.07 GB/s \
+                    (1.00 GiB/s), and 100 % of that were used";
+    assert!(of_bytes.starts_with(expected), "{of_bytes}");
+    let of_requests = message(Limited::Reads, 1_000);
+    let expected = "limits reads of sda to 1000 a second, and 102 % of that";
+    assert!(of_requests.contains(expected), "{of_requests}");
+}
+
+fn waited(ms: u64) -> impl Fn(&mut Record) {
+    move |record| evidence(record, |evidence| evidence.run_delay_ns = Some(ms * MS))
+}
+
+#[test]
+fn contended() {
+    check(zoo::record(), waited(90), "sound device:");
+    check(zoo::record(), waited(150), "sound device: Contended note");
+    check(zoo::record(), waited(190), "sound device: Contended note");
+    check(zoo::record(), waited(250), "doubtful device: Contended doubt");
+    check(memory(), waited(250), "doubtful ram: Contended doubt");
+    check(zoo::record(), |r| evidence(r, |e| e.run_delay_ns = None), "sound device:");
+    // Two threads have twice the time; three wait for each other on two processors.
+    let threads = |threads| flawless(FileWork { threads, ..work(Cache::Cold) });
+    check(threads(2), waited(250), "sound device: Contended note");
+    check(threads(3), waited(2_500), "sound device:");
+    // The OS's own threads of io_uring are of the process.
+    let uring = FileWork { engine: Engine::Uring, ..work(Cache::Cold) };
+    check(flawless(uring), waited(900), "sound device:");
+    check(flawless_write(direct()), waited(250), "doubtful device: Contended doubt");
+    let uring = WriteWork { engine: WriteEngine::Uring, ..direct() };
+    check(flawless_write(uring), waited(900), "sound device:");
+    let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
+    check(flawless(FileWork { engine, advice, ..work(Cache::Cold) }), waited(900), "sound device:");
+}
+
+#[test]
+fn swapped() {
+    let swapped = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.swapped_bytes = Some(bytes));
+    check(zoo::record(), swapped(0), "sound device:");
+    check(zoo::record(), swapped(FILE / 101), "sound device: Swapped note");
+    check(zoo::record(), swapped(FILE / 99), "doubtful device: Swapped doubt");
+    check(memory(), swapped(FILE / 99), "doubtful ram: Swapped doubt");
+    check(zoo::record(), |r| evidence(r, |e| e.swapped_bytes = None), "sound device:");
+    let one = |r: &mut Record| r.trials[2].evidence.swapped_bytes = Some(4096);
+    check(zoo::record(), one, "sound device: Swapped note");
+}
+
+/// Plants in some rounds what others did, and makes them take twice as long.
+fn disturb(record: &mut Record, rounds: &[usize], mut plant: impl FnMut(&mut Evidence)) {
+    for round in rounds {
+        let trial = &mut record.trials[*round];
+        plant(&mut trial.evidence);
+        for span in &mut sample(trial).spans {
+            span.end_ns = span.start_ns + 2 * (span.end_ns - span.start_ns);
+        }
+    }
+}
+
+/// The zoo's machine has 2 s of CPU time in a trial.
+fn stolen(ms: u64) -> impl Fn(&mut Evidence) {
+    move |evidence| evidence.steal_ns = Some(ms * MS)
+}
+
+#[test]
+fn rounds_that_others_disturbed_are_left_out() {
+    let held = |ms: u64| move |e: &mut Evidence| e.throttled_ns = Some(ms * MS);
+    let others = |share: u64| {
+        move |e: &mut Evidence| {
+            e.device_read_bytes = Some(FILE + FILE / 100 * share);
+        }
+    };
+    let plant = |plant: &dyn Fn(&mut Evidence)| {
+        let mut record = zoo::record();
+        disturb(&mut record, &[4], plant);
+        judge(&record)
+    };
+    assert_eq!(plant(&stolen(220)), "sound device: Excluded note");
+    assert_eq!(plant(&stolen(180)), "sound device:");
+    assert_eq!(plant(&held(55)), "sound device: Excluded note");
+    assert_eq!(plant(&held(45)), "sound device:");
+    assert_eq!(plant(&others(21)), "sound device: Excluded note");
+    assert_eq!(plant(&others(19)), "sound device: Foreign note");
+    // What is slow for no reason that is known stays.
+    assert_eq!(plant(&|_| {}), "sound device:");
+    // Others that read disturb what a device serves only.
+    let mut record = flawless(work(Cache::Warm));
+    let read =
+        |e: &mut Evidence| (e.task_read_bytes, e.device_read_bytes) = (Some(4096), Some(FILE));
+    disturb(&mut record, &[4], read);
+    assert_eq!(judge(&record), "sound page-cache:");
+}
+
+/// The OS counts stolen time in ticks of 10 ms: one or two of them are no share of a short trial.
+#[test]
+fn a_tick_leaves_no_round_out() {
+    let of_ms = |ms: u64| {
+        let mut record = zoo::record();
+        last_ns(&mut record, 150 * MS);
+        evidence(&mut record, |e| e.machine_cpu_ns = Some(150 * MS));
+        disturb(&mut record, &[4], stolen(ms));
+        first(&record).excluded.map(|excluded| excluded.trials)
+    };
+    assert_eq!(of_ms(20), None);
+    assert_eq!(of_ms(30), Some(1));
+}
+
+#[test]
+fn a_fifth_of_the_rounds_is_left_out_at_most() {
+    let excluded = |rounds: u32, disturbed: &[usize]| {
+        let mut record = zoo::record_of(work(Cache::Cold), rounds);
+        disturb(&mut record, disturbed, stolen(300));
+        let found = first(&record);
+        (found.excluded.map_or(0, |excluded| excluded.trials), found.n)
+    };
+    assert_eq!(excluded(10, &[1]), (1, 9));
+    assert_eq!(excluded(10, &[1, 7]), (2, 8));
+    assert_eq!(excluded(10, &[1, 5, 7]), (0, 10));
+    assert_eq!(excluded(15, &[1, 5, 7]), (3, 12));
+    // Seven must be left.
+    assert_eq!(excluded(8, &[1]), (1, 7));
+    assert_eq!(excluded(7, &[1]), (0, 7));
+    let mut all = zoo::record();
+    disturb(&mut all, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], stolen(300));
+    assert_eq!(judge(&all), "doubtful device: Steal doubt");
+    // Trials that follow each other are one.
+    let mut sustained = zoo::record();
+    disturb(&mut sustained, &[1], stolen(300));
+    sustained.header.plan.sustain = Some(Duration::from_secs(60));
+    assert_eq!(first(&sustained).excluded, None);
+}
+
+#[test]
+fn what_was_left_out_is_told_with_the_figure_that_it_would_make() {
+    let mut record = zoo::record();
+    disturb(&mut record, &[2], stolen(300));
+    disturb(&mut record, &[6], |e| e.throttled_ns = Some(400 * MS));
+    let found = first(&record);
+    let Excluded { trials, reasons, rate_with_them } = found.excluded.expect("two are left out");
+    assert_eq!((trials, reasons), (2, vec![(Gate::Steal, 1), (Gate::Throttled, 1)]));
+    let throughput = found.throughput.expect("there is a figure");
+    assert_eq!((throughput.n, rate_with_them.n), (8, 10));
+    assert!(rate_with_them.min < 0.6 * throughput.min, "{rate_with_them:?}");
+    let message = finding(&record).message;
+    assert!(
+        message.starts_with("2 of 10 rounds do not count (1: the hypervisor gave"),
+        "{message}"
+    );
+    assert!(message.contains("with them it is 1.07 GB/s, not 1.07 GB/s"), "{message}");
+}
+
+/// What is wrong is wrong, whatever the machine did meanwhile.
+#[test]
+fn wrong_bytes_of_a_round_that_is_left_out_are_told() {
+    let mut record = zoo::record();
+    disturb(&mut record, &[2], stolen(300));
+    sample(&mut record.trials[2]).spans[0].digest ^= 1;
+    assert_eq!(judge(&record), "void device: DigestMismatch void, Excluded note");
+    assert_eq!(first(&record).digest_verified, Some(false));
+    check(zoo::record(), no_op, "sound device:");
+}

@@ -1,0 +1,194 @@
+//! Rates from round to round: drifts and steps, and how often they are found where there are some
+//! and where there are none.
+
+use super::noise::{noisy, normal};
+use super::*;
+use crate::rounds::{Levels, drift};
+use model::random::Rng;
+
+/// A direct case whose rounds have these rates, as shares of 1 GiB a second.
+fn record(rates: &[f64]) -> Record {
+    let mut record = zoo::record_of(work(Cache::Cold), rates.len() as u32);
+    for (trial, rate) in record.trials.iter_mut().zip(rates) {
+        let span = &mut sample(trial).spans[0];
+        span.end_ns = span.start_ns + (1e9 / rate) as u64;
+        trial.evidence.machine_cpu_ns = Some((2e9 / rate) as u64);
+    }
+    record
+}
+
+fn message(record: &Record) -> String {
+    let findings = assess(record).cases.remove(0).findings;
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    findings[0].message.clone()
+}
+
+fn no_op(_: &mut Record) {}
+
+/// Rounds of the one rate and then of the other, give or take 1 %.
+fn levels(before: (usize, f64), after: (usize, f64)) -> Vec<f64> {
+    let level = |round: usize| if round < before.0 { before.1 } else { after.1 };
+    let jitter = |round: usize| 1.0 + 0.01 * ((round * 7 % 5) as f64 - 2.0) / 2.0;
+    (0..before.0 + after.0).map(|round| level(round) * jitter(round)).collect()
+}
+
+#[test]
+fn a_step_between_rounds() {
+    let falls = record(&levels((5, 1.0), (5, 0.6)));
+    check(falls.clone(), no_op, "doubtful device: StepChange doubt");
+    let text = message(&falls);
+    let expected = "1.07 GB/s in the first 5 of 10 rounds, 644 MB/s in the others";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("others have come; the throughput mixes both"), "{text}");
+    let rises = record(&levels((5, 0.6), (5, 1.0)));
+    check(rises.clone(), no_op, "doubtful device: StepChange doubt");
+    assert!(message(&rises).contains("it had to warm up"), "{}", message(&rises));
+    // A fifth is a step, less is none.
+    check(record(&levels((8, 1.0), (8, 0.77))), no_op, "doubtful device: StepChange doubt");
+    let small = judge(&record(&levels((8, 1.0), (8, 0.83))));
+    assert!(!small.contains("StepChange"), "{small}");
+    // Two slow rounds are no level, and noise is no step.
+    check(record(&levels((2, 0.6), (12, 1.0))), no_op, "sound device:");
+    check(record(&levels((5, 1.0), (5, 1.0))), no_op, "sound device:");
+}
+
+#[test]
+fn a_ramp_in_the_first_rounds_is_a_slow_start() {
+    let ramp = record(&levels((5, 0.5), (15, 1.0)));
+    check(ramp.clone(), no_op, "sound device: StepChange note");
+    let text = message(&ramp);
+    assert!(text.starts_with("it begins slowly: 537 MB/s in the first 5 of 20 rounds"), "{text}");
+    // What comes later, or falls, is none.
+    check(record(&levels((7, 0.5), (13, 1.0))), no_op, "doubtful device: StepChange doubt");
+    check(record(&levels((5, 1.0), (15, 0.5))), no_op, "doubtful device: StepChange doubt");
+}
+
+/// Rates that rise or fall by so much from the first round to the last.
+fn ramp(rounds: usize, rise: f64) -> Vec<f64> {
+    (0..rounds).map(|round| 1.0 + rise * round as f64 / rounds as f64).collect()
+}
+
+#[test]
+fn a_drift_over_the_rounds() {
+    let falls = record(&ramp(10, -0.3));
+    check(falls.clone(), no_op, "doubtful device: Drifting doubt");
+    let text = message(&falls);
+    assert!(text.starts_with("the rounds depend on each other (autocorrelation 0.7"), "{text}");
+    assert!(text.ends_with("the interval is too narrow"), "{text}");
+    let rises = record(&ramp(10, 0.3));
+    check(rises.clone(), no_op, "doubtful device: Drifting doubt");
+    assert!(message(&rises).ends_with("it may still have been warming up"));
+    // Fewer than ten rounds do not tell.
+    check(record(&ramp(9, -0.3)), no_op, "sound device:");
+    // The same rates in another order are noise.
+    let mut shuffled = ramp(10, -0.3);
+    Rng::new(3).shuffle(&mut shuffled);
+    check(record(&shuffled), no_op, "sound device:");
+    // A drift that the interval has room for does not matter.
+    check(record(&ramp(10, -0.02)), no_op, "sound device:");
+    // Trials that follow each other have a course, and are no rounds.
+    let mut sustained = record(&ramp(10, -0.3));
+    sustained.header.plan.sustain = Some(Duration::from_secs(60));
+    assert!(!judge(&sustained).contains("Drifting"));
+    // The null engine's figure is nobody's.
+    let mut null = record(&ramp(10, -0.3));
+    null.header.plan.cases[0].case = null_case();
+    assert!(!judge(&null).contains("Drifting"));
+}
+
+const SERIES: usize = 3_000;
+
+/// Of many series, the share of which `holds` is true.
+fn share(mut series: impl FnMut(&mut Rng) -> Vec<f64>, holds: impl Fn(&[f64]) -> bool) -> f64 {
+    let mut rng = Rng::new(11);
+    (0..SERIES).filter(|_| holds(&series(&mut rng))).count() as f64 / SERIES as f64
+}
+
+fn flat(_: usize) -> f64 {
+    1.0
+}
+
+fn white(variation: f64, n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
+    move |rng| noisy(rng, n, flat, variation, 0.0)
+}
+
+/// Noise of 5 %, and 15 % of the rounds have half the rate.
+fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
+    move |rng| {
+        let slow = |rng: &mut Rng| if rng.unit() < 0.15 { 0.5 } else { 1.0 };
+        (0..n).map(|_| (1.0 + 0.05 * normal(rng)) * slow(rng)).collect()
+    }
+}
+
+/// METHODOLOGY.md: rounds that come in any order are told to drift, or to have a step, in one of a
+/// hundred cases.
+#[test]
+fn noise_neither_drifts_nor_steps() {
+    let is_told: [(&str, fn(&[f64]) -> bool); 2] =
+        [("a drift", |r| drift(r).is_some()), ("a step", |r| Levels::of(r).is_some())];
+    for n in [10, 20, 30] {
+        for (what, told) in is_told {
+            for found in [share(white(0.05, n), told), share(white(0.10, n), told)] {
+                assert!(found <= 0.015, "{what} in {n} rounds of noise: {found}");
+            }
+            let found = share(outliers(n), told);
+            assert!(found <= 0.015, "{what} in {n} rounds with outliers: {found}");
+        }
+    }
+}
+
+/// METHODOLOGY.md: rounds that depend on the one before by .7 are found out by thirty.
+#[test]
+fn rounds_that_depend_on_each_other_are_found() {
+    let found = share(|rng| noisy(rng, 30, flat, 0.05, 0.7), |r| drift(r).is_some());
+    assert!(found > 0.75, "{found}");
+    // Ten are too few for most.
+    let few = share(|rng| noisy(rng, 10, flat, 0.05, 0.7), |r| drift(r).is_some());
+    assert!((0.05..0.40).contains(&few), "{few}");
+}
+
+/// METHODOLOGY.md: a fall by 30 % in the middle of ten rounds with noise of 5 % is found.
+#[test]
+fn a_step_of_a_third_is_found() {
+    let level = |round| if round < 5 { 1.0 } else { 0.7 };
+    let found = share(|rng| noisy(rng, 10, level, 0.05, 0.0), |r| Levels::of(r).is_some());
+    assert!(found > 0.90, "{found}");
+    let level = |round| if round < 15 { 1.0 } else { 0.7 };
+    let found = share(|rng| noisy(rng, 30, level, 0.05, 0.0), |r| Levels::of(r).is_some());
+    assert!(found > 0.95, "{found}");
+}
+
+const SESSIONS: usize = 1_000;
+
+/// The share of sessions of ten rounds whose interval holds the median that the machine has when
+/// nobody disturbs it. A tenth of the rounds is disturbed: slower by 30 %, and counted as such.
+fn coverage(truth: f64, series: impl Fn(&mut Rng) -> Vec<f64>) -> f64 {
+    let mut rng = Rng::new(5);
+    let is_within = |_: &usize| {
+        let mut rates = series(&mut rng);
+        let disturbed: Vec<bool> = rates.iter().map(|_| rng.unit() < 0.1).collect();
+        for (rate, _) in rates.iter_mut().zip(&disturbed).filter(|(_, is)| **is) {
+            *rate *= 0.7;
+        }
+        let mut record = record(&rates);
+        for (trial, _) in record.trials.iter_mut().zip(&disturbed).filter(|(_, is)| **is) {
+            let evidence = &mut trial.evidence;
+            evidence.steal_ns = evidence.machine_cpu_ns.map(|ns| ns / 10 * 3);
+        }
+        let found = assess(&record).cases[0].throughput.expect("there is a figure");
+        let share = |end: Option<f64>| end.expect("ten rounds have an interval") / FILE as f64;
+        share(found.low) <= truth && truth <= share(found.high)
+    };
+    (0..SESSIONS).filter(is_within).count() as f64 / SESSIONS as f64
+}
+
+/// METHODOLOGY.md: with rounds left out for what the machine did to them, intervals hold the
+/// median as often as they say.
+#[test]
+fn intervals_cover_the_median_with_gates() {
+    let plain = coverage(1.0, white(0.05, 10));
+    assert!(plain >= 0.93, "normal: {plain}");
+    // With 15 % of the values far below it is the 0.35/0.85 quantile of the others.
+    let slow = coverage(1.0 - 0.05 * 0.222_9, outliers(10));
+    assert!(slow >= 0.93, "outliers: {slow}");
+}

@@ -1,0 +1,99 @@
+//! Operations that took far longer than the others.
+
+use super::writing::{direct, flawless_write, over};
+use super::*;
+use model::case::Advice;
+use model::pattern::Pattern;
+
+const MS: u64 = 1_000_000;
+
+/// Operations of 1 ms each in every trial, and some of `ms` each.
+fn stalls(count: u64, ms: u64) -> impl Fn(&mut Record) {
+    move |record| {
+        each(record, |trial| {
+            let counts = vec![(MS, 1_000), (ms * MS, count)];
+            sample(trial).latencies = Latencies { counts, max_ns: ms * MS };
+        });
+    }
+}
+
+/// A direct case has 1 000 operations of 1 ms: a stall is at least 100 ms.
+#[test]
+fn stalled() {
+    let record = || flawless(work(Cache::Direct));
+    check(record(), stalls(1, 99), "sound device:");
+    check(record(), stalls(1, 101), "sound device: Stalled note");
+    check(record(), stalls(1, 110), "sound device: Stalled note");
+    check(record(), stalls(1, 112), "doubtful device: Stalled doubt");
+    check(record(), stalls(3, 200), "doubtful device: Stalled doubt");
+    // One of ten is no exception.
+    check(record(), stalls(110, 200), "doubtful device: Stalled doubt");
+    check(record(), stalls(112, 200), "sound device:");
+    // In one trial of ten it is a hundredth of the time of all.
+    let once = |ms: u64| {
+        move |record: &mut Record| {
+            stalls(0, 100)(record);
+            let counts = vec![(MS, 1_000), (ms * MS, 1)];
+            sample(&mut record.trials[3]).latencies = Latencies { counts, max_ns: ms * MS };
+        }
+    };
+    check(record(), once(100), "sound device:");
+    check(record(), once(103), "sound device: Stalled note");
+    let mut record = record();
+    once(250)(&mut record);
+    let message = assess(&record).cases[0].findings[0].message.clone();
+    let expected = "1 of 10001 operations took 100 ms or more, up to 250 ms, and 2.44 % of the \
+                    time of all (in 1 of 10 trials)";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+/// Short operations are interrupted by whatever else runs: that is no stall below 10 ms.
+#[test]
+fn a_stall_is_ten_milliseconds_at_least() {
+    let of_micros = |stall_ns: u64| {
+        move |record: &mut Record| {
+            each(record, |trial| {
+                let counts = vec![(1_000, 200_000), (stall_ns, 1)];
+                sample(trial).latencies = Latencies { counts, max_ns: stall_ns };
+            });
+        }
+    };
+    check(flawless(work(Cache::Warm)), of_micros(9_900_000), "sound page-cache:");
+    check(flawless(work(Cache::Warm)), of_micros(10_100_000), "sound page-cache: Stalled note");
+    check(flawless(work(Cache::Warm)), of_micros(30_000_000), "doubtful page-cache: Stalled doubt");
+}
+
+/// Of what is read ahead one operation waits for many: that is no stall.
+#[test]
+fn waiting_for_readahead_is_no_stall() {
+    let cold = |pattern| flawless(FileWork { pattern, ..work(Cache::Cold) });
+    check(cold(Pattern::Sequential), stalls(3, 900), "sound device:");
+    check(cold(Pattern::Strided), stalls(3, 900), "sound device:");
+    check(cold(Pattern::Random), stalls(3, 900), "doubtful device: Stalled doubt");
+    check(flawless(work(Cache::Direct)), stalls(3, 900), "doubtful device: Stalled doubt");
+    // What the page cache serves is not read ahead, whatever was claimed.
+    check(flawless(work(Cache::AsIs)), stalls(3, 900), "doubtful page-cache: Stalled doubt");
+    // What was asked for beforehand is waited for by whoever comes first.
+    let (pattern, advice) = (Pattern::Random, Advice::WillNeed);
+    let asked = FileWork { pattern, advice, ..work(Cache::Cold) };
+    check(flawless(asked), stalls(3, 900), "sound device:");
+}
+
+#[test]
+fn stalls_of_writers() {
+    check(flawless_write(direct()), stalls(3, 900), "doubtful device: Stalled doubt");
+    check(flawless_write(direct()), stalls(3, 90), "sound device:");
+    // The OS makes writers through the page cache wait on purpose.
+    check(flawless_write(over()), stalls(3, 900), "sound device:");
+}
+
+/// What is not timed operation by operation cannot stall.
+#[test]
+fn no_latencies_no_stalls() {
+    let untold = |r: &mut Record| each(r, |trial| sample(trial).latencies = Latencies::default());
+    check(flawless(work(Cache::Direct)), untold, "sound device:");
+    check(memory(), stalls(3, 900), "sound ram:");
+    let mut null = flawless(work(Cache::AsIs));
+    null.header.plan.cases[0].case = null_case();
+    check(null, stalls(3, 900), "sound no-io:");
+}
