@@ -3,6 +3,7 @@
 use crate::answer::{Answer, answer};
 use crate::ceiling::{Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
+use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
 use crate::disturbance::exclude;
 use crate::finding::Finding;
@@ -17,7 +18,7 @@ use crate::touching::{Touching, touchings};
 use model::case::{Engine, Work, WriteEngine};
 use model::host::{Fixture, Host, Storage};
 use model::peer::Peer;
-use model::plan::Skip;
+use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -52,6 +53,10 @@ pub struct Assessment {
     pub seed: u64,
     /// Each case of the plan, in its order, controls last.
     pub cases: Vec<Summary>,
+    /// Cases that were measured a second time, as a control: they answer and bound nothing.
+    pub twins: Vec<Summary>,
+    /// What those say of the run; none where there are none.
+    pub control: Option<Control>,
     /// What was not measured, and why.
     pub skips: Vec<Skip>,
     /// Cases that differ in their engine only, or in their peer only, compared.
@@ -86,9 +91,18 @@ pub struct Assessment {
     pub damage: Vec<String>,
 }
 
+impl Assessment {
+    /// Each case that was measured, those that were measured a second time last.
+    pub fn measured(&self) -> impl Iterator<Item = &Summary> {
+        self.cases.iter().chain(&self.twins)
+    }
+}
+
 /// Judges a record.
 pub fn assess(record: &Record) -> Assessment {
-    let rows = rows(record);
+    let mut rows = rows(record);
+    let mut twins = twins(record, &rows);
+    let control = control(&mut rows, &mut twins);
     let header = &record.header;
     let overhead_ns = null_reads(&rows).chain(null_writes(&rows)).find_map(overhead_ns);
     Assessment {
@@ -104,7 +118,8 @@ pub fn assess(record: &Record) -> Assessment {
         comparisons: comparisons(&rows),
         levels: all_levels(&rows),
         saturations: saturations(&rows),
-        findings: findings(&rows, header.storage.as_ref()),
+        findings: findings(rows.iter().chain(&twins), header.storage.as_ref()),
+        control,
         overhead_ns,
         answer: answer(&rows),
         counting: counting_answers(&rows),
@@ -117,28 +132,46 @@ pub fn assess(record: &Record) -> Assessment {
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),
+        twins: twins.into_iter().map(|twin| twin.summary).collect(),
     }
 }
 
-/// The cases of a record, asked before controls, each judged and under its ceiling.
-fn rows(record: &Record) -> Vec<Row<'_>> {
-    let mut rows: Vec<Row> = (0..record.header.plan.cases.len())
+/// The cases of a record with a role that `is_wanted`, in the order of the plan, not judged yet.
+fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
+    (0..record.header.plan.cases.len())
+        .filter(|index| is_wanted(record.header.plan.cases[*index].role))
         .map(|index| {
             let mut measured = Measured::of(record, index);
             exclude(&mut measured);
             let summary = Summary::of(&measured);
             Row { measured, summary }
         })
-        .collect();
+        .collect()
+}
+
+/// What is found on a row by itself.
+fn found(row: &Row, rows: &[Row]) -> Vec<Finding> {
+    let overhead_ns = overhead_of(row, rows);
+    let (measured, summary) = (&row.measured, &row.summary);
+    rules::find(&Context { measured, summary, overhead_ns })
+}
+
+/// The twins of a record, each judged by itself: they bound nothing, and nothing bounds them.
+fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
+    let mut twins = measured(record, |role| role == Role::Twin);
+    for twin in &mut twins {
+        twin.summary.id.push_str(" again");
+        let found = found(twin, rows);
+        twin.summary.judge(found);
+    }
+    twins
+}
+
+/// The cases of a record, asked before controls, each judged and under its ceiling; without twins.
+pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
+    let mut rows = measured(record, |role| role != Role::Twin);
     rows.sort_by_key(|row| row.measured.role);
-    let found: Vec<Vec<Finding>> = rows
-        .iter()
-        .map(|row| {
-            let overhead_ns = overhead_of(row, &rows);
-            let (measured, summary) = (&row.measured, &row.summary);
-            rules::find(&Context { measured, summary, overhead_ns })
-        })
-        .collect();
+    let found: Vec<Vec<Finding>> = rows.iter().map(|row| found(row, &rows)).collect();
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
     }
@@ -209,9 +242,12 @@ fn overhead_of(row: &Row, rows: &[Row]) -> Option<f64> {
 }
 
 /// The findings of all rows, one entry a code, gravest first.
-fn findings(rows: &[Row], storage: Option<&Storage>) -> Vec<RunFinding> {
+fn findings<'a, 'r: 'a>(
+    rows: impl Iterator<Item = &'a Row<'r>> + Clone,
+    storage: Option<&Storage>,
+) -> Vec<RunFinding> {
     let mut all: Vec<RunFinding> = Vec::new();
-    for row in rows {
+    for row in rows.clone() {
         for finding in &row.summary.findings {
             let id = row.summary.id.clone();
             match all.iter_mut().find(|known| known.finding.code == finding.code) {
@@ -225,7 +261,7 @@ fn findings(rows: &[Row], storage: Option<&Storage>) -> Vec<RunFinding> {
             }
         }
     }
-    let served = rows.iter().filter_map(|row| row.summary.served_by);
+    let served = rows.filter_map(|row| row.summary.served_by);
     let virtual_device = rules::virtual_device(storage, served);
     all.extend(virtual_device.map(|finding| RunFinding { finding, cases: Vec::new() }));
     all.sort_by_key(|found| (std::cmp::Reverse(found.finding.severity), found.finding.code));

@@ -79,6 +79,8 @@ named! {
         Drifting "Drifting",
         /// The device is presented by a hypervisor: what is below it is unknown.
         VirtualDevice "VirtualDevice",
+        /// The case measured a second time was not the same.
+        ControlDiffers "ControlDiffers",
     }
 }
 

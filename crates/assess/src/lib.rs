@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod binomial;
+mod significance;
 pub mod stats;
 mod permutation;
 pub mod finding;
@@ -24,6 +25,7 @@ pub mod summary;
 mod row;
 mod ceiling;
 pub mod comparison;
+pub mod control;
 pub mod levels;
 pub mod saturation;
 mod rules;
@@ -33,6 +35,7 @@ pub mod touching;
 pub mod strategies;
 
 mod assessment;
+pub mod records;
 
 #[cfg(test)]
 mod tests;
@@ -41,4 +44,5 @@ pub use assessment::{Assessment, RunFinding, assess};
 pub use course::is_steady;
 pub use measured::rate;
 pub use ratio::Ratio;
+pub use records::compare;
 pub use stats::is_settled;

@@ -22,12 +22,12 @@ pub struct Ratio {
 impl Ratio {
     /// The ratio of `values` to `base`; none if they have no round in common.
     pub(crate) fn of(values: &Rounds, base: &Rounds) -> Option<Ratio> {
-        let base_of = |round| base.iter().find(|(other, _)| *other == round);
-        let logs: Vec<f64> = values
-            .iter()
-            .filter_map(|(round, value)| Some((value / base_of(*round)?.1).ln()))
-            .collect();
-        let estimate = Estimate::of(&logs)?;
+        Ratio::of_logs(&log_ratios(values, base))
+    }
+
+    /// The ratio whose logarithm was measured so in each pair; none of no pairs.
+    pub(crate) fn of_logs(logs: &[f64]) -> Option<Ratio> {
+        let estimate = Estimate::of(logs)?;
         Some(Ratio {
             pairs: estimate.n,
             median: estimate.median.exp(),
@@ -48,6 +48,13 @@ impl Ratio {
         };
         Ratio::of(values, base).or_else(of_medians)
     }
+}
+
+/// The logarithms of the ratios of `values` to `base`, of the rounds that both have.
+pub(crate) fn log_ratios(values: &Rounds, base: &Rounds) -> Vec<f64> {
+    let base_of = |round| base.iter().find(|(other, _)| *other == round);
+    let log = |(round, value): &(u32, f64)| Some((value / base_of(*round)?.1).ln());
+    values.iter().filter_map(log).collect()
 }
 
 #[cfg(test)]

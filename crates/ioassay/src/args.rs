@@ -50,6 +50,13 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Compare two records: the cases that both have, B over A
+    Compare(CompareArgs),
+    /// Tell what a finding means, why it is made and what to do; without one, list them all
+    Explain {
+        /// The finding: CacheLeak, or in small letters
+        code: Option<String>,
+    },
     /// Build, list and verify the programs in other languages that can measure too
     Peers {
         /// What to do with them.
@@ -75,10 +82,41 @@ pub enum Command {
         directory: PathBuf,
     },
     /// Print the JSON schema of what --json prints
-    Schema,
+    Schema {
+        /// Of which command's
+        #[arg(value_enum, default_value = "run")]
+        of: SchemaOf,
+    },
     /// Serve jobs on stdin and stdout: how this program measures
     #[command(hide = true)]
     Worker,
+}
+
+/// Whose JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// That of `survey`, `run` and `report`.
+    Run,
+    /// That of `compare`.
+    Compare,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The record that the other is held against
+    #[arg(value_name = "A")]
+    pub a: PathBuf,
+    /// The other
+    #[arg(value_name = "B")]
+    pub b: PathBuf,
+    /// Compare even what is not the same: pair cases that differ in size, cache, block, depth,
+    /// threads or durability only, and say in what
+    #[arg(long)]
+    pub anyway: bool,
+    /// Print the comparison as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `survey`.
@@ -90,6 +128,10 @@ pub struct SurveyArgs {
     /// Fewer rounds, shorter trials, a smaller file: under 40 seconds
     #[arg(long)]
     pub quick: bool,
+    /// Measure the first case of each kind twice in each round: what differs between the two is
+    /// how much this machine cannot decide today
+    #[arg(long)]
+    pub control: bool,
     /// What all runs share.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -121,8 +163,12 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
     /// Write on without a pause until the rate is steady, at most so long for each case: 5min
-    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "control"])]
     pub sustain: Option<String>,
+    /// Measure the first case of each kind twice in each round: what differs between the two is
+    /// how much this machine cannot decide today
+    #[arg(long)]
+    pub control: bool,
     /// Give the workers no more memory than this, page cache included, by a control group: a file
     /// that is larger does not fit into the page cache then. Needs root
     #[arg(long, value_name = "SIZE")]

@@ -111,7 +111,14 @@ impl Run<'_> {
                 self.store.append(&Line::Trial(trial))?;
                 done += 1;
             }
-            open.retain(|&case| !assess::is_settled(&rates[case], self.plan.precision));
+            let is_settled = |case: usize| assess::is_settled(&rates[case], self.plan.precision);
+            // A case and its twin end together, for they are compared by the rounds of both.
+            let cases = &self.plan.cases;
+            let is_open = |case: usize| {
+                let same = |other: &usize| cases[*other].case == cases[case].case;
+                (0..cases.len()).filter(same).any(|same| !is_settled(same))
+            };
+            open.retain(|&case| is_open(case));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What stands above and below the figures in every view: where they were made, and what was
 //! found, what failed and what was left out.
 
+use crate::control;
 use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
@@ -84,7 +85,7 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
 }
 
 /// The directory, and the file system with what it is on.
-fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
+pub(crate) fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
     let is_written = writes::any(assessment);
     let devices: Vec<String> =
         storage.devices.iter().map(|each| device(each, is_written)).collect();
@@ -122,8 +123,8 @@ fn missing(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// The lines below: failures, findings, skips, and notes about the storage. `name` gives the
-/// name that a case has in this view.
+/// The lines below: failures, findings, skips, notes about the storage, and what the control says.
+/// `name` gives the name that a case has in this view.
 pub(crate) fn below(
     assessment: &Assessment,
     style: &Style,
@@ -137,6 +138,9 @@ pub(crate) fn below(
     out.push_str(&warm_up(assessment, style));
     for note in assessment.storage.iter().flat_map(|storage| &storage.notes) {
         out.push_str(&style.wrap("note   ", Paint::Faint, &sentence(note)));
+    }
+    if let Some(control) = &assessment.control {
+        out.push_str(&style.wrap("A/A    ", Paint::Strong, &control::said(control, name)));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }
@@ -164,7 +168,7 @@ fn warm_up(assessment: &Assessment, style: &Style) -> String {
 
 fn failures(assessment: &Assessment, style: &Style, name: &dyn Fn(&str) -> String) -> String {
     let mut reasons: Vec<(&str, Vec<String>, usize)> = Vec::new();
-    for summary in &assessment.cases {
+    for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
             match reasons.iter_mut().find(|(known, ..)| known == reason) {
                 Some((_, ids, all)) => {

@@ -1,6 +1,7 @@
 //! The assessment as JSON, in the form of [`crate::contract`].
 
 mod memory;
+mod records;
 mod writing;
 
 use crate::contract as wire;
@@ -8,6 +9,7 @@ use assess::answer::{Answer, Bound};
 use assess::comparison::Comparison;
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::Finding;
+use assess::records::Versus;
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
@@ -16,6 +18,7 @@ use model::host::{Device, Direct, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 
 /// The assessment as pretty JSON, with a line end.
@@ -24,10 +27,25 @@ pub fn json(assessment: &Assessment) -> String {
     format!("{}\n", text.expect("the contract holds plain data only"))
 }
 
+/// Two records compared as pretty JSON, with a line end; `paths` are where they are.
+pub fn json_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+    let text = serde_json::to_string_pretty(&records::versus(versus, paths));
+    format!("{}\n", text.expect("the contract holds plain data only"))
+}
+
 /// The JSON schema (draft 2020-12) of [`json`], pretty, with a line end.
 pub fn json_schema() -> String {
+    schema_of::<wire::Report<'static>>()
+}
+
+/// The JSON schema of [`json_of_records`].
+pub fn json_schema_of_records() -> String {
+    schema_of::<wire::Versus<'static>>()
+}
+
+fn schema_of<T: JsonSchema>() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<wire::Report<'static>>();
+    let schema = generator.into_root_schema_for::<T>();
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
     format!("{text}\n")
 }
@@ -55,9 +73,10 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         source_storage: assessment.source_storage.as_ref().map(storage),
         fixtures: assessment.fixtures.iter().map(fixture).collect(),
         peers: assessment.peers.iter().map(peer).collect(),
-        cases: assessment.cases.iter().map(case).collect(),
+        cases: assessment.measured().map(case).collect(),
         skips: assessment.skips.iter().map(skip).collect(),
         comparisons: assessment.comparisons.iter().map(comparison).collect(),
+        control: assessment.control.as_ref().map(records::control),
         findings: assessment.findings.iter().map(run_finding).collect(),
         overhead_ns: assessment.overhead_ns,
         answer: assessment.answer.as_ref().map(answer),
@@ -323,6 +342,8 @@ fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {
         low: comparison.low,
         high: comparison.high,
         difference: comparison.difference.name(),
+        interest: comparison.interest,
+        needs: comparison.needs,
     }
 }
 

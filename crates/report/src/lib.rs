@@ -13,6 +13,7 @@ mod names;
 mod writes;
 mod sparkline;
 mod grid;
+mod control;
 mod frame;
 mod versus;
 mod table;
@@ -27,16 +28,18 @@ mod strategies;
 mod touching;
 mod syncs;
 mod plan;
+mod records;
 mod contract;
 mod json;
 
 pub use compilers::compilers;
 pub use counting::counting;
 pub use heatmap::heatmap;
-pub use json::{json, json_schema};
+pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use latency::latency;
 pub use memory::memory;
 pub use plan::plan;
+pub use records::{obstacles, records};
 pub use strategies::strategies;
 pub use style::Style;
 pub use survey::survey;
@@ -70,7 +73,7 @@ pub fn exit_code(assessment: &Assessment) -> u8 {
     let is_bad = |summary: &assess::summary::Summary| {
         !summary.is_unavailable() && (summary.verdict == Verdict::Void || summary.n == 0)
     };
-    u8::from(assessment.cases.iter().any(is_bad))
+    u8::from(assessment.measured().any(is_bad))
 }
 
 #[cfg(test)]

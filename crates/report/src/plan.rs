@@ -31,7 +31,12 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     if !common.is_empty() {
         out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
     }
-    for (role, title) in [(Role::Asked, "measured"), (Role::Control, "controls")] {
+    let roles = [
+        (Role::Asked, "measured"),
+        (Role::Control, "controls"),
+        (Role::Twin, "measured a second time (A/A)"),
+    ];
+    for (role, title) in roles {
         let ids: Vec<String> = plan
             .cases
             .iter()

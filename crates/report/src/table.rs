@@ -60,9 +60,10 @@ fn rows(assessment: &Assessment, names: &Names) -> Grid {
         left("verdict", 0),
     ]);
     let mut role = Role::Asked;
-    for summary in &assessment.cases {
+    for summary in assessment.measured() {
         if summary.role != role {
-            grid.heading("controls");
+            let is_twin = summary.role == Role::Twin;
+            grid.heading(if is_twin { "measured a second time (A/A)" } else { "controls" });
             role = summary.role;
         }
         grid.row(cells(summary, assessment.storage.as_ref(), names));

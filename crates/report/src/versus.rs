@@ -3,7 +3,7 @@
 use crate::grid::{Cell, Grid, left, right};
 use crate::names::Names;
 use crate::style::{Paint, Style};
-use crate::words::{NONE, listed, times, times_interval};
+use crate::words::{NONE, difference, difference_paint, listed, times, times_interval};
 use assess::comparison::{Comparison, Difference};
 
 /// Of more comparisons than this only those that found a difference are listed; the others are
@@ -25,12 +25,8 @@ pub(crate) fn list(comparisons: &[Comparison], names: &Names, style: &Style) -> 
     ]);
     for found in comparisons.iter().filter(|found| is_listed(found)) {
         let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
-        let paint = match found.difference {
-            Difference::Different => Paint::Plain,
-            Difference::Equivalent | Difference::Inconclusive => Paint::Faint,
-        };
-        let texts =
-            [pair(found, names), times(found.ratio), interval, found.difference.name().to_string()];
+        let paint = difference_paint(found.difference);
+        let texts = [pair(found, names), times(found.ratio), interval, difference(found)];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
     }
     let mut out = grid.render(style);
@@ -80,6 +76,8 @@ mod tests {
             low: Some(1.1),
             high: Some(1.3),
             difference,
+            interest: 0.05,
+            needs: (difference == Difference::Inconclusive).then_some(21),
         }
     }
 
@@ -96,6 +94,7 @@ mod tests {
         let many = said(14);
         assert_eq!(many.matches("different").count(), 5, "{many}");
         assert!(many.contains("mmap vs pread, cold t3"), "{many}");
+        assert!(said(3).contains("inconclusive (n ≈ 21)"), "{}", said(3));
         assert!(many.ends_with("and 5 equivalent and 4 inconclusive\n"), "{many}");
     }
 }

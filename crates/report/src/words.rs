@@ -2,6 +2,7 @@
 //! done here is to put texts beside each other.
 
 use crate::style::Paint;
+use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
@@ -101,6 +102,23 @@ pub(crate) fn times(ratio: f64) -> String {
 pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<String> {
     let bare = |ratio| times(ratio).trim_end_matches('×').to_string();
     Some(format!("{}-{}", bare(low?), bare(high?)))
+}
+
+/// What can be said of a comparison; where nothing can, about how many pairs it would take:
+/// `inconclusive (n ≈ 24)`.
+pub(crate) fn difference(found: &Comparison) -> String {
+    match found.needs {
+        Some(pairs) => format!("{} (n ≈ {pairs})", found.difference),
+        None => found.difference.to_string(),
+    }
+}
+
+/// The colour of what can be said of a comparison.
+pub(crate) fn difference_paint(difference: Difference) -> Paint {
+    match difference {
+        Difference::Different => Paint::Plain,
+        Difference::Equivalent | Difference::Inconclusive => Paint::Faint,
+    }
 }
 
 /// Per cent, given as such: `3.40 %`.

@@ -1,12 +1,14 @@
 //! Whole records judged: a flaw is planted, and what is found is read.
 
 mod ceilings;
+mod control;
 mod counting;
 mod course;
 mod environment;
 mod memory;
 pub(crate) mod noise;
 mod rounds;
+mod records;
 mod rules;
 mod run;
 mod stalls;

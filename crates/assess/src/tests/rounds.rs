@@ -124,7 +124,8 @@ fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
 /// hundred cases.
 #[test]
 fn noise_neither_drifts_nor_steps() {
-    let is_told: [(&str, fn(&[f64]) -> bool); 2] =
+    type IsTold = fn(&[f64]) -> bool;
+    let is_told: [(&str, IsTold); 2] =
         [("a drift", |r| drift(r).is_some()), ("a step", |r| Levels::of(r).is_some())];
     for n in [10, 20, 30] {
         for (what, told) in is_told {

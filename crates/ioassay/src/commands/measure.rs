@@ -42,6 +42,8 @@ pub struct Question {
     pub source: Option<PathBuf>,
     /// How long each case goes on until its rate is steady, if it is to.
     pub sustain: Option<Duration>,
+    /// Whether some cases are measured a second time.
+    pub is_controlled: bool,
     /// Bytes of memory that workers are given, if there is a limit.
     pub memory: Option<u64>,
     /// Programs that can measure.
@@ -86,6 +88,7 @@ fn understand(args: &RunArgs) -> Result<Question> {
         target,
         source: args.source.clone(),
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
+        is_controlled: args.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         peers: Peers::load(args.peers.as_deref())?,
     })
@@ -138,6 +141,9 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
     }
     if let Some(budget) = *sustain {
         sustain_plan(&mut plan, budget)?;
+    }
+    if question.is_controlled {
+        plan.add_twins();
     }
     Ok(plan)
 }

@@ -1,11 +1,13 @@
 //! One function for each command.
 
 pub mod cache;
+pub mod compare;
 pub mod data;
+pub mod explain;
 pub mod measure;
 pub mod peers;
 
-use crate::args::{Cli, Color, Command, SurveyArgs};
+use crate::args::{Cli, Color, Command, SchemaOf, SurveyArgs};
 use crate::files::Target;
 use crate::peers::Peers;
 use crate::recipe;
@@ -30,11 +32,16 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         Command::Plan(args) => measure::plan(args, &style),
         Command::Recipes { name } => recipes(name.as_deref()),
         Command::Report { record, json } => report(record, *json, &style),
+        Command::Compare(args) => compare::execute(args, &style),
+        Command::Explain { code } => explain::execute(code.as_deref()),
         Command::Peers { command } => peers::execute(command),
         Command::Cache { command } => cache::execute(command),
         Command::Data { command } => data::execute(command),
         Command::Host { directory } => host(directory),
-        Command::Schema => say(&report::json_schema()).map(|()| DONE),
+        Command::Schema { of: SchemaOf::Run } => say(&report::json_schema()).map(|()| DONE),
+        Command::Schema { of: SchemaOf::Compare } => {
+            say(&report::json_schema_of_records()).map(|()| DONE)
+        }
         Command::Worker => serve(),
     }
 }
@@ -76,6 +83,7 @@ fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
         target: Target::Directory(args.directory.clone()),
         source: None,
         sustain: None,
+        is_controlled: args.control,
         memory: None,
         peers: Peers::load(None)?,
     };

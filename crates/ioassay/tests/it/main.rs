@@ -20,6 +20,7 @@ mod runs;
 mod writing;
 mod destroying;
 mod files;
+mod comparing;
 mod signals;
 mod workers;
 mod documents;

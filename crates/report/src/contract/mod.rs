@@ -22,11 +22,13 @@ mod estimate;
 mod memory;
 mod writing;
 mod case;
+mod records;
 
 pub(crate) use case::{Axes, Case, Ceiling, Excluded, Failure, FileAxes, Finding, Loaded};
 pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
+pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
 use assess::comparison::Difference;
@@ -71,12 +73,14 @@ pub(crate) struct Report<'a> {
     pub(crate) fixtures: Vec<Fixture>,
     /// Programs that measured besides this one's own worker.
     pub(crate) peers: Vec<Peer<'a>>,
-    /// Each case, controls last.
+    /// Each case, controls and then those that were measured a second time last.
     pub(crate) cases: Vec<Case<'a>>,
     /// What was not measured, and why.
     pub(crate) skips: Vec<Skip<'a>>,
     /// Cases that differ in their engine or their peer only, compared by their paired rounds.
     pub(crate) comparisons: Vec<Comparison<'a>>,
+    /// What the cases say that were measured a second time; null where none was.
+    pub(crate) control: Option<Control<'a>>,
     /// All that was found, one entry a code, gravest first.
     pub(crate) findings: Vec<RunFinding<'a>>,
     /// The tool's own overhead in nanoseconds an operation, measured with the null engine.
@@ -277,6 +281,10 @@ pub(crate) struct Comparison<'a> {
     /// What can be said.
     #[schemars(extend("enum" = names!(Difference)))]
     pub(crate) difference: &'static str,
+    /// The least effect of interest, as a share.
+    pub(crate) interest: f64,
+    /// Of what is inconclusive, about how many pairs it takes; else null.
+    pub(crate) needs: Option<usize>,
 }
 
 /// The figures that the closing answer rests on. Throughputs are in bytes a second.

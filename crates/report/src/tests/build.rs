@@ -203,6 +203,8 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         seed: 1,
         findings: gathered(&cases),
         cases,
+        twins: Vec::new(),
+        control: None,
         skips: Vec::new(),
         comparisons: Vec::new(),
         overhead_ns: None,

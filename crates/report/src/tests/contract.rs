@@ -130,3 +130,18 @@ fn what_is_written_is_held_against_the_schema_too() {
 fn the_schema_is_published_as_it_is() {
     assert_snapshot!(json_schema());
 }
+
+#[test]
+fn two_records_compared_keep_their_own_form() {
+    let (a, b) = super::two_records(1.25);
+    let text = crate::json_of_records(&assess::compare(&a, &b), ["a", "b"]);
+    let json: Value = serde_json::from_str(&text).expect("the output is JSON");
+    let schema: Value = serde_json::from_str(&crate::json_schema_of_records()).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+    assert!(validator.is_valid(&json), "{text}");
+    assert_eq!(json["pairs"][0]["comparison"]["difference"], "different");
+    assert_eq!(json["others"][0]["what"], "cores");
+    let mut broken = json.clone();
+    broken["pairs"][0]["p_holm"] = value!("small");
+    assert!(!validator.is_valid(&broken));
+}

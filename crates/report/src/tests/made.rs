@@ -240,6 +240,8 @@ pub(super) fn methods() -> Assessment {
         low: Some(ratio * 0.97),
         high: Some(ratio * 1.04),
         difference,
+        interest: 0.05,
+        needs: (difference == Difference::Inconclusive).then_some(24),
     };
     let comparisons = vec![
         comparison(0, 3, 0.981, Difference::Equivalent),

@@ -171,6 +171,8 @@ pub(super) fn compilers() -> Assessment {
         low: Some(ratio * 0.97),
         high: Some(ratio * 1.03),
         difference: Difference::Different,
+        interest: 0.02,
+        needs: None,
     };
     let comparisons = vec![compared(2, 0.115), compared(3, 0.846)];
     let mut assessment = assessment("compilers", cases);

@@ -200,6 +200,8 @@ pub(super) fn strategies() -> Assessment {
         low: Some(0.981),
         high: Some(1.006),
         difference: Difference::Equivalent,
+        interest: 0.05,
+        needs: None,
     }];
     let skipped =
         WriteWork { engine: WriteEngine::Sendfile, op: Op::Copy, cache: Cache::Cold, ..work() };

@@ -8,15 +8,17 @@ mod contract;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
-use crate::{strategies, survey, syncs, table, text, touching};
+use crate::{records, strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use assess::finding::Verdict;
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
-use model::case::WriteWork;
+use model::case::{Engine, Work, WriteWork};
 use model::host::{Medium, WriteCache};
 use model::plan::{Place, Plan, Role, Skip};
+use model::record::Record;
+use model::trial::{Outcome, Trial};
 use model::zoo;
 use std::time::Duration;
 
@@ -483,4 +485,105 @@ fn the_closing_answer_tells_of_writing_what_stands() {
     check_closing(page, &format!("{rates}."));
     check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate stands");
     check_closing(answer(|all| all.accepted = None), "Writes are durable at up to 612 MB/s");
+}
+
+/// The zoo's record, and one that was made on another file system, each round `slowness` times as
+/// long; both of two cases with their control.
+fn two_records(slowness: f64) -> (Record, Record) {
+    let mut a = zoo::record();
+    let mut second = a.header.plan.cases[0].clone();
+    if let Work::File(work) = &mut second.case.work {
+        work.engine = Engine::Mmap;
+    }
+    a.header.plan.cases.push(second);
+    a.header.plan.add_twins();
+    let copies: Vec<Trial> = (1..3)
+        .flat_map(|case| a.trials.iter().map(move |trial| Trial { case, ..trial.clone() }))
+        .collect();
+    a.trials.extend(copies);
+    let mut b = a.clone();
+    b.header.began = "2026-01-02T00:00:00Z".to_string();
+    b.header.host.cores = 4;
+    for trial in b.trials.iter_mut().filter(|trial| trial.case == 0) {
+        if let Outcome::Done(sample) = &mut trial.outcome {
+            let span = &mut sample.spans[0];
+            span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * slowness) as u64;
+        }
+    }
+    (a, b)
+}
+
+fn compared(a: &Record, b: &Record, style: &Style) -> String {
+    records(&assess::compare(a, b), ["a.jsonl", "b.jsonl"], style)
+}
+
+#[test]
+fn two_records_compared() {
+    let (a, b) = two_records(1.25);
+    assert_snapshot!(compared(&a, &b, &NARROW));
+}
+
+#[test]
+fn two_records_compared_anyway() {
+    let (a, mut b) = two_records(1.02);
+    let storage = b.header.storage.as_mut().expect("the zoo has storage");
+    storage.file_system = "xfs".to_string();
+    for planned in &mut b.header.plan.cases {
+        if let Work::File(work) = &mut planned.case.work {
+            (work.block, work.depth) = (4096, 4);
+        }
+    }
+    for trial in &mut b.trials {
+        trial.outcome = match (trial.case, trial.round) {
+            (1, _) => Outcome::Failed { reason: "it died".to_string() },
+            (_, 5..) => Outcome::Failed { reason: "it was tired".to_string() },
+            _ => continue,
+        };
+    }
+    let text = compared(&a, &b, &NARROW);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_record_beside_itself() {
+    let (a, _) = two_records(1.0);
+    let text = compared(&a, &a, &NARROW);
+    assert!(text.contains("A and B are one record"), "{text}");
+    assert!(text.contains("equivalent") && !text.contains("different"), "{text}");
+}
+
+/// The lines of a table that the control is told in, where the twin is `slowness` times as slow.
+fn said_of_control(slowness: f64, rounds: u32) -> String {
+    let (mut a, _) = two_records(1.0);
+    a.trials.retain(|trial| trial.round < rounds);
+    for trial in a.trials.iter_mut().filter(|trial| trial.case == 2) {
+        // Above 2 it is not slower but uneven.
+        let uneven = if trial.round.is_multiple_of(2) { 1.3 } else { 0.8 };
+        let factor = if slowness > 2.0 { uneven } else { slowness };
+        if let Outcome::Done(sample) = &mut trial.outcome {
+            let span = &mut sample.spans[0];
+            span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * factor) as u64;
+        }
+    }
+    let text = table(&assess::assess(&a), &NARROW);
+    assert!(text.contains("measured a second time (A/A)"), "{text}");
+    let (_, told) = text.split_once("A/A    ").expect("the control is told of");
+    told.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_control_is_told_in_a_sentence() {
+    let agrees = said_of_control(1.001, 10);
+    assert!(agrees.starts_with("The control found no difference: measured a second"), "{agrees}");
+    assert!(agrees.contains("1.00× (95 % CI 0.999-1.00)"), "{agrees}");
+    let differs = said_of_control(1.25, 10);
+    assert!(
+        differs.starts_with("This machine cannot decide today what differs less than 25.0 %"),
+        "{differs}"
+    );
+    let wide = said_of_control(3.0, 10);
+    assert!(wide.contains("% cannot be decided today: measured a second"), "{wide}");
+    let few = said_of_control(1.0, 5);
+    assert!(few.starts_with("What can be decided today is not known"), "{few}");
 }

@@ -1,0 +1,337 @@
+//! Two records compared: the cases that are the same in both, and what stands against it.
+
+use crate::assessment::{Assessment, assess, rows};
+use crate::comparison::{self, Comparison, Difference};
+use crate::row::Row;
+use crate::significance::{holm, median_test, values_needed};
+use crate::summary::Summary;
+use model::case::Case;
+use model::host::{Device, Storage};
+use model::plan::Role;
+use model::record::{Header, Record};
+use model::units;
+use std::collections::BTreeSet;
+
+/// Two records compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Versus {
+    /// The judgement of the first, which the other is held against.
+    pub a: Assessment,
+    /// That of the second.
+    pub b: Assessment,
+    /// Whether both are one record.
+    pub is_same: bool,
+    /// What makes figures of two things incomparable.
+    pub obstacles: Vec<Apart>,
+    /// What else differs: it may be what is asked about.
+    pub others: Vec<Apart>,
+    /// The cases that both have, compared.
+    pub pairs: Vec<Pair>,
+    /// Asked cases that are not compared.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What is not the same in both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Apart {
+    /// What: an axis, or a fact of the machine, the storage or the run.
+    pub what: String,
+    /// What it is in the first.
+    pub a: String,
+    /// In the second.
+    pub b: String,
+    /// Of how many cases; 0 of the whole record.
+    pub cases: usize,
+}
+
+/// A case in both records.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// What it came to in the first.
+    pub a: Summary,
+    /// In the second.
+    pub b: Summary,
+    /// The second over the first, by the number of the round.
+    pub comparison: Comparison,
+    /// The probability, by the exact median test and corrected over all pairs, that rounds of one
+    /// distribution are as far apart.
+    pub p: f64,
+}
+
+/// A case that is not compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its id.
+    pub id: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// The level that all differences of a table keep together (METHODOLOGY.md).
+const LEVEL: f64 = 0.05;
+
+/// Axes that decide what a figure is of: cases that differ in one of them are not the same, and
+/// are compared only where somebody insists.
+const DECISIVE: [&str; 10] =
+    ["cache", "size", "working_set", "block", "depth", "threads", "op", "sync", "every", "ops"];
+
+/// Compares two records. Whatever stands against it is told; whether it is compared all the same
+/// is for others to say.
+pub fn compare(a: &Record, b: &Record) -> Versus {
+    let (rows_a, rows_b) = (asked(a), asked(b));
+    let matches = matches(&rows_a, &rows_b);
+    let mut obstacles = Vec::new();
+    let uses_files = matches.iter().any(|found| rows_a[found.a].measured.case.cache().is_some());
+    if uses_files {
+        note_facts(&mut obstacles, &storage_facts(&a.header), &storage_facts(&b.header));
+    }
+    let mut others = Vec::new();
+    note_facts(&mut others, &facts(&a.header), &facts(&b.header));
+    let mut left_out = alone(&rows_a, &rows_b, &matches);
+    let mut pairs = Vec::new();
+    for found in &matches {
+        let (row_a, row_b) = (&rows_a[found.a], &rows_b[found.b]);
+        for (axis, in_a, in_b) in &found.apart {
+            let list = if *axis == "time" { &mut others } else { &mut obstacles };
+            note(list, axis, in_a, in_b);
+        }
+        match pair(row_a, row_b) {
+            Ok((pair, p)) => {
+                let served =
+                    |summary: &Summary| summary.served_by.map_or("nothing", |by| by.name());
+                note(&mut obstacles, "served by", served(&pair.a), served(&pair.b));
+                pairs.push((pair, p));
+            }
+            Err(reason) => left_out.push(LeftOut { id: row_a.summary.id.clone(), reason }),
+        }
+    }
+    Versus {
+        a: assess(a),
+        b: assess(b),
+        is_same: a == b,
+        obstacles,
+        others,
+        pairs: corrected(pairs),
+        left_out,
+    }
+}
+
+fn asked(record: &Record) -> Vec<Row<'_>> {
+    let mut rows = rows(record);
+    rows.retain(|row| row.measured.role == Role::Asked);
+    rows
+}
+
+/// Two cases that agree in all axes but decisive ones and the time.
+struct Match {
+    a: usize,
+    b: usize,
+    /// The axes in which they differ, with the values.
+    apart: Vec<(&'static str, String, String)>,
+}
+
+impl Match {
+    /// How many decisive axes differ.
+    fn distance(&self) -> usize {
+        self.apart.iter().filter(|(axis, ..)| *axis != "time").count()
+    }
+}
+
+/// Each case with the one of the other record that is nearest to it, none twice; those that are
+/// the same first.
+fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
+    let mut all = Vec::new();
+    for (a, row_a) in rows_a.iter().enumerate() {
+        for (b, row_b) in rows_b.iter().enumerate() {
+            let apart = apart(row_a.measured.case, row_b.measured.case);
+            all.extend(apart.map(|apart| Match { a, b, apart }));
+        }
+    }
+    all.sort_by_key(Match::distance);
+    let (mut taken_a, mut taken_b) = (BTreeSet::new(), BTreeSet::new());
+    all.retain(|found| {
+        let is_free = !taken_a.contains(&found.a) && !taken_b.contains(&found.b);
+        is_free && taken_a.insert(found.a) && taken_b.insert(found.b)
+    });
+    all.sort_by_key(|found| found.a);
+    all
+}
+
+/// The axes in which two cases differ; none if one is neither decisive nor the time.
+fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
+    let (axes_a, axes_b) = (a.axes(), b.axes());
+    let mut apart = Vec::new();
+    if axes_a.len() != axes_b.len() {
+        return None;
+    }
+    for ((axis, in_a), (other, in_b)) in axes_a.into_iter().zip(axes_b) {
+        if axis != other {
+            return None;
+        }
+        if in_a != in_b {
+            (DECISIVE.contains(&axis) || axis == "time").then_some(())?;
+            apart.push((axis, in_a, in_b));
+        }
+    }
+    Some(apart)
+}
+
+/// The asked cases that only one record has.
+fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
+    let left_out = |rows: &[Row], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {
+        let free = rows.iter().enumerate().filter(|(index, _)| !taken.contains(index));
+        free.map(|(_, row)| LeftOut { id: row.summary.id.clone(), reason: reason.to_string() })
+            .collect()
+    };
+    let taken_a = matches.iter().map(|found| found.a).collect();
+    let taken_b = matches.iter().map(|found| found.b).collect();
+    let mut all = left_out(rows_a, taken_a, "only A has it");
+    all.extend(left_out(rows_b, taken_b, "only B has it"));
+    all
+}
+
+/// Two rows compared, with the probability that chance alone set them as far apart; or why not.
+fn pair(a: &Row, b: &Row) -> Result<(Pair, f64), String> {
+    let is_void = |row: &Row| !row.stands();
+    match (is_void(a), is_void(b)) {
+        (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
+        (true, false) => return Err(format!("it is void in A: {}", why_void(a))),
+        (false, true) => return Err(format!("it is void in B: {}", why_void(b))),
+        (false, false) => {}
+    }
+    let none = || "no round of it was measured in both".to_string();
+    let comparison = comparison::compare(b, a).ok_or_else(none)?;
+    let rates = |row: &Row| -> Vec<f64> {
+        row.measured.rates().into_iter().map(|(_, rate)| rate).collect()
+    };
+    let p = median_test(&rates(b), &rates(a));
+    Ok((Pair { a: a.summary.clone(), b: b.summary.clone(), comparison, p }, p))
+}
+
+/// The gravest finding of a void row, or why its trials failed.
+fn why_void(row: &Row) -> String {
+    match (row.summary.failures.first(), row.summary.findings.first()) {
+        (Some((reason, _)), _) if row.summary.n == 0 => reason.clone(),
+        (_, Some(finding)) => finding.code.to_string(),
+        (_, None) => "it was not run".to_string(),
+    }
+}
+
+/// The pairs with their probabilities corrected over all of them. What is different for its
+/// interval alone is inconclusive where that does not stand the correction.
+fn corrected(pairs: Vec<(Pair, f64)>) -> Vec<Pair> {
+    let all: Vec<f64> = pairs.iter().map(|(_, p)| *p).collect();
+    let needed = values_needed(LEVEL / all.len().max(1) as f64);
+    let correct = |((mut pair, _), p): ((Pair, f64), f64)| {
+        pair.p = p;
+        let found = &mut pair.comparison;
+        if found.difference == Difference::Different && p > LEVEL {
+            found.difference = Difference::Inconclusive;
+            found.needs = Some(needed.max(found.pairs + 1));
+        }
+        pair
+    };
+    let corrected = holm(&all);
+    pairs.into_iter().zip(corrected).map(correct).collect()
+}
+
+/// Notes that something of a case is not the same in both; once, with the number of such cases.
+fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
+    if a == b {
+        return;
+    }
+    let is_known = |known: &&mut Apart| known.what == what && known.a == a && known.b == b;
+    match list.iter_mut().find(is_known) {
+        Some(known) => known.cases += 1,
+        None => {
+            let (what, a, b) = (what.to_string(), a.to_string(), b.to_string());
+            list.push(Apart { what, a, b, cases: 1 });
+        }
+    }
+}
+
+/// A fact of a record: what it is, and its value.
+type Fact = (String, String);
+
+/// Notes the facts that are not the same in both.
+fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
+    let value = |facts: &[Fact], what: &str| {
+        let fact = facts.iter().find(|(known, _)| known == what);
+        fact.map_or("none".to_string(), |(_, value)| value.clone())
+    };
+    let mut names: Vec<&String> = a.iter().map(|(what, _)| what).collect();
+    names.extend(b.iter().map(|(what, _)| what).filter(|what| value(a, what) == "none"));
+    names.dedup();
+    for what in names {
+        let (in_a, in_b) = (value(a, what), value(b, what));
+        let is_known = list.iter().any(|known| known.what == *what);
+        if in_a != in_b && !is_known {
+            list.push(Apart { what: what.clone(), a: in_a, b: in_b, cases: 0 });
+        }
+    }
+}
+
+/// The facts of a storage without which figures of files are of two different things.
+fn storage_facts(header: &Header) -> Vec<Fact> {
+    let of = |storage: &Storage, whose: &str| {
+        let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        [
+            (format!("file system{whose}"), storage.file_system.clone()),
+            (format!("medium{whose}"), storage.medium.to_string()),
+            (format!("kind of device{whose}"), kinds.join(", ")),
+        ]
+    };
+    let target = header.storage.iter().flat_map(|storage| of(storage, ""));
+    let source = header.source_storage.iter().flat_map(|storage| of(storage, " copied from"));
+    target.chain(source).collect()
+}
+
+fn kind(device: &Device) -> &'static str {
+    match (device.loop_direct, device.is_virtual) {
+        (Some(true), _) => "loop device past the page cache",
+        (Some(false), _) => "loop device through the page cache",
+        (None, true) => "virtual",
+        (None, false) => "physical",
+    }
+}
+
+/// What else is told where it differs.
+fn facts(header: &Header) -> Vec<Fact> {
+    let (host, plan) = (&header.host, &header.plan);
+    let mut facts = vec![
+        ("host", host.name.clone()),
+        ("CPU", host.cpu.clone()),
+        ("cores", host.cores.to_string()),
+        ("memory", units::bytes_rounded(host.memory)),
+        ("OS", host.os.clone()),
+        ("page", units::bytes(host.page)),
+        ("hypervisor", host.hypervisor.clone().unwrap_or("none".to_string())),
+        ("CPU quota", host.cpu_quota.map_or("none".to_string(), |quota| quota.to_string())),
+        ("version of ioassay", header.tool.version.clone()),
+        ("content", plan.content.to_string()),
+        ("memory limit", plan.memory_limit.map_or("none".to_string(), units::bytes_rounded)),
+        ("sustained", plan.sustain.map_or("no".to_string(), units::time)),
+    ];
+    if let Some(storage) = &header.storage {
+        let device = |device: &Device| match &device.model {
+            Some(model) => format!("{} ({model})", device.name),
+            None => device.name.clone(),
+        };
+        let write_cache = |device: &Device| device.write_cache.map(|cache| cache.to_string());
+        let limit = |limit: &model::host::Limit| {
+            format!("{} {} a second of {}", limit.a_second, limit.what, limit.device)
+        };
+        let listed = |texts: Vec<String>| texts.join(", ");
+        facts.push(("devices", listed(storage.devices.iter().map(device).collect())));
+        let caches = storage.devices.iter().filter_map(write_cache).collect();
+        facts.push(("write cache", listed(caches)));
+        facts.push(("mount options", storage.mount_options.clone()));
+        facts.push(("limits", listed(storage.limits.iter().map(limit).collect())));
+    }
+    let versions = header.peers.iter().map(|peer| {
+        let version = peer.version.clone().unwrap_or("unknown".to_string());
+        (format!("peer {}", peer.name), version)
+    });
+    facts.into_iter().map(|(what, value)| (what.to_string(), value)).chain(versions).collect()
+}

@@ -1,0 +1,98 @@
+//! The A/A control: what is said where a case and its twin agree, and where they do not.
+
+use super::*;
+use crate::control::Outcome;
+use crate::finding::Code;
+use crate::summary::Summary;
+
+/// A warm case, and its twin `slowness` times as slow.
+fn twins(slowness: f64) -> Record {
+    let mut record = flawless(work(Cache::Warm));
+    record.trials.clear();
+    record.header.plan.cases.clear();
+    add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, 1.0, 0);
+    add(&mut record, file_case(work(Cache::Warm)), Role::Twin, FILE, slowness, 0);
+    record
+}
+
+fn has_finding(summary: &Summary) -> bool {
+    summary.findings.iter().any(|finding| finding.code == Code::ControlDiffers)
+}
+
+#[test]
+fn a_twin_that_differs_is_told_on_both() {
+    let assessment = assess(&twins(1.1));
+    let control = assessment.control.as_ref().expect("there is a twin");
+    assert_eq!(control.outcome, Outcome::Differs);
+    let decides = control.decides.expect("ten rounds have an interval");
+    assert!((decides - 0.1).abs() < 0.001, "{decides}");
+    assert!(assessment.measured().all(has_finding));
+    let found = assessment.findings.iter().find(|f| f.finding.code == Code::ControlDiffers);
+    let found = found.expect("it is told of the run too");
+    let ids = [assessment.cases[0].id.clone(), format!("{} again", assessment.cases[0].id)];
+    assert_eq!(found.cases, ids);
+    assert!(found.finding.message.contains("10.0 % apart"), "{}", found.finding.message);
+}
+
+#[test]
+fn a_twin_that_agrees_is_told_and_is_no_finding() {
+    let assessment = assess(&twins(1.001));
+    let control = assessment.control.as_ref().expect("there is a twin");
+    assert_eq!(control.outcome, Outcome::Agrees);
+    assert!(!assessment.measured().any(has_finding));
+    assert_eq!(assess(&flawless(work(Cache::Warm))).control, None);
+}
+
+#[test]
+fn a_twin_that_varies_says_what_cannot_be_decided() {
+    let mut record = twins(1.0);
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+        let factor = if trial.round.is_multiple_of(2) { 1.2 } else { 0.85 };
+        for span in &mut sample(trial).spans {
+            span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * factor) as u64;
+        }
+    }
+    let control = assess(&record).control.expect("there is a twin");
+    assert_eq!(control.outcome, Outcome::Wide);
+    assert!(control.decides.expect("there is an interval") > 0.15);
+    record.trials.retain(|trial| trial.round < 5);
+    let control = assess(&record).control.expect("there is a twin");
+    assert_eq!((control.outcome, control.decides), (Outcome::Wide, None));
+    record.trials.clear();
+    let control = assess(&record).control.expect("there is a twin");
+    assert_eq!((control.outcome, control.comparisons.len()), (Outcome::Wide, 0));
+}
+
+/// However fast it is: it is neither an answer nor a ceiling, nor compared with others.
+#[test]
+fn a_twin_takes_part_in_nothing_else() {
+    let judged = |with_twin: bool| {
+        let mut record = flawless(work(Cache::Direct));
+        let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+        for threads in [1, 2] {
+            add(&mut record, memory_case(Kernel::Read, threads), Role::Control, 8 * FILE, 1.0, 0);
+        }
+        add(&mut record, file_case(mmap.clone()), Role::Asked, FILE, 1.0, 0);
+        add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, 1.0, 0);
+        if with_twin {
+            add(&mut record, file_case(mmap), Role::Twin, 7 * FILE, 1.0, 0);
+            add(&mut record, memory_case(Kernel::Read, 1), Role::Twin, 90 * FILE, 1.0, 0);
+            add(&mut record, file_case(work(Cache::Direct)), Role::Twin, 5 * FILE, 1.0, 5 * FILE);
+        }
+        let mut assessment = assess(&record);
+        assert_eq!(assessment.twins.len(), if with_twin { 3 } else { 0 });
+        // What is told of the control itself is the only trace of it.
+        assessment.twins.clear();
+        assessment.control = None;
+        assessment.findings.retain(|found| found.finding.code != Code::ControlDiffers);
+        for summary in &mut assessment.cases {
+            summary.findings.retain(|finding| finding.code != Code::ControlDiffers);
+            summary.judge(Vec::new());
+        }
+        for found in &mut assessment.findings {
+            found.cases.retain(|id| !id.ends_with(" again"));
+        }
+        assessment
+    };
+    assert_eq!(judged(true), judged(false));
+}

@@ -1,0 +1,190 @@
+//! Two records compared: what is paired, what stands against it, and what is told of the pairs.
+
+use super::*;
+use crate::compare;
+use crate::comparison::Difference;
+use crate::records::{Apart, Versus};
+use model::random::Rng;
+
+/// A warm and a cold case, `slowness` times as slow as usual.
+fn record(slowness: f64) -> Record {
+    let mut record = flawless(work(Cache::Warm));
+    record.trials.clear();
+    record.header.plan.cases.clear();
+    add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, slowness, 0);
+    add(&mut record, file_case(work(Cache::Direct)), Role::Asked, FILE, 3.0 * slowness, FILE);
+    add(&mut record, memory_case(Kernel::Read, 1), Role::Control, 8 * FILE, 1.0, 0);
+    record
+}
+
+/// Checks what stands against comparing a record with one that was changed.
+fn check(change: impl FnOnce(&mut Record), expected: &[(&str, &str, &str, usize)]) -> Versus {
+    let mut other = record(1.0);
+    change(&mut other);
+    let versus = compare(&record(1.0), &other);
+    let expected: Vec<Apart> = expected
+        .iter()
+        .map(|(what, a, b, cases)| {
+            let text = |text: &str| text.to_string();
+            Apart { what: text(what), a: text(a), b: text(b), cases: *cases }
+        })
+        .collect();
+    assert_eq!(versus.obstacles, expected);
+    versus
+}
+
+fn file(record: &mut Record, index: usize) -> &mut FileWork {
+    match &mut record.header.plan.cases[index].case.work {
+        Work::File(work) => work,
+        other => panic!("a file is read, not {other:?}"),
+    }
+}
+
+fn differences(versus: &Versus) -> Vec<Difference> {
+    versus.pairs.iter().map(|pair| pair.comparison.difference).collect()
+}
+
+#[test]
+fn a_record_is_equivalent_to_itself() {
+    let versus = check(|_| {}, &[]);
+    assert!(versus.is_same && versus.others.is_empty() && versus.left_out.is_empty());
+    assert_eq!(differences(&versus), [Difference::Equivalent; 2]);
+    assert!(versus.pairs.iter().all(|pair| pair.comparison.ratio == 1.0 && pair.p == 1.0));
+}
+
+#[test]
+fn one_that_is_slower_is_different() {
+    let versus = compare(&record(1.0), &record(1.25));
+    assert!(!versus.is_same);
+    assert_eq!(differences(&versus), [Difference::Different; 2]);
+    for pair in &versus.pairs {
+        assert!((pair.comparison.ratio - 0.8).abs() < 1e-6 && pair.p < 1e-4, "{pair:#?}");
+    }
+}
+
+#[test]
+fn what_decides_a_figure_stands_against_comparing() {
+    check(|other| file(other, 0).block = 4096, &[("block", "1MiB", "4KiB", 1)]);
+    check(
+        |other| (0..2).for_each(|index| file(other, index).size = 2 * FILE),
+        &[("size", "1GiB", "2GiB", 2)],
+    );
+    check(
+        |other| (0..2).for_each(|index| file(other, index).threads = 2),
+        &[("threads", "1", "2", 2)],
+    );
+    check(
+        |other| {
+            let storage = other.header.storage.as_mut().expect("it has storage");
+            storage.file_system = "xfs".to_string();
+            storage.devices[0].is_virtual = true;
+        },
+        &[("file system", "ext4", "xfs", 0), ("kind of device", "physical", "virtual", 0)],
+    );
+    // Cached in the one, and from the device in the other, as is found where nothing is claimed.
+    let as_is = |record: &mut Record| file(record, 1).cache = Cache::AsIs;
+    let (mut one, mut other) = (record(1.0), record(1.0));
+    as_is(&mut one);
+    as_is(&mut other);
+    for trial in other.trials.iter_mut().filter(|trial| trial.case == 1) {
+        trial.evidence.residency_before = residency(PAGES);
+        trial.evidence.task_read_bytes = Some(0);
+        trial.evidence.device_read_bytes = Some(0);
+    }
+    let versus = compare(&one, &other);
+    let found: Vec<&str> = versus.obstacles.iter().map(|apart| apart.what.as_str()).collect();
+    assert_eq!(found, ["served by"], "{:#?}", versus.obstacles);
+}
+
+#[test]
+fn what_may_be_what_is_asked_about_is_told() {
+    let versus = check(
+        |other| {
+            other.header.host.cores = 64;
+            file(other, 0).time = Duration::from_secs(2);
+        },
+        &[],
+    );
+    let told: Vec<(&str, &str, &str)> = (versus.others.iter())
+        .map(|apart| (apart.what.as_str(), apart.a.as_str(), apart.b.as_str()))
+        .collect();
+    assert_eq!(told, [("cores", "2", "64"), ("time", "1m", "2s")]);
+    assert_eq!(versus.pairs.len(), 2);
+}
+
+#[test]
+fn cases_of_one_record_alone_are_left_out() {
+    let versus = check(
+        |other| {
+            let others = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+            add(other, file_case(others), Role::Asked, FILE, 1.0, 0);
+            file(other, 1).engine = Engine::Uring;
+        },
+        &[],
+    );
+    assert_eq!(versus.pairs.len(), 1);
+    let reasons: Vec<&str> = versus.left_out.iter().map(|out| out.reason.as_str()).collect();
+    assert_eq!(reasons, ["only A has it", "only B has it", "only B has it"]);
+}
+
+#[test]
+fn a_void_figure_is_not_compared() {
+    let versus = check(
+        |other| {
+            for trial in other.trials.iter_mut().filter(|trial| trial.case < 2) {
+                match trial.case {
+                    0 => trial.outcome = Outcome::Failed { reason: "it died".to_string() },
+                    _ => {
+                        trial.evidence.task_read_bytes = Some(0);
+                        trial.evidence.device_read_bytes = Some(0);
+                    }
+                }
+            }
+        },
+        &[],
+    );
+    assert!(versus.pairs.is_empty());
+    let reasons: Vec<&str> = versus.left_out.iter().map(|out| out.reason.as_str()).collect();
+    assert_eq!(reasons[0], "it is void in B: failed: it died");
+    assert!(reasons[1].starts_with("it is void in B: "), "{reasons:?}");
+}
+
+/// Records of `cases` warm cases of which all are alike, each round with a noise of 5 %.
+fn noisy(rng: &mut Rng, cases: u64, slowness: f64) -> Record {
+    let mut record = record(1.0);
+    record.trials.clear();
+    record.header.plan.cases.clear();
+    for case in 0..cases {
+        let work = FileWork { block: 4096 << case, ..work(Cache::Warm) };
+        add(&mut record, file_case(work), Role::Asked, FILE, slowness, 0);
+    }
+    each(&mut record, |trial| {
+        let noise = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        for span in &mut sample(trial).spans {
+            span.end_ns = span.start_ns + (1e9 * slowness * (0.05 * noise).exp()) as u64;
+        }
+    });
+    record
+}
+
+/// Of tables of many cases that do not differ at most one in twenty finds a difference, and a
+/// difference of all is found even in the fewest rounds that a run has.
+#[test]
+fn many_comparisons_keep_one_level() {
+    let mut rng = Rng::new(8);
+    let mut differ = 0;
+    const TABLES: usize = 200;
+    for _ in 0..TABLES {
+        let (a, b) = (noisy(&mut rng, 8, 1.0), noisy(&mut rng, 8, 1.0));
+        differ += usize::from(differences(&compare(&a, &b)).contains(&Difference::Different));
+    }
+    assert!(differ <= TABLES * 6 / 100, "{differ} of {TABLES} tables found a difference");
+
+    let (mut a, mut b) = (noisy(&mut rng, 16, 1.0), noisy(&mut rng, 16, 2.0));
+    for record in [&mut a, &mut b] {
+        record.trials.retain(|trial| trial.round < 7);
+    }
+    assert_eq!(differences(&compare(&a, &b)), [Difference::Different; 16]);
+    a.trials.retain(|trial| trial.round < 5);
+    assert_eq!(differences(&compare(&a, &b)), [Difference::Inconclusive; 16]);
+}

@@ -1,0 +1,44 @@
+//! `ioassay compare`: two records beside each other.
+
+use super::{DONE, say};
+use crate::args::CompareArgs;
+use crate::store;
+use anyhow::{Result, bail};
+use assess::records::{LeftOut, Versus};
+use report::Style;
+
+/// Compares two records. The exit status is 0 whatever comes of it.
+///
+/// # Errors
+/// When one is no record, when they do not measure the same and nobody insists, or when nothing of
+/// them can be compared.
+pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
+    let (a, b) = (store::read(&args.a)?, store::read(&args.b)?);
+    let versus = assess::compare(&a, &b);
+    let paths = [args.a.display().to_string(), args.b.display().to_string()];
+    let [path_a, path_b] = paths.each_ref().map(String::as_str);
+    if !args.anyway && !versus.obstacles.is_empty() {
+        let obstacles = report::obstacles(&versus).join("\n  ");
+        bail!(
+            "'{path_a}' (A) and '{path_b}' (B) do not measure the same; --anyway compares them all \
+             the same:\n  {obstacles}"
+        );
+    }
+    if versus.pairs.is_empty() {
+        bail!("nothing of '{path_a}' (A) and '{path_b}' (B) can be compared{}", why(&versus));
+    }
+    let text = if args.json {
+        report::json_of_records(&versus, [path_a, path_b])
+    } else {
+        report::records(&versus, [path_a, path_b], style)
+    };
+    say(&text)?;
+    Ok(DONE)
+}
+
+/// Why each case is left out, on a line of its own.
+fn why(versus: &Versus) -> String {
+    let say = |LeftOut { id, reason }: &LeftOut| format!("\n  {id}: {reason}");
+    let all: String = versus.left_out.iter().map(say).collect();
+    if all.is_empty() { ": no case is asked in them".to_string() } else { format!(":{all}") }
+}

@@ -1,0 +1,91 @@
+//! `ioassay explain`: what a finding means, in the words of METHODOLOGY.md.
+
+use super::{DONE, say};
+use anyhow::Result;
+use assess::finding::Code;
+use model::units;
+
+/// The one text in which findings are defined; it is a part of the program.
+const METHODOLOGY: &str = include_str!("../../../../METHODOLOGY.md");
+
+/// Tells of one finding, or lists them all.
+///
+/// # Errors
+/// When there is no such finding.
+pub fn execute(code: Option<&str>) -> Result<u8> {
+    match code {
+        Some(given) => {
+            let code = find(given)?;
+            say(&format!("{code}\n\n{}", section(code).unwrap_or_default()))?;
+        }
+        None => {
+            for code in Code::ALL {
+                let text = section(*code).unwrap_or_default();
+                say(&format!("{:<20} {}", code.name(), first_sentence(text)))?;
+            }
+        }
+    }
+    Ok(DONE)
+}
+
+/// The finding of that name, in whatever letters.
+fn find(given: &str) -> Result<Code> {
+    let is_it = |code: &&Code| code.name().eq_ignore_ascii_case(given.trim());
+    let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    let found = Code::ALL.iter().find(is_it).copied();
+    found.ok_or_else(|| {
+        // The nearest is looked for in small letters, as it was typed.
+        let small: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        let small: Vec<&str> = small.iter().map(String::as_str).collect();
+        let nearest = units::nearest(given, &small);
+        let nearest = nearest.and_then(|near| small.iter().position(|name| *name == near));
+        let hint = nearest.map_or(String::new(), |at| format!(" (did you mean '{}'?)", names[at]));
+        anyhow::anyhow!("unknown finding '{given}'{hint}; known are {}", names.join(", "))
+    })
+}
+
+/// What METHODOLOGY.md says of a finding: the text below `### Code`, up to the next heading.
+fn section(code: Code) -> Option<&'static str> {
+    let heading = format!("\n### {code}\n");
+    let text = METHODOLOGY.split_once(&heading)?.1;
+    let end = text.find("\n#").unwrap_or(text.len());
+    Some(text[..end].trim())
+}
+
+/// What is said first: the first sentence up to a colon or a semicolon, without the severity
+/// before it.
+fn first_sentence(section: &str) -> String {
+    let paragraph = section.split("\n\n").next().unwrap_or_default();
+    let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = match text.strip_prefix('*').and_then(|rest| rest.split_once('*')) {
+        Some((_, rest)) => rest.trim_start(),
+        None => &text,
+    };
+    let end = [". ", ": ", "; "].iter().filter_map(|mark| text.find(mark)).min();
+    format!("{}.", text[..end.unwrap_or(text.len())].trim_end_matches(['.', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_is_explained() {
+        for code in Code::ALL {
+            let text = section(*code).unwrap_or_else(|| panic!("{code} has no section"));
+            assert!(text.len() > 40 && !text.contains("\n#"), "{code}: {text}");
+            let first = first_sentence(text);
+            assert!(first.len() > 10 && first.ends_with('.'), "{code}: {first}");
+            assert!(!first.starts_with('*'), "{code}: {first}");
+        }
+    }
+
+    #[test]
+    fn a_finding_is_found_in_any_letters() {
+        for given in ["CacheLeak", "cacheleak", " CACHELEAK "] {
+            assert_eq!(find(given).unwrap(), Code::CacheLeak);
+        }
+        let error = find("cacheleek").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'CacheLeak'?"), "{error}");
+    }
+}

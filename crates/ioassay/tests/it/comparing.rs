@@ -1,0 +1,196 @@
+//! Two records compared, a run with its control, and findings explained.
+
+use crate::desk::{Desk, check_refusal, skip, text};
+use assess::finding::Code;
+use serde_json::{Value, json};
+
+/// A small run that reads a file as it is, with `more`, which goes before what is usual; its record
+/// is `name`.
+fn run(desk: &Desk, name: &str, more: &[&str]) -> Value {
+    let usual = ["--cache=as-is", "--ops=0", "--size=256KiB", "--time=5ms"];
+    let flag = |arg: &str| arg.split('=').next().unwrap().to_string();
+    let is_given = |arg: &str| more.iter().any(|given| flag(given) == flag(arg));
+    let usual = usual.into_iter().filter(|arg| !is_given(arg));
+    let mut args = vec!["run", "page-latency", ".", "--rounds=7", "--json", "--record", name];
+    args.extend(usual.chain(more.iter().copied()));
+    desk.json(&args)
+}
+
+/// Checks that JSON is of the form that `ioassay schema OF` tells.
+fn check_form(desk: &Desk, of: &str, found: &Value) {
+    let schema: Value = serde_json::from_str(&desk.says(&["schema", of])).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let wrong: Vec<String> = validator.iter_errors(found).map(|e| e.to_string()).collect();
+    assert_eq!(wrong, [""; 0]);
+}
+
+/// The words of a text, with one space between them wherever it was folded.
+fn unfolded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_record_does_not_differ_from_itself() {
+    let desk = Desk::new();
+    run(&desk, "a", &["--engine=pread,mmap"]);
+    let found = desk.json(&["compare", "a", "a", "--json"]);
+    check_form(&desk, "compare", &found);
+    assert_eq!((&found["is_same"], &found["obstacles"]), (&json!(true), &json!([])));
+    let pairs = found["pairs"].as_array().unwrap();
+    assert!(!pairs.is_empty(), "{found:#}");
+    for pair in pairs {
+        assert_eq!(pair["comparison"]["difference"], "equivalent", "{pair:#}");
+        assert_eq!((&pair["comparison"]["ratio"], &pair["p_holm"]), (&json!(1.0), &json!(1.0)));
+    }
+    let said = unfolded(&desk.says(&["compare", "a", "a"]));
+    assert!(said.contains("A and B are one record"), "{said}");
+    assert!(said.contains("were not made at the same time"), "{said}");
+}
+
+#[test]
+fn two_records_of_the_same_question_are_compared() {
+    let desk = Desk::new();
+    run(&desk, "a", &[]);
+    run(&desk, "b", &["--time=4ms"]);
+    let found = desk.json(&["compare", "a", "b", "--json"]);
+    check_form(&desk, "compare", &found);
+    assert_eq!((&found["is_same"], &found["obstacles"]), (&json!(false), &json!([])));
+    let told: Vec<&Value> = found["others"].as_array().unwrap().iter().collect();
+    assert!(told.iter().any(|apart| apart["what"] == "time"), "{told:?}");
+    for pair in found["pairs"].as_array().unwrap() {
+        assert_eq!(pair["comparison"]["pairs"], 7, "{pair:#}");
+        let is_open = pair["comparison"]["difference"] == "inconclusive";
+        assert_eq!(pair["comparison"]["needs"].is_u64(), is_open, "{pair:#}");
+    }
+}
+
+#[test]
+fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
+    let desk = Desk::new();
+    run(&desk, "a", &["--block=4KiB", "--threads=1"]);
+    run(&desk, "b", &["--block=8KiB", "--threads=2", "--size=512KiB"]);
+    let expected = [
+        "'a' (A) and 'b' (B) do not measure the same",
+        "--anyway",
+        "): 4KiB in A, 8KiB in B",
+        "): 1 in A, 2 in B",
+        "): 256KiB in A, 512KiB in B",
+    ];
+    desk.refuses(&["compare", "a", "b"], &expected);
+    desk.refuses(&["compare", "a", "b", "--json"], &expected);
+    let found = desk.json(&["compare", "a", "b", "--anyway", "--json"]);
+    check_form(&desk, "compare", &found);
+    let pair = &found["pairs"][0];
+    assert_eq!(
+        (&pair["a"]["case"]["block"], &pair["b"]["case"]["block"]),
+        (&json!(4096), &json!(8192))
+    );
+    let said = desk.says(&["compare", "a", "b", "--anyway"]);
+    let (differences, table) = said.split_once("B/A").unwrap();
+    assert!(differences.contains("4KiB in A, 8KiB in B"), "{said}");
+    assert!(table.contains("→"), "{said}");
+}
+
+#[test]
+fn another_file_system_is_refused() {
+    let desk = Desk::new();
+    let is_memory = desk.storage().file_system == "tmpfs";
+    let Some(shm) = Desk::in_memory().filter(|_| !is_memory) else {
+        skip("another_file_system_is_refused", "there are no two file systems");
+        return;
+    };
+    run(&desk, "a", &[]);
+    run(&shm, "b", &[]);
+    let b = shm.path("b");
+    desk.refuses(
+        &["compare", "a", b.to_str().unwrap()],
+        &["file system: ", " in A, tmpfs in B", "medium: ", "served by ("],
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let desk = Desk::new();
+    run(&desk, "a", &[]);
+    std::fs::write(desk.path("text"), "hello").unwrap();
+    desk.refuses(
+        &["compare", "a", "text"],
+        &["'text' is no record", "its first line is no header"],
+    );
+    desk.refuses(&["compare", "nothing", "a"], &["the record 'nothing'", "No such file"]);
+    desk.refuses(&["compare", "a"], &["<B>"]);
+    // Nothing in common.
+    let memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--isa=auto"];
+    let more = ["--threads=1", "--rounds=1", "--time=1ms", "--json", "--record=m"];
+    desk.json(&[&memory[..], &more].concat());
+    desk.refuses(&["compare", "a", "m"], &["nothing of", "only A has it", "only B has it"]);
+    // Every trial of the other failed, or none was made.
+    let whole = std::fs::read_to_string(desk.path("a")).unwrap();
+    std::fs::write(desk.path("none"), format!("{}\n", whole.lines().next().unwrap())).unwrap();
+    desk.refuses(&["compare", "a", "none", "--anyway"], &["it is void in B: it was not run"]);
+    let failed: Vec<String> = whole.lines().map(with_failure).collect();
+    std::fs::write(desk.path("failed"), failed.join("\n")).unwrap();
+    desk.refuses(&["compare", "failed", "a"], &["it is void in A: failed: it died"]);
+}
+
+/// A line of a record; of a trial, as if it had failed.
+fn with_failure(line: &str) -> String {
+    let mut json: Value = serde_json::from_str(line).unwrap();
+    if let Some(trial) = json.get_mut("trial") {
+        trial["outcome"] = json!({ "failed": { "reason": "it died" } });
+    }
+    json.to_string()
+}
+
+#[test]
+fn a_control_measures_twice_and_says_what_can_be_decided() {
+    let desk = Desk::new();
+    let report = run(&desk, "a", &["--control"]);
+    check_form(&desk, "run", &report);
+    let cases = report["cases"].as_array().unwrap();
+    let twins: Vec<&Value> = cases.iter().filter(|case| case["role"] == "twin").collect();
+    assert_eq!(twins.len(), 1, "one kind of work in one cache state: {cases:#?}");
+    let id = twins[0]["id"].as_str().unwrap();
+    let first = cases.iter().find(|case| format!("{} again", case["id"].as_str().unwrap()) == id);
+    let first = first.expect("the case that is repeated");
+    assert_eq!((&first["role"], &first["n"]), (&json!("asked"), &twins[0]["n"]));
+    let control = &report["control"];
+    let found = &control["comparisons"][0];
+    assert_eq!((&found["case"], &found["base"]), (&json!(id), &first["id"]));
+    assert_eq!(found["pairs"], first["n"]);
+    assert!(control["decides"].is_f64(), "{control:#}");
+    let sentence = match control["outcome"].as_str().unwrap() {
+        "agrees" => "The control found no difference: measured a second time",
+        "wide" => "cannot be decided today: measured a second time",
+        "differs" => "This machine cannot decide today what differs less than",
+        other => panic!("an outcome '{other}'"),
+    };
+    let said = unfolded(&text(&desk.ioassay(&["report", "a"]).stdout));
+    assert!(said.contains(sentence), "{said}");
+    // Two runs with their controls say how far a machine is from itself.
+    let said = unfolded(&desk.says(&["compare", "a", "a"]));
+    assert!(said.contains("(--control) was up to"), "{said}");
+    let twice = desk.says(&["plan", "page-latency", ".", "--control"]);
+    assert!(twice.contains("measured a second time"), "{twice}");
+    let sustained = ["run", "page-latency", ".", "--control", "--sustain=10s"];
+    desk.refuses(&sustained, &["--control", "--sustain"]);
+    let without = run(&desk, "b", &[]);
+    assert_eq!(without["control"], Value::Null);
+}
+
+#[test]
+fn every_finding_is_explained_in_the_words_of_the_methodology() {
+    let desk = Desk::new();
+    let list = desk.says(&["explain"]);
+    let methodology = include_str!("../../../../METHODOLOGY.md");
+    for code in Code::ALL {
+        let line = list.lines().find(|line| line.split_whitespace().next() == Some(code.name()));
+        assert!(line.is_some_and(|line| line.ends_with('.')), "{code}: {list}");
+        let said = desk.says(&["explain", &code.name().to_uppercase()]);
+        let (title, section) = said.split_once("\n\n").unwrap();
+        assert_eq!(title, code.name());
+        assert!(methodology.contains(&format!("### {code}\n\n{}\n", section.trim())), "{said}");
+    }
+    check_refusal(&desk.ioassay(&["explain", "nowarm"]), &["'nowarm' (did you mean 'NotWarm'?)"]);
+    desk.refuses(&["explain", "xyz"], &["unknown finding 'xyz'", "known are CacheLeak"]);
+}

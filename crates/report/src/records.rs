@@ -1,0 +1,204 @@
+//! Two records beside each other: what differs, each case in both, and what follows.
+
+use crate::frame::on;
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::style::{Paint, Style};
+use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
+use crate::words::{sentence, times_interval};
+use assess::Assessment;
+use assess::comparison::Difference;
+use assess::records::{Apart, LeftOut, Pair, Versus};
+use assess::summary::Summary;
+use model::case::{Op, Work};
+use model::units;
+
+/// Of more cases than this that are left out for one reason, the first are named.
+const NAMED_MAX: usize = 3;
+
+/// What makes the records incomparable, a line each: `size (2 cases): 1MiB in A, 2MiB in B`.
+pub fn obstacles(versus: &Versus) -> Vec<String> {
+    versus.obstacles.iter().map(apart).collect()
+}
+
+/// Two records compared; `paths` are where they are.
+pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
+    let mut out = String::new();
+    for (lead, path, assessment) in [("A  ", paths[0], &versus.a), ("B  ", paths[1], &versus.b)] {
+        out.push_str(&style.wrap(lead, Paint::Strong, &origin(path, assessment)));
+    }
+    for text in obstacles(versus) {
+        out.push_str(&style.wrap("! ", Paint::Doubt, &text));
+    }
+    for other in &versus.others {
+        out.push_str(&style.wrap("also   ", Paint::Faint, &apart(other)));
+    }
+    let cases = versus.pairs.iter().map(|pair| &pair.a.case);
+    let names = Names::of_cases(cases);
+    let common = names.said_once();
+    if !common.is_empty() {
+        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
+    }
+    out.push('\n');
+    out.push_str(&table(&versus.pairs, &names).render(style));
+    out.push('\n');
+    for text in left_out(&versus.left_out) {
+        out.push_str(&style.wrap("left   ", Paint::Faint, &sentence(&text)));
+    }
+    out.push_str(&style.wrap("", Paint::Plain, &closing(versus, &names)));
+    out
+}
+
+/// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · /data · ext4 on vda`.
+fn origin(path: &str, assessment: &Assessment) -> String {
+    let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
+    let mut parts = vec![path.to_string(), run];
+    parts.extend(assessment.storage.iter().flat_map(|storage| on(storage, assessment)));
+    parts.join(" · ")
+}
+
+fn apart(apart: &Apart) -> String {
+    let Apart { what, a, b, cases } = apart;
+    let whom = match cases {
+        0 => String::new(),
+        cases => format!(" ({})", count(*cases, "case")),
+    };
+    let shown = |value: &str| if value.is_empty() { "none".to_string() } else { value.to_string() };
+    format!("{what}{whom}: {} in A, {} in B", shown(a), shown(b))
+}
+
+fn table(pairs: &[Pair], names: &Names) -> Grid {
+    let mut grid = Grid::new(vec![
+        left("case", 0),
+        right("A", 0),
+        right("B", 0),
+        right("B/A", 0),
+        left("95 % CI", 0),
+        right("pairs", 1),
+        left("verdict", 0),
+    ]);
+    for pair in pairs {
+        let found = &pair.comparison;
+        let paint = difference_paint(found.difference);
+        let texts = [
+            name(pair, names),
+            speed(&pair.a),
+            speed(&pair.b),
+            times(found.ratio),
+            times_interval(found.low, found.high).unwrap_or(NONE.to_string()),
+            found.pairs.to_string(),
+            difference(found),
+        ];
+        grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
+    }
+    grid
+}
+
+/// The name of a case; of two that are not the same, both.
+fn name(pair: &Pair, names: &Names) -> String {
+    let (a, b) = (names.short(&pair.a.id), names.short(&pair.b.id));
+    if a == b { a } else { format!("{a} → {b}") }
+}
+
+/// The median of what the ratio is of: bytes a second; where bytes are beside the point,
+/// operations.
+fn speed(summary: &Summary) -> String {
+    let by_operations = match &summary.case.work {
+        Work::File(_) => false,
+        Work::Write(work) => work.op == Op::Sync,
+        Work::Memory(work) => !work.kernel.is_bulk(),
+    };
+    let estimate = if by_operations { summary.iops } else { summary.throughput };
+    let say = if by_operations { per_second } else { units::rate };
+    estimate.map_or(NONE.to_string(), |estimate| say(estimate.median))
+}
+
+/// Cases that are not compared, by the reason.
+fn left_out(all: &[LeftOut]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for LeftOut { id, reason } in all {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, ids)) => ids.push(id.clone()),
+            None => reasons.push((reason, vec![id.clone()])),
+        }
+    }
+    let say = |(reason, ids): (&str, Vec<String>)| {
+        let named: Vec<String> = ids.iter().take(NAMED_MAX).cloned().collect();
+        let more = ids.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("not compared, because {reason}: {}{more}", named.join("; "))
+    };
+    reasons.into_iter().map(say).collect()
+}
+
+/// What follows, in plain words.
+fn closing(versus: &Versus, names: &Names) -> String {
+    let mut sentences = vec![if versus.is_same {
+        "A and B are one record: there is nothing to compare.".to_string()
+    } else {
+        verdicts(versus, names)
+    }];
+    sentences.push(
+        "The rounds of A and B were not made at the same time: what changed on the machine \
+         between them is in each ratio."
+            .to_string(),
+    );
+    sentences.push(controls(versus));
+    sentences.join(" ")
+}
+
+/// In how many cases B is faster, slower, or neither.
+fn verdicts(versus: &Versus, names: &Names) -> String {
+    let is = |wanted: Difference| {
+        versus.pairs.iter().filter(move |pair| pair.comparison.difference == wanted)
+    };
+    let (faster, slower): (Vec<&Pair>, Vec<&Pair>) =
+        is(Difference::Different).partition(|pair| pair.comparison.ratio > 1.0);
+    let most = |pairs: &[&Pair], word: &str| {
+        let effect = |pair: &&&Pair| pair.comparison.ratio.ln().abs();
+        let largest = pairs.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
+        let (name, ratio) = (name(largest, names), times(largest.comparison.ratio));
+        let most = if pairs.len() > 1 { "most: " } else { "" };
+        Some(format!("{word} in {} ({most}{name}, {ratio})", pairs.len()))
+    };
+    let number = |difference: Difference, word: &str| {
+        let count = is(difference).count();
+        (count > 0).then(|| format!("{word} in {count}"))
+    };
+    let parts: Vec<String> = [
+        most(&faster, "faster"),
+        most(&slower, "slower"),
+        number(Difference::Equivalent, "equivalent"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let of = count(versus.pairs.len(), "case");
+    let mut text = if parts.is_empty() {
+        format!("Of {of} none can be decided")
+    } else {
+        format!("Of {of} B is {}", listed(&parts))
+    };
+    let needs = is(Difference::Inconclusive).filter_map(|pair| pair.comparison.needs).max();
+    if let (Some(needs), false) = (needs, parts.is_empty()) {
+        let open = is(Difference::Inconclusive).count();
+        text.push_str(&format!("; {open} cannot be decided, which takes up to {needs} rounds"));
+    } else if let Some(needs) = needs {
+        text.push_str(&format!(": that takes up to {needs} rounds"));
+    }
+    text + "."
+}
+
+/// What controls say of how far a machine is from itself.
+fn controls(versus: &Versus) -> String {
+    let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
+    match (decides(&versus.a), decides(&versus.b)) {
+        (Some(a), Some(b)) => format!(
+            "Within each of them the same case measured twice (--control) was up to {} and {} \
+             apart: that much at least a drift can be.",
+            units::percent(a),
+            units::percent(b)
+        ),
+        _ => "How large that may be, records made with --control show.".to_string(),
+    }
+}
