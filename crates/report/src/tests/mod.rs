@@ -576,7 +576,7 @@ fn said_of_control(slowness: f64, rounds: u32) -> String {
 fn the_control_is_told_in_a_sentence() {
     let agrees = said_of_control(1.001, 10);
     assert!(agrees.starts_with("The control found no difference: measured a second"), "{agrees}");
-    assert!(agrees.contains("1.00× (95 % CI 0.999-1.00)"), "{agrees}");
+    assert!(agrees.contains("1.00× (95 % CI 1.00-1.00)"), "{agrees}");
     let differs = said_of_control(1.25, 10);
     assert!(
         differs.starts_with("This machine cannot decide today what differs less than 25.0 %"),
