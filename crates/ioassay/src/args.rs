@@ -128,10 +128,6 @@ pub struct SurveyArgs {
     /// Fewer rounds, shorter trials, a smaller file: under 40 seconds
     #[arg(long)]
     pub quick: bool,
-    /// Measure the first case of each kind twice in each round: what differs between the two is
-    /// how much this machine cannot decide today
-    #[arg(long)]
-    pub control: bool,
     /// What all runs share.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -165,10 +161,6 @@ pub struct RunArgs {
     /// Write on without a pause until the rate is steady, at most so long for each case: 5min
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "control"])]
     pub sustain: Option<String>,
-    /// Measure the first case of each kind twice in each round: what differs between the two is
-    /// how much this machine cannot decide today
-    #[arg(long)]
-    pub control: bool,
     /// Give the workers no more memory than this, page cache included, by a control group: a file
     /// that is larger does not fit into the page cache then. Needs root
     #[arg(long, value_name = "SIZE")]
@@ -190,9 +182,13 @@ pub struct RunArgs {
     pub seed: Option<u64>,
 }
 
-/// Where results go.
+/// What all runs share: their control, and where results go.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
+    /// Measure the first case of each kind twice in each round: what differs between the two is
+    /// how much this machine cannot decide today
+    #[arg(long)]
+    pub control: bool,
     /// Print the assessment as JSON instead of a table
     #[arg(long)]
     pub json: bool,

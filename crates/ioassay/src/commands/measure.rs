@@ -88,7 +88,7 @@ fn understand(args: &RunArgs) -> Result<Question> {
         target,
         source: args.source.clone(),
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
-        is_controlled: args.control,
+        is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         peers: Peers::load(args.peers.as_deref())?,
     })

@@ -83,7 +83,7 @@ fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
         target: Target::Directory(args.directory.clone()),
         source: None,
         sustain: None,
-        is_controlled: args.control,
+        is_controlled: args.output.control,
         memory: None,
         peers: Peers::load(None)?,
     };
