@@ -120,12 +120,14 @@ fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
     }
 }
 
+/// Whether something is told of the rates of rounds.
+type Told = fn(&[f64]) -> bool;
+
 /// METHODOLOGY.md: rounds that come in any order are told to drift, or to have a step, in one of a
 /// hundred cases.
 #[test]
 fn noise_neither_drifts_nor_steps() {
-    type IsTold = fn(&[f64]) -> bool;
-    let is_told: [(&str, IsTold); 2] =
+    let is_told: [(&str, Told); 2] =
         [("a drift", |r| drift(r).is_some()), ("a step", |r| Levels::of(r).is_some())];
     for n in [10, 20, 30] {
         for (what, told) in is_told {
