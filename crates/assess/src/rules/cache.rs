@@ -246,8 +246,8 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
         return None;
     }
     let message = format!(
-        "no probe tells what of the file is in the page cache: whether it is '{cache}' is judged by \
-         the counters of the devices alone"
+        "no probe tells what of the file is in the page cache: whether it is '{cache}' is judged \
+         by the counters of the devices alone"
     );
     let remedy = "use a file of your own, on Linux 6.5 or later, where cachestat(2) is allowed";
     Fault::new(Severity::Note, message, remedy)

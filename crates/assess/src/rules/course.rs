@@ -190,8 +190,8 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
         part.count > 0
     };
     let message = format!(
-        "{} of {} operations took {} or more, up to {}, and {} of the time of all (in {}): something \
-         held them up",
+        "{} of {} operations took {} or more, up to {}, and {} of the time of all (in {}): \
+         something held them up",
         stalls.count,
         all.count,
         nanoseconds(least_ns),
@@ -199,8 +199,8 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
         percent(share),
         context.how_many(is_stalled)
     );
-    let remedy = "read the percentiles beside the throughput; a device that tidies up, a journal, a \
-                  throttle or others on the machine may be why";
+    let remedy = "read the percentiles beside the throughput; a device that tidies up, a journal, \
+                  a throttle or others on the machine may be why";
     Fault::new(severity, message, remedy)
 }
 
