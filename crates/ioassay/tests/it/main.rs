@@ -23,4 +23,5 @@ mod files;
 mod comparing;
 mod signals;
 mod workers;
+mod honesty;
 mod documents;

@@ -1,0 +1,302 @@
+//! How faults are planted, and how it is looked at what the program says of them.
+//!
+//! Whatever is planted is removed when it is dropped, however its test ends.
+
+use crate::desk::{Desk, PROGRAM, argument, skip};
+use crate::mounts::{self, Mounted, Setup};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Held by the tests whose figure, or whose silence, the others here would disturb.
+static QUIET: Mutex<()> = Mutex::new(());
+
+/// Waits until no other test here that needs quiet runs; they wait while this is held.
+pub(crate) fn quiet() -> MutexGuard<'static, ()> {
+    // One that failed has removed what it planted.
+    QUIET.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file system made for a test, and a desk on it.
+pub(crate) struct Planted {
+    // Dropped first: its directory is on what is mounted.
+    pub(crate) desk: Desk,
+    pub(crate) mounted: Mounted,
+}
+
+impl Planted {
+    /// One of `kind` on a loop device whose image is on a real disk; none, said by name, where
+    /// that cannot be.
+    pub(crate) fn on_loop(test: &str, kind: &str, setup: &Setup) -> Option<Planted> {
+        let image = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Planted::new(test, || Mounted::on_loop(image, kind, setup))
+    }
+
+    /// What `mount` makes, which only root can; none, said by name, where it cannot be made.
+    pub(crate) fn new(
+        test: &str,
+        mount: impl FnOnce() -> Result<Mounted, String>,
+    ) -> Option<Planted> {
+        if !mounts::is_root(test) {
+            return None;
+        }
+        match mount() {
+            Ok(mounted) => Some(Planted { desk: Desk::on(&mounted.point), mounted }),
+            Err(reason) => {
+                skip(test, &reason);
+                None
+            }
+        }
+    }
+}
+
+/// What a control group allows.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "a limit is here before the test that needs it")]
+pub(crate) enum Limit<'a> {
+    /// Bytes a second that are read from a device, by its name.
+    ReadBytes(&'a str, u64),
+    /// Bytes a second that are written to it.
+    WriteBytes(&'a str, u64),
+    /// Reads a second of it.
+    Reads(&'a str, u64),
+    /// Per cent of the time of one processor.
+    Cpu(u64),
+    /// Bytes of memory, the page cache included.
+    Memory(u64),
+}
+
+impl Limit<'_> {
+    /// The controller, by its names in versions 1 and 2.
+    fn controllers(self) -> (&'static str, &'static str) {
+        match self {
+            Limit::ReadBytes(..) | Limit::WriteBytes(..) | Limit::Reads(..) => ("blkio", "io"),
+            Limit::Cpu(_) => ("cpu", "cpu"),
+            Limit::Memory(_) => ("memory", "memory"),
+        }
+    }
+
+    /// The file of a group of version 1 that takes it, and what is written there.
+    fn of_version_1(self) -> (&'static str, String) {
+        let on = |device, value| format!("{} {value}", number_of(device));
+        match self {
+            Limit::ReadBytes(device, n) => ("blkio.throttle.read_bps_device", on(device, n)),
+            Limit::WriteBytes(device, n) => ("blkio.throttle.write_bps_device", on(device, n)),
+            Limit::Reads(device, n) => ("blkio.throttle.read_iops_device", on(device, n)),
+            Limit::Cpu(percent) => ("cpu.cfs_quota_us", (percent * 1000).to_string()),
+            Limit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
+        }
+    }
+
+    /// The same of version 2.
+    fn of_version_2(self) -> (&'static str, String) {
+        let on = |device, key, value| format!("{} {key}={value}", number_of(device));
+        match self {
+            Limit::ReadBytes(device, n) => ("io.max", on(device, "rbps", n)),
+            Limit::WriteBytes(device, n) => ("io.max", on(device, "wbps", n)),
+            Limit::Reads(device, n) => ("io.max", on(device, "riops", n)),
+            Limit::Cpu(percent) => ("cpu.max", format!("{} 100000", percent * 1000)),
+            Limit::Memory(bytes) => ("memory.max", bytes.to_string()),
+        }
+    }
+}
+
+/// `major:minor` of a block device.
+fn number_of(device: &str) -> String {
+    let path = Path::new("/sys/block").join(device).join("dev");
+    std::fs::read_to_string(path).unwrap().trim().to_string()
+}
+
+/// A control group of its own; removed when dropped, once nobody is in it.
+pub(crate) struct Group {
+    directory: PathBuf,
+    is_version_2: bool,
+}
+
+impl Group {
+    /// One with a limit; none, said by name, where this machine has no such groups.
+    pub(crate) fn new(test: &str, limit: Limit) -> Option<Group> {
+        if !mounts::is_root(test) {
+            return None;
+        }
+        match Group::with(limit) {
+            Ok(group) => Some(group),
+            Err(reason) => {
+                skip(test, &reason);
+                None
+            }
+        }
+    }
+
+    fn with(limit: Limit) -> Result<Group, String> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let (parent, is_version_2) = parent_of(limit)?;
+        let name = format!("ioassay-honesty-{}-{number}", std::process::id());
+        let directory = parent.join(name);
+        std::fs::create_dir(&directory).map_err(|error| error.to_string())?;
+        let group = Group { directory, is_version_2 };
+        group.try_set(limit)?;
+        Ok(group)
+    }
+
+    /// Sets a limit, or another value of it, at once.
+    pub(crate) fn set(&self, limit: Limit) {
+        self.try_set(limit).unwrap();
+    }
+
+    fn try_set(&self, limit: Limit) -> Result<(), String> {
+        let (file, text) =
+            if self.is_version_2 { limit.of_version_2() } else { limit.of_version_1() };
+        let path = self.directory.join(file);
+        std::fs::write(&path, &text)
+            .map_err(|error| format!("'{text}' into '{}': {error}", path.display()))
+    }
+
+    /// The program, started in the group; arguments may follow.
+    pub(crate) fn launch(&self, desk: &Desk) -> Command {
+        let procs = self.directory.join("cgroup.procs");
+        let script = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", procs.display());
+        let mut command = desk.start("sh");
+        command.args(["-c", &script, PROGRAM]);
+        command
+    }
+}
+
+/// Where groups with such a limit are made, and whether that is version 2.
+fn parent_of(limit: Limit) -> Result<(PathBuf, bool), String> {
+    let (of_version_1, of_version_2) = limit.controllers();
+    let version_1 = Path::new("/sys/fs/cgroup").join(of_version_1);
+    if version_1.join("cgroup.procs").exists() {
+        return Ok((version_1, false));
+    }
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
+    let has_controller = |root: &PathBuf| {
+        let on = std::fs::read_to_string(root.join("cgroup.subtree_control")).unwrap_or_default();
+        on.split_whitespace().any(|name| name == of_version_2)
+    };
+    match roots.into_iter().find(has_controller) {
+        Some(root) => Ok((root, true)),
+        None => Err(format!("no control groups have the controller '{of_version_2}' here")),
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Who was in it has ended, but the OS may need a moment to see that.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.directory).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        eprintln!("'{}' stays", self.directory.display());
+    }
+}
+
+/// The program, started as ever.
+pub(crate) fn plainly(desk: &Desk) -> Command {
+    desk.start(PROGRAM)
+}
+
+/// The report of a recipe of `groups` that `launch` runs with `args`. The recipe and the record are
+/// in the state folder: nothing else is written to what is measured.
+///
+/// The group is in general one of `[[cases]]`; what it does not say is of one round of at most 10 s
+/// on a file of 16 MiB.
+pub(crate) fn measure(desk: &Desk, launch: Command, groups: &str, args: &[&str]) -> Value {
+    finish(desk, start(desk, launch, groups, args))
+}
+
+/// The same, while it goes on.
+pub(crate) fn start(
+    desk: &Desk,
+    mut launch: Command,
+    groups: &str,
+    args: &[&str],
+) -> std::process::Child {
+    let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"16MiB\"\nrounds = 1\ntime = \"10s\"\n";
+    let recipe = desk.state().join("mine.toml");
+    std::fs::write(&recipe, format!("{head}{groups}")).unwrap();
+    launch.args(["run", argument(&recipe), "--json", "--record"]).arg(record(desk)).args(args);
+    launch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The report of what was started.
+pub(crate) fn finish(desk: &Desk, running: std::process::Child) -> Value {
+    let output = running.wait_with_output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let _ = std::fs::remove_file(record(desk));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Where the record of what was started is, until it is finished.
+pub(crate) fn record(desk: &Desk) -> PathBuf {
+    desk.state().join("record")
+}
+
+/// The cases of a report that were asked for.
+pub(crate) fn asked(report: &Value) -> Vec<&Value> {
+    let cases = report["cases"].as_array().unwrap().iter();
+    cases.filter(|case| case["role"] == "asked").collect()
+}
+
+/// The only case of a report that was asked for.
+pub(crate) fn only(report: &Value) -> &Value {
+    match asked(report)[..] {
+        [case] => case,
+        ref cases => panic!("{} cases: {:#}", cases.len(), report["skips"]),
+    }
+}
+
+/// What was found of a kind on a case.
+fn finding<'a>(case: &'a Value, code: &str) -> Option<&'a Value> {
+    let findings = case["findings"].as_array().unwrap();
+    findings.iter().find(|finding| finding["code"] == code)
+}
+
+/// Checks that a case has a finding of this severity, whose message says each of `words`.
+#[track_caller]
+pub(crate) fn check_found(case: &Value, code: &str, severity: &str, words: &[&str]) {
+    let Some(found) = finding(case, code) else { panic!("no {code}: {case:#}") };
+    assert_eq!(found["severity"], severity, "{case:#}");
+    let message = found["message"].as_str().unwrap();
+    for word in words {
+        assert!(message.contains(word), "{code} does not say '{word}': {message}");
+    }
+}
+
+/// Checks that a case has a figure and nothing was found of these kinds.
+#[track_caller]
+pub(crate) fn check_silent(case: &Value, codes: &[&str]) {
+    assert_eq!(case["failures"], Value::Array(Vec::new()), "{case:#}");
+    for code in codes {
+        assert!(finding(case, code).is_none(), "{code}: {case:#}");
+    }
+}
+
+/// Checks what served a case.
+#[track_caller]
+pub(crate) fn check_served(case: &Value, by: &str) {
+    assert_eq!(case["served_by"], by, "{case:#}");
+}
+
+/// Checks that a figure is within a share of what it must be.
+#[track_caller]
+pub(crate) fn check_near(figure: &Value, expected: f64, share: f64) {
+    let value = figure.as_f64().unwrap_or_else(|| panic!("no figure: {figure}"));
+    let off = (value - expected).abs() / expected;
+    assert!(off <= share, "{value} is not {expected}, to {share}");
+}
+
+/// A new file of `size` bytes that do not compress, on its device and not in the page cache.
+pub(crate) fn cold_file(desk: &Desk, name: &str, size: u64) -> PathBuf {
+    let path = desk.path(name);
+    mounts::file(&path, size);
+    desk.says(&["cache", "evict", argument(&path)]);
+    path
+}

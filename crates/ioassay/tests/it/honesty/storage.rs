@@ -1,0 +1,1 @@
+//! Faults of storage: what serves the bytes is not what it seems.
