@@ -15,7 +15,7 @@ struct Need {
     tests: &'static str,
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 8] = [
     Need {
         package: "mount",
         program: "losetup",
@@ -28,6 +28,11 @@ const NEEDS: [Need; 7] = [
     },
     Need { package: "xfsprogs", program: "mkfs.xfs", tests: "witness: xfs" },
     Need { package: "btrfs-progs", program: "mkfs.btrfs", tests: "witness: btrfs" },
+    Need {
+        package: "bindfs",
+        program: "bindfs",
+        tests: "witness and ioassay: a file system of another process (FUSE)",
+    },
     Need { package: "gcc", program: "gcc", tests: "ioassay: peers in C" },
     Need { package: "binutils", program: "objdump", tests: "ioassay: the vectors of a peer" },
     Need { package: "openjdk-17-jdk-headless", program: "javac", tests: "ioassay: peers in Java" },

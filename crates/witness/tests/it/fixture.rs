@@ -110,6 +110,13 @@ impl Mounted {
         Ok(Mounted { point, loop_device: None, _directory: directory })
     }
 
+    /// A FUSE file system that passes everything through to a directory in `directory`.
+    pub(crate) fn pass_through(directory: TempDir) -> Result<Mounted, String> {
+        let (below, point) = (make(directory.path(), "below"), make(directory.path(), "mount"));
+        run("bindfs", &[text(&below), text(&point)])?;
+        Ok(Mounted { point, loop_device: None, _directory: directory })
+    }
+
     /// The name of its loop device.
     pub(crate) fn loop_name(&self) -> &str {
         let device = self.loop_device.as_ref().expect("it is on a loop device");
@@ -156,6 +163,40 @@ impl Drop for LoopDevice {
         if let Err(error) = run("losetup", &["--detach", &self.node]) {
             eprintln!("{} stays: {error}", self.node);
         }
+    }
+}
+
+/// A compressed disk in memory; removed when dropped.
+pub(crate) struct Zram {
+    number: String,
+}
+
+impl Zram {
+    /// One of `size` bytes.
+    pub(crate) fn new(size: u64) -> Result<Zram, String> {
+        let control = "/sys/class/zram-control/hot_add";
+        let number = std::fs::read_to_string(control).map_err(|e| format!("{control}: {e}"))?;
+        let zram = Zram { number: number.trim().to_string() };
+        let disksize = format!("/sys/block/zram{}/disksize", zram.number);
+        std::fs::write(disksize, size.to_string()).map_err(|error| error.to_string())?;
+        Ok(zram)
+    }
+
+    pub(crate) fn node(&self) -> String {
+        format!("/dev/zram{}", self.number)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        // The OS lets go of an unmounted device a moment later.
+        for _ in 0..50 {
+            if std::fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        eprintln!("zram{} stays", self.number);
     }
 }
 

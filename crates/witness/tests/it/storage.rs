@@ -1,5 +1,5 @@
 use crate::actor::Actor;
-use crate::fixture::{self, Mounted, PLAIN, Setup};
+use crate::fixture::{self, Mounted, PLAIN, Setup, Zram};
 use model::evidence::Probe;
 use model::host::{Direct, Medium, Storage};
 use std::fs::File;
@@ -147,50 +147,28 @@ fn btrfs_is_mapped_to_its_device_though_it_has_a_number_of_its_own() {
     assert_eq!((layout.unwritten, layout.encoded), (0, 1 << 20), "{layout:?}");
 }
 
-/// A compressed disk in memory; removed when dropped.
-struct Zram {
-    number: String,
-}
-
-impl Zram {
-    fn new() -> Result<Zram, String> {
-        let control = "/sys/class/zram-control/hot_add";
-        let number = std::fs::read_to_string(control).map_err(|e| format!("{control}: {e}"))?;
-        let zram = Zram { number: number.trim().to_string() };
-        let size = format!("/sys/block/zram{}/disksize", zram.number);
-        std::fs::write(size, "33554432").map_err(|error| error.to_string())?;
-        Ok(zram)
-    }
-}
-
-impl Drop for Zram {
-    fn drop(&mut self) {
-        // The OS lets go of an unmounted device a moment later.
-        for _ in 0..50 {
-            if std::fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        eprintln!("zram{} stays", self.number);
-    }
-}
-
 #[test]
 fn zram_is_memory_though_it_looks_like_a_disk() {
     if !fixture::is_root("zram") {
         return;
     }
-    let zram = match Zram::new() {
+    let zram = match Zram::new(32 << 20) {
         Ok(zram) => zram,
         Err(reason) => return fixture::skip("zram", &reason),
     };
-    let node = format!("/dev/zram{}", zram.number);
-    let make = || Mounted::new(fixture::directory(), "ext4", &node, "rw", None);
+    let make = || Mounted::new(fixture::directory(), "ext4", &zram.node(), "rw", None);
     let Some((_mounted, storage)) = made("zram", make) else { return };
     assert_eq!(storage.medium, Medium::Ram, "{storage:#?}");
-    assert_eq!(storage.devices[0].name, format!("zram{}", zram.number));
+    assert_eq!(zram.node(), format!("/dev/{}", storage.devices[0].name));
     assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
+}
+
+#[test]
+fn what_another_process_serves_is_not_seen() {
+    let make = || Mounted::pass_through(fixture::directory());
+    let Some((_mounted, storage)) = made("FUSE", make) else { return };
+    assert_eq!((storage.medium, storage.devices.len()), (Medium::Unseen, 0), "{storage:#?}");
+    check_note(&storage, "another process serves this file system");
 }
 
 #[test]

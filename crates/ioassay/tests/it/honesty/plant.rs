@@ -6,9 +6,10 @@ use crate::desk::{Desk, PROGRAM, argument, skip};
 use crate::mounts::{self, Mounted, Setup};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -54,16 +55,23 @@ impl Planted {
     }
 }
 
+/// What of a device is limited.
+#[derive(Clone, Copy)]
+pub(crate) enum Io {
+    /// Bytes a second that are read.
+    ReadBytes,
+    /// Bytes a second that are written.
+    WriteBytes,
+    /// Reads a second.
+    Reads,
+}
+
 /// What a control group allows.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "a limit is here before the test that needs it")]
 pub(crate) enum Limit<'a> {
-    /// Bytes a second that are read from a device, by its name.
-    ReadBytes(&'a str, u64),
-    /// Bytes a second that are written to it.
-    WriteBytes(&'a str, u64),
-    /// Reads a second of it.
-    Reads(&'a str, u64),
+    /// So much a second of a device, by its name.
+    Device(Io, &'a str, u64),
     /// Per cent of the time of one processor.
     Cpu(u64),
     /// Bytes of memory, the page cache included.
@@ -74,7 +82,7 @@ impl Limit<'_> {
     /// The controller, by its names in versions 1 and 2.
     fn controllers(self) -> (&'static str, &'static str) {
         match self {
-            Limit::ReadBytes(..) | Limit::WriteBytes(..) | Limit::Reads(..) => ("blkio", "io"),
+            Limit::Device(..) => ("blkio", "io"),
             Limit::Cpu(_) => ("cpu", "cpu"),
             Limit::Memory(_) => ("memory", "memory"),
         }
@@ -82,11 +90,15 @@ impl Limit<'_> {
 
     /// The file of a group of version 1 that takes it, and what is written there.
     fn of_version_1(self) -> (&'static str, String) {
-        let on = |device, value| format!("{} {value}", number_of(device));
         match self {
-            Limit::ReadBytes(device, n) => ("blkio.throttle.read_bps_device", on(device, n)),
-            Limit::WriteBytes(device, n) => ("blkio.throttle.write_bps_device", on(device, n)),
-            Limit::Reads(device, n) => ("blkio.throttle.read_iops_device", on(device, n)),
+            Limit::Device(io, device, a_second) => {
+                let file = match io {
+                    Io::ReadBytes => "blkio.throttle.read_bps_device",
+                    Io::WriteBytes => "blkio.throttle.write_bps_device",
+                    Io::Reads => "blkio.throttle.read_iops_device",
+                };
+                (file, format!("{} {a_second}", number_of(device)))
+            }
             Limit::Cpu(percent) => ("cpu.cfs_quota_us", (percent * 1000).to_string()),
             Limit::Memory(bytes) => ("memory.limit_in_bytes", bytes.to_string()),
         }
@@ -94,11 +106,15 @@ impl Limit<'_> {
 
     /// The same of version 2.
     fn of_version_2(self) -> (&'static str, String) {
-        let on = |device, key, value| format!("{} {key}={value}", number_of(device));
         match self {
-            Limit::ReadBytes(device, n) => ("io.max", on(device, "rbps", n)),
-            Limit::WriteBytes(device, n) => ("io.max", on(device, "wbps", n)),
-            Limit::Reads(device, n) => ("io.max", on(device, "riops", n)),
+            Limit::Device(io, device, a_second) => {
+                let key = match io {
+                    Io::ReadBytes => "rbps",
+                    Io::WriteBytes => "wbps",
+                    Io::Reads => "riops",
+                };
+                ("io.max", format!("{} {key}={a_second}", number_of(device)))
+            }
             Limit::Cpu(percent) => ("cpu.max", format!("{} 100000", percent * 1000)),
             Limit::Memory(bytes) => ("memory.max", bytes.to_string()),
         }
@@ -157,6 +173,12 @@ impl Group {
             .map_err(|error| format!("'{text}' into '{}': {error}", path.display()))
     }
 
+    /// Its name, which is the end of its path.
+    pub(crate) fn name(&self) -> &str {
+        let name = self.directory.file_name().expect("it is in another");
+        name.to_str().expect("it was made of text")
+    }
+
     /// The program, started in the group; arguments may follow.
     pub(crate) fn launch(&self, desk: &Desk) -> Command {
         let procs = self.directory.join("cgroup.procs");
@@ -209,16 +231,12 @@ pub(crate) fn plainly(desk: &Desk) -> Command {
 /// The group is in general one of `[[cases]]`; what it does not say is of one round of at most 10 s
 /// on a file of 16 MiB.
 pub(crate) fn measure(desk: &Desk, launch: Command, groups: &str, args: &[&str]) -> Value {
-    finish(desk, start(desk, launch, groups, args))
+    finish(start(desk, launch, groups, args))
 }
 
 /// The same, while it goes on.
-pub(crate) fn start(
-    desk: &Desk,
-    mut launch: Command,
-    groups: &str,
-    args: &[&str],
-) -> std::process::Child {
+pub(crate) fn start(desk: &Desk, mut launch: Command, groups: &str, args: &[&str]) -> Child {
+    let _ = std::fs::remove_file(record(desk));
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"16MiB\"\nrounds = 1\ntime = \"10s\"\n";
     let recipe = desk.state().join("mine.toml");
     std::fs::write(&recipe, format!("{head}{groups}")).unwrap();
@@ -227,16 +245,22 @@ pub(crate) fn start(
 }
 
 /// The report of what was started.
-pub(crate) fn finish(desk: &Desk, running: std::process::Child) -> Value {
+pub(crate) fn finish(running: Child) -> Value {
     let output = running.wait_with_output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
-    let _ = std::fs::remove_file(record(desk));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Where the record of what was started is, until it is finished.
-pub(crate) fn record(desk: &Desk) -> PathBuf {
+/// Where the record of what was started is, until something else is.
+fn record(desk: &Desk) -> PathBuf {
     desk.state().join("record")
+}
+
+/// The trials that are in the record.
+pub(crate) fn trials(desk: &Desk) -> Vec<Value> {
+    let text = std::fs::read_to_string(record(desk)).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter_map(|line| line.get("trial").cloned()).collect()
 }
 
 /// The cases of a report that were asked for.
@@ -291,6 +315,39 @@ pub(crate) fn check_near(figure: &Value, expected: f64, share: f64) {
     let value = figure.as_f64().unwrap_or_else(|| panic!("no figure: {figure}"));
     let off = (value - expected).abs() / expected;
     assert!(off <= share, "{value} is not {expected}, to {share}");
+}
+
+/// Somebody else, who does something again and again until this is dropped.
+pub(crate) struct Neighbour {
+    goes_on: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Neighbour {
+    /// One that has done it once.
+    pub(crate) fn new(mut act: impl FnMut() + Send + 'static) -> Neighbour {
+        act();
+        let goes_on = Arc::new(AtomicBool::new(true));
+        let thread = std::thread::spawn({
+            let goes_on = Arc::clone(&goes_on);
+            move || {
+                while goes_on.load(Ordering::Relaxed) {
+                    act();
+                }
+            }
+        });
+        Neighbour { goes_on, thread: Some(thread) }
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.goes_on.store(false, Ordering::Relaxed);
+        let thread = self.thread.take().expect("it is dropped once");
+        if thread.join().is_err() {
+            eprintln!("a neighbour failed");
+        }
+    }
 }
 
 /// A new file of `size` bytes that do not compress, on its device and not in the page cache.
