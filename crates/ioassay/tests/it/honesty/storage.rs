@@ -158,7 +158,8 @@ fn a_disk_in_compressed_memory_is_memory() {
 fn direct_io_that_a_journal_of_data_ignores_is_void() {
     let test = "direct_io_that_a_journal_of_data_ignores_is_void";
     // Long enough to read so small a file more than once.
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nsize = \"4MiB\"\ntime = \"1s\"\n\
+    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nsize = \"4MiB\"\n\
+                  time = \"1s\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\n";
     for (mount, is_direct) in [("data=journal", false), ("data=ordered", true)] {
