@@ -15,7 +15,7 @@ struct Need {
     tests: &'static str,
 }
 
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 9] = [
     Need {
         package: "mount",
         program: "losetup",
@@ -33,7 +33,16 @@ const NEEDS: [Need; 8] = [
         program: "bindfs",
         tests: "witness and ioassay: a file system of another process (FUSE)",
     },
-    Need { package: "gcc", program: "gcc", tests: "ioassay: peers in C" },
+    Need {
+        package: "strace",
+        program: "strace",
+        tests: "ioassay: calls of the OS that fail, or come late",
+    },
+    Need {
+        package: "gcc",
+        program: "gcc",
+        tests: "ioassay: peers in C, and calls that the OS refuses or answers short",
+    },
     Need { package: "binutils", program: "objdump", tests: "ioassay: the vectors of a peer" },
     Need { package: "openjdk-17-jdk-headless", program: "javac", tests: "ioassay: peers in Java" },
 ];

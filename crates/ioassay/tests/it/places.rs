@@ -9,7 +9,7 @@ use std::process::Command;
 const NOBODY: &str = "65534";
 
 /// The program started as somebody who is not root; none, said by name, if that cannot be.
-fn as_nobody(desk: &Desk, test: &str) -> Option<Command> {
+pub(crate) fn as_nobody(desk: &Desk, test: &str) -> Option<Command> {
     if !rustix::process::geteuid().is_root() {
         return Some(desk.start(PROGRAM));
     }

@@ -1,1 +1,7 @@
-//! Faults of the machine: its processors, its memory, its system calls, and peers that lie.
+//! Faults of the machine: memory and processors that others take, calls that fail or are refused,
+//! programs that lie, and differences that there are or are not.
+
+mod resources;
+mod calls;
+mod liars;
+mod comparing;

@@ -2,7 +2,7 @@
 //!
 //! Whatever is planted is removed when it is dropped, however its test ends.
 
-use crate::desk::{Desk, PROGRAM, argument, skip};
+use crate::desk::{Desk, PROGRAM, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, Setup};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,13 @@ impl Group {
 
     /// Sets a limit, or another value of it, at once.
     pub(crate) fn set(&self, limit: Limit) {
-        self.try_set(limit).unwrap();
+        // Of a group at work the OS takes memory away bit by bit, and says meanwhile that it is
+        // busy.
+        wait_for("a limit that is set", || match self.try_set(limit) {
+            Err(reason) if reason.contains("resource busy") => None,
+            answer => Some(answer),
+        })
+        .unwrap();
     }
 
     fn try_set(&self, limit: Limit) -> Result<(), String> {
@@ -223,6 +229,21 @@ impl Drop for Group {
 /// The program, started as ever.
 pub(crate) fn plainly(desk: &Desk) -> Command {
     desk.start(PROGRAM)
+}
+
+/// The program, ahead of all others that want a processor, so that they do not disturb it; none,
+/// said by name, where that is not allowed. `before` is what starts it, if anything does.
+pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command> {
+    // Real-time processes run before all that are not.
+    let start = ["--rr", "1"];
+    let tried = Command::new("chrt").args(start).arg("true").status();
+    if !tried.is_ok_and(|status| status.success()) {
+        skip(test, "chrt cannot start a process ahead of others");
+        return None;
+    }
+    let mut command = desk.start("chrt");
+    command.args(start).args(before).arg(PROGRAM);
+    Some(command)
 }
 
 /// The report of a recipe of `groups` that `launch` runs with `args`. The recipe and the record are

@@ -1,0 +1,304 @@
+//! Calls that fail, answer short, come late or are refused, and files of other people.
+
+use super::super::plant::{
+    ahead, asked, check_found, check_served, check_silent, cold_file, measure, only, quiet,
+};
+use crate::desk::{Desk, PROGRAM, argument, skip};
+use crate::mounts;
+use crate::places::as_nobody;
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Passes over a small file, one call a page. The worker makes more such calls in one thread than
+/// the rest of the program in all: what is injected late hits the worker alone.
+fn calls(cache: &str) -> String {
+    format!(
+        "[[cases]]\nsize = \"4MiB\"\nengine = \"pread\"\ncache = \"{cache}\"\nblock = \"4KiB\"\n\
+         ops = 0\ntime = \"1s\"\n"
+    )
+}
+
+/// Calls of that kind that only the worker makes in one thread.
+const LATE: u32 = 600;
+
+/// The program under strace, with a `fault` of pread, ahead of all others; none, said by name,
+/// where that cannot be.
+fn traced(desk: &Desk, test: &str, fault: Option<&str>) -> Option<Command> {
+    let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
+    if !works.is_ok_and(|status| status.success()) {
+        skip(test, "strace is missing or forbidden");
+        return None;
+    }
+    let trace = ["strace", "-f", "-qq", "-o", "/dev/null", "--seccomp-bpf", "-e", "trace=pread64"];
+    let inject = fault.map(|fault| format!("inject=pread64:{fault}"));
+    let inject = inject.iter().flat_map(|inject| ["-e", inject]);
+    ahead(desk, test, &trace.into_iter().chain(inject).collect::<Vec<&str>>())
+}
+
+/// The only case of a run with such a fault.
+fn case_with_fault(test: &str, fault: Option<&str>) -> Option<Value> {
+    let desk = Desk::new();
+    let launch = traced(&desk, test, fault)?;
+    let report = measure(&desk, launch, &calls("as-is"), &["."]);
+    Some(only(&report).clone())
+}
+
+#[test]
+fn a_read_that_fails_is_a_failed_trial_that_says_where() {
+    let test = "a_read_that_fails_is_a_failed_trial_that_says_where";
+    let fault = format!("error=EIO:when={LATE}");
+    let Some(case) = case_with_fault(test, Some(&fault)) else { return };
+    let said = case["failures"].to_string();
+    for expected in ["pread", "4096 bytes", "Input/output error"] {
+        assert!(said.contains(expected), "no '{expected}': {said}");
+    }
+    assert_eq!((&case["verdict"], &case["n"]), (&json!("void"), &json!(0)), "{case:#}");
+    assert_eq!(case["throughput"], Value::Null, "{case:#}");
+}
+
+/// An OS that says that it read what it did not.
+#[test]
+fn a_read_that_brings_nothing_is_found() {
+    let test = "a_read_that_brings_nothing_is_found";
+    for answer in ["4096", "100"] {
+        let fault = format!("retval={answer}:when={LATE}");
+        let Some(case) = case_with_fault(test, Some(&fault)) else { return };
+        check_found(&case, "DigestMismatch", "void", &[]);
+        assert_eq!(case["digest_verified"], false, "{case:#}");
+    }
+}
+
+#[test]
+fn calls_that_come_late_are_told() {
+    let test = "calls_that_come_late_are_told";
+    let _quiet = quiet();
+    let fault = format!("delay_enter=200000:when={LATE}+{LATE}");
+    let Some(late) = case_with_fault(test, Some(&fault)) else { return };
+    check_found(&late, "Stalled", "doubt", &[]);
+    let most = late["latency_ns"]["max"].as_f64().unwrap();
+    assert!(most >= 200e6, "{late:#}");
+    let Some(twin) = case_with_fault(test, None) else { return };
+    check_silent(&twin, &[]);
+    // The machine may stall for real, but not for so long.
+    let is_doubt = |found: &Value| found["code"] == "Stalled" && found["severity"] == "doubt";
+    assert!(!twin["findings"].as_array().unwrap().iter().any(is_doubt), "{twin:#}");
+}
+
+/// A program made for a test from C.
+struct Built {
+    directory: tempfile::TempDir,
+}
+
+impl Built {
+    /// None, said by name, without a compiler.
+    fn new(test: &str, source: &str, options: &[&str]) -> Option<Built> {
+        let directory = tempfile::TempDir::new().unwrap();
+        std::fs::write(directory.path().join("source.c"), source).unwrap();
+        // Whoever runs it may not be whoever made it.
+        std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let built = Built { directory };
+        let mut gcc = Command::new("gcc");
+        gcc.args(options).arg("-o").arg(built.path()).arg(built.directory.path().join("source.c"));
+        match gcc.output() {
+            Ok(output) => assert!(output.status.success(), "{output:?}"),
+            Err(error) => {
+                skip(test, &format!("gcc cannot be run: {error}"));
+                return None;
+            }
+        }
+        Some(built)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("built")
+    }
+}
+
+/// In front of the library's own pread: it asks the OS for one half of what it is asked for.
+const SHORT_READS: &str = r"
+#include <sys/syscall.h>
+#include <unistd.h>
+
+ssize_t pread64(int file, void *buffer, size_t length, off_t offset) {
+    size_t half = length > 1 ? length / 2 : length;
+    return syscall(SYS_pread64, file, buffer, half, offset);
+}
+";
+
+#[test]
+fn a_short_read_goes_on_where_it_ended() {
+    let test = "a_short_read_goes_on_where_it_ended";
+    let Some(library) = Built::new(test, SHORT_READS, &["-shared", "-fPIC"]) else { return };
+    let _quiet = quiet();
+    let desk = Desk::new();
+    for is_short in [true, false] {
+        let Some(mut launch) = ahead(&desk, test, &[]) else { return };
+        if is_short {
+            launch.env("LD_PRELOAD", library.path());
+        }
+        let report = measure(&desk, launch, &calls("warm"), &["."]);
+        let case = only(&report);
+        check_silent(case, &["DigestMismatch", "Stalled", "NoIo", "Unverified"]);
+        assert_eq!((&case["n"], &case["digest_verified"]), (&json!(1), &json!(true)), "{case:#}");
+        check_served(case, "page-cache");
+    }
+}
+
+/// Refuses calls to all that it starts: pairs of a call's number and its error, then `--` and
+/// what to start. It is the OS that refuses, by a filter of system calls.
+const REFUSE: &str = r#"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int main(int count, char **words) {
+    struct sock_filter filter[64] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    };
+    unsigned short length = 1;
+    int at = 1;
+    for (; at + 1 < count && strcmp(words[at], "--") != 0; at += 2) {
+        filter[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                                        atoi(words[at]), 0, 1);
+        filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+                                                        SECCOMP_RET_ERRNO | atoi(words[at + 1]));
+    }
+    filter[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {.len = length, .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return perror("no new privileges"), 1;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return perror("filter"), 1;
+    execv(words[at + 1], words + at + 1);
+    return perror(words[at + 1]), 1;
+}
+"#;
+
+/// cachestat(2), which has one number everywhere, and how a kernel without it answers.
+const NO_CACHESTAT: [&str; 2] = ["451", "38"];
+
+/// io_uring_setup(2), and "not permitted", as container runtimes answer.
+const NO_URING: [&str; 2] = ["425", "1"];
+
+/// mincore(2) of this architecture, and "not permitted".
+const NO_MINCORE: [&str; 2] = [if cfg!(target_arch = "x86_64") { "27" } else { "232" }, "1"];
+
+/// The program, to which some calls are refused.
+fn refused(desk: &Desk, refuse: &Built, calls: &[[&str; 2]]) -> Command {
+    let mut command = desk.start(argument(&refuse.path()));
+    command.args(calls.concat()).args(["--", PROGRAM]);
+    command
+}
+
+/// Reads that the page cache serves, and reads that a device does.
+const BOTH: &str = "[[cases]]\nengine = [\"pread\", \"uring\"]\ncache = [\"warm\", \"cold\"]\n\
+                    block = \"64KiB\"\ntime = \"300ms\"\n[[cases]]\nengine = \"pread\"\n\
+                    cache = \"as-is\"\nblock = \"64KiB\"\nops = \"all\"\n";
+
+/// Checks what is said of the cases of [`BOTH`]: who served each is the same whoever tells.
+fn check_both(report: &Value, probe: &str, has_uring: bool) {
+    assert_eq!(report["storage"]["residency_probe"], probe);
+    assert_eq!(asked(report).len(), 5, "{report:#}");
+    for case in asked(report) {
+        if case["case"]["engine"] == "uring" && !has_uring {
+            let said = case["failures"].to_string();
+            assert!(said.contains("unavailable") && said.contains("not permitted"), "{said}");
+            assert_eq!(case["n"], 0);
+            continue;
+        }
+        check_silent(case, &["NotWarm", "CacheLeak", "CacheUnseen", "DigestMismatch"]);
+        let is_known = !report["fixtures"][0]["seed"].is_null();
+        let expected = if is_known { json!(true) } else { Value::Null };
+        assert_eq!((&case["n"], &case["digest_verified"]), (&json!(1), &expected), "{case:#}");
+        match case["case"]["cache"].as_str() {
+            Some("warm") => check_served(case, "page-cache"),
+            Some("cold") => check_served(case, "device"),
+            // What the trial before left there.
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
+    let test = "what_the_os_refuses_is_done_otherwise_or_not_at_all";
+    let desk = Desk::new();
+    if !desk.is_on_disk(test) {
+        return;
+    }
+    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+    let report = |calls| measure(&desk, refused(&desk, &refuse, calls), BOTH, &["."]);
+    check_both(&report(&[]), "cachestat", true);
+    check_both(&report(&[NO_CACHESTAT]), "mincore", true);
+    check_both(&report(&[NO_URING]), "cachestat", false);
+    check_both(&report(&[NO_CACHESTAT, NO_URING]), "mincore", false);
+}
+
+/// Checks that a report, for which no probe could tell what is cached, claims nothing about it.
+fn check_unseen(report: &Value) {
+    assert_eq!(report["storage"]["residency_probe"], Value::Null);
+    let skips = report["skips"].as_array().unwrap();
+    for skip in skips {
+        assert!(
+            skip["reason"].as_str().unwrap().contains("page cache")
+                || skip["reason"].as_str().unwrap().contains("cannot be proved"),
+            "{skip:#}"
+        );
+    }
+    for case in asked(report) {
+        assert_eq!(case["case"]["cache"], "as-is", "{case:#}");
+        check_found(case, "CacheUnseen", "note", &[]);
+    }
+}
+
+#[test]
+fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
+    let test = "where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold";
+    let desk = Desk::new();
+    if !desk.is_on_disk(test) {
+        return;
+    }
+    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+    let launch = refused(&desk, &refuse, &[NO_CACHESTAT, NO_MINCORE]);
+    let report = measure(&desk, launch, BOTH, &["."]);
+    check_unseen(&report);
+    assert_eq!(report["skips"].as_array().unwrap().len(), 4, "{:#}", report["skips"]);
+    // That no device was read is all that is known: a hole would be read so, too.
+    let case = only(&report);
+    assert!(["page-cache", "unverified"].map(Value::from).contains(&case["served_by"]), "{case:#}");
+    assert_eq!(case["digest_verified"], true);
+}
+
+/// mincore says that all of a file is cached to whoever may not write it.
+#[test]
+fn what_is_cached_of_another_users_file_is_not_believed() {
+    let test = "what_is_cached_of_another_users_file_is_not_believed";
+    let desk = Desk::new();
+    if !mounts::is_root(test) || !desk.is_on_disk(test) {
+        return;
+    }
+    for folder in [desk.directory(), desk.state()] {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
+    }
+    for is_own in [false, true] {
+        let name = if is_own { "own" } else { "theirs" };
+        let path = cold_file(&desk, name, 16 << 20);
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        if is_own {
+            std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+        }
+        let Some(launch) = as_nobody(&desk, test) else { return };
+        let report = measure(&desk, launch, BOTH, &["--file", argument(&path)]);
+        if is_own {
+            check_both(&report, "cachestat", true);
+        } else {
+            check_unseen(&report);
+            check_served(only(&report), "device");
+        }
+    }
+}

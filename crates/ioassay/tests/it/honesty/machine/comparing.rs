@@ -1,0 +1,88 @@
+//! What is the same, which seldom differs, and what differs by a tenth, which is found.
+
+use super::super::plant::{
+    Group, Io, Limit, Planted, check_near, check_served, measure, only, plainly, quiet,
+};
+use crate::desk::{Desk, argument, skip};
+use crate::mounts::{PLAIN, Setup};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// A loop over memory, which needs nothing beside it that bounds it: a run takes a second.
+const LOOP: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"64KiB\"\ntime = \"20ms\"\n";
+
+/// Reads of a file in memory, in each way that there is.
+const READS: &str = "[[cases]]\nsize = \"1MiB\"\nengine = \"pread\"\nblock = \"64KiB\"\nops = 0\n\
+                     cache = [\"as-is\", \"warm\", \"direct\"]\ntime = \"20ms\"\n";
+
+/// Runs of each. A run of reads takes ten times as long as a loop, for what bounds them is measured
+/// beside them; but three of its cases are measured twice.
+const RUNS: [(usize, &str, &[&str]); 2] = [(37, LOOP, &[]), (1, READS, &["."])];
+
+/// Of what is the same, an interval of ten rounds says in 2.1 % of the cases that it differs: more
+/// than 4 of 40 do with a probability of 0.2 %.
+#[test]
+fn the_same_twice_seldom_differs() {
+    let test = "the_same_twice_seldom_differs";
+    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+    let _quiet = quiet();
+    let (mut pairs, mut differ) = (0, 0);
+    for (runs, groups, place) in RUNS {
+        for _ in 0..runs {
+            let args = [place, &["--control", "--rounds=10"]].concat();
+            let report = measure(&desk, plainly(&desk), groups, &args);
+            let twins = report["control"]["comparisons"].as_array().unwrap();
+            let different = twins.iter().filter(|twin| twin["difference"] == "different").count();
+            let mut findings = report["findings"].as_array().unwrap().iter();
+            let is_told = findings.any(|found| found["code"] == "ControlDiffers");
+            assert_eq!(is_told, different > 0, "{:#}", report["control"]);
+            pairs += twins.len();
+            differ += different;
+        }
+    }
+    assert_eq!(pairs, 40);
+    assert!(differ <= 4, "{differ} of {pairs} differ");
+    eprintln!("{test}: {differ} of {pairs}");
+}
+
+/// Reads past the page cache, of which the limit decides.
+const DIRECT: &str = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nblock = \"64KiB\"\nops = 0\n\
+                      time = \"1s\"\n";
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_tenth_less_is_found() {
+    let test = "a_tenth_less_is_found";
+    let _quiet = quiet();
+    let setup = Setup { size: 128 << 20, ..PLAIN };
+    let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+    let (desk, device) = (&planted.desk, planted.mounted.loop_name());
+    let limit = |mib: u64| Limit::Device(Io::ReadBytes, device, mib * MIB);
+    let Some(group) = Group::new(test, limit(20)) else { return };
+    let record = |name: &str, mib: u64| -> PathBuf {
+        group.set(limit(mib));
+        let report = measure(desk, group.launch(desk), DIRECT, &[".", "--rounds=7"]);
+        check_served(only(&report), "device");
+        // What is saved up while nothing is read, and what a slice of the throttle holds back, is
+        // a part of so short a trial.
+        check_near(&only(&report)["throughput"]["median"], (mib * MIB) as f64, 0.15);
+        let path = desk.state().join(name);
+        std::fs::rename(desk.state().join("record"), &path).unwrap();
+        path
+    };
+    let (a, b, again) = (record("a", 20), record("b", 18), record("again", 20));
+    let compared = |other: &PathBuf| -> Value {
+        let said = desk.says(&["compare", argument(&a), argument(other), "--json"]);
+        let versus: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(versus["pairs"].as_array().unwrap().len(), 1, "{versus:#}");
+        versus["pairs"][0]["comparison"].clone()
+    };
+    let less = compared(&b);
+    assert_eq!(less["difference"], "different", "{less:#}");
+    let ratio = less["ratio"].as_f64().unwrap();
+    assert!((0.85..0.95).contains(&ratio), "{less:#}");
+    let same = compared(&again);
+    let ratio = same["ratio"].as_f64().unwrap();
+    assert!((0.95..1.05).contains(&ratio), "{same:#}");
+}

@@ -1,0 +1,82 @@
+//! Programs that measure and lie.
+
+use super::super::plant::{asked, measure, plainly};
+use crate::desk::{Desk, PROGRAM, argument};
+use serde_json::{Value, json};
+
+/// How each lies, and what is said of it. The job is 256 blocks of 4 KiB by one thread.
+const LIES: [(&str, &str, &str); 6] = [
+    ("digest", "bytes=1048576 ops=256 digest=1 end_ns=1001", "digest"),
+    ("bytes", "bytes=1044480 ops=256 digest=1 end_ns=1001", "1044480 bytes in 256 operations"),
+    ("time", "bytes=1048576 ops=256 digest=1 end_ns=900000000001", "no more than"),
+    ("dies", "", "exit status: 3"),
+    ("babbles", "", "an unknown verb"),
+    ("hangs", "", "said nothing for"),
+];
+
+/// What a liar does once it has greeted.
+fn script(name: &str, span: &str) -> String {
+    match name {
+        "dies" => "read job; echo ready; read go; exit 3".to_string(),
+        "babbles" => "read job; echo ready; read go; echo dance".to_string(),
+        // What it becomes ends with it.
+        "hangs" => "read job; echo ready; read go; exec sleep 600".to_string(),
+        _ => format!(
+            "while read job; do echo ready; read go; echo span thread=0 start_ns=1 {span}; \
+             echo latency ns=1000 count=256; echo done setup_ns=1 max_ns=1000; read go; done"
+        ),
+    }
+}
+
+/// A table of the liars, and of one that is honest: this program under another name.
+fn table(desk: &Desk) -> std::path::PathBuf {
+    let row = |name: &str, run: &[&str]| {
+        format!("[[peer]]\nname = '{name}'\nrun = {run:?}\nengines = ['pread']\n")
+    };
+    let mut rows = row("honest", &[PROGRAM, "worker"]);
+    for (name, span, _) in LIES {
+        let greeting = format!("echo hello protocol=1 name={name} version=1; ");
+        rows += &row(name, &["sh", "-c", &(greeting + &script(name, span))]);
+    }
+    let table = desk.state().join("peers.toml");
+    std::fs::write(&table, rows).unwrap();
+    table
+}
+
+fn case<'a>(report: &'a Value, peer: &str) -> &'a Value {
+    asked(report).into_iter().find(|case| case["case"]["peer"] == peer).unwrap()
+}
+
+#[test]
+fn a_program_that_lies_has_no_figure_and_is_compared_with_nothing() {
+    let desk = Desk::new();
+    let table = table(&desk);
+    let peers: Vec<&str> = LIES.iter().map(|(name, ..)| *name).collect();
+    let group = format!(
+        "[[cases]]\nsize = \"1MiB\"\npeer = [\"rust\", \"honest\", \"{}\"]\nengine = \"pread\"\n\
+         cache = \"as-is\"\nblock = \"4KiB\"\nops = \"all\"\n",
+        peers.join("\", \"")
+    );
+    let report = measure(&desk, plainly(&desk), &group, &[".", "--peers", argument(&table)]);
+    for (name, _, expected) in LIES {
+        let lie = case(&report, name);
+        assert_eq!(lie["verdict"], "void", "{lie:#}");
+        let said = format!("{} {}", lie["failures"], lie["findings"]);
+        assert!(said.contains(expected), "{name}: {said}");
+        if name == "digest" {
+            assert_eq!(lie["digest_verified"], false, "{lie:#}");
+        } else {
+            assert_eq!((&lie["n"], &lie["throughput"]), (&json!(0), &Value::Null), "{lie:#}");
+        }
+        let id = &lie["id"];
+        let comparisons = report["comparisons"].as_array().unwrap();
+        let is_of = |seen: &&Value| seen["case"] == *id || seen["base"] == *id;
+        assert_eq!(comparisons.iter().find(is_of), None, "{name} is compared");
+    }
+    for name in ["rust", "honest"] {
+        let truth = case(&report, name);
+        assert_eq!((&truth["n"], &truth["failures"]), (&json!(1), &json!([])), "{truth:#}");
+        assert_eq!(truth["digest_verified"], true, "{truth:#}");
+        assert_ne!(truth["verdict"], "void", "{truth:#}");
+    }
+}
