@@ -46,8 +46,8 @@ fn the_same_twice_seldom_differs() {
 }
 
 /// Reads past the page cache, of which the limit decides.
-const DIRECT: &str = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nblock = \"64KiB\"\nops = 0\n\
-                      time = \"1s\"\n";
+const DIRECT: &str = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nblock = \"64KiB\"\n\
+                      ops = 0\ntime = \"1s\"\n";
 
 const MIB: u64 = 1 << 20;
 
