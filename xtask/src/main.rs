@@ -8,7 +8,10 @@
 mod install;
 mod tidy;
 mod test;
+mod programs;
+mod document;
 mod bench;
+mod honesty;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -27,7 +30,12 @@ ioassay's own chores
                      (2). Files: beside fio, with a test file of 1 GiB in DIR (target/). Memory:
                      beside likwid-bench, C compilers and sysbench, with a file of SIZE (4GiB) in
                      DIR. Writing: beside dd and fio, new files of SIZE (1GiB) in DIR. Three
-                     quarters of an hour";
+                     quarters of an hour
+  cargo xtask honesty [--only TEXT] [--clean [N]] [--dir DIR]
+                     ioassay, fio and dd on each known fault, planted for real below DIR (target/;
+                     root), into HONESTY.md: six minutes. With --only those faults whose names have
+                     TEXT in them, printed and not written. With --clean the section about N (20)
+                     quick surveys of /dev/shm and as many of DIR, without a fault, instead";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -51,6 +59,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["ci"] => test::run(root(), test::Demand::Everything),
         ["tidy"] => tidy::run(root()),
         ["bench", ref options @ ..] => bench::run(root(), options),
+        ["honesty", ref options @ ..] => honesty::run(root(), options),
         _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
     }
 }

@@ -4,7 +4,8 @@
 use super::figure::{Question, Row};
 use super::matrix::Build;
 use super::numbers::{Numbers, TIME_MAX};
-use super::stage::{self, Stage};
+use super::stage::Stage;
+use crate::programs;
 use anyhow::{Result, ensure};
 use model::case::{Advice, Case, MemoryWork, Work, WriteWork};
 use model::random::Rng;
@@ -194,12 +195,12 @@ impl Entrant<'_> {
             Entrant::Program(words, parse) => {
                 let command =
                     command(words, ("SEED", &seed.to_string()), 4 * stage.time + PATIENCE);
-                Ok(Answer::Figure(parse(&stage::read(command, 0..=0)?)?))
+                Ok(Answer::Figure(parse(&programs::read(command, 0..=0)?)?))
             }
             Entrant::Writer { words, size, parse } => stage.fresh()?.written(*size, |path| {
                 let path = path.display().to_string();
                 let command = command(words, ("FILE", &path), TIME_MAX);
-                Ok(Answer::Figure(parse(&stage::output(command, 0..=0)?)?))
+                Ok(Answer::Figure(parse(&programs::output(command, 0..=0)?)?))
             }),
         }
     }

@@ -3,8 +3,9 @@
 
 use super::matrix::{self, Build};
 use super::numbers::Numbers;
-use super::stage::{self, Stage};
+use super::stage::Stage;
 use crate::install;
+use crate::programs;
 use anyhow::{Context, Result, ensure};
 use model::memory::Kernel;
 use model::random::Rng;
@@ -100,7 +101,7 @@ fn build_chase(root: &Path, stage: &Stage) -> Result<PathBuf> {
     let mut command = Command::new("gcc");
     command.args(["-std=gnu11", "-O2", "-o"]).arg(&program);
     command.arg(root.join("xtask/src/bench/chase.c"));
-    stage::read(command, 0..=0)?;
+    programs::read(command, 0..=0)?;
     Ok(program)
 }
 

@@ -3,8 +3,9 @@
 
 use super::figure::estimate;
 use super::numbers::{Numbers, TIME_MAX};
-use super::stage::{self, Stage};
+use super::stage::Stage;
 use super::worker::Worker;
+use crate::programs;
 use anyhow::{Context, Result, ensure};
 use model::case::Advice;
 use model::peer::Peer;
@@ -44,7 +45,7 @@ pub(super) fn sweep(stage: &Stage, numbers: &Numbers, rng: &mut Rng) -> Result<V
     let mut command = stage.command();
     command.args(["peers", "build"]).args(&names).env("XDG_CACHE_HOME", &cache);
     // A build that failed has an exit status of its own, 1: the others are there.
-    stage::read(command, 0..=1)?;
+    programs::read(command, 0..=1)?;
     let mut builds = find(&cache.join("ioassay/peers"))?;
     ensure!(!builds.is_empty(), "none of the builds of C succeeded");
     numbers.warm(stage)?;

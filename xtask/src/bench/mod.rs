@@ -21,7 +21,7 @@ mod solos;
 mod page;
 mod sections;
 
-use crate::install;
+use crate::{install, programs};
 use anyhow::{Context, Result, bail, ensure};
 use duels::DUELS;
 use figure::Row;
@@ -99,7 +99,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     }
     let document = root.join(DOCUMENT);
     let old = fs::read_to_string(&document).unwrap_or_default();
-    fs::write(&document, page::document(&old, &sections))?;
+    fs::write(&document, page::OUTLINE.document(&old, &sections))?;
     println!("wrote {}", document.display());
     Ok(())
 }
@@ -195,27 +195,20 @@ impl Bench<'_> {
         let (program, arguments) = words.split_first().expect("a command has a program");
         let mut command = Command::new(program);
         command.args(arguments);
-        sysbench::parse_events(&stage::read(command, 0..=0)?)
+        sysbench::parse_events(&programs::read(command, 0..=0)?)
     }
 
     /// The first line that a program prints, such as its version.
     fn read(&self, program: &str, arguments: &[&str]) -> Result<String> {
-        let mut command = Command::new(program);
-        command.args(arguments).current_dir(self.root);
-        let text = stage::read(command, 0..=0)?;
-        Ok(text.trim().lines().next().unwrap_or_default().to_owned())
+        programs::first_line(self.root, program, arguments)
     }
 
     /// The circumstances, of which `versions` are those of others.
     fn circumstances(&self, mut versions: Vec<String>) -> Result<Circumstances> {
-        let version = self.stage.ioassay(&["--version"])?.trim().to_owned();
-        // Sources that came without their history have no commit to name.
-        let commit = self.read("git", &["describe", "--always", "--dirty"]);
-        let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
-        versions.insert(0, version);
+        versions.insert(0, programs::own_version(self.root, self.stage.program())?);
         Ok(Circumstances {
             host: self.host.clone(),
-            date: self.read("date", &["-u", "+%Y-%m-%d %H:%M UTC"])?,
+            date: programs::date(self.root)?,
             versions,
             pairs: self.options.pairs,
             time: self.options.time,

@@ -1,7 +1,7 @@
-//! The document: a head, and a section for each part of the benchmark. A part that is run alone
-//! writes its own section anew and leaves the others as they are.
+//! The document: a head, and a section for each part of the benchmark.
 
 use super::figure::{Figures, Goal, Row, estimate};
+use crate::document::{Outline, cell, describe};
 use assess::stats::Estimate;
 use serde_json::Value;
 use std::fmt::Write;
@@ -10,12 +10,10 @@ use std::time::Duration;
 /// The titles of all sections, in their order.
 pub(super) const SECTIONS: [&str; 3] = ["Files", "Memory", "Writing"];
 
-/// Columns of a paragraph.
-const COLUMNS: usize = 100;
+/// The document without its sections.
+pub(super) const OUTLINE: Outline =
+    Outline { title: "Benchmarks", head: &HEAD, sections: &SECTIONS };
 
-const TITLE: &str = "# Benchmarks\n\n";
-
-/// What is said before all sections: each a paragraph.
 const HEAD: [&str; 2] = [
     "Written by `cargo xtask bench`, which takes about three quarters of an hour; do not edit it. \
      With `--only files`, `--only memory` or `--only writing` it writes one of the three sections \
@@ -37,26 +35,6 @@ pub(super) struct Circumstances {
     pub(super) versions: Vec<String>,
     pub(super) pairs: usize,
     pub(super) time: Duration,
-}
-
-/// The document, of the sections that are `fresh`, each a title and its text, and for the rest of
-/// those of `old`, the document as it was.
-pub(super) fn document(old: &str, fresh: &[(&str, String)]) -> String {
-    let head: String = HEAD.map(paragraph).concat();
-    let mut document = TITLE.to_owned() + head.trim_end() + "\n";
-    for title in SECTIONS {
-        let fresh = fresh.iter().find(|(known, _)| *known == title).map(|(_, text)| text.as_str());
-        if let Some(text) = fresh.or_else(|| section_of(old, title)) {
-            let _ = write!(document, "\n## {title}\n\n{}\n", text.trim());
-        }
-    }
-    document
-}
-
-/// The text of a section, without its title.
-fn section_of<'a>(document: &'a str, title: &str) -> Option<&'a str> {
-    let (_, after) = document.split_once(&format!("\n## {title}\n"))?;
-    Some(after.split("\n## ").next().expect("a split has a first part"))
 }
 
 /// The text of a section: `method` and `details` are Markdown of its own, before and behind the
@@ -81,55 +59,6 @@ pub(super) fn section(
     text + "\n" + details + "\n### Missed\n\n" + &missed(rows)
 }
 
-/// `text` in lines of a document, with a blank line behind it. The blanks between its words decide
-/// nothing.
-pub(super) fn paragraph(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line from the start");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines.join("\n") + "\n\n"
-}
-
-/// A fenced block of command lines.
-pub(super) fn commands(lines: &[String]) -> String {
-    format!("```sh\n{}\n```\n", lines.join("\n"))
-}
-
-/// The machine in one line.
-fn describe(facts: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
-    let (host, storage) = (&facts["host"], &facts["storage"]);
-    let gib = host["memory"].as_f64().unwrap_or_default() / f64::from(1 << 30);
-    let mut line = format!(
-        "{}, {} cores, {gib:.0} GiB of memory, {}",
-        text(&host["cpu"]),
-        host["cores"],
-        text(&host["os"])
-    );
-    if let Some(hypervisor) = host["hypervisor"].as_str() {
-        let _ = write!(line, ", virtual ({hypervisor})");
-    }
-    let _ = write!(line, "; {}", text(&storage["file_system"]));
-    for device in storage["devices"].as_array().into_iter().flatten() {
-        let _ = write!(line, " on {}", text(&device["name"]));
-        if let Some(model) = device["model"].as_str() {
-            let _ = write!(line, " ({model})");
-        } else if device["is_virtual"] == Value::Bool(true) {
-            line += " (a virtual disk)";
-        }
-    }
-    line
-}
-
 /// A row of the table.
 pub(super) fn line(row: &Row) -> String {
     let question = &row.question;
@@ -150,7 +79,7 @@ pub(super) fn line(row: &Row) -> String {
     let judged = match &row.answer {
         Ok(_) => show_judged(row),
         // A reason may be of several lines, and have bars in it.
-        Err(reason) => reason.replace('|', "\\|").replace('\n', " "),
+        Err(reason) => cell(reason),
     };
     let (name, wanted) = (&question.name, wanted(row));
     format!("| {name} | {ours} | {theirs} | {judged} | {wanted} | {verdict} |\n")
@@ -234,7 +163,7 @@ pub(super) mod tests {
     }
 
     fn text(rows: &[Row]) -> String {
-        section(&circumstances(), &paragraph("How."), rows, "More.\n")
+        section(&circumstances(), "How.\n\n", rows, "More.\n")
     }
 
     const OURS: [f64; 7] = [120.0, 90.0, 130.0, 110.0, 140.0, 115.0, 125.0];
@@ -325,25 +254,19 @@ pub(super) mod tests {
 
     #[test]
     fn a_section_that_is_not_fresh_stays() {
-        let old = document("", &[("Files", "old files\n".into()), ("Memory", "old memory".into())]);
+        let old = OUTLINE
+            .document("", &[("Files", "old files\n".into()), ("Memory", "old memory".into())]);
         assert!(old.ends_with("\n## Files\n\nold files\n\n## Memory\n\nold memory\n"), "{old}");
         for (title, expected) in [
             ("Files", "\n## Files\n\nnew\n\n## Memory\n\nold memory\n"),
             ("Memory", "\n## Files\n\nold files\n\n## Memory\n\nnew\n"),
             ("Writing", "\n## Memory\n\nold memory\n\n## Writing\n\nnew\n"),
         ] {
-            let document = document(&old, &[(title, "new".into())]);
+            let document = OUTLINE.document(&old, &[(title, "new".into())]);
             assert!(document.ends_with(expected), "{document}");
             assert!(document.starts_with("# Benchmarks\n"), "{document}");
         }
-        let alone = document("# Something else\n", &[("Memory", "new".into())]);
+        let alone = OUTLINE.document("# Something else\n", &[("Memory", "new".into())]);
         assert!(alone.ends_with("for comparison.\n\n## Memory\n\nnew\n"), "{alone}");
-    }
-
-    #[test]
-    fn a_paragraph_is_broken_between_words() {
-        let text = paragraph(&format!("{} {}\n  b", "a ".repeat(49), "é".repeat(3)));
-        assert_eq!(text, format!("{}\n{} b\n\n", "a ".repeat(49).trim(), "é".repeat(3)));
-        assert_eq!(paragraph("short"), "short\n\n");
     }
 }

@@ -1,19 +1,14 @@
 //! Where benchmarks are run: the programs, the test file, and the folder that it is in.
 
 use super::worker::Worker;
+use crate::programs::{Interrupt, build, read};
 use anyhow::{Context, Result, ensure};
 use model::content::Kind;
 use model::host::Storage;
-use serde_json::Value;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::cell::Cell;
-use std::env;
 use std::fs::{self, File};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -47,7 +42,7 @@ pub(super) struct Stage {
     bare_pread: PathBuf,
     /// How long a trial lasts.
     pub(super) time: Duration,
-    interrupted: Arc<AtomicBool>,
+    interrupt: Interrupt,
     /// What the folder is stored on.
     storage: Storage,
     waits: Cell<Waits>,
@@ -64,19 +59,14 @@ pub(super) struct Waits {
 impl Stage {
     /// Builds the programs of the workspace at `root`, and makes a folder below `directory`.
     pub(super) fn new(root: &Path, directory: &Path, time: Duration) -> Result<Stage> {
-        // An interrupt ends what runs at that moment, and then this program by way of an error:
-        // so the folder is removed.
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-        }
+        let interrupt = Interrupt::watch()?;
         let ioassay = build(root, &["--package=ioassay", "--bin=ioassay"])?;
         let bare_pread = build(root, &["--package=worker", "--example=bare_pread"])?;
         let folder = tempfile::Builder::new().prefix("ioassay-bench-").tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;
         let storage = witness::storage(folder.path())?;
         let waits = Cell::default();
-        Ok(Stage { folder, ioassay, bare_pread, time, interrupted, storage, waits })
+        Ok(Stage { folder, ioassay, bare_pread, time, interrupt, storage, waits })
     }
 
     /// Writes a file of `size` bytes.
@@ -148,6 +138,11 @@ impl Stage {
         Worker::start(command, time + PATIENCE)
     }
 
+    /// Where ioassay is.
+    pub(super) fn program(&self) -> &Path {
+        &self.ioassay
+    }
+
     /// ioassay, to be given arguments.
     pub(super) fn command(&self) -> Command {
         Command::new(&self.ioassay)
@@ -171,8 +166,7 @@ impl Stage {
 
     /// Ends the benchmark if somebody interrupted it.
     pub(super) fn go_on(&self) -> Result<()> {
-        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
-        Ok(())
+        self.interrupt.go_on()
     }
 }
 
@@ -202,48 +196,9 @@ impl Drop for Fresh {
     }
 }
 
-/// What `command` prints, if its exit status is one of `good`.
-pub(super) fn read(command: Command, good: RangeInclusive<i32>) -> Result<String> {
-    Ok(String::from_utf8(output(command, good)?.stdout)?)
-}
-
-/// What `command` says, if its exit status is one of `good`.
-pub(super) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<Output> {
-    let output = command.output().with_context(|| format!("starting {command:?}"))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let is_good = output.status.code().is_some_and(|code| good.contains(&code));
-    ensure!(is_good, "{command:?} ended with {}: {}", output.status, errors.trim());
-    Ok(output)
-}
-
-/// Builds what `target` names, as it is released, and answers where cargo put it.
-fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--message-format=json-render-diagnostics"]);
-    command.args(target).current_dir(root).stderr(Stdio::inherit());
-    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {target:?}"))
-}
-
-/// The last executable in what cargo says of a build.
-fn executable(messages: &str) -> Option<PathBuf> {
-    messages.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cargo_says_where_the_executable_is() {
-        let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-                        {\"reason\":\"compiler-artifact\",\"executable\":\"/t/release/a\"}\n\
-                        {\"reason\":\"build-finished\",\"success\":true}\n";
-        assert_eq!(executable(messages), Some("/t/release/a".into()));
-        assert_eq!(executable("{}\n"), None);
-    }
 
     #[test]
     fn a_file_that_is_written_is_gone_whatever_came_of_it() {
@@ -259,17 +214,5 @@ mod tests {
         let error = "3 bytes were written where 4 were asked for";
         assert_eq!(check(b"not", Ok(())), Err(error.to_owned()));
         assert_eq!(check(b"four", Err(anyhow::anyhow!("it broke"))), Err("it broke".to_owned()));
-    }
-
-    #[test]
-    fn a_program_is_read_or_its_failure_told() {
-        let shell = |script: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            command
-        };
-        assert_eq!(read(shell("echo a; exit 1"), 0..=1).expect("1 is good"), "a\n");
-        let error = read(shell("echo why >&2; exit 2"), 0..=1).expect_err("2 is not");
-        assert!(format!("{error:#}").ends_with("exit status: 2: why"), "{error:#}");
     }
 }

@@ -1,0 +1,121 @@
+//! Documents that a command writes: a head, and sections that are written anew each alone.
+
+use serde_json::Value;
+use std::fmt::Write;
+
+/// Columns of a paragraph.
+const COLUMNS: usize = 100;
+
+/// A document without its sections.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub(crate) title: &'static str,
+    /// What is said before all sections: each a paragraph.
+    pub(crate) head: &'static [&'static str],
+    /// The titles of all sections, in their order.
+    pub(crate) sections: &'static [&'static str],
+}
+
+impl Outline {
+    /// The document, of the sections that are `fresh`, each a title and its text, and for the rest
+    /// of those of `old`, the document as it was.
+    pub(crate) fn document(&self, old: &str, fresh: &[(&str, String)]) -> String {
+        let head: String = self.head.iter().map(|text| paragraph(text)).collect();
+        let mut document = format!("# {}\n\n{}\n", self.title, head.trim_end());
+        for title in self.sections {
+            let fresh = fresh.iter().find(|(known, _)| known == title);
+            let fresh = fresh.map(|(_, text)| text.as_str());
+            if let Some(text) = fresh.or_else(|| section_of(old, title)) {
+                let _ = write!(document, "\n## {title}\n\n{}\n", text.trim());
+            }
+        }
+        document
+    }
+}
+
+/// The text of a section, without its title.
+fn section_of<'a>(document: &'a str, title: &str) -> Option<&'a str> {
+    let (_, after) = document.split_once(&format!("\n## {title}\n"))?;
+    Some(after.split("\n## ").next().expect("a split has a first part"))
+}
+
+/// `text` in lines of a document, with a blank line behind it. The blanks between its words decide
+/// nothing.
+pub(crate) fn paragraph(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= COLUMNS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join("\n") + "\n\n"
+}
+
+/// `text` as a cell of a table: on one line, and without a bar of its own.
+pub(crate) fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+/// A fenced block of command lines.
+pub(crate) fn commands(lines: &[String]) -> String {
+    format!("```sh\n{}\n```\n", lines.join("\n"))
+}
+
+/// The machine in one line, by what `ioassay host` says.
+pub(crate) fn describe(facts: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
+    let (host, storage) = (&facts["host"], &facts["storage"]);
+    let gib = host["memory"].as_f64().unwrap_or_default() / f64::from(1 << 30);
+    let mut line = format!(
+        "{}, {} cores, {gib:.0} GiB of memory, {}",
+        text(&host["cpu"]),
+        host["cores"],
+        text(&host["os"])
+    );
+    if let Some(hypervisor) = host["hypervisor"].as_str() {
+        let _ = write!(line, ", virtual ({hypervisor})");
+    }
+    let _ = write!(line, "; {}", text(&storage["file_system"]));
+    for device in storage["devices"].as_array().into_iter().flatten() {
+        let _ = write!(line, " on {}", text(&device["name"]));
+        if let Some(model) = device["model"].as_str() {
+            let _ = write!(line, " ({model})");
+        } else if device["is_virtual"] == Value::Bool(true) {
+            line += " (a virtual disk)";
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_is_that_of_its_title() {
+        let outline = Outline { title: "T", head: &["head"], sections: &["A", "B"] };
+        let old = "# T\n\nhead\n\n## A\n\na\n\n### more\n\n## B\n\nb\n";
+        assert_eq!(outline.document(old, &[]), old);
+        let new = outline.document(old, &[("A", "new\n\n".to_owned())]);
+        assert_eq!(new, "# T\n\nhead\n\n## A\n\nnew\n\n## B\n\nb\n");
+        assert_eq!(outline.document("", &[]), "# T\n\nhead\n");
+    }
+
+    #[test]
+    fn a_paragraph_is_broken_between_words() {
+        let text = paragraph(&format!("{} {}\n  b", "a ".repeat(49), "é".repeat(3)));
+        assert_eq!(text, format!("{}\n{} b\n\n", "a ".repeat(49).trim(), "é".repeat(3)));
+        assert_eq!(paragraph("short"), "short\n\n");
+    }
+
+    #[test]
+    fn a_cell_is_one_line() {
+        assert_eq!(cell("a|b\nc"), "a\\|b c");
+    }
+}

@@ -1,0 +1,221 @@
+//! Runs without a fault: what they warned of all the same.
+
+use super::page::Circumstances;
+use crate::document::{cell, paragraph};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A finding of steal is true from this share of the CPU time on: half of what the finding itself
+/// takes, for it is about some trials, and this about the whole survey.
+const STEAL_SHARE: f64 = 0.005;
+
+/// A survey, and what was seen of it from outside.
+#[derive(Debug)]
+pub(super) struct Survey {
+    /// What ioassay printed with `--json`.
+    pub(super) report: Value,
+    /// The share of the machine's CPU time that the hypervisor gave to others meanwhile.
+    pub(super) steal_share: f64,
+}
+
+/// All surveys of one storage.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    surveys: usize,
+    rows: usize,
+    /// Rows without a figure that means what it says.
+    void: usize,
+    doubtful: usize,
+    /// Rows with a doubt or void that is not true by what the machine is.
+    falsely: usize,
+    /// Findings, by code and severity.
+    findings: BTreeMap<(String, String), Count>,
+    /// What was said of rows that are void.
+    voids: Vec<String>,
+}
+
+/// How often there was a finding.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Count {
+    all: usize,
+    /// Those that are true by what the machine is.
+    truly: usize,
+}
+
+impl Tally {
+    /// Counts what `surveys` said.
+    pub(super) fn of(surveys: &[Survey]) -> Tally {
+        let mut tally = Tally { surveys: surveys.len(), ..Tally::default() };
+        for survey in surveys {
+            for case in list(&survey.report["cases"]) {
+                tally.add_row(survey, case);
+            }
+            for finding in list(&survey.report["findings"]) {
+                // The others are those of the rows.
+                if list(&finding["cases"]).is_empty() {
+                    tally.add_finding(survey, finding);
+                }
+            }
+        }
+        tally
+    }
+
+    fn add_row(&mut self, survey: &Survey, case: &Value) {
+        self.rows += 1;
+        match case["verdict"].as_str() {
+            Some("void") => self.void += 1,
+            Some("doubtful") => self.doubtful += 1,
+            _ => {}
+        }
+        let id = case["id"].as_str().unwrap_or("a case without a name");
+        for failure in list(&case["failures"]) {
+            self.voids.push(format!("{id}: {}", failure["reason"].as_str().unwrap_or_default()));
+        }
+        let mut is_false = false;
+        for finding in list(&case["findings"]) {
+            let is_true = self.add_finding(survey, finding);
+            if finding["severity"] == "void" {
+                let [code, message] =
+                    ["code", "message"].map(|name| finding[name].as_str().unwrap_or_default());
+                self.voids.push(format!("{id}: {code}: {message}"));
+            }
+            is_false |= !is_true && finding["severity"] != "note";
+        }
+        self.falsely += usize::from(is_false);
+    }
+
+    /// Counts a finding; whether it is true.
+    fn add_finding(&mut self, survey: &Survey, finding: &Value) -> bool {
+        let [code, severity] =
+            ["code", "severity"].map(|name| finding[name].as_str().unwrap_or("?").to_owned());
+        let is_true = is_true(survey, &code);
+        let count = self.findings.entry((severity, code)).or_default();
+        count.all += 1;
+        count.truly += usize::from(is_true);
+        is_true
+    }
+
+    /// The table and the sentence about the surveys of a storage, which is named.
+    fn text(&self, storage: &str) -> String {
+        let Tally { surveys, rows, void, doubtful, falsely, findings, voids } = self;
+        let sound = rows - void - doubtful;
+        let percent = *falsely as f64 / (*rows).max(1) as f64 * 100.0;
+        let mut text = format!("\n### {storage}\n\n")
+            + &paragraph(&format!(
+                "{surveys} surveys had {rows} rows: {sound} sound, {doubtful} doubtful, {void} \
+                 void. A doubt that is not true by what the machine is stood at {falsely} of them: \
+                 {percent:.1} %."
+            ));
+        if !findings.is_empty() {
+            text += "| finding | severity | times | true by what the machine is |\n\
+                     |---|---|---|---|\n";
+        }
+        for ((severity, code), Count { all, truly }) in findings {
+            let _ = writeln!(text, "| {code} | {severity} | {all} | {truly} |");
+        }
+        if !voids.is_empty() {
+            text += "\nVoid:\n\n";
+        }
+        for void in voids {
+            let _ = writeln!(text, "- {}", cell(void));
+        }
+        text
+    }
+}
+
+/// Whether a finding of `code` is true whatever is measured: it is about the machine.
+fn is_true(survey: &Survey, code: &str) -> bool {
+    let storage = &survey.report["storage"];
+    match code {
+        "VirtualDevice" => {
+            list(&storage["devices"]).iter().any(|device| device["is_virtual"] == Value::Bool(true))
+        }
+        "Ram" => storage["file_system"] == "tmpfs",
+        "Steal" => survey.steal_share >= STEAL_SHARE,
+        _ => false,
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The section, of the surveys of each storage.
+pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]) -> String {
+    let mut text = circumstances.text()
+        + &paragraph(
+            "`ioassay survey --quick DIR` again and again, where no fault is planted. What it \
+             warns of then is either true by what the machine is, or false: VirtualDevice is true \
+             where a hypervisor presents the device, Ram on tmpfs, and Steal where the kernel's \
+             own count of stolen time is 0.5 % of the survey's CPU time or more. All else is \
+             counted as false, though some of it may be true of that minute.",
+        );
+    for (storage, tally) in tallies {
+        text += &tally.text(storage);
+    }
+    text
+}
+
+/// The CPU time of the whole machine and what of it was stolen, in ticks, by the first line of
+/// `/proc/stat`.
+pub(super) fn cpu_ticks(stat: &str) -> Option<(u64, u64)> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    // What guests took is in the time of users already.
+    Some((fields.iter().take(8).sum(), *fields.get(7)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::tests::circumstances;
+    use super::*;
+    use serde_json::json;
+
+    fn finding(code: &str, severity: &str) -> Value {
+        json!({ "code": code, "severity": severity, "message": "it is so", "cases": [] })
+    }
+
+    fn survey(steal_share: f64) -> Survey {
+        let case = |verdict: &str, findings: Value| {
+            json!({ "id": verdict, "verdict": verdict,
+            "findings": findings, "failures": [] })
+        };
+        let report = json!({
+            "storage": { "file_system": "tmpfs", "devices": [] },
+            "cases": [
+                case("sound", json!([finding("Steal", "note")])),
+                case("doubtful", json!([finding("Ram", "doubt")])),
+                case("doubtful", json!([finding("Ram", "doubt"), finding("Foreign", "doubt")])),
+                case("void", json!([finding("NoIo", "void")])),
+            ],
+            "findings": [finding("VirtualDevice", "note")],
+        });
+        Survey { report, steal_share }
+    }
+
+    #[test]
+    fn what_is_true_of_the_machine_is_no_false_doubt() {
+        let tally = Tally::of(&[survey(0.02), survey(0.0)]);
+        let text = section(&circumstances(), &[("/dev/shm".to_owned(), tally)]);
+        let flat = text.replace('\n', " ");
+        for expected in [
+            "2 surveys had 8 rows: 2 sound, 4 doubtful, 2 void.",
+            "stood at 4 of them: 50.0 %.",
+            "| Steal | note | 2 | 1 |",
+            "| Ram | doubt | 4 | 4 |",
+            "| Foreign | doubt | 2 | 0 |",
+            "| VirtualDevice | note | 2 | 0 |",
+            "Void:  - void: NoIo: it is so - void: NoIo: it is so",
+        ] {
+            assert!(flat.contains(expected), "'{expected}' is not in {text}");
+        }
+    }
+
+    #[test]
+    fn stolen_time_is_read() {
+        let stat = "cpu  10 1 2 80 3 0 1 3 5 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(cpu_ticks(stat), Some((100, 3)));
+        assert_eq!(cpu_ticks("intr 5"), None);
+    }
+}

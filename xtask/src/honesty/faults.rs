@@ -1,0 +1,309 @@
+//! The faults.
+
+use super::fault::{Before, Content, Fault, Meanwhile, PAST_CACHE, PLAIN, Place};
+use super::limit::Limit;
+use super::said::Sign::{Code, Failure, Served};
+
+const MIB: u64 = 1 << 20;
+
+/// What most faults have: a file of 64 MiB on an own loop device that is not in the page cache, and
+/// is read past it in order.
+const DIRECT: Fault = Fault {
+    name: "",
+    planted: "",
+    truth: "",
+    aside: "",
+    place: PLAIN,
+    content: Content::Random,
+    size: 64 * MIB,
+    before: Before::Evict,
+    limit: None,
+    meanwhile: Meanwhile::Nothing,
+    inject: None,
+    ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
+              --threads 1 --rounds 7 --time 300ms --json",
+    fio: "fio --name=read --filename=FILE --rw=read --bs=1M --direct=1",
+    dd: "dd if=FILE of=/dev/null bs=1M iflag=direct",
+    signs: &[],
+};
+
+/// A file that is read as it is, through the page cache and in order.
+const AS_IS: Fault = Fault {
+    ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
+              --threads 1 --rounds 7 --time 300ms --json",
+    fio: "fio --name=read --filename=FILE --rw=read --bs=1M",
+    dd: "dd if=FILE of=/dev/null bs=1M",
+    ..DIRECT
+};
+
+/// A file in the page cache, of which small blocks are read.
+const WARM: Fault = Fault {
+    before: Before::Warm,
+    ioassay: "ioassay run read-methods --file FILE --engine pread --cache warm --pattern random \
+              --block 4KiB --threads 1 --rounds 7 --time 300ms --json",
+    fio: "fio --name=read --filename=FILE --rw=randread --bs=4k --invalidate=0 --time_based \
+          --runtime=2",
+    dd: "dd if=FILE of=/dev/null bs=4k",
+    ..DIRECT
+};
+
+/// A new file that is written, and made durable.
+const WRITE: Fault = Fault {
+    content: Content::Absent,
+    before: Before::Remove,
+    ioassay: "ioassay run WRITE DIR --json",
+    fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M --end_fsync=1",
+    dd: "dd if=/dev/zero of=FILE bs=1M count=64 conv=fdatasync",
+    ..DIRECT
+};
+
+/// All, in the order of the page.
+pub(super) const FAULTS: &[Fault] = &[
+    Fault {
+        name: "A limit of bytes",
+        planted: "A control group may read 20 MiB a second from the device.",
+        truth: "20.97 MB/s (20 MiB/s): the limit of the group, and no property of the device.",
+        limit: Some(Limit::ReadBytes(20 * MIB)),
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
+                  --threads 1 --rounds 7 --time 1s --json",
+        signs: &[Code("Throttled")],
+        ..DIRECT
+    },
+    Fault {
+        name: "A limit of operations",
+        planted: "A control group may read 200 times a second from the device.",
+        truth: "200 IOPS: the limit of the group, and no property of the device.",
+        limit: Some(Limit::ReadOps(200)),
+        size: 4 * MIB,
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --pattern \
+                  random --block 4KiB --threads 1 --rounds 7 --time 1s --json",
+        fio: "fio --name=read --filename=FILE --rw=randread --bs=4k --direct=1 --time_based \
+              --runtime=3",
+        dd: "dd if=FILE of=/dev/null bs=4k iflag=direct count=600",
+        signs: &[Code("Throttled")],
+        ..DIRECT
+    },
+    Fault {
+        name: "A limit that changes",
+        planted: "A control group may read 40 MiB a second, and 10 MiB a second from the middle of \
+                  each run on.",
+        truth: "41.9 MB/s, then 10.5 MB/s. A mean of both is the rate of no moment.",
+        aside: "fio writes its rate over time to a file with `--write_bw_log`, or prints it with \
+                `--status-interval`; dd prints it with `status=progress`. Both leave the judging to \
+                the reader.",
+        limit: Some(Limit::ReadBytes(40 * MIB)),
+        meanwhile: Meanwhile::Change {
+            bytes: [220 * MIB, 32 * MIB, 32 * MIB],
+            limit: Limit::ReadBytes(10 * MIB),
+        },
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
+                  --threads 1 --rounds 12 --time 600ms --json",
+        signs: &[Code("StepChange"), Code("Drifting"), Code("Throttled")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Direct reads of tmpfs",
+        planted: "The file is on tmpfs, and is read with O_DIRECT, which tmpfs takes.",
+        truth: "Memory served all bytes.",
+        place: Place::Memory,
+        signs: &[Code("Ram"), Served("ram")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Direct reads that are buffered",
+        planted: "ext4 is mounted with data=journal, where O_DIRECT is taken and does nothing. The \
+                  file is in the page cache.",
+        truth: "The page cache served the bytes, though O_DIRECT was asked for and granted.",
+        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`): what \
+                it reads then comes from the device, by way of the page cache.",
+        place: Place::Loop {
+            kind: "ext4",
+            mount: "rw,noinit_itable,data=journal",
+            below: PAST_CACHE,
+        },
+        before: Before::Warm,
+        signs: &[Code("DirectIgnored"), Served("page-cache")],
+        ..DIRECT
+    },
+    Fault {
+        name: "A sparse file",
+        planted: "The file has a size and no blocks.",
+        truth: "Nothing was read: the file system made zeros.",
+        aside: "Had fio been given `--size` and no file, it would have written one.",
+        content: Content::Sparse,
+        signs: &[Code("NoIo"), Served("no-io")],
+        ..DIRECT
+    },
+    Fault {
+        name: "A file that was allocated and never written",
+        planted: "The file's blocks were allocated by fallocate, and hold nothing yet.",
+        truth: "Nothing was read: the file system made zeros.",
+        aside: "Had fio been given `--size` and no file, it would have written one.",
+        content: Content::Allocated,
+        signs: &[Code("NoIo"), Served("no-io")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Zeros that are compressed",
+        planted: "btrfs is mounted with compress=zstd; zeros are written, and made durable.",
+        truth: "The device was given a small part of the bytes.",
+        aside: "fio writes random data by default; here it was asked for zeros, as dd has no other.",
+        place: Place::Loop { kind: "btrfs", mount: "rw,compress=zstd", below: PAST_CACHE },
+        ioassay: "ioassay run WRITE DIR --fill zero --json",
+        fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M --end_fsync=1 \
+              --zero_buffers",
+        signs: &[Code("Compressed")],
+        ..WRITE
+    },
+    Fault {
+        name: "Compressed zeros that are read",
+        planted: "btrfs is mounted with compress=zstd; the file is zeros, and not in the page \
+                  cache.",
+        truth: "The device gave a small part of the bytes; the rest is the rate of decompression.",
+        place: Place::Loop { kind: "btrfs", mount: "rw,compress=zstd", below: PAST_CACHE },
+        content: Content::Zeros,
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache cold --block 1MiB \
+                  --threads 1 --rounds 7 --time 300ms --json",
+        signs: &[Code("Compressed"), Code("NoIo"), Code("CacheLeak")],
+        ..AS_IS
+    },
+    Fault {
+        name: "A warm file on overlayfs",
+        planted: "The file is on overlayfs, where cachestat tells that nothing is cached, and all \
+                  of it is in the page cache.",
+        truth: "The page cache served all bytes.",
+        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
+        place: Place::Overlay,
+        before: Before::Warm,
+        signs: &[Served("page-cache")],
+        ..AS_IS
+    },
+    Fault {
+        name: "A file system of another process",
+        planted: "bindfs shows a directory of a disk through FUSE; what is below is in the page \
+                  cache.",
+        truth: "It cannot be seen from here what serves the bytes. It is the page cache below.",
+        place: Place::Fuse,
+        before: Before::Warm,
+        signs: &[Code("Unverified"), Served("unverified")],
+        ..DIRECT
+    },
+    Fault {
+        name: "A loop device that reads through the page cache",
+        planted: "The loop device's image is read without direct I/O.",
+        truth: "The loop device gave the bytes; it had many of them out of the page cache outside.",
+        place: Place::Loop { kind: "ext4", mount: "rw,noinit_itable", below: "--direct-io=off" },
+        signs: &[Code("LoopCached")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Too little memory to stay warm",
+        planted: "A control group has 96 MiB of memory, page cache included; the file has 256 MiB \
+                  and is to be read from the page cache.",
+        truth: "At most a third of the file can be in the page cache.",
+        size: 256 * MIB,
+        limit: Some(Limit::Memory(96 * MIB)),
+        before: Before::Evict,
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache warm --block 1MiB \
+                  --threads 1 --rounds 7 --time 300ms --json",
+        fio: "fio --name=read --filename=FILE --rw=read --bs=1M --pre_read=1",
+        signs: &[Code("NotWarm"), Code("PartlyCached")],
+        ..AS_IS
+    },
+    Fault {
+        name: "A file that is half warm",
+        planted: "The first half of the file is in the page cache.",
+        truth: "Half of the bytes came from the page cache, half from the device. The mean is the \
+                rate of neither.",
+        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`), so \
+                that its figure is that of the device.",
+        before: Before::HalfWarm,
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
+                  --threads 1 --rounds 1 --ops all --time 10s --json",
+        signs: &[Code("PartlyCached"), Served("mixed")],
+        ..AS_IS
+    },
+    Fault {
+        name: "A file that readahead warmed",
+        planted: "Half of the file was read before, by a device that reads 8 MiB ahead.",
+        truth: "More than half of the file was in the page cache: all that readahead had brought.",
+        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
+        size: 16 * MIB,
+        before: Before::ReadAhead,
+        ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
+                  --threads 1 --rounds 1 --ops all --time 10s --json",
+        signs: &[Served("page-cache"), Served("mixed"), Code("PartlyCached")],
+        ..AS_IS
+    },
+    Fault {
+        name: "A quota of CPU time",
+        planted: "A control group has a fifth of one CPU.",
+        truth: "The figure is a fifth of what it is without the quota.",
+        limit: Some(Limit::Cpu(20)),
+        signs: &[Code("Throttled")],
+        ..WARM
+    },
+    Fault {
+        name: "Busy neighbours",
+        planted: "Twice as many threads as there are CPUs need all of them.",
+        truth: "The scheduler gave the tool a part of a CPU: the figure is that of a part of the time.",
+        aside: "fio prints context switches (`ctx`) and shares of user and system time, out of \
+                which a reader may guess it.",
+        meanwhile: Meanwhile::Busy,
+        signs: &[Code("Contended")],
+        ..WARM
+    },
+    Fault {
+        name: "Another process on the device",
+        planted: "Two threads of another process read another file of the same device.",
+        truth: "The device gave the tool a part of what it can give.",
+        aside: "fio's disk statistics count what others read, too.",
+        meanwhile: Meanwhile::Readers,
+        signs: &[Code("Foreign")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Reads that fail",
+        planted: "strace makes some reads of the file fail with EIO.",
+        truth: "There is no figure: the file could not be read.",
+        inject: Some("error=EIO:when=20+7"),
+        signs: &[Failure],
+        ..DIRECT
+    },
+    Fault {
+        name: "Reads that come short",
+        planted: "strace makes some reads of the file return 512 bytes, of which none were read.",
+        truth: "There is no figure: data is missing.",
+        inject: Some("retval=512:when=20+7"),
+        signs: &[Failure, Code("DigestMismatch")],
+        ..DIRECT
+    },
+    Fault {
+        name: "Writing without a sync",
+        planted: "A new file is written through the page cache, and nothing makes it durable.",
+        truth: "The page cache took the bytes: it is the rate of memory, and not that of a disk.",
+        aside: "`conv=fdatasync` of dd and `--end_fsync=1` of fio count the sync.",
+        ioassay: "ioassay run WRITE DIR --sync none --json",
+        fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M",
+        dd: "dd if=/dev/zero of=FILE bs=1M count=64",
+        signs: &[Code("AcceptedOnly")],
+        ..WRITE
+    },
+    Fault {
+        name: "A sync that is swallowed",
+        planted: "ext4 is mounted with nobarrier: a sync writes, and flushes no cache of the \
+                  device.",
+        truth: "Nothing is durable: a power cut may lose what a sync has confirmed.",
+        place: Place::Loop { kind: "ext4", mount: "rw,noinit_itable,nobarrier", below: PAST_CACHE },
+        signs: &[Code("NotDurable")],
+        ..WRITE
+    },
+    Fault {
+        name: "A disk in memory",
+        planted: "The file is on zram, a block device that is compressed memory.",
+        truth: "Memory served all bytes, though a device counted them.",
+        place: Place::Zram,
+        signs: &[Code("Ram"), Served("ram")],
+        ..DIRECT
+    },
+];

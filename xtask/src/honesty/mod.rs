@@ -1,0 +1,232 @@
+//! ioassay, fio and dd beside each other on each known fault, and ioassay alone without one; and a
+//! document that tells what they printed.
+//!
+//! The modules are listed from lowest to highest; a module uses only those above it here.
+
+mod guards;
+mod limit;
+mod said;
+mod fault;
+mod faults;
+#[path = "../../../crates/witness/tests/it/fixture.rs"]
+#[expect(dead_code, reason = "the file systems of the witness's tests, of which not all are used")]
+mod fixture;
+mod scene;
+mod page;
+mod clean;
+
+use crate::programs::{self, Interrupt};
+use crate::{document, install};
+use anyhow::{Context, Result, bail, ensure};
+use clean::{Survey, Tally};
+use fault::Fault;
+use faults::FAULTS;
+use page::{Circumstances, OUTLINE, Played, SECTIONS};
+use scene::Stage;
+use std::fs;
+use std::path::{Path, PathBuf};
+use xshell::Shell;
+
+/// The document, in the folder of the workspace.
+const DOCUMENT: &str = "HONESTY.md";
+
+/// Where a file system in memory is.
+const MEMORY: &str = "/dev/shm";
+
+/// What faults need, as Debian's package and a program of it. What is missing is said by the
+/// faults that need it.
+const NEEDS: [(&str, &str); 5] = [
+    ("fio", "fio"),
+    ("strace", "strace"),
+    ("bindfs", "bindfs"),
+    ("btrfs-progs", "mkfs.btrfs"),
+    ("e2fsprogs", "mkfs.ext4"),
+];
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+struct Options {
+    asked: Asked,
+    directory: PathBuf,
+}
+
+/// Which part of the document.
+#[derive(Debug, PartialEq)]
+enum Asked {
+    /// All faults.
+    Faults,
+    /// Those whose names have this text in them: printed, and not written.
+    Some(String),
+    /// So many surveys of each storage.
+    Clean(usize),
+}
+
+/// Plants faults, or surveys without, from the workspace at `root`, and writes the document.
+///
+/// # Errors
+/// When a program is missing that all need, or somebody interrupted this. A fault that cannot be
+/// planted is no error: the document says so.
+pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
+    let options = parse(root, options)?;
+    let shell = Shell::new()?;
+    shell.change_dir(root);
+    let directory = options.directory.display().to_string();
+    fs::create_dir_all(&options.directory).context(directory.clone())?;
+    println!("building");
+    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
+    let folder = tempfile::Builder::new().prefix("ioassay-honesty-").tempdir_in(&options.directory);
+    let folder = folder.with_context(|| format!("a folder in '{directory}'"))?;
+    let stage = Stage { folder, program, interrupt: Interrupt::watch()? };
+    let fresh = match &options.asked {
+        Asked::Faults | Asked::Some(_) => {
+            for (package, program) in NEEDS {
+                if let Err(error) = install::program(&shell, package, program) {
+                    println!("{error:#}");
+                }
+            }
+            let part = match &options.asked {
+                Asked::Some(part) => part.as_str(),
+                _ => "",
+            };
+            let all = play_all(&stage, part)?;
+            ensure!(!all.is_empty(), "no fault has `{part}` in its name");
+            let versions = [("fio", "--version"), ("dd", "--version"), ("strace", "--version")];
+            (SECTIONS[0], page::faults(&circumstances(root, &stage, &versions)?, &all))
+        }
+        Asked::Clean(n) => {
+            let places = [Path::new(MEMORY), &options.directory];
+            let tallies =
+                places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, *n)?)));
+            let tallies: Result<Vec<_>> = tallies.into_iter().collect();
+            (SECTIONS[1], clean::section(&circumstances(root, &stage, &[])?, &tallies?))
+        }
+    };
+    if let Asked::Some(_) = options.asked {
+        println!("{}", fresh.1);
+        return Ok(());
+    }
+    let document = root.join(DOCUMENT);
+    let old = fs::read_to_string(&document).unwrap_or_default();
+    fs::write(&document, OUTLINE.document(&old, &[fresh]))?;
+    println!("wrote {}", document.display());
+    Ok(())
+}
+
+/// Plants each fault whose name has `part` in it.
+fn play_all(stage: &Stage, part: &str) -> Result<Vec<Played<'static>>> {
+    fs::write(stage.folder.path().join("write.toml"), scene::WRITE_RECIPE)?;
+    let mut all = Vec::new();
+    for fault in FAULTS.iter().filter(|fault| fault.name.contains(part)) {
+        println!("{}", fault.name);
+        let played = play(fault, stage);
+        stage.interrupt.go_on()?;
+        if let Err(reason) = &played {
+            println!("  not planted: {reason}");
+        }
+        all.push((fault, played));
+    }
+    Ok(all)
+}
+
+fn play(fault: &Fault, stage: &Stage) -> Result<Vec<scene::Ran>, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("it needs root".to_owned());
+    }
+    scene::play(fault, stage).map_err(|error| format!("{error:#}"))
+}
+
+/// A storage as it is named to a reader.
+fn storage(stage: &Stage, directory: &Path) -> Result<String> {
+    let facts = host(stage, directory)?;
+    let line = document::describe(&facts);
+    let (_, storage) = line.split_once("; ").context("the storage is not told")?;
+    Ok(storage.to_owned())
+}
+
+/// Counts what `n` quick surveys of `directory` say.
+fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
+    let ticks = || -> Result<(u64, u64)> {
+        clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat tells no time")
+    };
+    let mut surveys = Vec::new();
+    for i in 0..n {
+        println!("survey {} of {n} in '{}'", i + 1, directory.display());
+        let (all, stolen) = ticks()?;
+        let mut command = stage.command();
+        command.args(["survey", "--quick", "--json"]).arg(directory);
+        let text = programs::read(command, 0..=1)?;
+        let (all_after, stolen_after) = ticks()?;
+        stage.interrupt.go_on()?;
+        let steal_share = (stolen_after - stolen) as f64 / (all_after - all).max(1) as f64;
+        surveys.push(Survey { report: serde_json::from_str(&text)?, steal_share });
+    }
+    Ok(Tally::of(&surveys))
+}
+
+/// What `ioassay host` says of `directory`.
+fn host(stage: &Stage, directory: &Path) -> Result<serde_json::Value> {
+    let mut command = stage.command();
+    command.arg("host").arg(directory);
+    Ok(serde_json::from_str(&programs::read(command, 0..=1)?)?)
+}
+
+/// The circumstances, of which `others` are further programs and how they tell their versions.
+fn circumstances(root: &Path, stage: &Stage, others: &[(&str, &str)]) -> Result<Circumstances> {
+    let mut versions = vec![programs::own_version(root, &stage.program)?];
+    // One that is missing has no version.
+    let others = others.iter().map(|(name, option)| programs::first_line(root, name, &[option]));
+    versions.extend(others.flatten());
+    let host = host(stage, stage.folder.path())?;
+    Ok(Circumstances { host, date: programs::date(root)?, versions })
+}
+
+fn parse(root: &Path, words: &[&str]) -> Result<Options> {
+    let mut options = Options { asked: Asked::Faults, directory: root.join("target") };
+    let mut rest = words;
+    while let [name, after @ ..] = rest {
+        let value = after.first().filter(|word| !word.starts_with("--"));
+        match (*name, value) {
+            ("--clean", None) => options.asked = Asked::Clean(20),
+            ("--clean", Some(n)) => {
+                let n = n.parse().with_context(|| format!("--clean {n}"))?;
+                options.asked = Asked::Clean(n);
+            }
+            ("--only", Some(part)) => options.asked = Asked::Some((*part).to_owned()),
+            ("--dir", Some(directory)) => options.directory = PathBuf::from(directory),
+            ("--only" | "--dir", None) => bail!("{name} has no value"),
+            _ => bail!("honesty has no option `{name}`: it has --only, --clean and --dir"),
+        }
+        rest = &after[usize::from(value.is_some())..];
+    }
+    ensure!(options.asked != Asked::Clean(0), "--clean 0: at least one survey says anything");
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let parse = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
+        };
+        let options = |asked, directory: &str| Ok(Options { asked, directory: directory.into() });
+        assert_eq!(parse(""), options(Asked::Faults, "/w/target"));
+        assert_eq!(parse("--clean"), options(Asked::Clean(20), "/w/target"));
+        assert_eq!(parse("--clean --dir /d"), options(Asked::Clean(20), "/d"));
+        assert_eq!(parse("--dir /d --clean 3"), options(Asked::Clean(3), "/d"));
+        assert_eq!(parse("--only tmpfs"), options(Asked::Some("tmpfs".to_owned()), "/w/target"));
+        for (line, expected) in [
+            ("--clean x", "--clean x"),
+            ("--clean 0", "at least one survey"),
+            ("--dir", "--dir has no value"),
+            ("--only --clean", "--only has no value"),
+            ("--fast", "no option `--fast`"),
+        ] {
+            let error = parse(line).expect_err("it is wrong");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

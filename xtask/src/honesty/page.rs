@@ -1,0 +1,225 @@
+//! The document: what was planted, and what each tool made of it.
+
+use super::fault::{Fault, Meanwhile};
+use super::limit::Limit;
+use super::said::Said;
+use super::scene::{self, Ran, TOOLS, WRITE_RECIPE};
+use crate::document::{Outline, cell, commands, describe, paragraph};
+use model::units;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The titles of all sections, in their order.
+pub(super) const SECTIONS: [&str; 2] = ["Faults", "Clean runs"];
+
+/// The document without its sections.
+pub(super) const OUTLINE: Outline = Outline {
+    title: "Honesty",
+    head: &[
+        "Written by `cargo xtask honesty`; do not edit it. It plants each known fault for real, \
+         runs ioassay, fio and dd on it one after another, and tells what each of them printed. \
+         `cargo xtask honesty --clean` writes the section about runs without a fault anew, and \
+         leaves the other as it is.",
+        "A benchmark is fooled when its figure is not that of what was to be measured, and nothing \
+         says so. None of the tools here is wrong: fio and dd tell how long the calls took that \
+         they were asked to make. What is asked here is whether they tell what served them.",
+    ],
+    sections: &SECTIONS,
+};
+
+/// What all sections begin with.
+#[derive(Debug)]
+pub(super) struct Circumstances {
+    /// What `ioassay host` says.
+    pub(super) host: Value,
+    pub(super) date: String,
+    /// Of all programs that took part.
+    pub(super) versions: Vec<String>,
+}
+
+impl Circumstances {
+    /// The head of a section.
+    pub(super) fn text(&self) -> String {
+        let Circumstances { host, date, versions } = self;
+        let host = describe(host);
+        format!("- Host: {host}\n- Date: {date}\n- Versions: {}\n\n", versions.join("; "))
+    }
+}
+
+/// A fault, and what came of it, or why it could not be planted.
+pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);
+
+/// The section about faults.
+pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> String {
+    let mut text = circumstances.text()
+        + &paragraph(
+            "What a tool says is quoted. Of fio it is the line with its rate, as it prints it \
+             without options about its output, and beside it what it says that the disk did; of \
+             dd its line about bytes and time; of ioassay the median of its figure, what served \
+             the bytes, the verdict, and the codes of its findings. A tool warned if its own \
+             output says anything about the fault: of fio and dd each complaint counts, and each \
+             count of what came short; of ioassay a finding that names the fault, or that it names \
+             what really served the bytes. Before each tool the file was brought into the same \
+             state. How much of it was then in the page cache is told by `fincore`, and what the \
+             device moved while the tool ran by the kernel's counters of that device.",
+        )
+        + "| fault | ioassay | fio | dd |\n|---|---|---|---|\n";
+    for (fault, played) in all {
+        let cells = match played {
+            Ok(all) => all.iter().map(|ran| warned(&ran.said)).collect::<Vec<_>>().join(" | "),
+            Err(_) => TOOLS.map(|_| "not planted").join(" | "),
+        };
+        let _ = writeln!(text, "| {} | {cells} |", fault.name);
+    }
+    for played in all {
+        text += &part(played);
+    }
+    text + "\n### Commands\n\n" + &commands_of(all)
+}
+
+fn warned(said: &Said) -> &'static str {
+    if said.warning.is_some() { "**warned**" } else { "silent" }
+}
+
+/// What is said of a fault.
+fn part((fault, played): &Played<'_>) -> String {
+    let Fault { name, planted, truth, aside, .. } = fault;
+    let mut text = format!("\n### {name}\n\n");
+    text += &paragraph(&format!("{planted} The truth: {truth} {aside}"));
+    let all = match played {
+        Ok(all) => all,
+        Err(reason) => return text + &paragraph(&format!("Not planted here: {reason}")),
+    };
+    text += "| tool | what it printed | cached before | device moved | warned |\n\
+             |---|---|---|---|---|\n";
+    for ran in all {
+        let _ = writeln!(text, "{}", line(ran));
+    }
+    text
+}
+
+/// A row of a fault's table.
+fn line(Ran { tool, cached_percent, device_bytes, said }: &Ran) -> String {
+    let cached = cached_percent.map_or("–".to_owned(), |percent| format!("{percent:.0} %"));
+    let moved = device_bytes.map_or("–".to_owned(), units::bytes_rounded);
+    let quote = |text: &str| format!("`{}`", cell(&text.replace('`', "'")));
+    let beside = said.beside.as_deref().map(|text| format!("; {}", quote(text)));
+    let headline = quote(&said.headline) + &beside.unwrap_or_default();
+    let warning = match &said.warning {
+        Some(text) => format!("**yes**: {}", quote(text)),
+        None => "no".to_owned(),
+    };
+    format!("| {tool} | {headline} | {cached} | {moved} | {warning} |")
+}
+
+/// The commands of all faults.
+fn commands_of(all: &[Played<'_>]) -> String {
+    let mut lines = Vec::new();
+    for (fault, _) in all {
+        lines.push(format!("# {}{}", fault.name, circumstance(fault)));
+        lines.extend([fault.ioassay, fault.fio, fault.dd].map(str::to_owned));
+    }
+    paragraph(
+        "`FILE` stands for the file, `DIR` for the directory it is in, and `WRITE` for the recipe \
+         below. All were run with `LC_ALL=C`; where a limit is named, in a control group that has \
+         it, and where strace is named, by it.",
+    ) + &commands(&lines)
+        + "\n```toml\n"
+        + WRITE_RECIPE
+        + "```\n"
+}
+
+/// What is around the commands of a fault.
+fn circumstance(fault: &Fault) -> String {
+    let limit = |limit| match limit {
+        Limit::ReadBytes(n) => format!("limit: read {n} bytes a second"),
+        Limit::ReadOps(n) => format!("limit: read {n} times a second"),
+        Limit::Memory(n) => format!("limit: {n} bytes of memory"),
+        Limit::Cpu(percent) => format!("limit: {percent} % of a CPU"),
+    };
+    let mut text = fault.limit.map(|is| format!(" ({})", limit(is))).unwrap_or_default();
+    if let Meanwhile::Change { bytes, limit: then } = fault.meanwhile {
+        let mib = bytes.map(|n| (n >> 20).to_string()).join(", ");
+        let _ = write!(text, " (after {mib} MiB: {})", limit(then));
+    }
+    if let Some(inject) = fault.inject {
+        let _ = write!(text, " ({})", scene::strace(inject));
+    }
+    text
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::faults::FAULTS;
+    use super::*;
+    use serde_json::json;
+
+    pub(in crate::honesty) fn circumstances() -> Circumstances {
+        let host = json!({
+            "host": { "cpu": "AMD EPYC", "cores": 2, "memory": 25276514304u64, "os": "Linux 6.18" },
+            "storage": { "file_system": "ext4", "devices": [] },
+        });
+        let versions = vec!["ioassay 0.1.0 (abc)".to_owned(), "fio-3.33".to_owned()];
+        Circumstances { host, date: "2026-01-02 03:04 UTC".to_owned(), versions }
+    }
+
+    fn ran(tool: &'static str, warning: Option<&str>) -> Ran {
+        let said = Said {
+            headline: "read: IOPS=604".to_owned(),
+            beside: Some("vda: ios=557/0".to_owned()),
+            warning: warning.map(str::to_owned),
+        };
+        Ran { tool, cached_percent: Some(49.99), device_bytes: Some(32 << 20), said }
+    }
+
+    #[test]
+    fn a_fault_has_a_row_and_a_part() {
+        let all = vec![ran("ioassay", Some("Ram: it is | memory")), ran("fio", None)];
+        let text = faults(&circumstances(), &[(&FAULTS[0], Ok(all))]);
+        for expected in [
+            "- Date: 2026-01-02 03:04 UTC\n- Versions: ioassay 0.1.0 (abc); fio-3.33\n",
+            "\n| A limit of bytes | **warned** | silent |\n",
+            "\n### A limit of bytes\n\nA control group may read 20 MiB a second",
+            "| ioassay | `read: IOPS=604`; `vda: ios=557/0` | 50 % | 32.0 MiB | **yes**: `Ram: it \
+             is \\| memory` |\n",
+            "| fio | `read: IOPS=604`; `vda: ios=557/0` | 50 % | 32.0 MiB | no |\n",
+            "\n# A limit of bytes (limit: read 20971520 bytes a second)\nioassay run",
+            "\n[[cases]]\nop = \"write\"\n",
+        ] {
+            assert!(text.contains(expected), "'{expected}' is not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_was_not_planted_says_so() {
+        let text = faults(&circumstances(), &[(&FAULTS[1], Err("it needs root".to_owned()))]);
+        let row = "| A limit of operations | not planted | not planted | not planted |\n";
+        assert!(text.contains(row), "{text}");
+        assert!(text.contains("\n\nNot planted here: it needs root\n\n"), "{text}");
+    }
+
+    #[test]
+    fn the_sections_are_kept_apart() {
+        let old = OUTLINE.document("", &[("Faults", "a fault".into())]);
+        let new = OUTLINE.document(&old, &[("Clean runs", "all clean".into())]);
+        assert!(new.starts_with("# Honesty\n\nWritten by "), "{new}");
+        assert!(new.ends_with("\n## Faults\n\na fault\n\n## Clean runs\n\nall clean\n"), "{new}");
+    }
+
+    #[test]
+    fn every_fault_is_told_and_asked_of_all_tools() {
+        let mut names: Vec<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), FAULTS.len(), "two faults have one name");
+        for fault in FAULTS {
+            assert!(fault.planted.ends_with('.') && fault.truth.ends_with('.'), "{}", fault.name);
+            assert!(!fault.signs.is_empty(), "{}", fault.name);
+            for (line, tool) in [fault.ioassay, fault.fio, fault.dd].into_iter().zip(TOOLS) {
+                assert!(line.starts_with(&format!("{tool} ")), "{line}");
+                assert!(line.contains("FILE") || line.contains("WRITE DIR"), "{line}");
+                assert!(!line.contains("  "), "{line}");
+            }
+        }
+    }
+}

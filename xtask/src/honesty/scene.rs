@@ -1,0 +1,359 @@
+//! A fault that is planted, and the tools that are run on it.
+
+use super::fault::{Before, Content, Fault, Meanwhile, PLAIN, Place};
+use super::fixture::{self, Mounted, Setup, Zram};
+use super::guards::Neighbours;
+use super::limit::Group;
+use super::said::{self, Said};
+use crate::programs::{self, Interrupt};
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Seconds after which a tool is ended.
+const PATIENCE: &str = "120";
+
+/// Bytes of the image of a loop device, and of a disk in memory.
+const IMAGE_BYTES: u64 = 640 << 20;
+const ZRAM_BYTES: u64 = 160 << 20;
+
+/// The recipe that writes.
+pub(super) const WRITE_RECIPE: &str = "\
+name = \"write\"
+question = \"How fast is a new file written?\"
+rounds = 7
+size = \"64MiB\"
+time = \"20s\"
+[[cases]]
+op = \"write\"
+engine = \"write\"
+block = \"1MiB\"
+";
+
+/// The tools, in the order they are run.
+pub(super) const TOOLS: [&str; 3] = ["ioassay", "fio", "dd"];
+
+/// Programs, and a folder that is removed with all that is in it when this is dropped.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) folder: TempDir,
+    pub(super) program: PathBuf,
+    pub(super) interrupt: Interrupt,
+}
+
+impl Stage {
+    /// ioassay, which keeps its records in the folder.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env("XDG_STATE_HOME", self.folder.path().join("state"));
+        command
+    }
+
+    fn ioassay(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = self.command();
+        command.args(arguments);
+        programs::read(command, 0..=1)
+    }
+}
+
+/// What a tool made of a fault.
+#[derive(Debug, Clone)]
+pub(super) struct Ran {
+    pub(super) tool: &'static str,
+    /// Percent of the file that were in the page cache before it, by fincore; `None` without a
+    /// file, or where fincore is not.
+    pub(super) cached_percent: Option<f64>,
+    /// Bytes that the device moved meanwhile; `None` without a device.
+    pub(super) device_bytes: Option<u64>,
+    pub(super) said: Said,
+}
+
+/// Plants `fault` and runs all tools on it.
+///
+/// # Errors
+/// Why it cannot be planted here.
+pub(super) fn play(fault: &Fault, stage: &Stage) -> Result<Vec<Ran>> {
+    let scene = Scene::plant(fault, stage)?;
+    let mut all = Vec::new();
+    for (place, tool) in TOOLS.into_iter().enumerate() {
+        stage.interrupt.go_on()?;
+        scene.prepare().with_context(|| format!("before {tool}"))?;
+        all.push(scene.run(place, tool)?);
+    }
+    stage.interrupt.go_on()?;
+    Ok(all)
+}
+
+/// A fault as it is planted. What is mounted goes in the order of the fields.
+struct Scene<'a> {
+    fault: &'a Fault,
+    stage: &'a Stage,
+    file: PathBuf,
+    /// Its name in `/sys/block`.
+    device: Option<String>,
+    group: Option<Arc<Group>>,
+    /// The upper first.
+    _mounted: Vec<Mounted>,
+    _zram: Option<Zram>,
+    _folder: Option<TempDir>,
+}
+
+impl<'a> Scene<'a> {
+    fn plant(fault: &'a Fault, stage: &'a Stage) -> Result<Scene<'a>> {
+        let mut scene = Scene {
+            fault,
+            stage,
+            file: PathBuf::new(),
+            device: None,
+            group: None,
+            _mounted: Vec::new(),
+            _zram: None,
+            _folder: None,
+        };
+        let directory = scene.mount(fault.place).map_err(anyhow::Error::msg)?;
+        scene.file = directory.join("data");
+        scene.fill()?;
+        if let Some(limit) = fault.limit {
+            let number = scene.device.as_deref().map(number).transpose()?.unwrap_or_default();
+            let group = Group::new(limit, &number).map_err(anyhow::Error::msg)?;
+            scene.group = Some(Arc::new(group));
+        }
+        Ok(scene)
+    }
+
+    /// Mounts what `place` says, and answers the directory for the file.
+    fn mount(&mut self, place: Place) -> Result<PathBuf, String> {
+        let stage = self.stage;
+        let folder = || TempDir::new_in(stage.folder.path()).map_err(|error| error.to_string());
+        match place {
+            Place::Memory => {
+                let folder = TempDir::new_in("/dev/shm").map_err(|e| format!("/dev/shm: {e}"))?;
+                let path = folder.path().to_owned();
+                self._folder = Some(folder);
+                Ok(path)
+            }
+            Place::Zram => {
+                let zram = Zram::new(ZRAM_BYTES)?;
+                let node = zram.node();
+                self.device = node.strip_prefix("/dev/").map(str::to_owned);
+                self._zram = Some(zram);
+                let mounted = Mounted::new(folder()?, "ext4", &node, "rw", None)?;
+                Ok(self.keep(mounted))
+            }
+            Place::Loop { kind, mount, below } => {
+                let setup = Setup { size: IMAGE_BYTES, losetup: &[below], mount };
+                let mounted = Mounted::on_loop(folder()?, kind, &setup)?;
+                self.device = Some(mounted.loop_name().to_owned());
+                Ok(self.keep(mounted))
+            }
+            Place::Overlay | Place::Fuse => {
+                let below = self.mount(PLAIN)?;
+                let layers = TempDir::new_in(below).map_err(|error| error.to_string())?;
+                let mounted = match place {
+                    Place::Overlay => Mounted::overlay(layers)?,
+                    _ => Mounted::pass_through(layers)?,
+                };
+                Ok(self.keep(mounted))
+            }
+        }
+    }
+
+    /// Keeps what was mounted, above what was before, and answers where it is.
+    fn keep(&mut self, mounted: Mounted) -> PathBuf {
+        let point = mounted.point.clone();
+        self._mounted.insert(0, mounted);
+        point
+    }
+
+    /// Writes the file, and all of it to its device.
+    fn fill(&self) -> Result<()> {
+        let Fault { content, size, meanwhile, .. } = self.fault;
+        let path = self.text();
+        let create =
+            |path: &str| self.stage.ioassay(&["data", "create", path, "--size", &size.to_string()]);
+        match content {
+            Content::Random => drop(create(&path)?),
+            Content::Zeros => fs::write(&self.file, vec![0; usize::try_from(*size)?])?,
+            Content::Sparse => File::create(&self.file)?.set_len(*size)?,
+            Content::Allocated => {
+                let file = File::create(&self.file)?;
+                rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, *size)?;
+            }
+            Content::Absent => {}
+        }
+        if *meanwhile == Meanwhile::Readers {
+            create(&self.other().display().to_string())?;
+        }
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<()> {
+        let directory = self.file.parent().expect("the file is in a directory");
+        Ok(rustix::fs::syncfs(File::open(directory)?)?)
+    }
+
+    /// The file that neighbours read.
+    fn other(&self) -> PathBuf {
+        self.file.with_file_name("other")
+    }
+
+    fn text(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// Brings the file into the state that each tool finds.
+    fn prepare(&self) -> Result<()> {
+        self.set_limit()?;
+        let evict = || self.stage.ioassay(&["cache", "evict", &self.text()]);
+        let warm = || self.stage.ioassay(&["cache", "warm", &self.text()]);
+        let half = self.fault.size / 2;
+        match self.fault.before {
+            Before::Evict => drop(evict()?),
+            Before::Warm => drop(warm()?),
+            Before::HalfWarm => {
+                warm()?;
+                let file = File::open(&self.file)?;
+                let advice = rustix::fs::Advice::DontNeed;
+                rustix::fs::fadvise(file, half, None, advice)?;
+            }
+            Before::ReadAhead => {
+                evict()?;
+                let device = self.device.as_deref().context("there is no device to read ahead")?;
+                let path = format!("/sys/block/{device}/queue/read_ahead_kb");
+                fs::write(&path, "8192").context(path)?;
+                let count = format!("count={}", half >> 20);
+                let from = format!("if={}", self.text());
+                let mut command = Command::new("dd");
+                command.args([&from, "of=/dev/null", "bs=1M", &count]);
+                programs::output(command, 0..=0)?;
+            }
+            Before::Remove => {
+                if self.file.exists() {
+                    fs::remove_file(&self.file)?;
+                }
+                self.sync()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the limit anew, which the last tool may have found changed.
+    fn set_limit(&self) -> Result<()> {
+        if let Some((group, limit)) = self.group.as_ref().zip(self.fault.limit) {
+            group.set(limit).map_err(anyhow::Error::msg)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the tool that is at `place` of all.
+    fn run(&self, place: usize, tool: &'static str) -> Result<Ran> {
+        let command = self.command(place);
+        let cached_percent = cached_percent(&self.file, self.fault.size);
+        let before = self.device.as_deref().map(moved);
+        let neighbours = self.neighbours(place).map_err(anyhow::Error::msg)?;
+        let output = run(command)?;
+        drop(neighbours);
+        let device_bytes = before.zip(self.device.as_deref().map(moved));
+        let device_bytes = device_bytes.map(|(before, after)| after.saturating_sub(before));
+        let mut said = match tool {
+            "ioassay" => said::of_ioassay(&output, self.fault.signs),
+            "fio" => said::of_fio(&output),
+            _ => said::of_dd(&output),
+        };
+        for text in [&mut said.warning, &mut said.beside].into_iter().flatten() {
+            *text = self.anonymous(text);
+        }
+        Ok(Ran { tool, cached_percent, device_bytes, said })
+    }
+
+    /// `text` with the words that stand for what is gone when this is over.
+    fn anonymous(&self, text: &str) -> String {
+        let directory = self.file.parent().expect("the file is in a directory");
+        let text = text.replace(&self.text(), "FILE");
+        let text = text.replace(&directory.display().to_string(), "DIR");
+        match &self.group {
+            Some(group) => text.replace(&group.path().display().to_string(), "GROUP"),
+            None => text,
+        }
+    }
+
+    fn command(&self, place: usize) -> Command {
+        let fault = self.fault;
+        let line = [fault.ioassay, fault.fio, fault.dd][place];
+        let directory = self.file.parent().expect("the file is in a directory");
+        let recipe = self.stage.folder.path().join("write.toml");
+        let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];
+        words.extend(self.group.iter().flat_map(|group| group.enter()));
+        if let Some(inject) = fault.inject {
+            words.extend(strace(inject).split(' ').map(str::to_owned));
+        }
+        words.extend(line.split(' ').map(str::to_owned));
+        let words = words.into_iter().map(|word| match word.as_str() {
+            "ioassay" => self.stage.program.display().to_string(),
+            "WRITE" => recipe.display().to_string(),
+            "DIR" => directory.display().to_string(),
+            _ => word.replace("FILE", &self.text()),
+        });
+        let words: Vec<String> = words.collect();
+        let (program, arguments) = words.split_first().expect("a command has a program");
+        let mut command = Command::new(program);
+        command.args(arguments).env("LC_ALL", "C").current_dir(self.stage.folder.path());
+        command.env("XDG_STATE_HOME", self.stage.folder.path().join("state"));
+        command
+    }
+
+    fn neighbours(&self, place: usize) -> Result<Option<Neighbours>, String> {
+        Ok(match self.fault.meanwhile {
+            Meanwhile::Nothing => None,
+            Meanwhile::Busy => Some(Neighbours::busy()),
+            Meanwhile::Readers => Some(Neighbours::readers(&self.other())?),
+            Meanwhile::Change { bytes, limit } => {
+                let device = self.device.clone().ok_or("there is no device to limit")?;
+                let group = Arc::clone(self.group.as_ref().ok_or("there is no limit to change")?);
+                let change = move || {
+                    if let Err(error) = group.set(limit) {
+                        eprintln!("the limit stays: {error}");
+                    }
+                };
+                Some(Neighbours::watch(move || moved(&device), bytes[place], change))
+            }
+        })
+    }
+}
+
+/// What is put before a command so that strace does `inject` to reads of the file.
+pub(super) fn strace(inject: &str) -> String {
+    format!(
+        "strace -f -qq -o /dev/null -P FILE -e trace=read,pread64 -e inject=read,pread64:{inject}"
+    )
+}
+
+/// Runs a tool, which may fail: what it says of that is wanted.
+fn run(mut command: Command) -> Result<Output> {
+    command.output().with_context(|| format!("starting {command:?}"))
+}
+
+/// The number `MAJOR:MINOR` of a device.
+fn number(device: &str) -> Result<String> {
+    let path = format!("/sys/block/{device}/dev");
+    Ok(fs::read_to_string(&path).context(path)?.trim().to_owned())
+}
+
+/// Bytes that a device read and wrote since it is there: the kernel's count of sectors of 512
+/// bytes.
+fn moved(device: &str) -> u64 {
+    let text = fs::read_to_string(format!("/sys/block/{device}/stat")).unwrap_or_default();
+    let fields: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    [2, 6].iter().filter_map(|field| fields.get(*field)).sum::<u64>() * 512
+}
+
+/// Percent of the file at `path` that are in the page cache, by fincore of util-linux.
+fn cached_percent(path: &Path, size: u64) -> Option<f64> {
+    let path = path.exists().then(|| path.display().to_string())?;
+    let text = fixture::run("fincore", &["--bytes", "--noheadings", "--output", "RES", &path]);
+    let bytes: f64 = text.ok()?.trim().parse().ok()?;
+    Some(bytes / size as f64 * 100.0)
+}

@@ -1,0 +1,114 @@
+//! Programs that are built and started, and what they print.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::env;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether somebody interrupted this. An interrupt ends what runs at that moment, and then this
+/// program by way of an error: so all that it made is removed.
+#[derive(Debug)]
+pub(crate) struct Interrupt {
+    came: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// From now on.
+    pub(crate) fn watch() -> Result<Interrupt> {
+        let came = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&came))?;
+        }
+        Ok(Interrupt { came })
+    }
+
+    /// An error once it came.
+    pub(crate) fn go_on(&self) -> Result<()> {
+        ensure!(!self.came.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+}
+
+/// What `command` prints, if its exit status is one of `good`.
+pub(crate) fn read(command: Command, good: RangeInclusive<i32>) -> Result<String> {
+    Ok(String::from_utf8(output(command, good)?.stdout)?)
+}
+
+/// What `command` says, if its exit status is one of `good`.
+pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<Output> {
+    let output = command.output().with_context(|| format!("starting {command:?}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_good = output.status.code().is_some_and(|code| good.contains(&code));
+    ensure!(is_good, "{command:?} ended with {}: {}", output.status, errors.trim());
+    Ok(output)
+}
+
+/// Builds what `target` names, as it is released, and answers where cargo put it.
+pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--message-format=json-render-diagnostics"]);
+    command.args(target).current_dir(root).stderr(Stdio::inherit());
+    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {target:?}"))
+}
+
+/// The last executable in what cargo says of a build.
+fn executable(messages: &str) -> Option<PathBuf> {
+    messages.lines().rev().find_map(|line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    })
+}
+
+/// The first line that a program prints, such as its version, called in the folder `root`.
+pub(crate) fn first_line(root: &Path, program: &str, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root);
+    let text = read(command, 0..=0)?;
+    Ok(text.trim().lines().next().unwrap_or_default().to_owned())
+}
+
+/// The version of the ioassay at `program`, with the commit of the sources at `root`.
+pub(crate) fn own_version(root: &Path, program: &Path) -> Result<String> {
+    let mut command = Command::new(program);
+    command.arg("--version");
+    let version = read(command, 0..=0)?.trim().to_owned();
+    // Sources that came without their history have no commit to name.
+    let commit = first_line(root, "git", &["describe", "--always", "--dirty"]);
+    Ok(commit.map_or(version.clone(), |commit| format!("{version} ({commit})")))
+}
+
+/// This minute.
+pub(crate) fn date(root: &Path) -> Result<String> {
+    first_line(root, "date", &["-u", "+%Y-%m-%d %H:%M UTC"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_says_where_the_executable_is() {
+        let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
+                        {\"reason\":\"compiler-artifact\",\"executable\":\"/t/release/a\"}\n\
+                        {\"reason\":\"build-finished\",\"success\":true}\n";
+        assert_eq!(executable(messages), Some("/t/release/a".into()));
+        assert_eq!(executable("{}\n"), None);
+    }
+
+    #[test]
+    fn a_program_is_read_or_its_failure_told() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        assert_eq!(read(shell("echo a; exit 1"), 0..=1).expect("1 is good"), "a\n");
+        let error = read(shell("echo why >&2; exit 2"), 0..=1).expect_err("2 is not");
+        assert!(format!("{error:#}").ends_with("exit status: 2: why"), "{error:#}");
+    }
+}
