@@ -13,6 +13,8 @@ pub(super) struct Fault {
     pub(super) truth: &'static str,
     /// What a user of fio or dd could have asked for instead, or what else is to be known.
     pub(super) aside: &'static str,
+    /// The tools that are not fooled because of what they do by default; `aside` says what.
+    pub(super) avoided: &'static [&'static str],
     pub(super) place: Place,
     pub(super) content: Content,
     /// Bytes of the file.

@@ -13,6 +13,7 @@ const DIRECT: Fault = Fault {
     planted: "",
     truth: "",
     aside: "",
+    avoided: &[],
     place: PLAIN,
     content: Content::Random,
     size: 64 * MIB,
@@ -93,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 the reader.",
         limit: Some(Limit::ReadBytes(40 * MIB)),
         meanwhile: Meanwhile::Change {
-            bytes: [220 * MIB, 32 * MIB, 32 * MIB],
+            bytes: [350 * MIB, 32 * MIB, 32 * MIB],
             limit: Limit::ReadBytes(10 * MIB),
         },
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
@@ -106,6 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
         planted: "The file is on tmpfs, and is read with O_DIRECT, which tmpfs takes.",
         truth: "Memory served all bytes.",
         place: Place::Memory,
+        before: Before::Warm,
         signs: &[Code("Ram"), Served("ram")],
         ..DIRECT
     },
@@ -116,6 +118,7 @@ pub(super) const FAULTS: &[Fault] = &[
         truth: "The page cache served the bytes, though O_DIRECT was asked for and granted.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`): what \
                 it reads then comes from the device, by way of the page cache.",
+        avoided: &["fio"],
         place: Place::Loop {
             kind: "ext4",
             mount: "rw,noinit_itable,data=journal",
@@ -173,6 +176,7 @@ pub(super) const FAULTS: &[Fault] = &[
                   of it is in the page cache.",
         truth: "The page cache served all bytes.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
+        avoided: &["fio"],
         place: Place::Overlay,
         before: Before::Warm,
         signs: &[Served("page-cache")],
@@ -207,7 +211,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache warm --block 1MiB \
                   --threads 1 --rounds 7 --time 300ms --json",
         fio: "fio --name=read --filename=FILE --rw=read --bs=1M --pre_read=1",
-        signs: &[Code("NotWarm"), Code("PartlyCached")],
+        signs: &[Code("NotWarm"), Code("PartlyCached"), Failure],
         ..AS_IS
     },
     Fault {
@@ -217,6 +221,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 rate of neither.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`), so \
                 that its figure is that of the device.",
+        avoided: &["fio"],
         before: Before::HalfWarm,
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
                   --threads 1 --rounds 1 --ops all --time 10s --json",
@@ -228,6 +233,7 @@ pub(super) const FAULTS: &[Fault] = &[
         planted: "Half of the file was read before, by a device that reads 8 MiB ahead.",
         truth: "More than half of the file was in the page cache: all that readahead had brought.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
+        avoided: &["fio"],
         size: 16 * MIB,
         before: Before::ReadAhead,
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
@@ -238,7 +244,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A quota of CPU time",
         planted: "A control group has a fifth of one CPU.",
-        truth: "The figure is a fifth of what it is without the quota.",
+        truth: "For four fifths of the time the tool was not let run.",
         limit: Some(Limit::Cpu(20)),
         signs: &[Code("Throttled")],
         ..WARM
@@ -274,7 +280,10 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "Reads that come short",
         planted: "strace makes some reads of the file return 512 bytes, of which none were read.",
         truth: "There is no figure: data is missing.",
+        aside: "ioassay knows what a file holds that it made itself, so it made one here.",
         inject: Some("retval=512:when=20+7"),
+        ioassay: "ioassay run read-methods DIR --size 64MiB --engine pread --cache direct --block \
+                  1MiB --threads 1 --rounds 7 --time 300ms --json",
         signs: &[Failure, Code("DigestMismatch")],
         ..DIRECT
     },

@@ -2,7 +2,6 @@
 
 use super::fault::{Fault, Meanwhile};
 use super::limit::Limit;
-use super::said::Said;
 use super::scene::{self, Ran, TOOLS, WRITE_RECIPE};
 use crate::document::{Outline, cell, commands, describe, paragraph};
 use model::units;
@@ -59,14 +58,16 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
              the bytes, the verdict, and the codes of its findings. A tool warned if its own \
              output says anything about the fault: of fio and dd each complaint counts, and each \
              count of what came short; of ioassay a finding that names the fault, or that it names \
-             what really served the bytes. Before each tool the file was brought into the same \
+             what really served the bytes. It avoided the fault if what it does by default keeps it \
+             from being fooled. Before each tool the file was brought into the same \
              state. How much of it was then in the page cache is told by `fincore`, and what the \
-             device moved while the tool ran by the kernel's counters of that device.",
+             device moved while the tool ran by the kernel's counters of that device; ioassay does \
+             its work several times, and controls beside it.",
         )
         + "| fault | ioassay | fio | dd |\n|---|---|---|---|\n";
     for (fault, played) in all {
         let cells = match played {
-            Ok(all) => all.iter().map(|ran| warned(&ran.said)).collect::<Vec<_>>().join(" | "),
+            Ok(all) => all.iter().map(|ran| word(fault, ran)).collect::<Vec<_>>().join(" | "),
             Err(_) => TOOLS.map(|_| "not planted").join(" | "),
         };
         let _ = writeln!(text, "| {} | {cells} |", fault.name);
@@ -77,8 +78,13 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
     text + "\n### Commands\n\n" + &commands_of(all)
 }
 
-fn warned(said: &Said) -> &'static str {
-    if said.warning.is_some() { "**warned**" } else { "silent" }
+/// What a tool did about a fault, in a word.
+fn word(fault: &Fault, ran: &Ran) -> &'static str {
+    match ran.said.warning {
+        Some(_) => "**warned**",
+        None if fault.avoided.contains(&ran.tool) => "avoided",
+        None => "silent",
+    }
 }
 
 /// What is said of a fault.
@@ -117,12 +123,15 @@ fn commands_of(all: &[Played<'_>]) -> String {
     let mut lines = Vec::new();
     for (fault, _) in all {
         lines.push(format!("# {}{}", fault.name, circumstance(fault)));
-        lines.extend([fault.ioassay, fault.fio, fault.dd].map(str::to_owned));
+        for line in [fault.ioassay, fault.fio, fault.dd] {
+            let strace = fault.inject.map(|inject| scene::strace(inject, line) + " ");
+            lines.push(strace.unwrap_or_default() + line);
+        }
     }
     paragraph(
         "`FILE` stands for the file, `DIR` for the directory it is in, and `WRITE` for the recipe \
-         below. All were run with `LC_ALL=C`; where a limit is named, in a control group that has \
-         it, and where strace is named, by it.",
+         below. All were run with `LC_ALL=C`, and where a limit is named, in a control group that \
+         has it.",
     ) + &commands(&lines)
         + "\n```toml\n"
         + WRITE_RECIPE
@@ -142,15 +151,13 @@ fn circumstance(fault: &Fault) -> String {
         let mib = bytes.map(|n| (n >> 20).to_string()).join(", ");
         let _ = write!(text, " (after {mib} MiB: {})", limit(then));
     }
-    if let Some(inject) = fault.inject {
-        let _ = write!(text, " ({})", scene::strace(inject));
-    }
     text
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::faults::FAULTS;
+    use super::super::said::Said;
     use super::*;
     use serde_json::json;
 
@@ -191,6 +198,16 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_tool_that_is_not_fooled_is_not_called_silent() {
+        let avoided = FAULTS.iter().find(|fault| fault.avoided == ["fio"]).expect("there are some");
+        let check =
+            |tool, warning, expected| assert_eq!(word(avoided, &ran(tool, warning)), expected);
+        check("fio", None, "avoided");
+        check("fio", Some("it says so"), "**warned**");
+        check("dd", None, "silent");
+    }
+
+    #[test]
     fn a_fault_that_was_not_planted_says_so() {
         let text = faults(&circumstances(), &[(&FAULTS[1], Err("it needs root".to_owned()))]);
         let row = "| A limit of operations | not planted | not planted | not planted |\n";
@@ -217,7 +234,7 @@ pub(super) mod tests {
             assert!(!fault.signs.is_empty(), "{}", fault.name);
             for (line, tool) in [fault.ioassay, fault.fio, fault.dd].into_iter().zip(TOOLS) {
                 assert!(line.starts_with(&format!("{tool} ")), "{line}");
-                assert!(line.contains("FILE") || line.contains("WRITE DIR"), "{line}");
+                assert!(line.contains("FILE") || line.contains(" DIR "), "{line}");
                 assert!(!line.contains("  "), "{line}");
             }
         }

@@ -288,7 +288,7 @@ impl<'a> Scene<'a> {
         let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];
         words.extend(self.group.iter().flat_map(|group| group.enter()));
         if let Some(inject) = fault.inject {
-            words.extend(strace(inject).split(' ').map(str::to_owned));
+            words.extend(strace(inject, line).split(' ').map(str::to_owned));
         }
         words.extend(line.split(' ').map(str::to_owned));
         let words = words.into_iter().map(|word| match word.as_str() {
@@ -324,11 +324,12 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What is put before a command so that strace does `inject` to reads of the file.
-pub(super) fn strace(inject: &str) -> String {
-    format!(
-        "strace -f -qq -o /dev/null -P FILE -e trace=read,pread64 -e inject=read,pread64:{inject}"
-    )
+/// What is put before the command `line` so that strace does `inject` to reads of the file. One
+/// that names no file makes a file of its own; all that it reads by `pread` is of that.
+pub(super) fn strace(inject: &str, line: &str) -> String {
+    let (path, calls) =
+        if line.contains("FILE") { (" -P FILE", "read,pread64") } else { ("", "pread64") };
+    format!("strace -f -qq -o /dev/null{path} -e trace={calls} -e inject={calls}:{inject}")
 }
 
 /// Runs a tool, which may fail: what it says of that is wanted.
