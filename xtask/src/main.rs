@@ -35,7 +35,8 @@ ioassay's own chores
                      ioassay, fio and dd on each known fault, planted for real below DIR (target/;
                      root), into HONESTY.md: six minutes. With --only those faults whose names have
                      TEXT in them, printed and not written. With --clean the section about N (20)
-                     quick surveys of /dev/shm and as many of DIR, without a fault, instead";
+                     quick surveys of /dev/shm and as many of DIR, without a fault, instead: half an
+                     hour";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

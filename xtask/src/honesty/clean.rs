@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// takes, for it is about some trials, and this about the whole survey.
 const STEAL_SHARE: f64 = 0.005;
 
+/// How many of what was said of rows are listed.
+const TOLD_MAX: usize = 20;
+
 /// A survey, and what was seen of it from outside.
 #[derive(Debug)]
 pub(super) struct Survey {
@@ -33,6 +36,8 @@ pub(super) struct Tally {
     findings: BTreeMap<(String, String), Count>,
     /// What was said of rows that are void.
     voids: Vec<String>,
+    /// The doubts that are not true by what the machine is.
+    doubts: Vec<String>,
 }
 
 /// How often there was a finding.
@@ -75,10 +80,13 @@ impl Tally {
         let mut is_false = false;
         for finding in list(&case["findings"]) {
             let is_true = self.add_finding(survey, finding);
-            if finding["severity"] == "void" {
-                let [code, message] =
-                    ["code", "message"].map(|name| finding[name].as_str().unwrap_or_default());
-                self.voids.push(format!("{id}: {code}: {message}"));
+            let [code, message] =
+                ["code", "message"].map(|name| finding[name].as_str().unwrap_or_default());
+            let told = format!("{id}: {code}: {message}");
+            match finding["severity"].as_str() {
+                Some("void") => self.voids.push(told),
+                Some("doubt") if !is_true => self.doubts.push(told),
+                _ => {}
             }
             is_false |= !is_true && finding["severity"] != "note";
         }
@@ -98,10 +106,10 @@ impl Tally {
 
     /// The table and the sentence about the surveys of a storage, which is named.
     fn text(&self, storage: &str) -> String {
-        let Tally { surveys, rows, void, doubtful, falsely, findings, voids } = self;
+        let Tally { surveys, rows, void, doubtful, falsely, findings, .. } = self;
         let sound = rows - void - doubtful;
         let percent = *falsely as f64 / (*rows).max(1) as f64 * 100.0;
-        let mut text = format!("\n### {storage}\n\n")
+        let mut text = format!("### {storage}\n\n")
             + &paragraph(&format!(
                 "{surveys} surveys had {rows} rows: {sound} sound, {doubtful} doubtful, {void} \
                  void. A doubt that is not true by what the machine is stood at {falsely} of them: \
@@ -114,14 +122,23 @@ impl Tally {
         for ((severity, code), Count { all, truly }) in findings {
             let _ = writeln!(text, "| {code} | {severity} | {all} | {truly} |");
         }
-        if !voids.is_empty() {
-            text += "\nVoid:\n\n";
-        }
-        for void in voids {
-            let _ = writeln!(text, "- {}", cell(void));
-        }
-        text
+        text + &told("Void", &self.voids) + &told("Doubts that are false", &self.doubts)
     }
+}
+
+/// A list of what was said, of which the first are enough.
+fn told(title: &str, all: &[String]) -> String {
+    let mut text = String::new();
+    if !all.is_empty() {
+        let _ = write!(text, "\n{title}:\n\n");
+    }
+    for said in all.iter().take(TOLD_MAX) {
+        let _ = writeln!(text, "- {}", cell(said));
+    }
+    if all.len() > TOLD_MAX {
+        let _ = writeln!(text, "- and {} more", all.len() - TOLD_MAX);
+    }
+    text
 }
 
 /// Whether a finding of `code` is true whatever is measured: it is about the machine.
@@ -131,7 +148,7 @@ fn is_true(survey: &Survey, code: &str) -> bool {
         "VirtualDevice" => {
             list(&storage["devices"]).iter().any(|device| device["is_virtual"] == Value::Bool(true))
         }
-        "Ram" => storage["file_system"] == "tmpfs",
+        "Ram" | "NotDurable" => storage["file_system"] == "tmpfs",
         "Steal" => survey.steal_share >= STEAL_SHARE,
         _ => false,
     }
@@ -143,18 +160,16 @@ fn list(value: &Value) -> &[Value] {
 
 /// The section, of the surveys of each storage.
 pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]) -> String {
-    let mut text = circumstances.text()
+    let text = circumstances.text()
         + &paragraph(
             "`ioassay survey --quick DIR` again and again, where no fault is planted. What it \
              warns of then is either true by what the machine is, or false: VirtualDevice is true \
-             where a hypervisor presents the device, Ram on tmpfs, and Steal where the kernel's \
+             where a hypervisor presents the device, Ram and NotDurable on tmpfs, and Steal where the kernel's \
              own count of stolen time is 0.5 % of the survey's CPU time or more. All else is \
              counted as false, though some of it may be true of that minute.",
         );
-    for (storage, tally) in tallies {
-        text += &tally.text(storage);
-    }
-    text
+    let parts = tallies.iter().map(|(storage, tally)| tally.text(storage));
+    text + &parts.collect::<Vec<_>>().join("\n")
 }
 
 /// The CPU time of the whole machine and what of it was stolen, in ticks, by the first line of
@@ -206,10 +221,18 @@ mod tests {
             "| Ram | doubt | 4 | 4 |",
             "| Foreign | doubt | 2 | 0 |",
             "| VirtualDevice | note | 2 | 0 |",
-            "Void:  - void: NoIo: it is so - void: NoIo: it is so",
+            "Void:  - void: NoIo: it is so - void: NoIo: it is so  Doubts that are false:  - doubtful: \
+             Foreign: it is so",
         ] {
             assert!(flat.contains(expected), "'{expected}' is not in {text}");
         }
+    }
+
+    #[test]
+    fn what_is_told_has_a_limit() {
+        let all = vec!["one".to_owned(); TOLD_MAX + 2];
+        assert!(told("Void", &all).ends_with("- one\n- and 2 more\n"));
+        assert_eq!(told("Void", &[]), "");
     }
 
     #[test]

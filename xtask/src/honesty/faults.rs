@@ -90,11 +90,11 @@ pub(super) const FAULTS: &[Fault] = &[
                   each run on.",
         truth: "41.9 MB/s, then 10.5 MB/s. A mean of both is the rate of no moment.",
         aside: "fio writes its rate over time to a file with `--write_bw_log`, or prints it with \
-                `--status-interval`; dd prints it with `status=progress`. Both leave the judging to \
-                the reader.",
+                `--status-interval`; dd prints it with `status=progress`. Both leave the judging \
+                to the reader.",
         limit: Some(Limit::ReadBytes(40 * MIB)),
         meanwhile: Meanwhile::Change {
-            bytes: [350 * MIB, 32 * MIB, 32 * MIB],
+            bytes: [270 * MIB, 32 * MIB, 32 * MIB],
             limit: Limit::ReadBytes(10 * MIB),
         },
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
@@ -150,7 +150,8 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "Zeros that are compressed",
         planted: "btrfs is mounted with compress=zstd; zeros are written, and made durable.",
         truth: "The device was given a small part of the bytes.",
-        aside: "fio writes random data by default; here it was asked for zeros, as dd has no other.",
+        aside: "fio writes random data by default; here it was asked for zeros, which dd is \
+                mostly used with.",
         place: Place::Loop { kind: "btrfs", mount: "rw,compress=zstd", below: PAST_CACHE },
         ioassay: "ioassay run WRITE DIR --fill zero --json",
         fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M --end_fsync=1 \
@@ -252,7 +253,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "Busy neighbours",
         planted: "Twice as many threads as there are CPUs need all of them.",
-        truth: "The scheduler gave the tool a part of a CPU: the figure is that of a part of the time.",
+        truth: "The tool waited for a CPU most of the time, and did nothing then.",
         aside: "fio prints context switches (`ctx`) and shares of user and system time, out of \
                 which a reader may guess it.",
         meanwhile: Meanwhile::Busy,

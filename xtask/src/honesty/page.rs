@@ -58,8 +58,8 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
              the bytes, the verdict, and the codes of its findings. A tool warned if its own \
              output says anything about the fault: of fio and dd each complaint counts, and each \
              count of what came short; of ioassay a finding that names the fault, or that it names \
-             what really served the bytes. It avoided the fault if what it does by default keeps it \
-             from being fooled. Before each tool the file was brought into the same \
+             what really served the bytes. It avoided the fault if it does something by default \
+             that keeps it from being fooled. Before each tool the file was brought into the same \
              state. How much of it was then in the page cache is told by `fincore`, and what the \
              device moved while the tool ran by the kernel's counters of that device; ioassay does \
              its work several times, and controls beside it.",
@@ -73,9 +73,9 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
         let _ = writeln!(text, "| {} | {cells} |", fault.name);
     }
     for played in all {
-        text += &part(played);
+        text = format!("{}\n\n{}", text.trim_end(), part(played));
     }
-    text + "\n### Commands\n\n" + &commands_of(all)
+    format!("{}\n\n### Commands\n\n{}", text.trim_end(), commands_of(all))
 }
 
 /// What a tool did about a fault, in a word.
@@ -90,7 +90,7 @@ fn word(fault: &Fault, ran: &Ran) -> &'static str {
 /// What is said of a fault.
 fn part((fault, played): &Played<'_>) -> String {
     let Fault { name, planted, truth, aside, .. } = fault;
-    let mut text = format!("\n### {name}\n\n");
+    let mut text = format!("### {name}\n\n");
     text += &paragraph(&format!("{planted} The truth: {truth} {aside}"));
     let all = match played {
         Ok(all) => all,
