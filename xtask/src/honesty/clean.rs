@@ -164,9 +164,9 @@ pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]
         + &paragraph(
             "`ioassay survey --quick DIR` again and again, where no fault is planted. What it \
              warns of then is either true by what the machine is, or false: VirtualDevice is true \
-             where a hypervisor presents the device, Ram and NotDurable on tmpfs, and Steal where the kernel's \
-             own count of stolen time is 0.5 % of the survey's CPU time or more. All else is \
-             counted as false, though some of it may be true of that minute.",
+             where a hypervisor presents the device, Ram and NotDurable on tmpfs, and Steal where \
+             the kernel's own count of stolen time is 0.5 % of the survey's CPU time or more. All \
+             else is counted as false, though some of it may be true of that minute.",
         );
     let parts = tallies.iter().map(|(storage, tally)| tally.text(storage));
     text + &parts.collect::<Vec<_>>().join("\n")
@@ -221,8 +221,8 @@ mod tests {
             "| Ram | doubt | 4 | 4 |",
             "| Foreign | doubt | 2 | 0 |",
             "| VirtualDevice | note | 2 | 0 |",
-            "Void:  - void: NoIo: it is so - void: NoIo: it is so  Doubts that are false:  - doubtful: \
-             Foreign: it is so",
+            "Void:  - void: NoIo: it is so - void: NoIo: it is so",
+            "  Doubts that are false:  - doubtful: Foreign: it is so",
         ] {
             assert!(flat.contains(expected), "'{expected}' is not in {text}");
         }
