@@ -356,13 +356,13 @@ fn storage_refusal(cache: Cache, block: u64, storage: &Storage) -> Option<String
             "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
             storage.file_system
         )),
-        Cache::Cold if !storage.evictable => Some(format!(
-            "a test file on {} could not be evicted from the page cache",
-            storage.file_system
-        )),
         Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
             "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
             storage.file_system, cache
+        )),
+        Cache::Cold if !storage.evictable => Some(format!(
+            "a test file on {} could not be evicted from the page cache",
+            storage.file_system
         )),
         Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
         _ => None,

@@ -49,7 +49,7 @@ pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
     out
 }
 
-/// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · /data · ext4 on vda`.
+/// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
 fn origin(path: &str, assessment: &Assessment) -> String {
     let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
     let mut parts = vec![path.to_string(), run];

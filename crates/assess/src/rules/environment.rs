@@ -138,8 +138,11 @@ pub(super) fn contended(context: &Context) -> Option<Fault> {
     if threads > measured.host.cores || !context.moves() || has_workers_of_the_os(context) {
         return None;
     }
+    // A thread that a quota holds back is ready to run all the while.
     let waited = |trial: &Counted| {
-        Some((trial.evidence.run_delay_ns?, trial.wall_ns().saturating_mul(threads.into())))
+        let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
+        let waited_ns = trial.evidence.run_delay_ns?.saturating_sub(held_back_ns);
+        Some((waited_ns, trial.wall_ns().saturating_mul(threads.into())))
     };
     let share = context.total_share(waited)?;
     let severity = severity(share, WAIT_NOTE, WAIT_DOUBT)?;

@@ -154,7 +154,44 @@ fn counts(case: &Case) -> bool {
 
 /// Others used the device in the same time (METHODOLOGY.md).
 pub(super) fn foreign(context: &Context) -> Option<Fault> {
-    foreign_reads(context).or_else(|| foreign_writes(context))
+    foreign_reads(context).or_else(|| foreign_writes(context)).or_else(|| crossing(context))
+}
+
+/// Others wrote to the device while this read from it, or read from it while this wrote. Neither is
+/// this one's own, but for metadata.
+fn crossing(context: &Context) -> Option<Fault> {
+    if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
+        return None;
+    }
+    let reads = context.file().is_some();
+    if !reads && context.write().is_none_or(|work| work.op == Op::Copy) {
+        return None;
+    }
+    let share_of_others = |trial: &Counted| {
+        let evidence = trial.evidence;
+        let others = match reads {
+            true => evidence.device_write_bytes?.saturating_sub(evidence.task_write_bytes?),
+            false => evidence.device_read_bytes?.saturating_sub(evidence.task_read_bytes?),
+        };
+        let is_metadata = others as f64 <= METADATA;
+        let share = others as f64 / trial.sample.bytes().max(1) as f64;
+        Some(if is_metadata { 0.0 } else { share })
+    };
+    let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
+    if !context.measured.trials.iter().any(is_disturbed) {
+        return None;
+    }
+    let shares = context.measured.values(share_of_others);
+    let is_usual = median(&shares)? > FOREIGN_DOUBT;
+    let severity = if is_usual { Severity::Doubt } else { Severity::Note };
+    let (theirs, own) = if reads { ("wrote", "read") } else { ("read", "wrote") };
+    let message = format!(
+        "the devices {theirs} up to {} as much for others as this {own} (in {}): they shared the \
+         time",
+        percent(shares.into_iter().fold(0.0, f64::max)),
+        context.how_many(is_disturbed)
+    );
+    Fault::new(severity, message, "stop what else uses the device, and run again")
 }
 
 /// Others read from the device while this did.

@@ -162,6 +162,11 @@ fn contended() {
     check(zoo::record(), waited(250), "doubtful device: Contended doubt");
     check(memory(), waited(250), "doubtful ram: Contended doubt");
     check(zoo::record(), |r| evidence(r, |e| e.run_delay_ns = None), "sound device:");
+    // A thread that a quota holds back is ready to run, but nobody takes its place.
+    let held_back = |r: &mut Record| {
+        evidence(r, |e| (e.run_delay_ns, e.throttled_ns) = (Some(250 * MS), Some(200 * MS)));
+    };
+    check(zoo::record(), held_back, "doubtful device: Throttled doubt");
     // Two threads have twice the time; three wait for each other on two processors.
     let threads = |threads| flawless(FileWork { threads, ..work(Cache::Cold) });
     check(threads(2), waited(250), "sound device: Contended note");

@@ -446,6 +446,17 @@ fn foreign() {
     };
     check(zoo::record(), some(3), "sound device: Foreign note");
     check(zoo::record(), some(6), "void device: Foreign void");
+    // Others that write hold up what reads; what is no more than metadata may be its own.
+    let written = |bytes: u64| {
+        move |r: &mut Record| {
+            evidence(r, |e| {
+                (e.device_write_bytes, e.task_write_bytes) = (Some(bytes), Some(0));
+            });
+        }
+    };
+    check(zoo::record(), written(16 << 20), "sound device:");
+    check(zoo::record(), written(FILE), "doubtful device: Foreign doubt");
+    check(flawless(work(Cache::Warm)), written(FILE), "sound page-cache:");
     // Others cannot disturb what no device serves.
     check(flawless(work(Cache::Warm)), others(0.50), "sound page-cache:");
     let unknown = |r: &mut Record| evidence(r, |e| e.device_read_bytes = None);

@@ -670,6 +670,14 @@ fn others_that_write() {
         set_writes(r, 16.0);
     };
     check(flawless_write(small), of_pages, "sound device:");
+    // Others that read hold up what writes.
+    let reads = |bytes: u64| {
+        move |r: &mut Record| {
+            evidence(r, |e| (e.device_read_bytes, e.task_read_bytes) = (Some(bytes), Some(0)));
+        }
+    };
+    check(flawless_write(over()), reads(16 << 20), "sound device:");
+    check(flawless_write(over()), reads(FILE), "doubtful device: Foreign doubt");
     // A disk that is not waited for may be as busy as it likes.
     let found = "sound page-cache: AcceptedOnly note";
     check(flawless_write(unsynced()), writes(0.005), found);

@@ -68,7 +68,6 @@ pub(crate) enum Io {
 
 /// What a control group allows.
 #[derive(Clone, Copy)]
-#[allow(dead_code, reason = "a limit is here before the test that needs it")]
 pub(crate) enum Limit<'a> {
     /// So much a second of a device, by its name.
     Device(Io, &'a str, u64),
@@ -307,8 +306,14 @@ fn finding<'a>(case: &'a Value, code: &str) -> Option<&'a Value> {
 /// Checks that a case has a finding of this severity, whose message says each of `words`.
 #[track_caller]
 pub(crate) fn check_found(case: &Value, code: &str, severity: &str, words: &[&str]) {
+    check_told(case, code, words);
+    assert_eq!(finding(case, code).unwrap()["severity"], severity, "{case:#}");
+}
+
+/// The same, however grave it is: where that depends on how fast this machine is.
+#[track_caller]
+pub(crate) fn check_told(case: &Value, code: &str, words: &[&str]) {
     let Some(found) = finding(case, code) else { panic!("no {code}: {case:#}") };
-    assert_eq!(found["severity"], severity, "{case:#}");
     let message = found["message"].as_str().unwrap();
     for word in words {
         assert!(message.contains(word), "{code} does not say '{word}': {message}");
@@ -322,6 +327,23 @@ pub(crate) fn check_silent(case: &Value, codes: &[&str]) {
     for code in codes {
         assert!(finding(case, code).is_none(), "{code}: {case:#}");
     }
+}
+
+/// Checks that nothing of these kinds is found on the only case of a report, for once in three
+/// times: what this machine does beside may be true of the others.
+#[track_caller]
+pub(crate) fn check_silent_once(codes: &[&str], mut report: impl FnMut() -> Value) {
+    let mut found = Value::Null;
+    for _ in 0..3 {
+        let report = report();
+        let case = only(&report);
+        check_silent(case, &[]);
+        if codes.iter().all(|code| finding(case, code).is_none()) {
+            return;
+        }
+        found = case["findings"].clone();
+    }
+    panic!("{codes:?} each time, at last {found:#}");
 }
 
 /// Checks what served a case.
