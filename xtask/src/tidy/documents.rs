@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 const METHODOLOGY: &str = "METHODOLOGY.md";
 const FINDINGS: &str = "crates/assess/src/finding.rs";
+/// The section of METHODOLOGY.md whose tables name tests.
+const CAUGHT: &str = "## What is and is not caught";
 const README: &str = "README.md";
 const CI: &str = ".ci/run";
 
@@ -121,6 +123,32 @@ fn sections(text: &str) -> Vec<(usize, &str)> {
     prose(text).filter_map(|(i, line)| Some((i, line.strip_prefix("### ")?.trim()))).collect()
 }
 
+/// A test that METHODOLOGY.md names as what shows that something is caught is there.
+pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
+    let Some(methodology) = sources.get(METHODOLOGY) else { return Vec::new() };
+    let is_there = |name: &str| {
+        let definition = format!("fn {name}(");
+        let mut files = sources.iter().filter(|(path, _)| path.ends_with(".rs"));
+        files.any(|(_, source)| source.text.contains(&definition))
+    };
+    let section = prose(&methodology.text).skip_while(|(_, line)| *line != CAUGHT).skip(1);
+    let lines = section.take_while(|(_, line)| !line.starts_with("## "));
+    let names = lines.flat_map(|(number, line)| {
+        line.split('`').skip(1).step_by(2).filter(is_name).map(move |name| (number, name))
+    });
+    let missing = names.filter(|(_, name)| !is_there(name));
+    let violation = |(number, name)| {
+        let text = format!("no test `{name}`: name one that there is");
+        Violation::at(METHODOLOGY, number, text)
+    };
+    missing.map(violation).collect()
+}
+
+/// Whether this is a name as functions have them, of more than one word.
+fn is_name(text: &&str) -> bool {
+    text.contains('_') && text.bytes().all(|b| b == b'_' || b.is_ascii_lowercase())
+}
+
 /// CI runs what the README tells a reader to run, and nothing else.
 pub(super) fn check_ci(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     let lines = |path| sources.get(path).map_or("", |source| source.text.as_str()).lines();
@@ -223,6 +251,15 @@ mod tests {
         check(&with(&files, check_findings), &expected);
         let files = [(FINDINGS, CODES), (METHODOLOGY, "# M\n### Ram\n### Steal\n")];
         check(&with(&files, check_findings), &[]);
+    }
+
+    #[test]
+    fn tests_that_are_named_are_there() {
+        let method = "# M\n`gone_too`\n## What is and is not caught\n| a | `Ram`, `it_is` |\n\
+                      | | `it_was`, `/proc/some_file` |\n## Glossary\n`gone_too`\n";
+        let code = ("crates/assess/src/tests.rs", "fn it_is() {}\n");
+        let expected = ["METHODOLOGY.md:5: no test `it_was`"];
+        check(&with(&[(METHODOLOGY, method), code], check_tests), &expected);
     }
 
     #[test]

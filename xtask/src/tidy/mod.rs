@@ -35,6 +35,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
 
     let mut violations = Vec::new();
     violations.extend(documents::check_findings(&by_path));
+    violations.extend(documents::check_tests(&by_path));
     violations.extend(documents::check_ci(&by_path));
     for source in sources {
         let Source { path, text, .. } = source;
