@@ -14,7 +14,7 @@ use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
 use model::case::{Case, Work};
-use model::host::{Device, Direct, Fixture, Host, Storage};
+use model::host::{Device, Direct, Fixture, Host, Limit, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
@@ -104,6 +104,7 @@ fn host(host: &Host) -> wire::Host<'_> {
         page: host.page,
         hypervisor: host.hypervisor.as_deref(),
         clock_source: host.clock_source.as_deref(),
+        cpu_quota: host.cpu_quota,
     }
 }
 
@@ -119,6 +120,7 @@ fn storage(storage: &Storage) -> wire::Storage<'_> {
         mount_options: &storage.mount_options,
         medium: storage.medium.name(),
         devices: storage.devices.iter().map(device).collect(),
+        limits: storage.limits.iter().map(limit).collect(),
         capacity: storage.capacity,
         free: storage.free,
         residency_probe: storage.residency_probe.map(|probe| probe.name()),
@@ -130,6 +132,11 @@ fn storage(storage: &Storage) -> wire::Storage<'_> {
     }
 }
 
+fn limit(limit: &Limit) -> wire::Limit<'_> {
+    let Limit { device, what, a_second, group } = limit;
+    wire::Limit { device, what: what.name(), a_second: *a_second, group }
+}
+
 fn device(device: &Device) -> wire::Device<'_> {
     wire::Device {
         name: &device.name,
@@ -137,6 +144,7 @@ fn device(device: &Device) -> wire::Device<'_> {
         is_virtual: device.is_virtual,
         read_ahead: device.read_ahead,
         write_cache: device.write_cache.map(|cache| cache.name()),
+        loop_direct: device.loop_direct,
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, Writin
 
 use assess::comparison::Difference;
 use assess::finding::{Code, Severity};
-use model::host::{Medium, WriteCache};
+use model::host::{Limited, Medium, WriteCache};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -143,6 +143,8 @@ pub(crate) struct Host<'a> {
     pub(crate) hypervisor: Option<&'a str>,
     /// The clock source of the OS.
     pub(crate) clock_source: Option<&'a str>,
+    /// How many processors' time control groups allowed; null without a quota.
+    pub(crate) cpu_quota: Option<f64>,
 }
 
 /// The file system the files are on, and what is below it.
@@ -161,6 +163,8 @@ pub(crate) struct Storage<'a> {
     pub(crate) medium: &'static str,
     /// The block devices it is on.
     pub(crate) devices: Vec<Device<'a>>,
+    /// What control groups allowed of them.
+    pub(crate) limits: Vec<Limit<'a>>,
     /// Bytes of the file system.
     pub(crate) capacity: u64,
     /// Bytes that could still be written when the run began.
@@ -193,6 +197,22 @@ pub(crate) struct Device<'a> {
     /// Whether it may keep what is written in a cache that a power cut empties, as the OS has it.
     #[schemars(extend("enum" = names_or_null!(WriteCache)))]
     pub(crate) write_cache: Option<&'static str>,
+    /// For a loop device, whether it goes past the page cache to its file; null for any other.
+    pub(crate) loop_direct: Option<bool>,
+}
+
+/// What a control group allowed of a device.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Limit<'a> {
+    /// The device's name.
+    pub(crate) device: &'a str,
+    /// What was limited.
+    #[schemars(extend("enum" = names!(Limited)))]
+    pub(crate) what: &'static str,
+    /// How much of it in a second: bytes, or requests.
+    pub(crate) a_second: u64,
+    /// The directory of the group.
+    pub(crate) group: &'a str,
 }
 
 /// A file that was read.
