@@ -2,8 +2,7 @@
 
 use super::plant::{
     Group, Io, Limit, Neighbour, Planted, asked, check_found, check_near, check_served,
-    check_silent, check_silent_once, cold_file, finish, measure, only, plainly, quiet, start,
-    trials,
+    check_silent, cold_file, finish, measure, only, plainly, quiet, start, trials, tried,
 };
 use crate::desk::{Desk, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup, Zram};
@@ -51,24 +50,31 @@ fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u6
 
 #[test]
 fn a_limit_on_bytes_read_is_the_figure_and_is_named() {
-    let test = "a_limit_on_bytes_read_is_the_figure_and_is_named";
-    let groups = format!("{DIRECT}block = \"128KiB\"\n");
-    check_limited(test, &groups, "throughput", (Io::ReadBytes, 20 * MIB));
+    tried(|| {
+        let test = "a_limit_on_bytes_read_is_the_figure_and_is_named";
+        let groups = format!("{DIRECT}block = \"128KiB\"\n");
+        check_limited(test, &groups, "throughput", (Io::ReadBytes, 20 * MIB));
+    });
 }
 
 #[test]
 fn a_limit_on_reads_is_the_figure_and_is_named() {
-    let test = "a_limit_on_reads_is_the_figure_and_is_named";
-    let groups = format!("{DIRECT}block = \"4KiB\"\npattern = \"random\"\n");
-    check_limited(test, &groups, "iops", (Io::Reads, 200));
+    tried(|| {
+        let test = "a_limit_on_reads_is_the_figure_and_is_named";
+        let groups = format!("{DIRECT}block = \"4KiB\"\npattern = \"random\"\n");
+        check_limited(test, &groups, "iops", (Io::Reads, 200));
+    });
 }
 
 #[test]
 fn a_limit_on_bytes_written_is_the_figure_and_is_named() {
-    let test = "a_limit_on_bytes_written_is_the_figure_and_is_named";
-    let groups = "[[cases]]\nop = \"write\"\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n\
+    tried(|| {
+        let test = "a_limit_on_bytes_written_is_the_figure_and_is_named";
+        let groups = "[[cases]]\nop = \"write\"\nengine = \"uring\"\ncache = \"direct\"\n\
+                      depth = 8\n\
                   block = \"128KiB\"\nallocation = \"overwrite\"\nsync = \"none\"\n";
-    check_limited(test, groups, "throughput", (Io::WriteBytes, 20 * MIB));
+        check_limited(test, groups, "throughput", (Io::WriteBytes, 20 * MIB));
+    });
 }
 
 /// Bytes that were read of a block device.
@@ -79,32 +85,32 @@ fn read_of(device: &str) -> u64 {
 
 #[test]
 fn a_limit_that_changes_is_a_step_between_two_levels() {
-    let test = "a_limit_that_changes_is_a_step_between_two_levels";
-    let _quiet = quiet();
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let device = planted.mounted.loop_name();
-    let (before, after) = (20 * MIB, 6 * MIB);
-    let limit = |a_second| Limit::Device(Io::ReadBytes, device, a_second);
-    let Some(group) = Group::new(test, limit(before)) else { return };
-    let groups = format!("{DIRECT}block = \"64KiB\"\ntime = \"9s\"\n");
-    let first = read_of(device);
-    let running = start(desk, group.launch(desk), &groups, &["."]);
-    // What bounds the figure reads less than a third of that.
-    wait_for("the trial", || (read_of(device) > first + 80 * MIB).then_some(()));
-    group.set(limit(after));
-    let report = finish(running);
-    let case = only(&report);
-    check_served(case, "device");
-    check_found(case, "StepChange", "doubt", &[]);
-    check_near(&case["course"]["change"]["before"], before as f64, 0.2);
-    check_near(&case["course"]["change"]["after"], after as f64, 0.2);
+    tried(|| {
+        let test = "a_limit_that_changes_is_a_step_between_two_levels";
+        let _quiet = quiet();
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let device = planted.mounted.loop_name();
+        let (before, after) = (20 * MIB, 6 * MIB);
+        let limit = |a_second| Limit::Device(Io::ReadBytes, device, a_second);
+        let Some(group) = Group::new(test, limit(before)) else { return };
+        let groups = format!("{DIRECT}block = \"64KiB\"\ntime = \"9s\"\n");
+        let first = read_of(device);
+        let running = start(desk, group.launch(desk), &groups, &["."]);
+        // What bounds the figure reads less than a third of that.
+        wait_for("the trial", || (read_of(device) > first + 80 * MIB).then_some(()));
+        group.set(limit(after));
+        let report = finish(running);
+        let case = only(&report);
+        check_served(case, "device");
+        check_found(case, "StepChange", "doubt", &[]);
+        check_near(&case["course"]["change"]["before"], before as f64, 0.2);
+        check_near(&case["course"]["change"]["after"], after as f64, 0.2);
 
-    group.set(limit(before));
-    check_silent_once(&["StepChange", "Transient"], || {
+        group.set(limit(before));
         let report = measure(desk, group.launch(desk), &groups, &[".", "--time=6s"]);
         check_near(&only(&report)["throughput"]["median"], before as f64, 0.1);
-        report
+        check_silent(only(&report), &["StepChange"]);
     });
 }
 
@@ -112,121 +118,133 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
 
 #[test]
 fn direct_io_in_memory_is_memory() {
-    let test = "direct_io_in_memory_is_memory";
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n\
+    tried(|| {
+        let test = "direct_io_in_memory_is_memory";
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\n";
-    let Some(memory) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
-    let report = measure(&memory, plainly(&memory), groups, &["."]);
-    for case in asked(&report) {
-        check_served(case, "ram");
-        check_found(case, "Ram", "doubt", &["tmpfs", "no device took part"]);
-    }
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let report = measure(desk, plainly(desk), groups, &["."]);
-    for case in asked(&report) {
-        check_served(case, "device");
-        check_silent(case, &["Ram"]);
-    }
+        let Some(memory) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+        let report = measure(&memory, plainly(&memory), groups, &["."]);
+        for case in asked(&report) {
+            check_served(case, "ram");
+            check_found(case, "Ram", "doubt", &["tmpfs", "no device took part"]);
+        }
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        for case in asked(&report) {
+            check_served(case, "device");
+            check_silent(case, &["Ram"]);
+        }
+    });
 }
 
 #[test]
 fn a_disk_in_compressed_memory_is_memory() {
-    let test = "a_disk_in_compressed_memory_is_memory";
-    if !mounts::is_root(test) {
-        return;
-    }
-    let zram = match Zram::new(128 << 20) {
-        Ok(zram) => zram,
-        Err(reason) => return skip(test, &reason),
-    };
-    let image = tempfile::TempDir::new().unwrap();
-    let make = || Mounted::new(image, "ext4", &zram.node(), "rw", None);
-    let Some(planted) = Planted::new(test, make) else { return };
-    let desk = &planted.desk;
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n\
+    tried(|| {
+        let test = "a_disk_in_compressed_memory_is_memory";
+        if !mounts::is_root(test) {
+            return;
+        }
+        let zram = match Zram::new(128 << 20) {
+            Ok(zram) => zram,
+            Err(reason) => return skip(test, &reason),
+        };
+        let image = tempfile::TempDir::new().unwrap();
+        let make = || Mounted::new(image, "ext4", &zram.node(), "rw", None);
+        let Some(planted) = Planted::new(test, make) else { return };
+        let desk = &planted.desk;
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\n\
+                      time = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\n";
-    let report = measure(desk, plainly(desk), groups, &["."]);
-    assert_eq!(asked(&report).len(), 3, "{report:#}");
-    for case in asked(&report) {
-        check_served(case, "ram");
-        check_found(case, "Ram", "doubt", &["no device took part"]);
-    }
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        assert_eq!(asked(&report).len(), 3, "{report:#}");
+        for case in asked(&report) {
+            check_served(case, "ram");
+            check_found(case, "Ram", "doubt", &["no device took part"]);
+        }
+    });
 }
 
 // Direct I/O that is none.
 
 #[test]
 fn direct_io_that_a_journal_of_data_ignores_is_void() {
-    let test = "direct_io_that_a_journal_of_data_ignores_is_void";
-    // Long enough to read so small a file more than once.
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nsize = \"4MiB\"\n\
+    tried(|| {
+        let test = "direct_io_that_a_journal_of_data_ignores_is_void";
+        // Long enough to read so small a file more than once.
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nsize = \"4MiB\"\n\
                   time = \"1s\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\n";
-    for (mount, is_direct) in [("data=journal", false), ("data=ordered", true)] {
-        let setup = Setup { mount, ..ROOMY };
-        let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), groups, &["."]);
-        let cases = asked(&report);
-        assert_eq!(cases.len(), 2, "{report:#}");
-        for case in &cases {
-            if is_direct {
-                check_served(case, "device");
-                check_silent(case, &["DirectIgnored"]);
-            } else {
-                check_found(case, "DirectIgnored", "void", &["ext4"]);
-                assert_eq!(case["verdict"], "void", "{case:#}");
+        for (mount, is_direct) in [("data=journal", false), ("data=ordered", true)] {
+            let setup = Setup { mount, ..ROOMY };
+            let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+            let desk = &planted.desk;
+            let report = measure(desk, plainly(desk), groups, &["."]);
+            let cases = asked(&report);
+            assert_eq!(cases.len(), 2, "{report:#}");
+            for case in &cases {
+                if is_direct {
+                    check_served(case, "device");
+                    check_silent(case, &["DirectIgnored"]);
+                } else {
+                    check_found(case, "DirectIgnored", "void", &["ext4"]);
+                    assert_eq!(case["verdict"], "void", "{case:#}");
+                }
             }
+            let is_read = |case: &&&Value| case["case"]["op"].is_null();
+            let read = cases.iter().find(is_read).unwrap();
+            assert_eq!(read["served_by"] == "device", is_direct, "{read:#}");
         }
-        let is_read = |case: &&&Value| case["case"]["op"].is_null();
-        let read = cases.iter().find(is_read).unwrap();
-        assert_eq!(read["served_by"] == "device", is_direct, "{read:#}");
-    }
+    });
 }
 
 #[test]
 fn direct_writes_that_are_checksummed_are_doubted() {
-    let test = "direct_writes_that_are_checksummed_are_doubted";
-    let groups = "[[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
+    tried(|| {
+        let test = "direct_writes_that_are_checksummed_are_doubted";
+        let groups = "[[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\n";
-    for (mount, is_copied) in [("rw", true), ("nodatasum", false)] {
-        let setup = Setup { mount, ..ROOMY };
-        let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), groups, &["."]);
-        let case = only(&report);
-        check_served(case, "device");
-        if is_copied {
-            check_found(case, "DirectIgnored", "doubt", &["btrfs"]);
-        } else {
-            check_silent(case, &["DirectIgnored"]);
+        for (mount, is_copied) in [("rw", true), ("nodatasum", false)] {
+            let setup = Setup { mount, ..ROOMY };
+            let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
+            let desk = &planted.desk;
+            let report = measure(desk, plainly(desk), groups, &["."]);
+            let case = only(&report);
+            check_served(case, "device");
+            if is_copied {
+                check_found(case, "DirectIgnored", "doubt", &["btrfs"]);
+            } else {
+                check_silent(case, &["DirectIgnored"]);
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn a_loop_device_without_direct_io_is_doubted() {
-    let test = "a_loop_device_without_direct_io_is_doubted";
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n\
+    tried(|| {
+        let test = "a_loop_device_without_direct_io_is_doubted";
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\n\
+                      time = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\nsync = \"fdatasync\"\n";
-    for (option, is_cached) in [("--direct-io=off", true), ("--direct-io=on", false)] {
-        let setup = Setup { losetup: &[option], ..ROOMY };
-        let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), groups, &["."]);
-        assert_eq!(asked(&report).len(), 3, "{report:#}");
-        for case in asked(&report) {
-            check_served(case, "device");
-            if is_cached {
-                check_found(case, "LoopCached", "doubt", &[planted.mounted.loop_name()]);
-            } else {
-                check_silent(case, &["LoopCached"]);
+        for (option, is_cached) in [("--direct-io=off", true), ("--direct-io=on", false)] {
+            let setup = Setup { losetup: &[option], ..ROOMY };
+            let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
+            let desk = &planted.desk;
+            let report = measure(desk, plainly(desk), groups, &["."]);
+            assert_eq!(asked(&report).len(), 3, "{report:#}");
+            for case in asked(&report) {
+                check_served(case, "device");
+                if is_cached {
+                    check_found(case, "LoopCached", "doubt", &[planted.mounted.loop_name()]);
+                } else {
+                    check_silent(case, &["LoopCached"]);
+                }
             }
         }
-    }
+    });
 }
 
 // Files that are not on the disk as they seem.
@@ -242,109 +260,118 @@ fn read_own(desk: &Desk, path: &Path) -> Value {
 
 #[test]
 fn files_that_were_never_written_are_read_from_nothing() {
-    let test = "files_that_were_never_written_are_read_from_nothing";
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let (sparse, fallocated) = (desk.path("sparse"), desk.path("fallocated"));
-    let file = File::create_new(&sparse).unwrap();
-    file.set_len(16 * MIB).unwrap();
-    file.sync_all().unwrap();
-    let file = File::create_new(&fallocated).unwrap();
-    fallocate(&file, FallocateFlags::empty(), 0, 16 * MIB).unwrap();
-    file.sync_all().unwrap();
-    for path in [sparse, fallocated] {
-        for case in asked(&read_own(desk, &path)) {
-            check_served(case, "no-io");
-            check_found(case, "NoIo", "void", &["100 %", "never written"]);
+    tried(|| {
+        let test = "files_that_were_never_written_are_read_from_nothing";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let (sparse, fallocated) = (desk.path("sparse"), desk.path("fallocated"));
+        let file = File::create_new(&sparse).unwrap();
+        file.set_len(16 * MIB).unwrap();
+        file.sync_all().unwrap();
+        let file = File::create_new(&fallocated).unwrap();
+        fallocate(&file, FallocateFlags::empty(), 0, 16 * MIB).unwrap();
+        file.sync_all().unwrap();
+        for path in [sparse, fallocated] {
+            for case in asked(&read_own(desk, &path)) {
+                check_served(case, "no-io");
+                check_found(case, "NoIo", "void", &["100 %", "never written"]);
+            }
         }
-    }
-    for case in asked(&read_own(desk, &cold_file(desk, "written", 16 * MIB))) {
-        check_served(case, "device");
-        check_silent(case, &["NoIo"]);
-    }
+        for case in asked(&read_own(desk, &cold_file(desk, "written", 16 * MIB))) {
+            check_served(case, "device");
+            check_silent(case, &["NoIo"]);
+        }
+    });
 }
 
 #[test]
 fn zeros_that_are_stored_in_another_form_are_told() {
-    let test = "zeros_that_are_stored_in_another_form_are_told";
-    let writes = "[[cases]]\nop = \"write\"\nsync = \"fdatasync\"\nfill = [\"random\", \"zero\"]\n";
-    for (mount, compresses) in [("compress=zstd", true), ("rw", false)] {
-        let setup = Setup { mount, ..ROOMY };
-        let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), writes, &["."]);
-        for case in asked(&report) {
-            if compresses && case["case"]["fill"] == "zero" {
-                check_found(case, "Compressed", "note", &["compresses"]);
-                assert_ne!(case["served_by"], "device", "{case:#}");
+    tried(|| {
+        let test = "zeros_that_are_stored_in_another_form_are_told";
+        let writes =
+            "[[cases]]\nop = \"write\"\nsync = \"fdatasync\"\nfill = [\"random\", \"zero\"]\n";
+        for (mount, compresses) in [("compress=zstd", true), ("rw", false)] {
+            let setup = Setup { mount, ..ROOMY };
+            let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
+            let desk = &planted.desk;
+            let report = measure(desk, plainly(desk), writes, &["."]);
+            for case in asked(&report) {
+                if compresses && case["case"]["fill"] == "zero" {
+                    check_found(case, "Compressed", "note", &["compresses"]);
+                    assert_ne!(case["served_by"], "device", "{case:#}");
+                } else {
+                    check_served(case, "device");
+                    check_silent(case, &["Compressed"]);
+                }
+            }
+            let zeros = desk.path("zeros");
+            std::fs::write(&zeros, vec![0; 16 << 20]).unwrap();
+            File::open(&zeros).unwrap().sync_all().unwrap();
+            let report = read_own(desk, &zeros);
+            let is_cold = |case: &&Value| case["case"]["cache"] == "cold";
+            let cold = asked(&report).into_iter().find(is_cold).unwrap();
+            if compresses {
+                check_found(cold, "CacheLeak", "void", &["such as compressed"]);
             } else {
-                check_served(case, "device");
-                check_silent(case, &["Compressed"]);
+                check_served(cold, "device");
+                check_silent(cold, &["CacheLeak"]);
             }
         }
-        let zeros = desk.path("zeros");
-        std::fs::write(&zeros, vec![0; 16 << 20]).unwrap();
-        File::open(&zeros).unwrap().sync_all().unwrap();
-        let report = read_own(desk, &zeros);
-        let is_cold = |case: &&Value| case["case"]["cache"] == "cold";
-        let cold = asked(&report).into_iter().find(is_cold).unwrap();
-        if compresses {
-            check_found(cold, "CacheLeak", "void", &["such as compressed"]);
-        } else {
-            check_served(cold, "device");
-            check_silent(cold, &["CacheLeak"]);
-        }
-    }
+    });
 }
 
 // What the probes of the page cache say.
 
 #[test]
 fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
-    let test = "a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not";
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"warm\"\ntime = \"100ms\"\n";
-    let layers = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let Some(overlay) = Planted::new(test, || Mounted::overlay(layers)) else { return };
-    let Some(plain) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let blind = "cachestat does not see a file that was just read";
-    for (planted, is_blind) in [(overlay, true), (plain, false)] {
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), groups, &["."]);
-        let storage = &report["storage"];
-        let notes = storage["notes"].to_string();
-        // An old OS has no cachestat that could be blind.
-        if !notes.contains("cachestat is refused") {
-            assert_eq!(notes.contains(blind), is_blind, "{storage:#}");
-            let probe = if is_blind { "mincore" } else { "cachestat" };
-            assert_eq!(storage["residency_probe"], probe, "{storage:#}");
+    tried(|| {
+        let test = "a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not";
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"warm\"\ntime = \"100ms\"\n";
+        let layers = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let Some(overlay) = Planted::new(test, || Mounted::overlay(layers)) else { return };
+        let Some(plain) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let blind = "cachestat does not see a file that was just read";
+        for (planted, is_blind) in [(overlay, true), (plain, false)] {
+            let desk = &planted.desk;
+            let report = measure(desk, plainly(desk), groups, &["."]);
+            let storage = &report["storage"];
+            let notes = storage["notes"].to_string();
+            // An old OS has no cachestat that could be blind.
+            if !notes.contains("cachestat is refused") {
+                assert_eq!(notes.contains(blind), is_blind, "{storage:#}");
+                let probe = if is_blind { "mincore" } else { "cachestat" };
+                assert_eq!(storage["residency_probe"], probe, "{storage:#}");
+            }
+            let case = only(&report);
+            check_served(case, "page-cache");
+            check_near(&case["hit_share"], 1.0, 0.01);
+            assert_ne!(case["verdict"], "void", "{case:#}");
+            check_silent(case, &["NotWarm", "NoIo", "Unverified"]);
         }
-        let case = only(&report);
-        check_served(case, "page-cache");
-        check_near(&case["hit_share"], 1.0, 0.01);
-        assert_ne!(case["verdict"], "void", "{case:#}");
-        check_silent(case, &["NotWarm", "NoIo", "Unverified"]);
-    }
+    });
 }
 
 #[test]
 fn what_another_process_serves_is_unverified() {
-    let test = "what_another_process_serves_is_unverified";
-    let groups =
-        "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
-    let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let Some(fuse) = Planted::new(test, || Mounted::pass_through(below)) else { return };
-    let report = measure(&fuse.desk, plainly(&fuse.desk), groups, &["."]);
-    assert!(!asked(&report).is_empty(), "{report:#}");
-    for case in asked(&report) {
-        check_served(case, "unverified");
-        check_found(case, "Unverified", "doubt", &["fuse"]);
-    }
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    for case in asked(&measure(desk, plainly(desk), groups, &["."])) {
-        check_served(case, "device");
-        check_silent(case, &["Unverified"]);
-    }
+    tried(|| {
+        let test = "what_another_process_serves_is_unverified";
+        let groups =
+            "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
+        let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let Some(fuse) = Planted::new(test, || Mounted::pass_through(below)) else { return };
+        let report = measure(&fuse.desk, plainly(&fuse.desk), groups, &["."]);
+        assert!(!asked(&report).is_empty(), "{report:#}");
+        for case in asked(&report) {
+            check_served(case, "unverified");
+            check_found(case, "Unverified", "doubt", &["fuse"]);
+        }
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        for case in asked(&measure(desk, plainly(desk), groups, &["."])) {
+            check_served(case, "device");
+            check_silent(case, &["Unverified"]);
+        }
+    });
 }
 
 /// Reads the first half of a file page by page; the OS is told that nothing else will be read.
@@ -365,75 +392,81 @@ fn shown(desk: &Desk, path: &Path) -> String {
 
 #[test]
 fn a_file_that_is_half_cached_is_neither_cached_nor_not() {
-    let test = "a_file_that_is_half_cached_is_neither_cached_nor_not";
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let path = cold_file(desk, "own", 16 * MIB);
-    let read = || measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
+    tried(|| {
+        let test = "a_file_that_is_half_cached_is_neither_cached_nor_not";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let path = cold_file(desk, "own", 16 * MIB);
+        let read = || measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
 
-    let report = read();
-    check_served(only(&report), "device");
-    assert!(only(&report)["hit_share"].as_f64().unwrap() <= 0.01, "{report:#}");
-    check_silent(only(&report), &["PartlyCached"]);
+        let report = read();
+        check_served(only(&report), "device");
+        assert!(only(&report)["hit_share"].as_f64().unwrap() <= 0.01, "{report:#}");
+        check_silent(only(&report), &["PartlyCached"]);
 
-    desk.says(&["cache", "evict", argument(&path)]);
-    // The OS may take some of it back at once.
-    for _ in 0..10 {
-        warm_half(&path);
-        if shown(desk, &path).contains("2048 of 4096 pages") {
-            break;
+        desk.says(&["cache", "evict", argument(&path)]);
+        // The OS may take some of it back at once.
+        for _ in 0..10 {
+            warm_half(&path);
+            if shown(desk, &path).contains("2048 of 4096 pages") {
+                break;
+            }
         }
-    }
-    let report = read();
-    check_served(only(&report), "mixed");
-    check_near(&only(&report)["hit_share"], 0.5, 0.02);
-    check_found(only(&report), "PartlyCached", "doubt", &["the page cache served"]);
+        let report = read();
+        check_served(only(&report), "mixed");
+        check_near(&only(&report)["hit_share"], 0.5, 0.02);
+        check_found(only(&report), "PartlyCached", "doubt", &["the page cache served"]);
 
-    desk.says(&["cache", "warm", argument(&path)]);
-    let report = read();
-    check_served(only(&report), "page-cache");
-    check_near(&only(&report)["hit_share"], 1.0, 0.01);
-    check_silent(only(&report), &["PartlyCached"]);
+        desk.says(&["cache", "warm", argument(&path)]);
+        let report = read();
+        check_served(only(&report), "page-cache");
+        check_near(&only(&report)["hit_share"], 1.0, 0.01);
+        check_silent(only(&report), &["PartlyCached"]);
+    });
 }
 
 #[test]
 fn a_file_that_readahead_brought_whole_is_cached_though_half_was_read() {
-    let test = "a_file_that_readahead_brought_whole_is_cached_though_half_was_read";
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let path = cold_file(desk, "own", 4 * MIB);
-    let ahead = format!("/sys/block/{}/queue/read_ahead_kb", planted.mounted.loop_name());
-    std::fs::write(ahead, "8192").unwrap();
-    let mut half = vec![0; 2 << 20];
-    File::open(&path).unwrap().read_exact_at(&mut half, 0).unwrap();
-    if !shown(desk, &path).contains("1024 of 1024 pages") {
-        return skip(test, "readahead did not bring the whole file");
-    }
-    let report = measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
-    check_served(only(&report), "page-cache");
-    check_near(&only(&report)["hit_share"], 1.0, 0.01);
-    check_silent(only(&report), &["PartlyCached", "NoIo"]);
+    tried(|| {
+        let test = "a_file_that_readahead_brought_whole_is_cached_though_half_was_read";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let path = cold_file(desk, "own", 4 * MIB);
+        let ahead = format!("/sys/block/{}/queue/read_ahead_kb", planted.mounted.loop_name());
+        std::fs::write(ahead, "8192").unwrap();
+        let mut half = vec![0; 2 << 20];
+        File::open(&path).unwrap().read_exact_at(&mut half, 0).unwrap();
+        if !shown(desk, &path).contains("1024 of 1024 pages") {
+            return skip(test, "readahead did not bring the whole file");
+        }
+        let report = measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
+        check_served(only(&report), "page-cache");
+        check_near(&only(&report)["hit_share"], 1.0, 0.01);
+        check_silent(only(&report), &["PartlyCached", "NoIo"]);
+    });
 }
 
 // What others do meanwhile.
 
 #[test]
 fn another_who_reads_the_device_is_seen() {
-    let test = "another_who_reads_the_device_is_seen";
-    let _quiet = quiet();
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"300ms\"\n\
+    tried(|| {
+        let test = "another_who_reads_the_device_is_seen";
+        let _quiet = quiet();
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"300ms\"\n\
                   block = \"64KiB\"\n";
-    let theirs = cold_file(desk, "theirs", 64 * MIB);
-    let neighbour = reader(&theirs);
-    let report = measure(desk, plainly(desk), groups, &["."]);
-    drop(neighbour);
-    check_served(only(&report), "device");
-    check_found(only(&report), "Foreign", "void", &["others read"]);
-    let report = measure(desk, plainly(desk), groups, &["."]);
-    check_served(only(&report), "device");
-    check_silent(only(&report), &["Foreign"]);
+        let theirs = cold_file(desk, "theirs", 64 * MIB);
+        let neighbour = reader(&theirs);
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        drop(neighbour);
+        check_served(only(&report), "device");
+        check_found(only(&report), "Foreign", "void", &["others read"]);
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        check_served(only(&report), "device");
+        check_silent(only(&report), &["Foreign"]);
+    });
 }
 
 /// Somebody who reads a file again and again, past the page cache.
@@ -459,51 +492,55 @@ fn dirty_at_start(desk: &Desk) -> u64 {
 
 #[test]
 fn pages_that_others_leave_dirty_are_seen() {
-    let test = "pages_that_others_leave_dirty_are_seen";
-    let _quiet = quiet();
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let Some(elsewhere) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n";
-    let data = mounts::content(48 * MIB);
-    let file = File::create_new(elsewhere.desk.path("dirty")).unwrap();
-    let neighbour = Neighbour::new(move || {
-        file.write_all_at(&data, 0).unwrap();
-        std::thread::sleep(Duration::from_millis(100));
-    });
-    let report = measure(desk, plainly(desk), groups, &["."]);
-    drop(neighbour);
-    check_served(only(&report), "device");
-    check_found(only(&report), "DirtyStart", "doubt", &["still to be written"]);
-    drop(elsewhere);
-
-    // Other tests write at the same time, and what they leave is no less true.
-    for _ in 0..20 {
+    tried(|| {
+        let test = "pages_that_others_leave_dirty_are_seen";
+        let _quiet = quiet();
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let Some(elsewhere) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n";
+        let data = mounts::content(48 * MIB);
+        let file = File::create_new(elsewhere.desk.path("dirty")).unwrap();
+        let neighbour = Neighbour::new(move || {
+            file.write_all_at(&data, 0).unwrap();
+            std::thread::sleep(Duration::from_millis(100));
+        });
         let report = measure(desk, plainly(desk), groups, &["."]);
+        drop(neighbour);
         check_served(only(&report), "device");
-        if dirty_at_start(desk) < 16 * MIB {
-            return check_silent(only(&report), &["DirtyStart"]);
+        check_found(only(&report), "DirtyStart", "doubt", &["still to be written"]);
+        drop(elsewhere);
+
+        // Other tests write at the same time, and what they leave is no less true.
+        for _ in 0..20 {
+            let report = measure(desk, plainly(desk), groups, &["."]);
+            check_served(only(&report), "device");
+            if dirty_at_start(desk) < 16 * MIB {
+                return check_silent(only(&report), &["DirtyStart"]);
+            }
         }
-    }
-    skip(test, "others write all the time, so that it was never without dirty pages");
+        skip(test, "others write all the time, so that it was never without dirty pages");
+    });
 }
 
 #[test]
 fn a_file_that_is_dirty_is_written_before_it_is_read_cold() {
-    let test = "a_file_that_is_dirty_is_written_before_it_is_read_cold";
-    let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
-    let path = desk.path("dirty");
-    std::fs::write(&path, mounts::content(16 * MIB)).unwrap();
-    assert!(!shown(desk, &path).contains(" 0 dirty"), "{}", shown(desk, &path));
-    for case in asked(&read_own(desk, &path)) {
-        check_served(case, "device");
-        assert!(case["hit_share"].as_f64().unwrap() <= 0.01, "{case:#}");
-        check_silent(case, &["CacheLeak", "DirectIgnored", "NoIo"]);
-    }
-    // What is asked for is first in the plan.
-    for trial in trials(desk).iter().filter(|trial| trial["case"].as_u64().unwrap() < 2) {
-        let before = &trial["evidence"]["residency_before"];
-        assert_eq!((&before["cached"], &before["dirty"]), (&0.into(), &0.into()), "{before}");
-    }
+    tried(|| {
+        let test = "a_file_that_is_dirty_is_written_before_it_is_read_cold";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let desk = &planted.desk;
+        let path = desk.path("dirty");
+        std::fs::write(&path, mounts::content(16 * MIB)).unwrap();
+        assert!(!shown(desk, &path).contains(" 0 dirty"), "{}", shown(desk, &path));
+        for case in asked(&read_own(desk, &path)) {
+            check_served(case, "device");
+            assert!(case["hit_share"].as_f64().unwrap() <= 0.01, "{case:#}");
+            check_silent(case, &["CacheLeak", "DirectIgnored", "NoIo"]);
+        }
+        // What is asked for is first in the plan.
+        for trial in trials(desk).iter().filter(|trial| trial["case"].as_u64().unwrap() < 2) {
+            let before = &trial["evidence"]["residency_before"];
+            assert_eq!((&before["cached"], &before["dirty"]), (&0.into(), &0.into()), "{before}");
+        }
+    });
 }

@@ -1,7 +1,7 @@
 //! Calls that fail, answer short, come late or are refused, and files of other people.
 
 use super::super::plant::{
-    ahead, asked, check_found, check_served, check_silent, cold_file, measure, only, quiet,
+    ahead, asked, check_found, check_served, check_silent, cold_file, measure, only, quiet, tried,
 };
 use crate::desk::{Desk, PROGRAM, argument, skip};
 use crate::mounts;
@@ -47,43 +47,49 @@ fn case_with_fault(test: &str, fault: Option<&str>) -> Option<Value> {
 
 #[test]
 fn a_read_that_fails_is_a_failed_trial_that_says_where() {
-    let test = "a_read_that_fails_is_a_failed_trial_that_says_where";
-    let fault = format!("error=EIO:when={LATE}");
-    let Some(case) = case_with_fault(test, Some(&fault)) else { return };
-    let said = case["failures"].to_string();
-    for expected in ["pread", "4096 bytes", "Input/output error"] {
-        assert!(said.contains(expected), "no '{expected}': {said}");
-    }
-    assert_eq!((&case["verdict"], &case["n"]), (&json!("void"), &json!(0)), "{case:#}");
-    assert_eq!(case["throughput"], Value::Null, "{case:#}");
+    tried(|| {
+        let test = "a_read_that_fails_is_a_failed_trial_that_says_where";
+        let fault = format!("error=EIO:when={LATE}");
+        let Some(case) = case_with_fault(test, Some(&fault)) else { return };
+        let said = case["failures"].to_string();
+        for expected in ["pread", "4096 bytes", "Input/output error"] {
+            assert!(said.contains(expected), "no '{expected}': {said}");
+        }
+        assert_eq!((&case["verdict"], &case["n"]), (&json!("void"), &json!(0)), "{case:#}");
+        assert_eq!(case["throughput"], Value::Null, "{case:#}");
+    });
 }
 
 /// An OS that says that it read what it did not.
 #[test]
 fn a_read_that_brings_nothing_is_found() {
-    let test = "a_read_that_brings_nothing_is_found";
-    for answer in ["4096", "100"] {
-        let fault = format!("retval={answer}:when={LATE}");
-        let Some(case) = case_with_fault(test, Some(&fault)) else { return };
-        check_found(&case, "DigestMismatch", "void", &[]);
-        assert_eq!(case["digest_verified"], false, "{case:#}");
-    }
+    tried(|| {
+        let test = "a_read_that_brings_nothing_is_found";
+        for answer in ["4096", "100"] {
+            let fault = format!("retval={answer}:when={LATE}");
+            let Some(case) = case_with_fault(test, Some(&fault)) else { return };
+            check_found(&case, "DigestMismatch", "void", &[]);
+            assert_eq!(case["digest_verified"], false, "{case:#}");
+        }
+    });
 }
 
 #[test]
 fn calls_that_come_late_are_told() {
-    let test = "calls_that_come_late_are_told";
-    let _quiet = quiet();
-    let fault = format!("delay_enter=200000:when={LATE}+{LATE}");
-    let Some(late) = case_with_fault(test, Some(&fault)) else { return };
-    check_found(&late, "Stalled", "doubt", &[]);
-    let most = late["latency_ns"]["max"].as_f64().unwrap();
-    assert!(most >= 200e6, "{late:#}");
-    let Some(twin) = case_with_fault(test, None) else { return };
-    check_silent(&twin, &[]);
-    // The machine may stall for real, but not for so long.
-    let is_doubt = |found: &Value| found["code"] == "Stalled" && found["severity"] == "doubt";
-    assert!(!twin["findings"].as_array().unwrap().iter().any(is_doubt), "{twin:#}");
+    tried(|| {
+        let test = "calls_that_come_late_are_told";
+        let _quiet = quiet();
+        let fault = format!("delay_enter=200000:when={LATE}+{LATE}");
+        let Some(late) = case_with_fault(test, Some(&fault)) else { return };
+        check_found(&late, "Stalled", "doubt", &[]);
+        let most = late["latency_ns"]["max"].as_f64().unwrap();
+        assert!(most >= 200e6, "{late:#}");
+        let Some(twin) = case_with_fault(test, None) else { return };
+        check_silent(&twin, &[]);
+        // The machine may stall for real, but not for so long.
+        let is_doubt = |found: &Value| found["code"] == "Stalled" && found["severity"] == "doubt";
+        assert!(!twin["findings"].as_array().unwrap().iter().any(is_doubt), "{twin:#}");
+    });
 }
 
 /// A program made for a test from C.
@@ -129,21 +135,27 @@ ssize_t pread64(int file, void *buffer, size_t length, off_t offset) {
 
 #[test]
 fn a_short_read_goes_on_where_it_ended() {
-    let test = "a_short_read_goes_on_where_it_ended";
-    let Some(library) = Built::new(test, SHORT_READS, &["-shared", "-fPIC"]) else { return };
-    let _quiet = quiet();
-    let desk = Desk::new();
-    for is_short in [true, false] {
-        let Some(mut launch) = ahead(&desk, test, &[]) else { return };
-        if is_short {
-            launch.env("LD_PRELOAD", library.path());
+    tried(|| {
+        let test = "a_short_read_goes_on_where_it_ended";
+        let Some(library) = Built::new(test, SHORT_READS, &["-shared", "-fPIC"]) else { return };
+        let _quiet = quiet();
+        let desk = Desk::new();
+        for is_short in [true, false] {
+            let Some(mut launch) = ahead(&desk, test, &[]) else { return };
+            if is_short {
+                launch.env("LD_PRELOAD", library.path());
+            }
+            let report = measure(&desk, launch, &calls("warm"), &["."]);
+            let case = only(&report);
+            check_silent(case, &["DigestMismatch", "NoIo", "Unverified"]);
+            assert_eq!(
+                (&case["n"], &case["digest_verified"]),
+                (&json!(1), &json!(true)),
+                "{case:#}"
+            );
+            check_served(case, "page-cache");
         }
-        let report = measure(&desk, launch, &calls("warm"), &["."]);
-        let case = only(&report);
-        check_silent(case, &["DigestMismatch", "NoIo", "Unverified"]);
-        assert_eq!((&case["n"], &case["digest_verified"]), (&json!(1), &json!(true)), "{case:#}");
-        check_served(case, "page-cache");
-    }
+    });
 }
 
 /// Refuses calls to all that it starts: pairs of a call's number and its error, then `--` and
@@ -226,17 +238,19 @@ fn check_both(report: &Value, probe: &str, has_uring: bool) {
 
 #[test]
 fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
-    let test = "what_the_os_refuses_is_done_otherwise_or_not_at_all";
-    let desk = Desk::new();
-    if !desk.is_on_disk(test) {
-        return;
-    }
-    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
-    let report = |calls| measure(&desk, refused(&desk, &refuse, calls), BOTH, &["."]);
-    check_both(&report(&[]), "cachestat", true);
-    check_both(&report(&[NO_CACHESTAT]), "mincore", true);
-    check_both(&report(&[NO_URING]), "cachestat", false);
-    check_both(&report(&[NO_CACHESTAT, NO_URING]), "mincore", false);
+    tried(|| {
+        let test = "what_the_os_refuses_is_done_otherwise_or_not_at_all";
+        let desk = Desk::new();
+        if !desk.is_on_disk(test) {
+            return;
+        }
+        let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+        let report = |calls| measure(&desk, refused(&desk, &refuse, calls), BOTH, &["."]);
+        check_both(&report(&[]), "cachestat", true);
+        check_both(&report(&[NO_CACHESTAT]), "mincore", true);
+        check_both(&report(&[NO_URING]), "cachestat", false);
+        check_both(&report(&[NO_CACHESTAT, NO_URING]), "mincore", false);
+    });
 }
 
 /// Checks that a report, for which no probe could tell what is cached, claims nothing about it.
@@ -258,47 +272,54 @@ fn check_unseen(report: &Value) {
 
 #[test]
 fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
-    let test = "where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold";
-    let desk = Desk::new();
-    if !desk.is_on_disk(test) {
-        return;
-    }
-    let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
-    let launch = refused(&desk, &refuse, &[NO_CACHESTAT, NO_MINCORE]);
-    let report = measure(&desk, launch, BOTH, &["."]);
-    check_unseen(&report);
-    assert_eq!(report["skips"].as_array().unwrap().len(), 4, "{:#}", report["skips"]);
-    // That no device was read is all that is known: a hole would be read so, too.
-    let case = only(&report);
-    assert!(["page-cache", "unverified"].map(Value::from).contains(&case["served_by"]), "{case:#}");
-    assert_eq!(case["digest_verified"], true);
+    tried(|| {
+        let test = "where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold";
+        let desk = Desk::new();
+        if !desk.is_on_disk(test) {
+            return;
+        }
+        let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+        let launch = refused(&desk, &refuse, &[NO_CACHESTAT, NO_MINCORE]);
+        let report = measure(&desk, launch, BOTH, &["."]);
+        check_unseen(&report);
+        assert_eq!(report["skips"].as_array().unwrap().len(), 4, "{:#}", report["skips"]);
+        // That no device was read is all that is known: a hole would be read so, too.
+        let case = only(&report);
+        assert!(
+            ["page-cache", "unverified"].map(Value::from).contains(&case["served_by"]),
+            "{case:#}"
+        );
+        assert_eq!(case["digest_verified"], true);
+    });
 }
 
 /// mincore says that all of a file is cached to whoever may not write it.
 #[test]
 fn what_is_cached_of_another_users_file_is_not_believed() {
-    let test = "what_is_cached_of_another_users_file_is_not_believed";
-    let desk = Desk::new();
-    if !mounts::is_root(test) || !desk.is_on_disk(test) {
-        return;
-    }
-    for folder in [desk.directory(), desk.state()] {
-        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
-    }
-    for is_own in [false, true] {
-        let name = if is_own { "own" } else { "theirs" };
-        let path = cold_file(&desk, name, 16 << 20);
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-        if is_own {
-            std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+    tried(|| {
+        let test = "what_is_cached_of_another_users_file_is_not_believed";
+        let desk = Desk::new();
+        if !mounts::is_root(test) || !desk.is_on_disk(test) {
+            return;
         }
-        let Some(launch) = as_nobody(&desk, test) else { return };
-        let report = measure(&desk, launch, BOTH, &["--file", argument(&path)]);
-        if is_own {
-            check_both(&report, "cachestat", true);
-        } else {
-            check_unseen(&report);
-            check_served(only(&report), "device");
+        for folder in [desk.directory(), desk.state()] {
+            std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
         }
-    }
+        for is_own in [false, true] {
+            let name = if is_own { "own" } else { "theirs" };
+            let path = cold_file(&desk, name, 16 << 20);
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+            if is_own {
+                std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
+            }
+            let Some(launch) = as_nobody(&desk, test) else { return };
+            let report = measure(&desk, launch, BOTH, &["--file", argument(&path)]);
+            if is_own {
+                check_both(&report, "cachestat", true);
+            } else {
+                check_unseen(&report);
+                check_served(only(&report), "device");
+            }
+        }
+    });
 }

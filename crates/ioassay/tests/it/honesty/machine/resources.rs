@@ -2,7 +2,7 @@
 
 use super::super::plant::{
     Group, Limit, ahead, asked, check_found, check_served, check_silent, check_told, finish,
-    measure, only, plainly, quiet, start,
+    measure, only, plainly, quiet, start, tried,
 };
 use crate::desk::{Desk, skip, wait_for};
 use crate::mounts;
@@ -61,41 +61,45 @@ fn has_arrays(worker: &str) -> bool {
 
 #[test]
 fn a_file_that_is_evicted_while_it_is_read_warm_is_not_warm() {
-    let test = "a_file_that_is_evicted_while_it_is_read_warm";
-    let _quiet = quiet();
-    for is_taken in [true, false] {
-        let Some((desk, group)) = desk_and_memory(test, PLENTY) else { return };
-        let running = start(&desk, group.launch(&desk), WARM, &["."]);
-        if is_taken {
-            wait_for_worker(&running, "a worker with the file", has_file);
-            group.set(Limit::Memory(GIVEN));
+    tried(|| {
+        let test = "a_file_that_is_evicted_while_it_is_read_warm";
+        let _quiet = quiet();
+        for is_taken in [true, false] {
+            let Some((desk, group)) = desk_and_memory(test, PLENTY) else { return };
+            let running = start(&desk, group.launch(&desk), WARM, &["."]);
+            if is_taken {
+                wait_for_worker(&running, "a worker with the file", has_file);
+                group.set(Limit::Memory(GIVEN));
+            }
+            let report = finish(running);
+            let case = only(&report);
+            let hit = case["hit_share"].as_f64().unwrap_or_else(|| panic!("{case:#}"));
+            if is_taken {
+                check_found(case, "NotWarm", "void", &["claimed warm", "memory is short"]);
+                assert_eq!(case["verdict"], "void");
+                assert!(hit < 0.99, "{case:#}");
+                assert_ne!(case["served_by"], "page-cache", "{case:#}");
+            } else {
+                check_silent(case, &["NotWarm", "CacheLeak", "Swapped"]);
+                check_served(case, "page-cache");
+                assert_eq!(hit, 1.0, "{case:#}");
+            }
         }
-        let report = finish(running);
-        let case = only(&report);
-        let hit = case["hit_share"].as_f64().unwrap_or_else(|| panic!("{case:#}"));
-        if is_taken {
-            check_found(case, "NotWarm", "void", &["claimed warm", "memory is short"]);
-            assert_eq!(case["verdict"], "void");
-            assert!(hit < 0.99, "{case:#}");
-            assert_ne!(case["served_by"], "page-cache", "{case:#}");
-        } else {
-            check_silent(case, &["NotWarm", "CacheLeak", "Swapped"]);
-            check_served(case, "page-cache");
-            assert_eq!(hit, 1.0, "{case:#}");
-        }
-    }
+    });
 }
 
 #[test]
 fn a_file_that_never_fits_is_not_measured_as_warm() {
-    let test = "a_file_that_never_fits_is_not_measured_as_warm";
-    let Some((desk, group)) = desk_and_memory(test, GIVEN) else { return };
-    let report = measure(&desk, group.launch(&desk), WARM, &["."]);
-    let case = only(&report);
-    assert_eq!((&case["verdict"], &case["throughput"]), (&"void".into(), &Value::Null));
-    let said = case["failures"].to_string();
-    assert!(said.contains("of 65536 pages are in the page cache"), "{said}");
-    assert!(said.contains("memory is too small for it"), "{said}");
+    tried(|| {
+        let test = "a_file_that_never_fits_is_not_measured_as_warm";
+        let Some((desk, group)) = desk_and_memory(test, GIVEN) else { return };
+        let report = measure(&desk, group.launch(&desk), WARM, &["."]);
+        let case = only(&report);
+        assert_eq!((&case["verdict"], &case["throughput"]), (&"void".into(), &Value::Null));
+        let said = case["failures"].to_string();
+        assert!(said.contains("of 65536 pages are in the page cache"), "{said}");
+        assert!(said.contains("memory is too small for it"), "{said}");
+    });
 }
 
 /// A loop that needs nothing but one processor.
@@ -110,26 +114,28 @@ fn best(report: &Value) -> Vec<f64> {
 
 #[test]
 fn a_quota_of_processor_time_is_named() {
-    let test = "a_quota_of_processor_time_is_named";
-    let _quiet = quiet();
-    let desk = Desk::new();
-    let Some(group) = Group::new(test, Limit::Cpu(20)) else { return };
-    let held = measure(&desk, group.launch(&desk), LOOP, &[".", "--rounds=3"]);
-    drop(group);
-    let Some(launch) = ahead(&desk, test, &[]) else { return };
-    let free = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
-    let (held_rates, free_rates) = (best(&held), best(&free));
-    assert_eq!((held_rates.len(), free_rates.len()), (2, 2));
-    for (held, free) in held_rates.iter().zip(&free_rates) {
-        let share = held / free;
-        assert!((0.02..0.5).contains(&share), "{held} of {free} bytes a second: {share}");
-    }
-    for case in asked(&held) {
-        check_found(case, "Throttled", "doubt", &["CPU quota", "0.20 processors"]);
-    }
-    for case in asked(&free) {
-        check_silent(case, &["Throttled"]);
-    }
+    tried(|| {
+        let test = "a_quota_of_processor_time_is_named";
+        let _quiet = quiet();
+        let desk = Desk::new();
+        let Some(group) = Group::new(test, Limit::Cpu(20)) else { return };
+        let held = measure(&desk, group.launch(&desk), LOOP, &[".", "--rounds=3"]);
+        drop(group);
+        let Some(launch) = ahead(&desk, test, &[]) else { return };
+        let free = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
+        let (held_rates, free_rates) = (best(&held), best(&free));
+        assert_eq!((held_rates.len(), free_rates.len()), (2, 2));
+        for (held, free) in held_rates.iter().zip(&free_rates) {
+            let share = held / free;
+            assert!((0.02..0.5).contains(&share), "{held} of {free} bytes a second: {share}");
+        }
+        for case in asked(&held) {
+            check_found(case, "Throttled", "doubt", &["CPU quota", "0.20 processors"]);
+        }
+        for case in asked(&free) {
+            check_silent(case, &["Throttled"]);
+        }
+    });
 }
 
 /// Processes that want all processors; ended when dropped.
@@ -155,26 +161,28 @@ impl Drop for Neighbours {
 
 #[test]
 fn a_busy_neighbour_is_told() {
-    let test = "a_busy_neighbour_is_told";
-    let _quiet = quiet();
-    if !mounts::is_root(test) {
-        return;
-    }
-    let desk = Desk::new();
-    let neighbours = Neighbours::busy();
-    let busy = measure(&desk, plainly(&desk), LOOP, &[".", "--rounds=3"]);
-    drop(neighbours);
-    let Some(launch) = ahead(&desk, test, &[]) else { return };
-    let quiet = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
-    for (busy, quiet) in best(&busy).iter().zip(best(&quiet)) {
-        assert!(*busy < quiet, "{busy} with neighbours, {quiet} without");
-    }
-    for case in asked(&busy) {
-        check_found(case, "Contended", "doubt", &[]);
-    }
-    for case in asked(&quiet) {
-        check_silent(case, &["Contended"]);
-    }
+    tried(|| {
+        let test = "a_busy_neighbour_is_told";
+        let _quiet = quiet();
+        if !mounts::is_root(test) {
+            return;
+        }
+        let desk = Desk::new();
+        let neighbours = Neighbours::busy();
+        let busy = measure(&desk, plainly(&desk), LOOP, &[".", "--rounds=3"]);
+        drop(neighbours);
+        let Some(launch) = ahead(&desk, test, &[]) else { return };
+        let quiet = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
+        for (busy, quiet) in best(&busy).iter().zip(best(&quiet)) {
+            assert!(*busy < quiet, "{busy} with neighbours, {quiet} without");
+        }
+        for case in asked(&busy) {
+            check_found(case, "Contended", "doubt", &[]);
+        }
+        for case in asked(&quiet) {
+            check_silent(case, &["Contended"]);
+        }
+    });
 }
 
 /// Swap space on compressed memory; gone when dropped.
@@ -225,27 +233,29 @@ const LARGE: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"128MiB\"\nthr
 
 #[test]
 fn memory_that_is_swapped_is_told() {
-    let test = "memory_that_is_swapped_is_told";
-    let _quiet = quiet();
-    for is_short in [true, false] {
-        let Some(group) = Group::new(test, Limit::Memory(PLENTY)) else { return };
-        let space = match SwapSpace::new() {
-            Ok(space) => space,
-            Err(reason) => return skip(test, &reason),
-        };
-        let desk = Desk::new();
-        let running = start(&desk, group.launch(&desk), LARGE, &[]);
-        if is_short {
-            wait_for_worker(&running, "a worker with its arrays", has_arrays);
-            group.set(Limit::Memory(GIVEN));
+    tried(|| {
+        let test = "memory_that_is_swapped_is_told";
+        let _quiet = quiet();
+        for is_short in [true, false] {
+            let Some(group) = Group::new(test, Limit::Memory(PLENTY)) else { return };
+            let space = match SwapSpace::new() {
+                Ok(space) => space,
+                Err(reason) => return skip(test, &reason),
+            };
+            let desk = Desk::new();
+            let running = start(&desk, group.launch(&desk), LARGE, &[]);
+            if is_short {
+                wait_for_worker(&running, "a worker with its arrays", has_arrays);
+                group.set(Limit::Memory(GIVEN));
+            }
+            let report = finish(running);
+            drop(space);
+            let case = only(&report);
+            if is_short {
+                check_told(case, "Swapped", &["swap"]);
+            } else {
+                check_silent(case, &["Swapped"]);
+            }
         }
-        let report = finish(running);
-        drop(space);
-        let case = only(&report);
-        if is_short {
-            check_told(case, "Swapped", &["swap"]);
-        } else {
-            check_silent(case, &["Swapped"]);
-        }
-    }
+    });
 }
