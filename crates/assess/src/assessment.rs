@@ -100,7 +100,11 @@ impl Assessment {
 
 /// Judges a record.
 pub fn assess(record: &Record) -> Assessment {
-    let mut rows = rows(record);
+    assessment(record, rows(record))
+}
+
+/// Judges a record whose [`rows`] are judged.
+pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     let mut twins = twins(record, &rows);
     let control = control(&mut rows, &mut twins);
     let header = &record.header;

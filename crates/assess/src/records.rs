@@ -1,6 +1,6 @@
 //! Two records compared: the cases that are the same in both, and what stands against it.
 
-use crate::assessment::{Assessment, assess, rows};
+use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
 use crate::row::Row;
 use crate::significance::{holm, median_test, values_needed};
@@ -78,8 +78,9 @@ const DECISIVE: [&str; 10] =
 /// Compares two records. Whatever stands against it is told; whether it is compared all the same
 /// is for others to say.
 pub fn compare(a: &Record, b: &Record) -> Versus {
-    let (rows_a, rows_b) = (asked(a), asked(b));
-    let matches = matches(&rows_a, &rows_b);
+    let (all_a, all_b) = (rows(a), rows(b));
+    let (rows_a, rows_b) = (asked(&all_a), asked(&all_b));
+    let matches = matches(rows_a, rows_b);
     let mut obstacles = Vec::new();
     let uses_files = matches.iter().any(|found| rows_a[found.a].measured.case.cache().is_some());
     if uses_files {
@@ -87,7 +88,7 @@ pub fn compare(a: &Record, b: &Record) -> Versus {
     }
     let mut others = Vec::new();
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
-    let mut left_out = alone(&rows_a, &rows_b, &matches);
+    let mut left_out = alone(rows_a, rows_b, &matches);
     let mut pairs = Vec::new();
     for found in &matches {
         let (row_a, row_b) = (&rows_a[found.a], &rows_b[found.b]);
@@ -96,18 +97,18 @@ pub fn compare(a: &Record, b: &Record) -> Versus {
             note(list, axis, in_a, in_b);
         }
         match pair(row_a, row_b) {
-            Ok((pair, p)) => {
+            Ok(pair) => {
                 let served =
                     |summary: &Summary| summary.served_by.map_or("nothing", |by| by.name());
                 note(&mut obstacles, "served by", served(&pair.a), served(&pair.b));
-                pairs.push((pair, p));
+                pairs.push(pair);
             }
             Err(reason) => left_out.push(LeftOut { id: row_a.summary.id.clone(), reason }),
         }
     }
     Versus {
-        a: assess(a),
-        b: assess(b),
+        a: assessment(a, all_a),
+        b: assessment(b, all_b),
         is_same: a == b,
         obstacles,
         others,
@@ -116,10 +117,9 @@ pub fn compare(a: &Record, b: &Record) -> Versus {
     }
 }
 
-fn asked(record: &Record) -> Vec<Row<'_>> {
-    let mut rows = rows(record);
-    rows.retain(|row| row.measured.role == Role::Asked);
-    rows
+/// Those of the rows of a record that were asked for: they come first.
+fn asked<'a, 'r>(rows: &'a [Row<'r>]) -> &'a [Row<'r>] {
+    &rows[..rows.partition_point(|row| row.measured.role == Role::Asked)]
 }
 
 /// Two cases that agree in all axes but decisive ones and the time.
@@ -191,7 +191,7 @@ fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
 }
 
 /// Two rows compared, with the probability that chance alone set them as far apart; or why not.
-fn pair(a: &Row, b: &Row) -> Result<(Pair, f64), String> {
+fn pair(a: &Row, b: &Row) -> Result<Pair, String> {
     let is_void = |row: &Row| !row.stands();
     match (is_void(a), is_void(b)) {
         (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
@@ -205,7 +205,7 @@ fn pair(a: &Row, b: &Row) -> Result<(Pair, f64), String> {
         row.measured.rates().into_iter().map(|(_, rate)| rate).collect()
     };
     let p = median_test(&rates(b), &rates(a));
-    Ok((Pair { a: a.summary.clone(), b: b.summary.clone(), comparison, p }, p))
+    Ok(Pair { a: a.summary.clone(), b: b.summary.clone(), comparison, p })
 }
 
 /// The gravest finding of a void row, or why its trials failed.
@@ -219,20 +219,18 @@ fn why_void(row: &Row) -> String {
 
 /// The pairs with their probabilities corrected over all of them. What is different for its
 /// interval alone is inconclusive where that does not stand the correction.
-fn corrected(pairs: Vec<(Pair, f64)>) -> Vec<Pair> {
-    let all: Vec<f64> = pairs.iter().map(|(_, p)| *p).collect();
+fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    let all: Vec<f64> = pairs.iter().map(|pair| pair.p).collect();
     let needed = values_needed(LEVEL / all.len().max(1) as f64);
-    let correct = |((mut pair, _), p): ((Pair, f64), f64)| {
+    for (pair, p) in pairs.iter_mut().zip(holm(&all)) {
         pair.p = p;
         let found = &mut pair.comparison;
         if found.difference == Difference::Different && p > LEVEL {
             found.difference = Difference::Inconclusive;
             found.needs = Some(needed.max(found.pairs + 1));
         }
-        pair
-    };
-    let corrected = holm(&all);
-    pairs.into_iter().zip(corrected).map(correct).collect()
+    }
+    pairs
 }
 
 /// Notes that something of a case is not the same in both; once, with the number of such cases.

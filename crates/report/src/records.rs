@@ -133,18 +133,15 @@ fn left_out(all: &[LeftOut]) -> Vec<String> {
 
 /// What follows, in plain words.
 fn closing(versus: &Versus, names: &Names) -> String {
-    let mut sentences = vec![if versus.is_same {
-        "A and B are one record: there is nothing to compare.".to_string()
-    } else {
-        verdicts(versus, names)
-    }];
-    sentences.push(
-        "The rounds of A and B were not made at the same time: what changed on the machine \
-         between them is in each ratio."
-            .to_string(),
-    );
-    sentences.push(controls(versus));
-    sentences.join(" ")
+    if versus.is_same {
+        return "A and B are one record: there is nothing to compare.".to_string();
+    }
+    format!(
+        "{} The rounds of A and B were not made at the same time: what changed on the machine \
+         between them is in each ratio. {}",
+        verdicts(versus, names),
+        controls(versus)
+    )
 }
 
 /// In how many cases B is faster, slower, or neither.

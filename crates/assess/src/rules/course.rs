@@ -55,8 +55,7 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
 /// How the rate of a course goes, in words: its trend, and how it begins and ends.
 fn trend(course: &Course) -> Option<String> {
     let rates = &course.rates;
-    let third = rates.len() / 3;
-    let (first, last) = (median(&rates[..third])?, median(&rates[rates.len() - third..])?);
+    let (first, last) = thirds(rates)?;
     Some(format!(
         "a trend of {:+.1} % a minute over {}, from {} in the first third to {} in the last",
         100.0 * course.trend_a_minute(),
@@ -64,6 +63,12 @@ fn trend(course: &Course) -> Option<String> {
         rate(first),
         rate(last),
     ))
+}
+
+/// The medians of the first and of the last third.
+fn thirds(rates: &[f64]) -> Option<(f64, f64)> {
+    let third = rates.len() / 3;
+    Some((median(&rates[..third])?, median(&rates[rates.len() - third..])?))
 }
 
 /// The rate has a step, within trials or from round to round: so much until then, and so much from
@@ -142,8 +147,7 @@ pub(super) fn drifting(context: &Context) -> Option<Fault> {
     if Levels::of(&rates).is_some() {
         return None;
     }
-    let third = rates.len() / 3;
-    let (first, last) = (median(&rates[..third])?, median(&rates[rates.len() - third..])?);
+    let (first, last) = thirds(&rates)?;
     let message = format!(
         "the rounds depend on each other (autocorrelation {correlation:.2}), from {} in the first \
          third to {} in the last: the interval is too narrow{}",

@@ -177,21 +177,11 @@ fn crossing(context: &Context) -> Option<Fault> {
         let share = others as f64 / trial.sample.bytes().max(1) as f64;
         Some(if is_metadata { 0.0 } else { share })
     };
-    let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
-    if !context.measured.trials.iter().any(is_disturbed) {
-        return None;
-    }
-    let shares = context.measured.values(share_of_others);
-    let is_usual = median(&shares)? > FOREIGN_DOUBT;
-    let severity = if is_usual { Severity::Doubt } else { Severity::Note };
-    let (theirs, own) = if reads { ("wrote", "read") } else { ("read", "wrote") };
-    let message = format!(
-        "the devices {theirs} up to {} as much for others as this {own} (in {}): they shared the \
-         time",
-        percent(shares.into_iter().fold(0.0, f64::max)),
-        context.how_many(is_disturbed)
-    );
-    Fault::new(severity, message, "stop what else uses the device, and run again")
+    let others = |most| match reads {
+        true => format!("others wrote up to {most} as much to the device as this read"),
+        false => format!("others read up to {most} as much from the device as this wrote"),
+    };
+    sharing(context, share_of_others, Severity::Doubt, others)
 }
 
 /// Others read from the device while this did.
@@ -200,19 +190,31 @@ fn crossing(context: &Context) -> Option<Fault> {
 /// round of ten does not move. That one is noted, for it does show in the longest latencies.
 fn foreign_reads(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
+    let others = |most| format!("others read up to {most} as much from the device as this did");
+    sharing(context, share_of_others, Severity::Void, others)
+}
+
+/// Others had as large a part of the device's time, as a share of what a trial did; `most` is how
+/// grave that can be, and `seen` says it of the trial in which it was largest.
+fn sharing(
+    context: &Context,
+    share_of_others: impl Fn(&Counted) -> Option<f64>,
+    most: Severity,
+    seen: impl Fn(String) -> String,
+) -> Option<Fault> {
     let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
     if !context.measured.trials.iter().any(is_disturbed) {
         return None;
     }
-    let shares = context.measured.values(share_of_others);
+    let shares = context.measured.values(&share_of_others);
     let severity = match median(&shares)? {
-        share if share > FOREIGN_VOID => Severity::Void,
+        share if share > FOREIGN_VOID => most,
         share if share > FOREIGN_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     };
     let message = format!(
-        "others read up to {} as much from the device as this did (in {}): they shared its time",
-        percent(shares.into_iter().fold(0.0, f64::max)),
+        "{} (in {}): they shared its time",
+        seen(percent(shares.into_iter().fold(0.0, f64::max))),
         context.how_many(is_disturbed)
     );
     Fault::new(severity, message, "stop what else uses the device, and run again")
