@@ -7,20 +7,9 @@ use crate::measured::{Counted, Measured};
 use crate::served::SHARE_NOISE;
 use crate::stats::Estimate;
 use model::host::Medium;
-use model::named;
 use model::plan::ROUNDS_MIN;
 
-named! {
-    /// Why a round is left out.
-    Gate "gate" {
-        /// The hypervisor gave the machine's CPU time to others.
-        Steal "steal",
-        /// A control group's CPU quota held the worker back.
-        Throttled "throttled",
-        /// Others read from the devices.
-        Foreign "foreign",
-    }
-}
+pub use crate::measured::Gate;
 
 /// The rounds of a case that were left out.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +61,10 @@ pub(crate) fn exclude(measured: &mut Measured) {
         return;
     }
     for (trial, gate) in std::mem::take(&mut measured.trials).into_iter().zip(gates) {
-        let kept = if gate.is_none() { &mut measured.trials } else { &mut measured.excluded };
-        kept.push(trial);
+        match gate {
+            None => measured.trials.push(trial),
+            Some(gate) => measured.excluded.push((gate, trial)),
+        }
     }
 }
 
@@ -109,8 +100,7 @@ impl Excluded {
         if excluded.is_empty() {
             return None;
         }
-        let gates: Vec<Option<Gate>> = excluded.iter().map(|trial| gate(measured, trial)).collect();
-        let count = |gate: Gate| gates.iter().filter(|known| **known == Some(gate)).count();
+        let count = |gate: Gate| excluded.iter().filter(|(known, _)| *known == gate).count();
         let reasons = Gate::ALL.iter().map(|gate| (*gate, count(*gate)));
         let rates: Vec<f64> = measured.all().map(|trial| trial.rate).collect();
         Some(Excluded {

@@ -1,4 +1,4 @@
-//! Percentiles of latency over all rounds of a case.
+//! Percentiles of latency over all rounds of a case, and how it is distributed.
 
 use crate::stats::Percentile;
 use model::sample::Latencies;
@@ -20,7 +20,15 @@ pub struct Latency {
     pub p99_99: Option<Percentile>,
     /// The longest, exact.
     pub max_ns: Option<u64>,
+    /// How it is distributed: latencies in nanoseconds, ascending, each with the share of the
+    /// operations that took longer, 0 to 1. Thinned to what a picture can show: neither from a
+    /// point to the next grows by less than a twentieth.
+    pub longer: Vec<(u64, f64)>,
 }
+
+/// From a point of a distribution to the next either the latency grows by this factor or the share
+/// that took longer falls by it.
+const POINTS_APART: f64 = 1.05;
 
 impl Latency {
     /// The percentiles of `all` together.
@@ -38,6 +46,63 @@ impl Latency {
             p99_9: Percentile::of(&merged, 10),
             p99_99: Percentile::of(&merged, 1),
             max_ns: (count > 0).then_some(merged.max_ns),
+            longer: longer(&merged),
         }
+    }
+}
+
+/// The share of operations that took longer, for each latency that is far enough from the last.
+fn longer(latencies: &Latencies) -> Vec<(u64, f64)> {
+    let count = latencies.count();
+    let mut longer: Vec<(u64, f64)> = Vec::new();
+    let mut seen: u64 = 0;
+    for &(ns, times) in &latencies.counts {
+        seen = seen.saturating_add(times);
+        let share = count.saturating_sub(seen) as f64 / count as f64;
+        let is_apart = longer.last().is_none_or(|&(last_ns, last_share)| {
+            ns as f64 >= last_ns as f64 * POINTS_APART || share * POINTS_APART <= last_share
+        });
+        if is_apart || seen == count {
+            longer.push((ns, share));
+        }
+    }
+    longer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is thinned out lies between its neighbours: no point is off by more than a step.
+        #[test]
+        fn a_distribution_is_that_of_all_operations(
+            counts in proptest::collection::btree_map(1u64..1_000_000_000, 1u64..1_000, 1..300)
+        ) {
+            let counts: Vec<(u64, u64)> = counts.into_iter().collect();
+            let max_ns = counts[counts.len() - 1].0;
+            let latencies = Latencies { counts, max_ns };
+            let points = longer(&latencies);
+            let share_above = |ns: u64| {
+                let above = latencies.counts.iter().filter(|(each, _)| *each > ns);
+                above.map(|(_, count)| count).sum::<u64>() as f64 / latencies.count() as f64
+            };
+            for (ns, share) in &points {
+                prop_assert!((share_above(*ns) - share).abs() < 1e-12, "{} {}", ns, share);
+            }
+            prop_assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 > b.1));
+            prop_assert_eq!(points.last(), Some(&(max_ns, 0.0)));
+            prop_assert_eq!(points[0].0, latencies.counts[0].0);
+        }
+    }
+
+    #[test]
+    fn a_distribution_is_thinned_to_what_can_be_seen() {
+        let counts = (1_000..100_000).map(|ns| (ns, 1)).collect();
+        let latencies = Latencies { counts, max_ns: 99_999 };
+        let points = longer(&latencies).len();
+        assert!((90..400).contains(&points), "{points}");
+        assert_eq!(longer(&Latencies::default()), []);
     }
 }

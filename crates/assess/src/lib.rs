@@ -21,6 +21,7 @@ pub mod writing;
 mod curve;
 pub mod course;
 mod rounds;
+pub mod trials;
 pub mod summary;
 mod row;
 mod ceiling;

@@ -3,11 +3,24 @@
 use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
+use model::named;
 use model::plan::Role;
 use model::record::Record;
 use model::sample::{Sample, Span};
 use model::trial::{Outcome, ReadBack, Trial};
 use std::time::Duration;
+
+named! {
+    /// What the machine did to a trial for which it is left out.
+    Gate "gate" {
+        /// The hypervisor gave the machine's CPU time to others.
+        Steal "steal",
+        /// A control group's CPU quota held the worker back.
+        Throttled "throttled",
+        /// Others read from the devices.
+        Foreign "foreign",
+    }
+}
 
 /// What a trial of `case` did in a second: bytes, or operations where only a sync is called. None
 /// unless it was done, took time and moved something.
@@ -63,10 +76,10 @@ pub(crate) struct Measured<'a> {
     pub(crate) role: Role,
     /// The trials that count: [`rate`] has a value for each.
     pub(crate) trials: Vec<Counted<'a>>,
-    /// Those that would, but were left out for what the machine did to them.
-    pub(crate) excluded: Vec<Counted<'a>>,
-    /// What went wrong in the others, each reason once with how often.
-    pub(crate) failures: Vec<(String, usize)>,
+    /// Those that would, but were left out for what the machine did to them, with what that was.
+    pub(crate) excluded: Vec<(Gate, Counted<'a>)>,
+    /// The rounds of the others, and what went wrong in each.
+    pub(crate) failed: Vec<(u32, String)>,
     pub(crate) host: &'a Host,
     pub(crate) storage: Option<&'a Storage>,
     /// Where the file is that copies read.
@@ -96,11 +109,11 @@ impl<'a> Measured<'a> {
     pub(crate) fn of(record: &'a Record, index: usize) -> Measured<'a> {
         let header = &record.header;
         let planned = &header.plan.cases[index];
-        let (mut trials, mut failures) = (Vec::new(), Vec::new());
+        let (mut trials, mut failed) = (Vec::new(), Vec::new());
         for trial in record.trials.iter().filter(|trial| trial.case == index) {
             match Counted::of(&planned.case, trial) {
                 Ok(counted) => trials.push(counted),
-                Err(reason) => note_failure(&mut failures, reason),
+                Err(reason) => failed.push((trial.round, reason)),
             }
         }
         Measured {
@@ -108,7 +121,7 @@ impl<'a> Measured<'a> {
             role: planned.role,
             trials,
             excluded: Vec::new(),
-            failures,
+            failed,
             host: &header.host,
             storage: header.storage.as_ref(),
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
@@ -134,9 +147,22 @@ impl<'a> Measured<'a> {
 
     /// All trials that were done, those that were left out included, in the order of rounds.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Counted<'a>> {
-        let mut all: Vec<&Counted> = self.trials.iter().chain(&self.excluded).collect();
+        let excluded = self.excluded.iter().map(|(_, trial)| trial);
+        let mut all: Vec<&Counted> = self.trials.iter().chain(excluded).collect();
         all.sort_by_key(|trial| trial.round);
         all.into_iter()
+    }
+
+    /// What went wrong, each reason once with how often.
+    pub(crate) fn failures(&self) -> Vec<(String, usize)> {
+        let mut failures: Vec<(String, usize)> = Vec::new();
+        for (_, reason) in &self.failed {
+            match failures.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, count)) => *count += 1,
+                None => failures.push((reason.clone(), 1)),
+            }
+        }
+        failures
     }
 
     /// Threads of the worker that have something to do at the same time: those of the case, and
@@ -206,13 +232,6 @@ impl<'a> Counted<'a> {
             |span: &Span| span.end_ns.saturating_sub(span.start_ns).saturating_sub(span.load_ns);
         let longest_ns = self.sample.spans.iter().map(rest_ns).max().filter(|ns| *ns > 0)?;
         Some(self.sample.bytes() as f64 / longest_ns as f64 * NS_PER_SECOND)
-    }
-}
-
-fn note_failure(failures: &mut Vec<(String, usize)>, reason: String) {
-    match failures.iter_mut().find(|(known, _)| *known == reason) {
-        Some((_, count)) => *count += 1,
-        None => failures.push((reason, 1)),
     }
 }
 

@@ -135,12 +135,8 @@ impl Percentile {
     pub fn of(latencies: &Latencies, tail: u64) -> Option<Percentile> {
         assert!(tail > 0 && tail < PARTS, "a tail of {tail} in {PARTS} is no percentile");
         let n = latencies.count();
-        let above = u128::from(n) * u128::from(tail);
-        let at_least = |count: u64| above >= u128::from(count) * u128::from(PARTS);
-        if !at_least(ABOVE_MIN) {
-            return None;
-        }
-        let rank = n - (above / u128::from(PARTS)) as u64;
+        let rank = rank_below(n, tail)?;
+        let at_least = |count: u64| u128::from(n) * u128::from(tail) >= u128::from(count * PARTS);
         let below = (PARTS - tail) as f64 / PARTS as f64;
         let [low, high] = binomial::quantiles(n, below, BOTH_TAILS);
         Some(Percentile {
@@ -150,6 +146,18 @@ impl Percentile {
             solid: at_least(ABOVE_SOLID),
         })
     }
+}
+
+/// The rank, from 1, of the operation that all but `tail` of 10 000 do not exceed; none where
+/// fewer than 10 operations lie above it.
+fn rank_below(n: u64, tail: u64) -> Option<u64> {
+    let above = u128::from(n) * u128::from(tail) / u128::from(PARTS);
+    (above >= u128::from(ABOVE_MIN)).then(|| n - above as u64)
+}
+
+/// [`Percentile::of`] without its interval.
+pub(crate) fn percentile_ns(latencies: &Latencies, tail: u64) -> Option<u64> {
+    Some(value_at(latencies, rank_below(latencies.count(), tail)?))
 }
 
 /// The latency of rank `rank`, from 1, in ascending order.

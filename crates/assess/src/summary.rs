@@ -5,8 +5,10 @@ use crate::finding::{Finding, Severity, Verdict};
 use crate::measured::{Counted, Measured, UNAVAILABLE, a_second, only_syncs};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
+use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
 use model::case::{Case, Touch};
+use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
 use model::sample::Span;
@@ -98,6 +100,8 @@ pub struct Summary {
     pub imbalance_percent: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
     pub setup_ns: Option<f64>,
+    /// What the OS counted around a trial.
+    pub counters: Counters,
     /// The most of it that the worker's runtime needed to become fast, if any round needed some: a
     /// runtime warms up once for all trials of a kind.
     pub warm_up_ns: Option<u64>,
@@ -120,6 +124,36 @@ pub struct Summary {
     pub digest_verified: Option<bool>,
     /// What a trial counted, where each read the whole file once and all counted the same.
     pub counted: Option<u64>,
+    /// Each trial by itself, in the order of rounds, those that do not count too.
+    pub trials: Vec<TrialFigures>,
+}
+
+/// What the OS counted of a worker in a trial: medians of the rounds, none where it does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Page faults served from memory.
+    pub minor_faults: Option<u64>,
+    /// Page faults that waited for a device.
+    pub major_faults: Option<u64>,
+    /// Context switches because the worker waited.
+    pub switches_voluntary: Option<u64>,
+    /// Context switches because another wanted the CPU.
+    pub switches_involuntary: Option<u64>,
+}
+
+impl Counters {
+    fn of(measured: &Measured) -> Counters {
+        let median_of = |value: &dyn Fn(&Evidence) -> Option<u64>| {
+            let values = measured.values(|trial| Some(value(trial.evidence)? as f64));
+            median(&values).map(|value| value.round() as u64)
+        };
+        Counters {
+            minor_faults: median_of(&|evidence| evidence.minor_faults),
+            major_faults: median_of(&|evidence| evidence.major_faults),
+            switches_voluntary: median_of(&|evidence| evidence.switches_voluntary),
+            switches_involuntary: median_of(&|evidence| evidence.switches_involuntary),
+        }
+    }
 }
 
 impl Summary {
@@ -154,7 +188,7 @@ impl Summary {
             case: measured.case.clone(),
             role: measured.role,
             n: measured.n(),
-            failures: measured.failures.clone(),
+            failures: measured.failures(),
             excluded: Excluded::of(measured),
             verdict: verdict(measured.n(), &[]),
             served_by,
@@ -172,6 +206,7 @@ impl Summary {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
             setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
+            counters: Counters::of(measured),
             warm_up_ns: (measured.trials.iter().map(|trial| trial.sample.warm_up_ns))
                 .max()
                 .filter(|longest| *longest > 0),
@@ -188,6 +223,7 @@ impl Summary {
             findings: Vec::new(),
             digest_verified: digest_verified(measured),
             counted: counted(measured),
+            trials: trials(measured),
         }
     }
 

@@ -46,9 +46,9 @@ pub enum Command {
     Report {
         /// The record
         record: PathBuf,
-        /// Print the assessment as JSON
-        #[arg(long)]
-        json: bool,
+        /// How it is said.
+        #[command(flatten)]
+        form: FormArgs,
     },
     /// Compare two records: the cases that both have, B over A
     Compare(CompareArgs),
@@ -189,15 +189,23 @@ pub struct OutputArgs {
     /// how much this machine cannot decide today
     #[arg(long)]
     pub control: bool,
-    /// Print the assessment as JSON instead of a table
-    #[arg(long)]
-    pub json: bool,
+    /// How the result is said.
+    #[command(flatten)]
+    pub form: FormArgs,
     /// Where to keep the record; a dated file in the XDG state folder if not given
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Keep the test file
     #[arg(long)]
     pub keep: bool,
+}
+
+/// How a judgement is said: as a table, if nothing else is asked for.
+#[derive(Debug, Clone, Args)]
+pub struct FormArgs {
+    /// Print the assessment as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Axes of cases; each takes one value or several with commas between them.

@@ -1,10 +1,10 @@
-//! Where records are kept: written a line at a time, never over something else.
+//! What is kept: records, written a line at a time and never over something else, and reports.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use model::record::{Header, Line, Record, VERSION};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -83,23 +83,116 @@ pub fn read(path: &Path) -> Result<Record> {
     Record::decode(&text).with_context(|| format!("'{}' is no record", path.display()))
 }
 
-/// The file for a record that nobody named: dated, under the XDG state folder.
+/// Within so many bytes a report has its mark ([`report::MARK`]).
+const MARK_WITHIN: u64 = 256;
+
+/// Keeps a report in a file of its own: a new one, or in the place of an earlier report, which its
+/// mark tells from all else. Who reads that meanwhile has the earlier one or the new one, whole.
+///
+/// # Errors
+/// When there is something else at `path`, or it cannot be written.
+///
+/// # Panics
+/// If the report does not begin with its mark: it could not be replaced later.
+pub fn keep_report(path: &Path, report: &str) -> Result<()> {
+    let is_marked = is_report(&mut report.as_bytes()).expect("memory can be read");
+    assert!(is_marked, "a report begins with its mark");
+    let failed = || format!("failed to write the report '{}'", path.display());
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return create_whole(path, report).with_context(failed);
+        }
+        Err(error) => return Err(error).with_context(failed),
+    };
+    let is_own = || is_report(&mut File::open(path)?);
+    if !found.is_file() || !is_own().with_context(failed)? {
+        bail!(
+            "failed to write the report '{}': there is something that is no report of this \
+             program: name another file",
+            path.display()
+        );
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    let beside = PathBuf::from(beside);
+    create_whole(&beside, report).with_context(failed)?;
+    std::fs::rename(&beside, path)
+        .inspect_err(|_| drop(std::fs::remove_file(&beside)))
+        .with_context(failed)
+}
+
+/// Creates a file with this text, or none.
+fn create_whole(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes()).inspect_err(|_| drop(std::fs::remove_file(path)))
+}
+
+/// Whether what `read` gives begins as a report does.
+fn is_report(read: &mut dyn Read) -> io::Result<bool> {
+    let mut start = Vec::new();
+    read.take(MARK_WITHIN).read_to_end(&mut start)?;
+    Ok(String::from_utf8_lossy(&start).contains(report::MARK))
+}
+
+/// The folder of records that nobody named: under the XDG state folder. It need not be there.
 ///
 /// # Errors
 /// When there is no such folder, for want of a home.
-pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
+pub fn folder() -> Result<PathBuf> {
     let folder = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))
         .context("there is no home to keep the record in: name a file with --record FILE")?;
+    Ok(folder.join("ioassay"))
+}
+
+/// The file for a record that nobody named: dated, under the XDG state folder.
+///
+/// # Errors
+/// When there is no such folder, for want of a home.
+pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began).replace(':', "-");
     // A process identifier keeps two runs of one second apart.
-    let name = format!("{date}-{recipe}-{}.jsonl", std::process::id());
-    Ok(folder.join("ioassay").join(name))
+    Ok(folder()?.join(format!("{date}-{recipe}-{}.jsonl", std::process::id())))
 }
 
 /// A moment as RFC 3339, in UTC and whole seconds.
 pub fn date(moment: SystemTime) -> String {
     humantime::format_rfc3339_seconds(moment).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(text: &str) -> String {
+        format!("<!-- {} 0.1.0 -->\n{text}", report::MARK)
+    }
+
+    #[test]
+    fn a_report_replaces_a_report_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        for text in [report("one"), report("two")] {
+            keep_report(&path, &text).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let other = folder.path().join("thesis.html");
+        std::fs::write(&other, "years of work").unwrap();
+        for taken in [&link, &other, &folder.path().to_path_buf()] {
+            let error = keep_report(taken, &report("three")).unwrap_err().to_string();
+            assert!(error.contains("no report of this program: name another file"), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "years of work");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), report("two"));
+        let nowhere = folder.path().join("none/report.html");
+        let error = format!("{:#}", keep_report(&nowhere, &report("four")).unwrap_err());
+        assert!(error.contains("failed to write the report") && error.contains("No such file"));
+        let names = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names, 3, "nothing is left beside them");
+    }
 }

@@ -50,6 +50,10 @@ pub use touching::touching;
 use assess::Assessment;
 use assess::finding::Verdict;
 
+/// What every report that is made to be kept in a file has near its beginning, so that it can be
+/// told from what others made.
+pub const MARK: &str = "made by ioassay";
+
 /// The view that suits the recipe of the assessment.
 pub fn text(assessment: &Assessment, style: &Style) -> String {
     match assessment.recipe.as_str() {

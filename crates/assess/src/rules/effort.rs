@@ -91,7 +91,7 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     } else {
         "there is no 95 % interval of fewer than 6"
     };
-    let failed: usize = context.measured.failures.iter().map(|(_, count)| count).sum();
+    let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let message = format!("only {n} rounds count{others}: {interval}");
     Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")

@@ -1,6 +1,6 @@
 //! `survey`, `run` and `plan`: from a question to its answer.
 
-use super::{DONE, say};
+use super::{DONE, form, say};
 use crate::args::{OutputArgs, RunArgs};
 use crate::courier::PATIENCE;
 use crate::device;
@@ -229,7 +229,7 @@ pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Resul
     check_any_asked(&plan)?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
-    let mut progress = if output.json { Progress::hidden() } else { Progress::new() };
+    let mut progress = if output.form.json { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, &plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let made = Files::make(&plan, target, source.as_ref(), &place, (stay, &progress, stop));
@@ -359,12 +359,9 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 
 /// Reads the record as anyone later would, judges it and says the judgement.
 fn judge(path: &Path, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let assessment = assess::assess(&store::read(path)?);
-    let text =
-        if output.json { report::json(&assessment) } else { report::text(&assessment, style) };
-    say(&text)?;
+    let code = form::deliver(&assess::assess(&store::read(path)?), &output.form, style)?;
     tell(&format!("record: {}", path.display()))?;
-    Ok(report::exit_code(&assessment))
+    Ok(code)
 }
 
 /// Writes a line beside the result, where it does not disturb who reads that.

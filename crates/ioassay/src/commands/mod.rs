@@ -4,10 +4,11 @@ pub mod cache;
 pub mod compare;
 pub mod data;
 pub mod explain;
+pub mod form;
 pub mod measure;
 pub mod peers;
 
-use crate::args::{Cli, Color, Command, SchemaOf, SurveyArgs};
+use crate::args::{Cli, Color, Command, FormArgs, SchemaOf, SurveyArgs};
 use crate::files::Target;
 use crate::peers::Peers;
 use crate::recipe;
@@ -31,7 +32,7 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         Command::Run(args) => measure::run(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
         Command::Recipes { name } => recipes(name.as_deref()),
-        Command::Report { record, json } => report(record, *json, &style),
+        Command::Report { record, form } => report(record, form, &style),
         Command::Compare(args) => compare::execute(args, &style),
         Command::Explain { code } => explain::execute(code.as_deref()),
         Command::Peers { command } => peers::execute(command),
@@ -108,12 +109,8 @@ fn recipes(name: Option<&str>) -> Result<u8> {
     Ok(DONE)
 }
 
-fn report(record: &Path, json: bool, style: &Style) -> Result<u8> {
-    let record = store::read(record)?;
-    let assessment = assess::assess(&record);
-    let text = if json { report::json(&assessment) } else { report::text(&assessment, style) };
-    say(&text)?;
-    Ok(report::exit_code(&assessment))
+fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {
+    form::deliver(&assess::assess(&store::read(record)?), form, style)
 }
 
 /// A thread that panics would leave the others of its team waiting: the worker ends instead, and

@@ -2,9 +2,11 @@
 
 use assess::Assessment;
 use assess::RunFinding;
+use assess::disturbance::Gate;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
-use assess::summary::{Ceiling, CeilingKind, Latency, ServedBy, Summary};
+use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
+use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
 use model::host::Fixture;
 use model::pattern::Pattern;
@@ -44,7 +46,54 @@ pub(super) fn latency(p50: f64, count: u64) -> Latency {
         p99_9: of(1_000, 5.1),
         p99_99: of(10_000, 9.7),
         max_ns: Some((p50 * 31.0) as u64),
+        longer: longer(p50, count),
     }
+}
+
+/// The shares that took longer than some multiples of `p50`, as far as `count` reads tell.
+fn longer(p50: f64, count: u64) -> Vec<(u64, f64)> {
+    let shape = [
+        (0.7, 0.97),
+        (0.85, 0.8),
+        (1.0, 0.5),
+        (1.4, 0.1),
+        (2.6, 1e-2),
+        (5.1, 1e-3),
+        (9.7, 1e-4),
+        (16.0, 1e-5),
+    ];
+    let told = shape.into_iter().filter(|(_, share)| share * count as f64 >= 1.0);
+    let points = told.map(|(factor, share)| ((p50 * factor) as u64, share));
+    points.chain([((p50 * 31.0) as u64, 0.0)]).collect()
+}
+
+/// Ten rounds around `rate` bytes a second, each of 1 GiB in blocks of `block` bytes; the fourth
+/// was left out.
+fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
+    let trial = |round: u32| {
+        let drift = [0.91, 1.0, 1.02, 0.78, 0.98, 1.03, 1.0, 0.99, 1.06, 1.01][round as usize];
+        let (bytes, rate) = (1 << 30, rate * drift);
+        TrialFigures {
+            round,
+            fate: if round == 3 { Fate::Excluded(Gate::Steal) } else { Fate::Counted },
+            figures: Some(Figures {
+                bytes,
+                ops: bytes / block,
+                elapsed_ns: (bytes as f64 / rate * 1e9) as u64,
+                synced_ns: None,
+                throughput: Some(rate),
+                accepted: None,
+                durable: None,
+                iops: Some(rate / block as f64),
+                p50_ns: Some((p50 / drift) as u64),
+                p99_ns: Some((2.6 * p50 / drift) as u64),
+                p99_9_ns: None,
+                max_ns: Some((31.0 * p50) as u64),
+                evidence: zoo::record().trials[0].evidence.clone(),
+            }),
+        }
+    };
+    (0..10).map(trial).collect()
 }
 
 pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> FileWork {
@@ -60,6 +109,13 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
     let in_flight = f64::from(work.depth);
     let has_threads = work.threads > 1;
     let count = if work.ops > 0 { work.ops * 10 } else { 400_000 };
+    let trials = trials(rate, work.block, ns_per_op * in_flight);
+    let counters = Counters {
+        minor_faults: Some(131),
+        major_faults: Some(0),
+        switches_voluntary: Some(2_048),
+        switches_involuntary: Some(17),
+    };
     let case = Case::own(Work::File(work));
     Summary {
         id: case.id(),
@@ -92,6 +148,8 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
         findings: Vec::new(),
         digest_verified: Some(true),
         counted: None,
+        counters,
+        trials,
     }
 }
 
@@ -250,6 +308,8 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
         of_memory: None,
         findings: Vec::new(),
         digest_verified: None,
+        counters: Counters::default(),
+        trials: Vec::new(),
         ..summary.clone()
     }
 }

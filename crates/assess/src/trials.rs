@@ -1,0 +1,114 @@
+//! What each trial of a case came to, one by one: for who tabulates or draws them.
+
+use crate::measured::{Counted, Gate, Measured, UNAVAILABLE, a_second, only_syncs};
+use crate::stats::percentile_ns;
+use crate::writing::{accepted_rates, durable_rates};
+use model::evidence::Evidence;
+
+/// What became of a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is in the figures of its case.
+    Counted,
+    /// It was done, and is left out for what the machine did to it.
+    Excluded(Gate),
+    /// This machine could not do it, and why.
+    Unavailable(String),
+    /// It failed, and why.
+    Failed(String),
+}
+
+/// What one trial of a case came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialFigures {
+    /// Its round, from 0.
+    pub round: u32,
+    /// What became of it.
+    pub fate: Fate,
+    /// What it timed; none where it was not done.
+    pub figures: Option<Figures>,
+}
+
+/// What a trial that was done timed, and what the OS counted around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Bytes that all threads moved.
+    pub bytes: u64,
+    /// Operations of all threads.
+    pub ops: u64,
+    /// Nanoseconds from the first thread's start to the last thread's end.
+    pub elapsed_ns: u64,
+    /// Nanoseconds from the first thread's start until the last sync had returned; none where none
+    /// was asked for or told of.
+    pub synced_ns: Option<u64>,
+    /// Bytes a second, as in [`crate::summary::Summary::throughput`].
+    pub throughput: Option<f64>,
+    /// Bytes a second until the last write had returned; none where nothing is written.
+    pub accepted: Option<f64>,
+    /// Bytes a second until the last sync had returned, where that made them durable.
+    pub durable: Option<f64>,
+    /// Operations a second, by the same time as the throughput.
+    pub iops: Option<f64>,
+    /// Latency of an operation in nanoseconds: the median, and what 99 % and 99.9 % did not exceed;
+    /// none where fewer than 10 operations took longer.
+    pub p50_ns: Option<u64>,
+    /// What 99 % did not exceed.
+    pub p99_ns: Option<u64>,
+    /// What 99.9 % did not exceed.
+    pub p99_9_ns: Option<u64>,
+    /// The longest latency; none where operations were not timed one by one.
+    pub max_ns: Option<u64>,
+    /// What the OS counted around it.
+    pub evidence: Evidence,
+}
+
+/// All trials of a case, in the order of their rounds.
+pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
+    let (accepted, durable) = (accepted_rates(measured), durable_rates(measured));
+    let in_round = |rates: &[(u32, f64)], round: u32| {
+        rates.iter().find(|(known, _)| *known == round).map(|(_, rate)| *rate)
+    };
+    let done = |fate: Fate, trial: &Counted| TrialFigures {
+        round: trial.round,
+        fate,
+        figures: Some(Figures {
+            accepted: in_round(&accepted, trial.round),
+            durable: in_round(&durable, trial.round),
+            ..figures(measured, trial)
+        }),
+    };
+    let counted = measured.trials.iter().map(|trial| done(Fate::Counted, trial));
+    let excluded = measured.excluded.iter().map(|(gate, trial)| done(Fate::Excluded(*gate), trial));
+    let failed = measured.failed.iter().map(|(round, reason)| TrialFigures {
+        round: *round,
+        fate: match reason.strip_prefix(UNAVAILABLE) {
+            Some(reason) => Fate::Unavailable(reason.to_string()),
+            None => Fate::Failed(reason.strip_prefix("failed: ").unwrap_or(reason).to_string()),
+        },
+        figures: None,
+    });
+    let mut all: Vec<TrialFigures> = counted.chain(excluded).chain(failed).collect();
+    all.sort_by_key(|trial| trial.round);
+    all
+}
+
+/// The figures of a trial but for what it accepted and made durable.
+fn figures(measured: &Measured, trial: &Counted) -> Figures {
+    let sample = trial.sample;
+    let latencies = &sample.latencies;
+    Figures {
+        bytes: sample.bytes(),
+        ops: sample.ops(),
+        elapsed_ns: sample.elapsed_ns(),
+        synced_ns: sample.synced_ns(),
+        throughput: (!only_syncs(measured.case)).then_some(trial.rate),
+        accepted: None,
+        durable: None,
+        iops: a_second(sample.ops(), trial.timed_ns),
+        p50_ns: percentile_ns(latencies, 5_000),
+        p99_ns: percentile_ns(latencies, 100),
+        p99_9_ns: percentile_ns(latencies, 10),
+        max_ns: (latencies.count() > 0).then_some(latencies.max_ns),
+        evidence: trial.evidence.clone(),
+    }
+}
