@@ -59,7 +59,7 @@ pub struct Assessment {
     pub control: Option<Control>,
     /// What was not measured, and why.
     pub skips: Vec<Skip>,
-    /// Cases that differ in their engine only, or in their peer only, compared.
+    /// Cases that differ in their engine, in their peer or in their advice only, compared.
     pub comparisons: Vec<Comparison>,
     /// The levels of memory that chases show, for each page size; host.caches is what the OS says.
     pub levels: Vec<Levels>,

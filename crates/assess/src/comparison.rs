@@ -4,7 +4,7 @@ use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
 use crate::summary::ServedBy;
-use model::case::{Engine, FileWork, Work, WriteEngine, WriteWork};
+use model::case::{Advice, Engine, FileWork, Work, WriteEngine, WriteWork};
 use model::named;
 use model::plan::Role;
 
@@ -49,7 +49,8 @@ const INTEREST_DEVICE: f64 = 0.05;
 /// The least effect of interest on what memory or the page cache served (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Asked cases that differ in their engine only, and those that differ in their peer only.
+/// Asked cases that differ in their engine only, those that differ in their peer only, and those
+/// that differ in what the OS is told only.
 ///
 /// What is void is left out, and so is a case that something else served than the base: that
 /// would compare a cache with a disk.
@@ -71,7 +72,21 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let of_peers = peers.iter().flat_map(|group| {
         compare_with(group, group.iter().find(|row| row.is_own()).unwrap_or(&group[0]))
     });
-    of_engines.chain(of_peers).chain(loops(asked())).collect()
+    of_engines.chain(of_peers).chain(of_advice(asked())).chain(loops(asked())).collect()
+}
+
+/// What the OS is told, against telling it nothing.
+fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
+    let groups = grouped(asked, |row| {
+        let work = FileWork { advice: Advice::None, ..row.file()?.clone() };
+        Some((work, row.measured.case.peer.clone()))
+    });
+    let is_told_nothing = |row: &&&Row| row.file().is_some_and(|work| work.advice == Advice::None);
+    let compare_group = |group: &Vec<&Row>| {
+        let base = group.iter().find(is_told_nothing);
+        base.map(|base| compare_with(group, base)).unwrap_or_default()
+    };
+    groups.iter().flat_map(compare_group).collect()
 }
 
 /// What a row does to a file, if it were done by the engine that others are held against: pread,

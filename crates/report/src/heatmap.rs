@@ -195,7 +195,10 @@ fn title(block: &Block, names: &Names) -> String {
     let of = |(way, threads, _): &(Way, u32, Content)| {
         let work = FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
         let id = Case { peer: way.peer.clone(), work: Work::File(work) }.id();
-        names.short(&id).split(' ').map(str::to_string).collect::<Vec<_>>()
+        let short = names.short(&id);
+        // A name that nothing could be left out of says nothing that its table does not.
+        let words = if short == id { "" } else { &short };
+        words.split_whitespace().map(str::to_string).collect::<Vec<_>>()
     };
     let mut words = block.cells.first().map(of).unwrap_or_default();
     for cell in &block.cells {

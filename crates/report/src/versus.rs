@@ -1,4 +1,4 @@
-//! Comparisons of cases that differ in their engine only.
+//! Comparisons of cases that differ in one axis only.
 
 use crate::grid::{Cell, Grid, left, right};
 use crate::names::Names;

@@ -68,6 +68,7 @@ impl Unit {
             Unit::BytesPerSecond => format!("{:.2} GB/s", value / 1e9),
             Unit::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
             Unit::Nanoseconds => format!("{value:.0} ns"),
+            Unit::Seconds if value < 0.1 => format!("{:.2} ms", value * 1e3),
             Unit::Seconds => format!("{value:.2} s"),
             Unit::Bytes => format!("{:.2} MiB", value / f64::from(1 << 20)),
         }

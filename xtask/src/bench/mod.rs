@@ -58,6 +58,7 @@ enum Part {
     Files,
     Memory,
     Writing,
+    Program,
 }
 
 /// What was asked for.
@@ -95,6 +96,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
             Part::Files => (page::SECTIONS[0], bench.files()?),
             Part::Memory => (page::SECTIONS[1], bench.memory()?),
             Part::Writing => (page::SECTIONS[2], bench.writing()?),
+            Part::Program => (page::SECTIONS[3], bench.program()?),
         });
     }
     let document = root.join(DOCUMENT);
@@ -126,8 +128,6 @@ impl Bench<'_> {
         for duel in DUELS {
             add(&mut rows, duels::fight(duel, stage, pairs, &mut rng)?);
         }
-        add(&mut rows, vec![solos::plan(stage, pairs)?]);
-        add(&mut rows, vec![solos::report(stage, pairs)?]);
         add(&mut rows, vec![solos::memory(stage, &mut rng)?]);
         fs::remove_file(stage.file())?;
         let circumstances = self.circumstances(vec![self.read("fio", &["--version"])?])?;
@@ -189,6 +189,18 @@ impl Bench<'_> {
         Ok(sections::memory(&circumstances, &ground, &notes, &rows))
     }
 
+    /// The section about the program itself.
+    fn program(&self) -> Result<String> {
+        let Bench { stage, options: Options { pairs, .. }, .. } = self;
+        let (mut rows, mut rng) = (Vec::new(), Rng::new(SEED));
+        add(&mut rows, vec![solos::size(stage)?, solos::start(stage, &mut rng)?]);
+        add(&mut rows, vec![solos::plan(stage, *pairs)?]);
+        for form in solos::FORMS {
+            add(&mut rows, solos::report(stage, form, *pairs)?);
+        }
+        Ok(sections::program(&self.circumstances(Vec::new())?, &rows))
+    }
+
     /// Where the time of `sysbench memory` goes by default.
     fn events(&self) -> Result<sysbench::Events> {
         let words = sysbench::command(&[], self.stage.time);
@@ -231,7 +243,7 @@ fn chosen(words: &str) -> Option<&str> {
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {
     let mut options = Options {
-        parts: vec![Part::Files, Part::Memory, Part::Writing],
+        parts: vec![Part::Files, Part::Memory, Part::Writing, Part::Program],
         pairs: 7,
         time: Duration::from_secs(2),
         directory: root.join("target"),
@@ -246,7 +258,8 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
             ("--only", "files") => options.parts = vec![Part::Files],
             ("--only", "memory") => options.parts = vec![Part::Memory],
             ("--only", "writing") => options.parts = vec![Part::Writing],
-            ("--only", _) => bail!("--only {value}: there are files, memory and writing"),
+            ("--only", "program") => options.parts = vec![Part::Program],
+            ("--only", _) => bail!("--only {value}: there are files, memory, writing and program"),
             ("--pairs", _) => options.pairs = usize::from(number()?),
             ("--time", _) => options.time = Duration::from_secs(number()?.into()),
             ("--dir", _) => options.directory = PathBuf::from(value),
@@ -278,7 +291,7 @@ mod tests {
     fn options_are_read() {
         let parse = |options: &[&str]| parse(Path::new("/w"), options);
         let usual = Options {
-            parts: vec![Part::Files, Part::Memory, Part::Writing],
+            parts: vec![Part::Files, Part::Memory, Part::Writing, Part::Program],
             pairs: 7,
             time: Duration::from_secs(2),
             directory: PathBuf::from("/w/target"),
@@ -305,7 +318,7 @@ mod tests {
             (vec!["--pairs", "4"], "at least 5"),
             (vec!["--pairs", "x"], "--pairs x"),
             (vec!["--time", "0"], "a second at least"),
-            (vec!["--only", "disk"], "there are files, memory and writing"),
+            (vec!["--only", "disk"], "files, memory, writing and program"),
             (vec!["--count-size", "4K"], "ambiguous"),
             (vec!["--count-size", "9KiB"], "at least 1MiB"),
             (vec!["--write-size", "1025KiB"], "whole MiB"),

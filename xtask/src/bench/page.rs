@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// The titles of all sections, in their order.
-pub(super) const SECTIONS: [&str; 3] = ["Files", "Memory", "Writing"];
+pub(super) const SECTIONS: [&str; 4] = ["Files", "Memory", "Writing", "The program"];
 
 /// The document without its sections.
 pub(super) const OUTLINE: Outline =
@@ -16,8 +16,7 @@ pub(super) const OUTLINE: Outline =
 
 const HEAD: [&str; 2] = [
     "Written by `cargo xtask bench`, which takes about three quarters of an hour; do not edit it. \
-     With `--only files`, `--only memory` or `--only writing` it writes one of the three sections \
-     anew.",
+     With `--only files`, `memory`, `writing` or `program` it writes one of the four sections anew.",
     "A figure is compared within pairs of trials: one of ioassay's worker, one of its peer, one \
      after the other in an order that chance decides. Each pair gives a ratio, ioassay to peer. \
      The tables have the median of each side, and the median of the ratios with its exact 95 % \

@@ -7,6 +7,7 @@ use super::ground::{CACHES, Ground};
 use super::matrix::Build;
 use super::numbers::BLOCK_BYTES;
 use super::page::{Circumstances, section};
+use super::solos;
 use super::stage::Waits;
 use super::sysbench::Events;
 use super::writing::{self, CACHED_BYTES, DURABLE_TIMES};
@@ -31,6 +32,19 @@ pub(super) fn files(circumstances: &Circumstances, rows: &[Row]) -> String {
     let calls = commands(&Duel::calls(DUELS, time));
     let details = format!("### Calls of fio\n\n`FILE` stands for the test file.\n\n{calls}");
     section(circumstances, &method, rows, &details)
+}
+
+/// The section about the program itself.
+pub(super) fn program(circumstances: &Circumstances, rows: &[Row]) -> String {
+    let method = paragraph(&format!(
+        "How large the program is as `cargo build --release` makes it, recipes and peers in it; how \
+         long it takes to start, in pairs of {} with `true`; and how long, with how much memory, to \
+         plan and to report, {} times each. The memory is the greatest that was seen resident \
+         (`VmHWM`), asked for every millisecond.",
+        solos::STARTS,
+        circumstances.pairs
+    ));
+    section(circumstances, &method, rows, "")
 }
 
 /// What is told of the memory section, beside its rows.

@@ -1,7 +1,7 @@
 //! What is asked of ioassay alone: how long it plans and reports, and what memory it takes.
 
 use super::duels;
-use super::figure::{Goal, Question, Row, Unit};
+use super::figure::{Goal, Question, Row, Unit, estimate};
 use super::stage::Stage;
 use anyhow::{Context, Result, ensure};
 use model::random::Rng;
@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Bytes of the record that is reported.
@@ -77,28 +78,122 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
     Ok(Row::measured(question, seconds, Vec::new()))
 }
 
-/// How long it takes to report a large record, `times` times.
-pub(super) fn report(stage: &Stage, times: usize) -> Result<Row> {
-    let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
-    let large = stage.path("large.jsonl");
-    fs::write(&recipe, SMALL_RECIPE)?;
-    let [recipe, record] = [&recipe, &small].map(|path| path.display().to_string());
-    stage.ioassay(&["run", &recipe, &folder(&small), "--record", &record])?;
-    enlarge(
-        &fs::read_to_string(&small)?,
-        RECORD_BYTES,
-        &mut BufWriter::new(fs::File::create(&large)?),
-    )?;
-    let arguments = ["report", &large.display().to_string()];
-    let seconds: Result<_> = (0..times).map(|_| Ok(timed(stage, &arguments)?.1)).collect();
+/// How many times the program is started.
+pub(super) const STARTS: usize = 100;
+
+/// How large the program is.
+pub(super) fn size(stage: &Stage) -> Result<Row> {
     let question = Question {
-        name: Cow::Borrowed("reporting a record of 100 MiB: wall time"),
+        name: Cow::Borrowed("the program's file"),
+        peer: None,
+        unit: Unit::Bytes,
+        goal: Goal::AtMost(10.0 * f64::from(1 << 20)),
+        why: "It has all libraries in it but the C library, and the recipes and peers.",
+    };
+    let bytes = fs::metadata(stage.program())?.len();
+    Ok(Row::measured(question, vec![bytes as f64], Vec::new()))
+}
+
+/// How long it takes to say the version, beside a program that does nothing.
+pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
+    let seconds = |program: &Path, arguments: &[&str]| {
+        let start = Instant::now();
+        let output = Command::new(program).args(arguments).output()?;
+        ensure!(output.status.success(), "{} ended with {}", program.display(), output.status);
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let (mut ours, mut nothing) = (Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        stage.go_on()?;
+        let own = || seconds(stage.program(), &["--version"]);
+        let idle = || seconds(Path::new("true"), &[]);
+        let (own, idle) = if rng.next_u64().is_multiple_of(2) {
+            let own = own()?;
+            (own, idle()?)
+        } else {
+            let idle = idle()?;
+            (own()?, idle)
+        };
+        ours.push(own);
+        nothing.push(idle);
+    }
+    println!("starting `true` takes {}", Unit::Seconds.show(estimate(&nothing).median));
+    let question = Question {
+        name: Cow::Borrowed("starting it, to say its version: wall time"),
         peer: None,
         unit: Unit::Seconds,
-        goal: Goal::AtMost(2.0),
+        goal: Goal::AtMost(0.005),
+        why: "Most of it is what it takes to start any program: the loader maps and relocates it.",
+    };
+    Ok(Row::measured(question, ours, Vec::new()))
+}
+
+/// The forms in which a large record is reported, and the most seconds that may take.
+pub(super) const FORMS: [(&str, f64); 3] = [("text", 2.0), ("csv", 5.0), ("html", 5.0)];
+
+/// The most memory that may take.
+const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
+
+/// How long it takes to report a large record in a form, `times` times, and how much memory.
+pub(super) fn report(
+    stage: &Stage,
+    (form, seconds_most): (&'static str, f64),
+    times: usize,
+) -> Result<Vec<Row>> {
+    let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
+    let (large, page) = (stage.path("large.jsonl"), stage.path("page.html"));
+    if !large.exists() {
+        fs::write(&recipe, SMALL_RECIPE)?;
+        let [recipe, record] = [&recipe, &small].map(|path| path.display().to_string());
+        stage.ioassay(&["run", &recipe, &folder(&small), "--record", &record])?;
+        let mut whole = BufWriter::new(fs::File::create(&large)?);
+        enlarge(&fs::read_to_string(&small)?, RECORD_BYTES, &mut whole)?;
+    }
+    let (large, page) = (large.display().to_string(), page.display().to_string());
+    let mut arguments = vec!["report", &large];
+    match form {
+        "csv" => arguments.push("--csv"),
+        "html" => arguments.extend(["--html", &page]),
+        _ => {}
+    }
+    let (mut seconds, mut bytes) = (Vec::new(), Vec::new());
+    for _ in 0..times {
+        stage.go_on()?;
+        let (took, peak) = watched(Command::new(stage.program()).args(&arguments))?;
+        seconds.push(took);
+        bytes.push(peak as f64);
+    }
+    let question = |quantity, unit, goal| Question {
+        name: Cow::Owned(format!("reporting a record of 100 MiB as {form}: {quantity}")),
+        peer: None,
+        unit,
+        goal,
         why: "Nearly all of it is reading 100 MiB of JSON and building the trials from it.",
     };
-    Ok(Row::measured(question, seconds?, Vec::new()))
+    let time = question("wall time", Unit::Seconds, Goal::AtMost(seconds_most));
+    let memory = question("memory", Unit::Bytes, Goal::AtMost(REPORT_BYTES_MOST));
+    Ok(vec![Row::measured(time, seconds, Vec::new()), Row::measured(memory, bytes, Vec::new())])
+}
+
+/// Runs a command to its end: the seconds that it took, and the most bytes that it had resident.
+fn watched(command: &mut Command) -> Result<(f64, u64)> {
+    let start = Instant::now();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let end = loop {
+        // Of a program that has just ended it cannot be read: what was seen before counts.
+        let said = fs::read_to_string(&status).unwrap_or_default();
+        let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        peak = peak.max(kib.unwrap_or(0) << 10);
+        if let Some(end) = child.try_wait()? {
+            break end;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    ensure!(matches!(end.code(), Some(0 | 1)), "{command:?} ended with {end}");
+    Ok((start.elapsed().as_secs_f64(), peak))
 }
 
 /// Writes `record` with its trials, again and again, until it has `bytes` bytes.

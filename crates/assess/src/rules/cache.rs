@@ -9,7 +9,7 @@ use model::case::{Cache, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium};
 use model::pattern::Pattern;
-use model::units::percent;
+use model::units::{self, percent};
 
 /// Less than this of a file in the page cache is not warm (METHODOLOGY.md).
 const WARM_LEAST: f64 = 0.999;
@@ -253,6 +253,9 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
+/// From so many times as much on it is told how many times, not how many per cent.
+const TIMES_LEAST: f64 = 3.0;
+
 /// Devices read more than the figure counts (METHODOLOGY.md). An operation counts with its whole
 /// pages: less cannot be read through the page cache.
 pub(super) fn over_read(context: &Context) -> Option<Fault> {
@@ -265,10 +268,21 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
         let wanted = of_operation.saturating_mul(trial.sample.ops()).max(trial.sample.bytes());
         Some((trial.evidence.task_read_bytes?, wanted))
     });
-    let beyond = share.map(|share| share - 1.0).filter(|beyond| *beyond > OVER_READ_MOST)?;
+    let share = share.filter(|share| *share > 1.0 + OVER_READ_MOST)?;
+    let much = match share {
+        share if share < TIMES_LEAST => format!("{} more than", percent(share - 1.0)),
+        share => format!("{share:.0} times"),
+    };
+    let devices = context.measured.storage.iter().flat_map(|storage| &storage.devices);
+    let ahead = devices.filter_map(|device| {
+        let most = device.read_ahead.filter(|bytes| *bytes > 0)?;
+        Some(format!("{} at a time on {}", units::bytes(most), device.name))
+    });
+    let ahead: Vec<String> = ahead.collect();
     let message = format!(
-        "the devices read {} more than the figure counts: readahead brought what nobody asked for",
-        percent(beyond)
+        "the devices read {much} the bytes that the figure counts: readahead{} brought what nobody \
+         asked for",
+        if ahead.is_empty() { String::new() } else { format!(", up to {},", ahead.join(" and ")) }
     );
     let remedy = "use advice 'random' or cache 'direct' to read only what is asked for";
     Fault::new(Severity::Note, message, remedy)

@@ -77,7 +77,8 @@ pub(crate) struct Report<'a> {
     pub(crate) cases: Vec<Case<'a>>,
     /// What was not measured, and why.
     pub(crate) skips: Vec<Skip<'a>>,
-    /// Cases that differ in their engine or their peer only, compared by their paired rounds.
+    /// Cases that differ in their engine, their peer or their advice only, compared by their paired
+    /// rounds.
     pub(crate) comparisons: Vec<Comparison<'a>>,
     /// What the cases say that were measured a second time; null where none was.
     pub(crate) control: Option<Control<'a>>,
