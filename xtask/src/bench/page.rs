@@ -16,7 +16,8 @@ pub(super) const OUTLINE: Outline =
 
 const HEAD: [&str; 2] = [
     "Written by `cargo xtask bench`, which takes about three quarters of an hour; do not edit it. \
-     With `--only files`, `memory`, `writing` or `program` it writes one of the four sections anew.",
+     With `--only files`, `memory`, `writing` or `program` it writes one of the four sections \
+     anew.",
     "A figure is compared within pairs of trials: one of ioassay's worker, one of its peer, one \
      after the other in an order that chance decides. Each pair gives a ratio, ioassay to peer. \
      The tables have the median of each side, and the median of the ratios with its exact 95 % \

@@ -37,10 +37,10 @@ pub(super) fn files(circumstances: &Circumstances, rows: &[Row]) -> String {
 /// The section about the program itself.
 pub(super) fn program(circumstances: &Circumstances, rows: &[Row]) -> String {
     let method = paragraph(&format!(
-        "How large the program is as `cargo build --release` makes it, recipes and peers in it; how \
-         long it takes to start, in pairs of {} with `true`; and how long, with how much memory, to \
-         plan and to report, {} times each. The memory is the greatest that was seen resident \
-         (`VmHWM`), asked for every millisecond.",
+        "How large the program is as `cargo build --release` makes it, recipes and peers in it; \
+         how long it takes to start, {} times in turn with `true`; and how long, with how much \
+         memory, to plan and to report, {} times each. The memory is the greatest that was seen \
+         resident (`VmHWM`), asked for every millisecond.",
         solos::STARTS,
         circumstances.pairs
     ));

@@ -93,6 +93,25 @@ fn over_read() {
     check(touch(), bytes_of_pages(4_500_000), "sound device: OverRead note");
 }
 
+/// A little more is told in per cent, and a thousand times as much is not.
+#[test]
+fn over_read_is_told_with_the_readahead_of_the_device() {
+    let said = |share: f64| {
+        let mut record = flawless(work(Cache::Cold));
+        set_reads(&mut record, share);
+        let storage = record.header.storage.as_mut().expect("a file was read");
+        storage.devices[0].read_ahead = Some(8 << 20);
+        let assessment = assess(&record);
+        let found =
+            assessment.cases[0].findings.iter().find(|f| f.code == crate::finding::Code::OverRead);
+        found.expect("it read more").message.clone()
+    };
+    let (little, much) = (said(1.5), said(1352.0));
+    assert!(little.starts_with("the devices read 50.0 % more than the bytes"), "{little}");
+    assert!(much.starts_with("the devices read 1352 times the bytes that the figure counts: "));
+    assert!(much.contains("readahead, up to 8MiB at a time on "), "{much}");
+}
+
 #[test]
 fn cache_unseen() {
     let unseen = |r: &mut Record| {

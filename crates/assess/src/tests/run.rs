@@ -5,6 +5,7 @@ use crate::answer::Bound;
 use crate::comparison::Difference;
 use crate::finding::{Severity, Verdict};
 use crate::summary::CeilingKind;
+use model::case::Advice;
 use model::pattern::Pattern;
 use proptest::prelude::*;
 
@@ -326,9 +327,29 @@ fn a_record_of_the_first_version_is_judged_the_same() {
     }
     let old = Record::decode(&old).expect("it was a record");
     assert_eq!(old.damage, [""; 0]);
-    let (old, new) = (assess(&old), assess(&record));
+    let (old, mut new) = (assess(&old), assess(&record));
+    // What nobody had asked the OS yet is all that differs.
+    for trial in new.cases.iter_mut().flat_map(|case| &mut case.trials) {
+        let figures = trial.figures.as_mut().expect("each was done");
+        figures.evidence.huge_bytes = None;
+    }
     assert_eq!(old.cases, new.cases);
     assert_eq!((old.findings, old.answer), (new.findings, new.answer));
+}
+
+/// What the OS is told is compared with telling it nothing, and only where that was measured.
+#[test]
+fn cases_that_differ_in_their_advice_only_are_compared() {
+    let told = |advice| file_case(FileWork { advice, ..work(Cache::Cold) });
+    let mut record = flawless(work(Cache::Cold));
+    add(&mut record, told(Advice::Random), Role::Asked, 2 * FILE, 1.0, 2 * FILE);
+    let comparisons = assess(&record).comparisons;
+    let found: Vec<_> = comparisons.iter().map(|c| (c.base.as_str(), c.difference)).collect();
+    assert_eq!(found, [("pread cold sequential 1MiB d1 t1 sum of 1GiB", Difference::Different)]);
+    assert!(comparisons[0].case.contains("advice:random"), "{comparisons:?}");
+    let mut without = flawless(FileWork { advice: Advice::WillNeed, ..work(Cache::Cold) });
+    add(&mut without, told(Advice::Random), Role::Asked, FILE, 1.0, FILE);
+    assert_eq!(assess(&without).comparisons, []);
 }
 
 #[test]
