@@ -1,10 +1,21 @@
 //! What is written about the program, held against the program.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, argument, text};
+use ioassay::recipe::{self, BUILT_IN};
+use std::path::{Path, PathBuf};
+
+/// The folder of the workspace.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn document(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
 
 #[test]
 fn the_readme_names_the_two_commands_that_do_everything() {
-    let readme = include_str!("../../../../README.md");
+    let readme = document("README.md");
     for command in ["cargo run --release -- survey", "cargo xtask test"] {
         assert!(readme.contains(command), "the README does not name '{command}'");
     }
@@ -14,4 +25,143 @@ fn the_readme_names_the_two_commands_that_do_everything() {
 fn the_schema_is_the_one_of_the_report() {
     let desk = Desk::new();
     assert_eq!(desk.says(&["schema"]).trim(), report::json_schema().trim());
+}
+
+/// Each recipe has a page, which asks its question and can be found from the README.
+#[test]
+fn every_recipe_has_a_page_of_its_own() {
+    let readme = document("README.md");
+    for (name, _) in BUILT_IN {
+        let page = document(&format!("docs/recipes/{name}.md"));
+        assert!(page.starts_with(&format!("# {name}\n")), "{name}");
+        let question = recipe::find(name).unwrap().question;
+        let unfolded = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let question = question.trim_end_matches(['?', '.']);
+        assert!(unfolded.contains(question), "the page of {name} does not ask: {question}");
+        assert!(!commands(&page).is_empty(), "the page of {name} has no command");
+        assert!(readme.contains(&format!("(docs/recipes/{name}.md)")), "{name} is not linked");
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_do_what_they_say() {
+    check("README.md");
+}
+
+#[test]
+fn the_commands_of_the_tutorial_do_what_they_say() {
+    check("docs/tutorial.md");
+}
+
+#[test]
+fn the_commands_of_the_recipes_pages_do_what_they_say() {
+    for (name, _) in BUILT_IN {
+        check(&format!("docs/recipes/{name}.md"));
+    }
+}
+
+/// What the tutorial shows is what its records say today: a line after the other, some of them left
+/// out where a line has `…` alone.
+#[test]
+fn what_the_tutorial_shows_is_what_its_records_say() {
+    let desk = Desk::new();
+    let tutorial = document("docs/tutorial.md");
+    let marks: Vec<&str> = tutorial.split("<!-- records/").skip(1).collect();
+    assert!(!marks.is_empty(), "the tutorial shows no record");
+    for mark in marks {
+        let (name, after) = mark.split_once(" -->\n```text\n").expect("a block follows its record");
+        let block = after.split("```").next().unwrap();
+        let record = root().join("records").join(name);
+        let output = desk.ioassay(&["report", argument(&record)]);
+        let said = text(&output.stdout);
+        let mut said = said.lines();
+        for line in block.lines().filter(|line| *line != "…") {
+            assert!(said.any(|known| known == line), "{name} does not say, or not there: {line}");
+        }
+    }
+}
+
+/// Carries out every command of a document, one after another in one directory. One that measures
+/// is first tried as it stands, by `--dry-run`, and then carried out with small files, short
+/// trials and few rounds.
+fn check(path: &str) {
+    let desk = Desk::new();
+    let all = commands(&document(path));
+    assert!(!all.is_empty(), "{path} has no command");
+    for command in all {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let measures = matches!(words[0], "run" | "survey" | "watch");
+        let small = if measures {
+            if words[0] != "watch" {
+                let planned = desk.says(&[&words[..], &["--dry-run"]].concat());
+                assert!(planned.contains("cases"), "{path}: {command:?}: {planned}");
+            }
+            small(&words)
+        } else {
+            command.clone()
+        };
+        let words: Vec<&str> = small.iter().map(String::as_str).collect();
+        let output = desk.ioassay(&words);
+        let may_doubt = measures || words[0] == "report" || words[0] == "compare";
+        let is_done = match output.status.code() {
+            Some(0) => true,
+            Some(1) => may_doubt,
+            _ => false,
+        };
+        assert!(is_done, "{path}: {command:?}, as {words:?}: {output:?}");
+        assert!(!text(&output.stdout).is_empty(), "{path}: {command:?} says nothing");
+    }
+}
+
+/// The words of each command of this program in a document, after its name: lines of blocks that
+/// are marked as `console`, without what is behind a `#` or a `>`.
+fn commands(document: &str) -> Vec<Vec<String>> {
+    let blocks = document.split("```console\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+    let of_program = lines.filter_map(|line| {
+        let line = line.split(['#', '>']).next().unwrap();
+        line.strip_prefix("ioassay ").or(line.strip_prefix("cargo run --release -- "))
+    });
+    of_program.map(|words| words.split_whitespace().map(str::to_string).collect()).collect()
+}
+
+/// Options that decide how long a command takes, each with its value for a test; none where it is
+/// left out.
+const LENGTHS: [(&str, Option<&str>); 7] = [
+    ("--size", None),
+    ("--rounds", None),
+    ("--time", None),
+    ("--sustain", Some("10s")),
+    ("--ops", Some("100")),
+    ("--interval", Some("1s")),
+    ("--count", Some("1")),
+];
+
+/// The same command, of less work.
+fn small(words: &[&str]) -> Vec<String> {
+    let mut small: Vec<&str> = Vec::new();
+    let mut words = words.iter().copied().filter(|word| *word != "--quick");
+    match words.next() {
+        Some("survey") => small.extend(["run", "survey"]),
+        Some(command) => small.push(command),
+        None => panic!("a command has words"),
+    }
+    while let Some(word) = words.next() {
+        match LENGTHS.iter().find(|(option, _)| *option == word) {
+            None => small.push(word),
+            Some((option, value)) => {
+                words.next();
+                small.extend(value.iter().flat_map(|value| [option, value]));
+            }
+        }
+    }
+    let is_sustained = small.contains(&"--sustain");
+    let uses_files = !["memory", "compilers"].contains(&small[1]);
+    if uses_files {
+        small.extend(["--size", "1MiB"]);
+    }
+    if !is_sustained {
+        small.extend(["--rounds", "2", "--time", "5ms"]);
+    }
+    small.into_iter().map(str::to_string).collect()
 }
