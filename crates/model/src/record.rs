@@ -5,9 +5,11 @@
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
-use crate::plan::Plan;
+use crate::plan::{Plan, Planned, Skip};
 use crate::trial::Trial;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The version this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
@@ -102,11 +104,16 @@ pub enum RecordError {
         /// What the JSON reader said.
         problem: String,
     },
-    /// It was written by a newer program.
-    #[error("it has format version {version}, this program reads up to {VERSION}: update ioassay")]
+    /// It was written by a newer program, in a form of which not even the header is understood.
+    #[error(
+        "it has format version {version}, this program understands up to {VERSION} and not its \
+         header ({problem}): update ioassay"
+    )]
     TooNew {
         /// Its version.
-        version: u32,
+        version: u64,
+        /// What the JSON reader said.
+        problem: String,
     },
 }
 
@@ -117,46 +124,107 @@ impl Line {
     }
 }
 
+/// Of more lines than this that cannot be read, each is not told of.
+const TOLD_MAX: usize = 100;
+
 impl Record {
-    /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`].
+    /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`]. Of a record
+    /// that a newer program wrote, what is understood is kept.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
-        let first = lines.next().ok_or(RecordError::Empty)?;
-        let header = read_header(first)?;
-        let (trials, end) = (Vec::new(), End::Missing);
-        let mut record = Record { header, trials, end, damage: Vec::new() };
+        let Head { header, places, damage } = Head::read(lines.next().ok_or(RecordError::Empty)?)?;
+        let mut record = Record { header, trials: Vec::new(), end: End::Missing, damage };
+        let mut untold = 0u64;
         for (number, line) in (2..).zip(lines) {
-            match serde_json::from_str(line) {
-                Ok(Line::Trial(trial)) if trial.case < record.header.plan.cases.len() => {
-                    record.trials.push(trial);
+            match record.take(line, &places) {
+                Ok(()) => {}
+                Err(problem) if record.damage.len() < TOLD_MAX => {
+                    record.damage.push(format!("line {number} {problem}"));
                 }
-                Ok(Line::End(end)) => record.end = end,
-                Ok(Line::Trial(trial)) => record
-                    .damage
-                    .push(format!("line {number} is of case {}, which is not planned", trial.case)),
-                Ok(Line::Header { .. }) => {
-                    record.damage.push(format!("line {number} is a second header"));
-                }
-                Err(error) => record.damage.push(format!("line {number} is broken: {error}")),
+                Err(_) => untold += 1,
             }
+        }
+        if untold > 0 {
+            record.damage.push(format!("{untold} more lines cannot be read"));
         }
         Ok(record)
     }
+
+    /// Takes in a line that is not the first; `places` tells where each planned case is now.
+    fn take(&mut self, line: &str, places: &[Option<usize>]) -> Result<(), String> {
+        match serde_json::from_str(line) {
+            Ok(Line::Trial(trial)) => match places.get(trial.case) {
+                Some(Some(case)) => self.trials.push(Trial { case: *case, ..trial }),
+                // That the case is not understood is told already.
+                Some(None) => {}
+                None => return Err(format!("is of case {}, which is not planned", trial.case)),
+            },
+            Ok(Line::End(end)) => self.end = end,
+            Ok(Line::Header { .. }) => return Err("is a second header".to_string()),
+            Err(error) => return Err(format!("is broken: {error}")),
+        }
+        Ok(())
+    }
 }
 
-fn read_header(line: &str) -> Result<Header, RecordError> {
-    let problem = |error: serde_json::Error| RecordError::NoHeader { problem: error.to_string() };
-    let json: serde_json::Value = serde_json::from_str(line).map_err(problem)?;
-    // The version is looked at first: a newer header may well not be readable.
-    let version = json["header"]["version"].as_u64().unwrap_or(0);
-    if version > u64::from(VERSION) {
-        return Err(RecordError::TooNew { version: u32::try_from(version).unwrap_or(u32::MAX) });
-    }
-    match serde_json::from_value(json).map_err(problem)? {
-        Line::Header { header, .. } => Ok(header),
-        Line::Trial(_) | Line::End(_) => {
-            Err(RecordError::NoHeader { problem: "it is another line of a record".to_string() })
+/// The first line of a record, as far as it is understood.
+struct Head {
+    header: Header,
+    /// For each case of the plan as it was written, its place among those that are understood.
+    places: Vec<Option<usize>>,
+    damage: Vec<String>,
+}
+
+impl Head {
+    fn read(line: &str) -> Result<Head, RecordError> {
+        let no_header = |problem| RecordError::NoHeader { problem };
+        let json: Value = serde_json::from_str(line).map_err(|e| no_header(e.to_string()))?;
+        // The version is looked at first: a newer header may well not be readable.
+        match json["header"]["version"].as_u64() {
+            Some(version) if version > u64::from(VERSION) => Head::newer(json, version),
+            _ => {
+                let header = header(json).map_err(no_header)?;
+                let places = (0..header.plan.cases.len()).map(Some).collect();
+                Ok(Head { header, places, damage: Vec::new() })
+            }
         }
+    }
+
+    /// The header of a newer program, without the cases that this one does not understand.
+    fn newer(mut json: Value, version: u64) -> Result<Head, RecordError> {
+        let mut damage = vec![format!(
+            "the record has format version {version}, this program understands up to {VERSION}: \
+             only what it understands is told; update ioassay"
+        )];
+        let cases = keep_known::<Planned>(json.pointer_mut("/header/plan/cases"));
+        let skips = keep_known::<Skip>(json.pointer_mut("/header/plan/skips"));
+        for (what, problems) in [("case", &cases), ("skip", &skips)] {
+            let unknown =
+                (0..).zip(problems).filter_map(|(i, p): (usize, _)| Some((i, p.as_ref()?)));
+            damage.extend(unknown.map(|(i, p)| format!("{what} {i} is not understood: {p}")));
+        }
+        let header = header(json).map_err(|problem| RecordError::TooNew { version, problem })?;
+        let mut kept = 0..;
+        let places = cases.iter().map(|problem| if problem.is_none() { kept.next() } else { None });
+        Ok(Head { header, places: places.collect(), damage })
+    }
+}
+
+/// Takes out of a list what is no `T`. Answers for each thing that was in it why it was taken out,
+/// if it was.
+fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<String>> {
+    let Some(things) = list.and_then(Value::as_array_mut) else { return Vec::new() };
+    let problem = |thing: &Value| T::deserialize(thing).err().map(|error| error.to_string());
+    let problems: Vec<Option<String>> = things.iter().map(problem).collect();
+    let mut each = problems.iter();
+    things.retain(|_| each.next().is_some_and(Option::is_none));
+    problems
+}
+
+fn header(json: Value) -> Result<Header, String> {
+    match serde_json::from_value(json).map_err(|error| error.to_string())? {
+        Line::Header { header, .. } => Ok(header),
+        Line::Trial(_) | Line::End(_) => Err("it is another line of a record".to_string()),
     }
 }
 
@@ -206,7 +274,37 @@ mod tests {
             let error = Record::decode(text).unwrap_err();
             assert!(matches!(error, RecordError::NoHeader { .. }), "{text}: {error}");
         }
-        let newer = text_of(&zoo::record()).replacen("\"version\":1", "\"version\":9", 1);
-        assert_eq!(Record::decode(&newer), Err(RecordError::TooNew { version: 9 }));
+        let error = Record::decode("{\"header\":{\"version\":9}}").unwrap_err();
+        assert!(matches!(error, RecordError::TooNew { version: 9, .. }), "{error}");
+    }
+
+    #[test]
+    fn of_a_newer_record_what_is_understood_is_kept() {
+        let mut record = zoo::record();
+        let first = record.header.plan.cases[0].clone();
+        record.header.plan.cases.insert(0, first);
+        for (index, trial) in record.trials.iter_mut().enumerate() {
+            trial.case = usize::from(!index.is_multiple_of(3));
+        }
+        let text = text_of(&record).replacen("\"version\":1", "\"version\":9,\"mood\":1", 1);
+        let text = text.replacen("\"pread\"", "\"telepathy\"", 1);
+        let read = Record::decode(&(text + "{\"thought\":1}\n")).unwrap();
+        assert_eq!(read.header.plan.cases, record.header.plan.cases[1..]);
+        let kept = record.trials.iter().filter(|trial| trial.case == 1);
+        let kept: Vec<Trial> = kept.map(|trial| Trial { case: 0, ..trial.clone() }).collect();
+        assert_eq!(read.trials, kept);
+        assert_eq!(read.end, End::Complete);
+        let [version, case, line] = &read.damage[..] else { panic!("{:?}", read.damage) };
+        assert!(version.contains("format version 9, this program understands up to 1"));
+        assert!(case.contains("case 0 is not understood: unknown engine 'telepathy'"), "{case}");
+        assert!(line.contains("is broken: unknown variant `thought`"), "{line}");
+    }
+
+    #[test]
+    fn of_many_lines_that_cannot_be_read_some_are_told() {
+        let text = text_of(&zoo::record()) + &"?\n".repeat(1_000);
+        let damage = Record::decode(&text).unwrap().damage;
+        assert_eq!(damage.len(), TOLD_MAX + 1);
+        assert_eq!(damage[TOLD_MAX], "900 more lines cannot be read");
     }
 }
