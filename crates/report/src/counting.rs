@@ -81,7 +81,7 @@ pub fn counting(assessment: &Assessment, style: &Style) -> String {
 }
 
 /// The plain name of a case by its id.
-fn name(assessment: &Assessment, id: &str) -> String {
+pub(crate) fn name(assessment: &Assessment, id: &str) -> String {
     match assessment.cases.iter().find(|summary| summary.id == id) {
         Some(summary) => {
             let place = Place::of(&summary.case.work).map_or("", Place::word);
@@ -201,22 +201,31 @@ fn file_words(work: &FileWork) -> Vec<String> {
     words
 }
 
-/// The answer in plain sentences, for each size.
 fn closing(assessment: &Assessment, style: &Style) -> String {
-    let mut out = String::new();
-    for answer in &assessment.counting {
+    let said = |paragraphs: Vec<String>| -> String {
+        paragraphs.iter().map(|text| style.wrap("", Paint::Plain, text)).collect()
+    };
+    answers(assessment).into_iter().map(|paragraphs| format!("\n{}", said(paragraphs))).collect()
+}
+
+/// The answer in plain sentences.
+pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
+    answers(assessment).concat()
+}
+
+/// The answer for each size.
+fn answers(assessment: &Assessment) -> Vec<Vec<String>> {
+    if assessment.counting.is_empty() {
+        let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
+        return vec![vec![none.to_string()]];
+    }
+    let of_size = |answer: &CountingAnswer| {
         let mut sentences = vec![verdict(assessment, answer)];
         sentences.extend(ceilings(answer));
-        out.push_str(&format!("\n{}", style.wrap("", Paint::Plain, &sentences.join(" "))));
-        for claim in &answer.claims {
-            out.push_str(&style.wrap("", Paint::Plain, &said_claim(assessment, claim)));
-        }
-    }
-    if out.is_empty() {
-        let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
-        out = format!("\n{}", style.wrap("", Paint::Plain, none));
-    }
-    out
+        let claims = answer.claims.iter().map(|claim| said_claim(assessment, claim));
+        [sentences.join(" ")].into_iter().chain(claims).collect()
+    };
+    assessment.counting.iter().map(of_size).collect()
 }
 
 fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> String {

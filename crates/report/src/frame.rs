@@ -12,14 +12,37 @@ use model::plan::Skip;
 use model::record::End;
 use model::units;
 
+/// What was run, with what and when: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
+pub(crate) fn title(assessment: &Assessment) -> String {
+    let tool = &assessment.tool;
+    format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began)
+}
+
 /// The lines above: the run, the machine, the storage, and what is missing of the record.
 pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
-    let (tool, host) = (&assessment.tool, &assessment.host);
-    let mut out = style.paint(
-        &format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began),
-        Paint::Strong,
-    );
+    let mut out = style.paint(&title(assessment), Paint::Strong);
     out.push('\n');
+    out.extend(surroundings(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
+    let missing = missing(assessment);
+    out.extend(missing.iter().map(|text| style.wrap("! ", Paint::Doubt, &sentence(text))));
+    out
+}
+
+/// Where it was run: the machine, the storage, and what was set for the whole run, a line each.
+pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
+    let mut lines = vec![machine(assessment)];
+    lines.extend(assessment.storage.as_ref().map(|storage| place(storage, assessment)));
+    if let Some(source) = &assessment.source_storage {
+        lines.push(format!("copied from {}", on(source, assessment).join(" · ")));
+    } else if writes::any_copy(assessment) {
+        lines.push("what is copied is read from the same file system".to_string());
+    }
+    lines.extend(limits(assessment));
+    lines
+}
+
+fn machine(assessment: &Assessment) -> String {
+    let host = &assessment.host;
     let mut machine = vec![
         host.cpu.clone(),
         count(host.cores as usize, "core"),
@@ -30,22 +53,7 @@ pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
         "unknown" => "in a virtual machine".to_string(),
         name => format!("in a virtual machine ({name})"),
     }));
-    out.push_str(&style.wrap("", Paint::Plain, &machine.join(" · ")));
-    if let Some(storage) = &assessment.storage {
-        out.push_str(&style.wrap("", Paint::Plain, &place(storage, assessment)));
-    }
-    if let Some(source) = &assessment.source_storage {
-        let text = format!("copied from {}", on(source, assessment).join(" · "));
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    } else if writes::any_copy(assessment) {
-        let text = "what is copied is read from the same file system";
-        out.push_str(&style.wrap("", Paint::Plain, text));
-    }
-    for limit in limits(assessment) {
-        out.push_str(&style.wrap("", Paint::Plain, &limit));
-    }
-    out.push_str(&missing(assessment, style));
-    out
+    machine.join(" · ")
 }
 
 /// What was set for the whole run and decides what its figures mean.
@@ -110,17 +118,15 @@ fn device(device: &Device, is_written: bool) -> String {
     format!("{} ({})", device.name, about.join(", "))
 }
 
-fn missing(assessment: &Assessment, style: &Style) -> String {
-    let mut out = String::new();
+/// What is missing of the record, a line each; nothing where it is whole.
+pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
     let end = match assessment.end {
         End::Complete => None,
         End::Interrupted => Some("the run was stopped before all was measured"),
         End::Missing => Some("the record has no end: the run was cut off, or still goes on"),
     };
-    for text in end.into_iter().chain(assessment.damage.iter().map(String::as_str)) {
-        out.push_str(&style.wrap("! ", Paint::Doubt, &sentence(text)));
-    }
-    out
+    let damage = assessment.damage.iter().map(String::as_str);
+    end.into_iter().chain(damage).map(str::to_string).collect()
 }
 
 /// The lines below: failures, findings, skips, notes about the storage, and what the control says.
@@ -130,23 +136,24 @@ pub(crate) fn below(
     style: &Style,
     name: &dyn Fn(&str) -> String,
 ) -> String {
-    let mut out = failures(assessment, style, name);
+    let failed = failures(assessment, name);
+    let mut out: String =
+        failed.iter().map(|text| style.wrap("failed ", Paint::Void, &sentence(text))).collect();
     for found in &assessment.findings {
         out.push_str(&finding(found, style, name));
     }
     out.push_str(&skips(&assessment.skips, style, name));
-    out.push_str(&warm_up(assessment, style));
-    for note in assessment.storage.iter().flat_map(|storage| &storage.notes) {
-        out.push_str(&style.wrap("note   ", Paint::Faint, &sentence(note)));
-    }
+    let notes = notes(assessment);
+    out.extend(notes.iter().map(|text| style.wrap("note   ", Paint::Faint, &sentence(text))));
     if let Some(control) = &assessment.control {
         out.push_str(&style.wrap("A/A    ", Paint::Strong, &control::said(control, name)));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 
-/// What runtimes needed to become fast: it is in no figure.
-fn warm_up(assessment: &Assessment, style: &Style) -> String {
+/// What else is to be known: what runtimes needed to become fast, which is in no figure, and what
+/// was found out about the storage.
+pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     let mut longest: Vec<(&str, u64)> = Vec::new();
     for summary in &assessment.cases {
         let Some(ns) = summary.warm_up_ns else { continue };
@@ -156,17 +163,18 @@ fn warm_up(assessment: &Assessment, style: &Style) -> String {
         }
     }
     let say = |(peer, ns): &(&str, u64)| {
-        let text = format!(
+        format!(
             "{peer} was warmed up before the clock of a trial started, for up to {}: that is in no \
              figure",
             units::nanoseconds(*ns as f64)
-        );
-        style.wrap("note   ", Paint::Faint, &sentence(&text))
+        )
     };
-    longest.iter().map(say).collect()
+    let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
+    longest.iter().map(say).chain(storage.cloned()).collect()
 }
 
-fn failures(assessment: &Assessment, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+/// What went wrong in trials, each reason once with whom it befell.
+pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>, usize)> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
@@ -180,14 +188,18 @@ fn failures(assessment: &Assessment, style: &Style, name: &dyn Fn(&str) -> Strin
         }
     }
     let say = |(reason, ids, trials): &(&str, Vec<String>, usize)| {
-        let text = format!("{}, {}: {reason}", whom(ids, name), count(*trials, "trial"));
-        style.wrap("failed ", Paint::Void, &sentence(&text))
+        format!("{}, {}: {reason}", whom(ids, name), count(*trials, "trial"))
     };
     reasons.iter().map(say).collect()
 }
 
-/// A finding: what was seen in the gravest case, and what to do; a note needs no remedy.
 fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let lead = format!("{:7}", found.finding.severity);
+    style.wrap(&lead, severity_paint(found.finding.severity), &said_finding(found, name))
+}
+
+/// A finding: what was seen in the gravest case, and what to do; a note needs no remedy.
+pub(crate) fn said_finding(found: &RunFinding, name: &dyn Fn(&str) -> String) -> String {
     let finding = &found.finding;
     let whom = match found.cases.as_slice() {
         [] => String::new(),
@@ -197,16 +209,18 @@ fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> 
     if finding.severity != Severity::Note && !finding.remedy.is_empty() {
         text.push_str(&format!(" Remedy: {}", sentence(&finding.remedy)));
     }
-    let lead = format!("{:7}", finding.severity);
-    style.wrap(&lead, severity_paint(finding.severity), &text)
+    text
 }
 
 /// Skips, those with one reason together.
 pub(crate) fn skips(skips: &[Skip], style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let say = |(reason, ids): &(&str, Vec<String>)| {
-        let text = format!("{}: {reason}", whom(ids, name));
-        style.wrap("skip   ", Paint::Faint, &sentence(&text))
-    };
+    let all = said_skips(skips, name);
+    all.iter().map(|text| style.wrap("skip   ", Paint::Faint, &sentence(text))).collect()
+}
+
+/// The same, a line for each reason.
+pub(crate) fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let say = |(reason, ids): &(&str, Vec<String>)| format!("{}: {reason}", whom(ids, name));
     by_reason(skips).iter().map(say).collect()
 }
 

@@ -1,5 +1,6 @@
 //! A table without borders that fits a width: the columns that matter least are left out.
 
+use crate::markup::inline;
 use crate::style::{Paint, Style, fold, printable};
 use crate::words::NONE;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -128,14 +129,37 @@ impl Grid {
         out
     }
 
+    /// The table in the Markdown of GitHub, with all columns that have content. There, nothing can
+    /// stand over the rows that follow: a heading is a row of its own.
+    pub(crate) fn markdown(&self) -> String {
+        let shown = self.with_content();
+        let row = |texts: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = texts.collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut out = row(&mut shown.iter().map(|&column| inline(&self.columns[column].title)));
+        out.push_str(&row(&mut shown.iter().map(|&column| match self.columns[column].side {
+            Side::Left => ":--".to_string(),
+            Side::Right => "--:".to_string(),
+        })));
+        for line in &self.lines {
+            out.push_str(&match line {
+                Line::Cells(cells) => {
+                    row(&mut shown.iter().map(|&column| inline(&cells[column].text)))
+                }
+                Line::Heading(text) => {
+                    let first = [format!("**{}**", inline(text))].into_iter();
+                    row(&mut first.chain(shown.iter().skip(1).map(|_| String::new())))
+                }
+            });
+        }
+        out
+    }
+
     /// The columns that are shown, and the spaces between them. A narrower gap is tried before a
     /// column is left out; a column without any content is always left out.
     fn fit(&self, width: usize) -> (Vec<usize>, u16) {
-        let has_content = |column: &usize| {
-            let rank = self.columns[*column].rank;
-            rank == 0 || self.rows().any(|row| !["", NONE].contains(&row[*column].text.as_str()))
-        };
-        let mut shown: Vec<usize> = (0..self.columns.len()).filter(has_content).collect();
+        let mut shown = self.with_content();
         if self.total(&shown, 2) > width && self.total(&shown, 1) <= width {
             return (shown, 1);
         }
@@ -147,6 +171,15 @@ impl Grid {
             }
         }
         (shown, 2)
+    }
+
+    /// The columns that have content, and those of rank 0.
+    fn with_content(&self) -> Vec<usize> {
+        let has_content = |column: &usize| {
+            let rank = self.columns[*column].rank;
+            rank == 0 || self.rows().any(|row| !["", NONE].contains(&row[*column].text.as_str()))
+        };
+        (0..self.columns.len()).filter(has_content).collect()
     }
 
     fn column_width(&self, column: usize) -> usize {

@@ -2,6 +2,7 @@
 
 mod memory;
 mod records;
+mod trial;
 mod writing;
 
 use crate::contract as wire;
@@ -190,6 +191,7 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         setup_ns: summary.setup_ns,
         warm_up_ns: summary.warm_up_ns,
         cpu_ns_per_op: summary.cpu_ns_per_op,
+        counters: trial::counters(summary.counters),
         bytes_per_trial: summary.bytes_per_trial,
         device_bytes: summary.device_bytes,
         ceiling: summary.ceiling.map(ceiling),
@@ -198,6 +200,7 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         findings: summary.findings.iter().map(finding).collect(),
         digest_verified: summary.digest_verified,
         counted: summary.counted,
+        trials: summary.trials.iter().map(trial::trial).collect(),
     }
 }
 

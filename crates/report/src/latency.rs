@@ -32,7 +32,7 @@ pub fn latency(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&rows(&groups, assessment).render(style));
         out.push_str(&legend(&groups, style));
         out.push('\n');
-        out.extend(groups.iter().map(|group| style.wrap("", Paint::Plain, &change(group))));
+        out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     }
     out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
     out
@@ -144,6 +144,11 @@ fn legend(groups: &[Group], style: &Style) -> String {
         return String::new();
     }
     style.wrap("", Paint::Faint, &marks.join("; "))
+}
+
+/// How the figures change with the number of iterations, a sentence or two for each group.
+pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
+    groups(assessment).iter().map(change).collect()
 }
 
 /// How the answer changes from the fewest iterations to the most: the rows' own figures.

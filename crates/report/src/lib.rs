@@ -1,4 +1,5 @@
-//! Says the judgement: an [`assess::Assessment`] as text for eyes or as JSON for programs.
+//! Says the judgement: an [`assess::Assessment`] as text for eyes, as Markdown for pages, and as
+//! JSON, CSV or metrics for programs.
 //!
 //! Pure: the text is a function of the assessment and the [`Style`], and no figure is computed
 //! here; figures are only scaled to a unit and rounded.
@@ -8,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod style;
+mod markup;
 mod words;
 mod names;
 mod writes;
@@ -27,17 +29,25 @@ mod compilers;
 mod strategies;
 mod touching;
 mod syncs;
+mod conclusion;
+mod command;
 mod plan;
 mod records;
+mod markdown;
 mod contract;
 mod json;
+mod csv;
+mod openmetrics;
 
+pub use self::csv::{csv, csv_columns};
 pub use compilers::compilers;
 pub use counting::counting;
 pub use heatmap::heatmap;
 pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use latency::latency;
+pub use markdown::{markdown, markdown_of_records};
 pub use memory::memory;
+pub use openmetrics::{metric_names, openmetrics};
 pub use plan::plan;
 pub use records::{obstacles, records};
 pub use strategies::strategies;

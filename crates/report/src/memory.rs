@@ -32,14 +32,15 @@ pub fn memory(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&format!("\n{}", rows(&rest).render(style)));
     }
     out.push('\n');
-    for levels in &assessment.levels {
-        out.push_str(&style.wrap("", Paint::Plain, &said_levels(levels)));
-    }
-    for saturation in &assessment.saturations {
-        out.push_str(&style.wrap("", Paint::Plain, &said_saturation(saturation)));
-    }
+    out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     out.push_str(&frame::below(assessment, style, &|id| id.to_string()));
     out
+}
+
+/// What the cases show together: the levels of memory, and how many threads saturate it.
+pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
+    let levels = assessment.levels.iter().map(said_levels);
+    levels.chain(assessment.saturations.iter().map(said_saturation)).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {

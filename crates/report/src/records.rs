@@ -23,30 +23,42 @@ pub fn obstacles(versus: &Versus) -> Vec<String> {
 
 /// Two records compared; `paths` are where they are.
 pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
-    let mut out = String::new();
-    for (lead, path, assessment) in [("A  ", paths[0], &versus.a), ("B  ", paths[1], &versus.b)] {
-        out.push_str(&style.wrap(lead, Paint::Strong, &origin(path, assessment)));
-    }
+    let [a, b] = origins(versus, paths);
+    let mut out = style.wrap("A  ", Paint::Strong, &a);
+    out.push_str(&style.wrap("B  ", Paint::Strong, &b));
     for text in obstacles(versus) {
         out.push_str(&style.wrap("! ", Paint::Doubt, &text));
     }
-    for other in &versus.others {
-        out.push_str(&style.wrap("also   ", Paint::Faint, &apart(other)));
+    for text in others(versus) {
+        out.push_str(&style.wrap("also   ", Paint::Faint, &text));
     }
-    let cases = versus.pairs.iter().map(|pair| &pair.a.case);
-    let names = Names::of_cases(cases);
-    let common = names.said_once();
+    let common = names(versus).said_once();
     if !common.is_empty() {
         out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
     }
     out.push('\n');
-    out.push_str(&table(&versus.pairs, &names).render(style));
+    out.push_str(&table(versus).render(style));
     out.push('\n');
     for text in left_out(&versus.left_out) {
         out.push_str(&style.wrap("left   ", Paint::Faint, &sentence(&text)));
     }
-    out.push_str(&style.wrap("", Paint::Plain, &closing(versus, &names)));
+    out.push_str(&style.wrap("", Paint::Plain, &closing(versus)));
     out
+}
+
+/// Where both records are, and of what.
+pub(crate) fn origins(versus: &Versus, paths: [&str; 2]) -> [String; 2] {
+    [origin(paths[0], &versus.a), origin(paths[1], &versus.b)]
+}
+
+/// What else differs, a line each.
+pub(crate) fn others(versus: &Versus) -> Vec<String> {
+    versus.others.iter().map(apart).collect()
+}
+
+/// The names of the cases that both have.
+pub(crate) fn names(versus: &Versus) -> Names {
+    Names::of_cases(versus.pairs.iter().map(|pair| &pair.a.case))
 }
 
 /// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
@@ -67,7 +79,9 @@ fn apart(apart: &Apart) -> String {
     format!("{what}{whom}: {} in A, {} in B", shown(a), shown(b))
 }
 
-fn table(pairs: &[Pair], names: &Names) -> Grid {
+/// Each case in both.
+pub(crate) fn table(versus: &Versus) -> Grid {
+    let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),
         right("A", 0),
@@ -77,11 +91,11 @@ fn table(pairs: &[Pair], names: &Names) -> Grid {
         right("pairs", 1),
         left("verdict", 0),
     ]);
-    for pair in pairs {
+    for pair in &versus.pairs {
         let found = &pair.comparison;
         let paint = difference_paint(found.difference);
         let texts = [
-            name(pair, names),
+            name(pair, &names),
             speed(&pair.a),
             speed(&pair.b),
             times(found.ratio),
@@ -114,7 +128,7 @@ fn speed(summary: &Summary) -> String {
 }
 
 /// Cases that are not compared, by the reason.
-fn left_out(all: &[LeftOut]) -> Vec<String> {
+pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for LeftOut { id, reason } in all {
         match reasons.iter_mut().find(|(known, _)| known == reason) {
@@ -132,14 +146,14 @@ fn left_out(all: &[LeftOut]) -> Vec<String> {
 }
 
 /// What follows, in plain words.
-fn closing(versus: &Versus, names: &Names) -> String {
+pub(crate) fn closing(versus: &Versus) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
     format!(
         "{} The rounds of A and B were not made at the same time: what changed on the machine \
          between them is in each ratio. {}",
-        verdicts(versus, names),
+        verdicts(versus, &names(versus)),
         controls(versus)
     )
 }

@@ -301,7 +301,7 @@ fn said_steady(course: &Course) -> Option<String> {
 }
 
 /// The answer in plain sentences.
-fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let none = WritingAnswer { accepted: None, durable: None, cost: None };
     let answer = assessment.writing.as_ref().unwrap_or(&none);
     let (of_same, of_fastest) = match cost(assessment, answer) {

@@ -65,7 +65,7 @@ impl Rung {
 /// The survey: about one screen at 100 columns.
 pub fn survey(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
-    let names = Names::of(assessment);
+    let name = naming(assessment);
     let mut out = frame::head(assessment, style);
     out.push('\n');
     out.push_str(&rows(assessment, &labels).render(style));
@@ -78,11 +78,16 @@ pub fn survey(assessment: &Assessment, style: &Style) -> String {
         None => format!("what {} itself costs was not measured", assessment.tool.name),
     };
     out.push_str(&style.wrap("", Paint::Faint, &overhead));
-    let name = |id: &str| labels.get(id).cloned().unwrap_or_else(|| names.short(id));
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
     out.push_str(&style.wrap("", Paint::Plain, &closing(assessment, &name)));
     out
+}
+
+/// The name that a case has in this view, by its id.
+pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
+    let (labels, names) = (labels(assessment), Names::of(assessment));
+    move |id| labels.get(id).cloned().unwrap_or_else(|| names.short(id))
 }
 
 fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {

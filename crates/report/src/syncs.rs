@@ -211,7 +211,11 @@ fn standing<'a>(groups: &[Group<'a>]) -> Vec<(&'a WriteWork, &'a Summary)> {
     groups.iter().flat_map(|group| group.rows.iter().copied()).filter(stands).collect()
 }
 
-/// What is known of what a sync comes to.
+/// What is known of what a sync comes to, for the rows that stand.
+pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
+    closing(assessment, &standing(&groups(assessment))).into_iter().collect()
+}
+
 fn closing(assessment: &Assessment, standing: &[(&WriteWork, &Summary)]) -> Option<String> {
     if standing.is_empty() {
         return Some("No figure of a sync stands.".to_string());

@@ -29,12 +29,7 @@ const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's st
 
 /// Touching pages: how fast each way is, what the time was spent on, and the answer.
 pub fn touching(assessment: &Assessment, style: &Style) -> String {
-    let names = WriteNames::of(assessment);
-    let touched = |id: &str| {
-        let summary = find(assessment, id)?;
-        Some(format!("{} {}", verb(phase(summary)?), label(summary)))
-    };
-    let name = |id: &str| touched(id).unwrap_or_else(|| names.name(assessment, id));
+    let name = naming(assessment);
     let mut out = frame::head(assessment, style);
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push('\n');
@@ -51,6 +46,16 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&style.wrap("", Paint::Plain, &text));
     }
     out
+}
+
+/// The name that a case has in this view, by its id.
+pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
+    let names = WriteNames::of(assessment);
+    let touched = |id: &str| {
+        let summary = find(assessment, id)?;
+        Some(format!("{} {}", verb(phase(summary)?), label(summary)))
+    };
+    move |id| touched(id).unwrap_or_else(|| names.name(assessment, id))
 }
 
 fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
@@ -238,7 +243,7 @@ fn spent(assessment: &Assessment) -> Grid {
 }
 
 /// What a page of a file costs, held against one of memory.
-fn closing(assessment: &Assessment) -> Vec<String> {
+pub(crate) fn closing(assessment: &Assessment) -> Vec<String> {
     if assessment.touching.is_empty() {
         let none = "There is no answer: it takes figures that stand for pages of a file and of \
                     memory, touched alike.";

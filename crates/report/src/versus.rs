@@ -15,29 +15,36 @@ pub(crate) fn list(comparisons: &[Comparison], names: &Names, style: &Style) -> 
     if comparisons.is_empty() {
         return String::new();
     }
-    let is_long = comparisons.len() > LISTED_MAX;
-    let is_listed = |found: &Comparison| !is_long || found.difference == Difference::Different;
+    let mut out = grid(comparisons, &|id| names.short(id)).render(style);
+    out.extend(unlisted(comparisons).map(|text| style.wrap("", Paint::Plain, &text)));
+    out
+}
+
+/// The comparisons that are listed; `name` gives the name that a case has in the view.
+pub(crate) fn grid(comparisons: &[Comparison], name: &dyn Fn(&str) -> String) -> Grid {
+    let is_listed = |found: &&Comparison| {
+        comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
+    };
     let mut grid = Grid::new(vec![
         left("compared, round by round", 0),
         right("ratio", 0),
         left("95 % CI", 0),
         left("finding", 0),
     ]);
-    for found in comparisons.iter().filter(|found| is_listed(found)) {
+    for found in comparisons.iter().filter(is_listed) {
         let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
         let paint = difference_paint(found.difference);
-        let texts = [pair(found, names), times(found.ratio), interval, difference(found)];
+        let texts = [pair(found, name), times(found.ratio), interval, difference(found)];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
     }
-    let mut out = grid.render(style);
-    if is_long {
-        out.push_str(&unlisted(comparisons, style));
-    }
-    out
+    grid
 }
 
-/// How many are not listed: `and 5 equivalent and 3 inconclusive`.
-fn unlisted(comparisons: &[Comparison], style: &Style) -> String {
+/// How many are not listed, if any: `and 5 equivalent and 3 inconclusive`.
+pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
+    if comparisons.len() <= LISTED_MAX {
+        return None;
+    }
     let counted = |difference: Difference| {
         let count = comparisons.iter().filter(|found| found.difference == difference).count();
         (count > 0).then(|| format!("{count} {difference}"))
@@ -46,15 +53,12 @@ fn unlisted(comparisons: &[Comparison], style: &Style) -> String {
         .into_iter()
         .filter_map(counted)
         .collect();
-    if others.is_empty() {
-        return String::new();
-    }
-    style.wrap("", Paint::Plain, &format!("and {}", listed(&others)))
+    (!others.is_empty()).then(|| format!("and {}", listed(&others)))
 }
 
 /// `mmap vs pread, cold 4KiB t1`: an id begins with its engine, and the rest is the same.
-fn pair(found: &Comparison, names: &Names) -> String {
-    let (case, base) = (names.short(&found.case), names.short(&found.base));
+fn pair(found: &Comparison, name: &dyn Fn(&str) -> String) -> String {
+    let (case, base) = (name(&found.case), name(&found.base));
     match (case.split_once(' '), base.split_once(' ')) {
         (Some((engine, rest)), Some((other, same))) if rest == same => {
             format!("{engine} vs {other}, {rest}")

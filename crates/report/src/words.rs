@@ -6,6 +6,7 @@ use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
+use assess::trials::Fate;
 use model::case::{Engine, Op, Sync, Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
@@ -229,6 +230,16 @@ pub(crate) fn verdict(summary: &Summary) -> &'static str {
         0 if summary.failures.is_empty() => "not run",
         0 if summary.is_unavailable() => "unavailable",
         0 => "failed",
+    }
+}
+
+/// What became of a trial in a word, and why, unless it counts.
+pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
+    match fate {
+        Fate::Counted => ("counted", None),
+        Fate::Excluded(gate) => ("excluded", Some(gate.name())),
+        Fate::Unavailable(reason) => ("unavailable", Some(reason)),
+        Fate::Failed(reason) => ("failed", Some(reason)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The form of a case and its figures.
 
 use super::estimate::{Estimate, Latency, LatencyIntervals};
+use super::trial::{Counters, Trial};
 use super::writing::{Course, Spent, Writing};
 use assess::disturbance::Gate;
 use assess::finding::{Code, Severity, Verdict};
@@ -67,6 +68,8 @@ pub(crate) struct Case<'a> {
     pub(crate) warm_up_ns: Option<u64>,
     /// CPU nanoseconds of an operation, over all threads: median of the rounds.
     pub(crate) cpu_ns_per_op: Option<f64>,
+    /// What the OS counted of the worker in a trial.
+    pub(crate) counters: Counters,
     /// Bytes that a trial moved: median of the rounds.
     pub(crate) bytes_per_trial: Option<u64>,
     /// Bytes read from devices in a trial, as the OS accounts to the worker: median of the rounds.
@@ -84,6 +87,8 @@ pub(crate) struct Case<'a> {
     pub(crate) digest_verified: Option<bool>,
     /// How many 10s a trial counted, where each read the whole file once and all counted the same.
     pub(crate) counted: Option<u64>,
+    /// Each trial by itself, in the order of rounds, those that do not count too.
+    pub(crate) trials: Vec<Trial<'a>>,
 }
 
 /// Rounds that were left out for what the machine did to them, by limits fixed beforehand.

@@ -21,6 +21,7 @@ macro_rules! names_or_null {
 mod estimate;
 mod memory;
 mod writing;
+mod trial;
 mod case;
 mod records;
 
@@ -29,6 +30,7 @@ pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
+pub(crate) use trial::{Counters, Figures, Trial, TrialLatency};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
 use assess::comparison::Difference;

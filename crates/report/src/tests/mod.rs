@@ -4,7 +4,11 @@ mod build;
 mod made;
 mod made_memory;
 mod made_writing;
+mod hostile;
 mod contract;
+mod markdown;
+mod tables;
+mod damaged;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
@@ -12,6 +16,7 @@ use crate::{records, strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use assess::finding::Verdict;
+use assess::records::Versus;
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
 use model::case::{Engine, Work, WriteWork};
@@ -20,7 +25,16 @@ use model::plan::{Place, Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
 use model::zoo;
+use pulldown_cmark::Options;
 use std::time::Duration;
+
+/// What GitHub reads beyond CommonMark.
+pub(crate) const GITHUB: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_MATH)
+    .union(Options::ENABLE_GFM);
 
 const PLAIN: Style = Style { colour: false, width: 100 };
 const COLOUR: Style = Style { colour: true, width: 100 };
@@ -511,6 +525,12 @@ fn two_records(slowness: f64) -> (Record, Record) {
         }
     }
     (a, b)
+}
+
+/// Two records of which the second is slower.
+fn compared_records() -> Versus {
+    let (a, b) = two_records(1.25);
+    assess::compare(&a, &b)
 }
 
 fn compared(a: &Record, b: &Record, style: &Style) -> String {

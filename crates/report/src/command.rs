@@ -1,0 +1,79 @@
+//! The command that makes a run again.
+
+use assess::Assessment;
+use model::record::Tool;
+
+/// Options that say where and how a result is told, and take a value.
+const OF_OUTPUT: [&str; 5] = ["--record", "--html", "--openmetrics", "--svg", "--color"];
+
+/// Such options without a value.
+const OF_OUTPUT_ALONE: [&str; 6] =
+    ["--json", "--markdown", "--csv", "--keep", "--quiet", "--dry-run"];
+
+/// Commands that measure and take a seed.
+const SEEDED: [&str; 2] = ["survey", "run"];
+
+/// The command line that made the run, for a shell: without what says where its result goes, and
+/// with the seed, which decides its data and its orders.
+pub(crate) fn again(assessment: &Assessment) -> String {
+    let Tool { name, command, .. } = &assessment.tool;
+    let mut words = vec![name.clone()];
+    let mut given = command.iter().skip(1);
+    while let Some(word) = given.next() {
+        let option = word.split_once('=').map_or(word.as_str(), |(option, _)| option);
+        match word {
+            _ if OF_OUTPUT_ALONE.contains(&option) => {}
+            _ if OF_OUTPUT.contains(&option) => {
+                if option == word {
+                    given.next();
+                }
+            }
+            word => words.push(word.clone()),
+        }
+    }
+    let is_seeded = words.get(1).is_some_and(|command| SEEDED.contains(&command.as_str()));
+    if is_seeded && !words.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
+        words.extend(["--seed".to_string(), assessment.seed.to_string()]);
+    }
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word for a shell: between quotes, unless all of it is plain.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    fn check(command: &[&str], expected: &str) {
+        let mut record = zoo::record();
+        record.header.tool.command = command.iter().map(|word| word.to_string()).collect();
+        assert_eq!(again(&assess::assess(&record)), expected);
+    }
+
+    #[test]
+    fn a_run_is_made_again_with_its_seed_and_no_output() {
+        check(
+            &["/x/ioassay", "survey", "/my data", "--json"],
+            "ioassay survey '/my data' --seed 1",
+        );
+        check(
+            &["ioassay", "run", "zoo", "--record=a", "--html", "b", "--size", "1GiB", "--csv"],
+            "ioassay run zoo --size 1GiB --seed 1",
+        );
+        check(
+            &["ioassay", "--color", "never", "run", "z", "--seed", "7"],
+            "ioassay run z --seed 7",
+        );
+        check(&["ioassay", "peers", "verify"], "ioassay peers verify");
+        check(&["ioassay", "run", "it's", "--record"], r"ioassay run 'it'\''s' --seed 1");
+        check(&[], "ioassay");
+    }
+}
