@@ -115,8 +115,11 @@ pub struct CompareArgs {
     #[arg(long)]
     pub anyway: bool,
     /// Print the comparison as JSON instead of a table
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub json: bool,
+    /// Print it as Markdown, to paste into an issue or a README
+    #[arg(long, group = "form")]
+    pub markdown: bool,
 }
 
 /// Arguments of `survey`.
@@ -204,8 +207,18 @@ pub struct OutputArgs {
 #[derive(Debug, Clone, Args)]
 pub struct FormArgs {
     /// Print the assessment as JSON instead of a table
-    #[arg(long)]
+    #[arg(long, group = "form")]
     pub json: bool,
+    /// Print it as Markdown, to paste into an issue or a README
+    #[arg(long, group = "form")]
+    pub markdown: bool,
+    /// Print each trial as a row of CSV, with units in the header
+    #[arg(long, group = "form")]
+    pub csv: bool,
+    /// Write metrics to this file too, for the textfile collector of Prometheus's node exporter:
+    /// ioassay.prom. An earlier one of this program is replaced
+    #[arg(long, value_name = "FILE")]
+    pub openmetrics: Option<PathBuf>,
 }
 
 /// Axes of cases; each takes one value or several with commas between them.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use model::record::{Header, Line, Record, VERSION};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -86,6 +87,17 @@ pub fn read(path: &Path) -> Result<Record> {
 /// Within so many bytes a report has its mark ([`report::MARK`]).
 const MARK_WITHIN: u64 = 256;
 
+/// Refuses a path at which [`keep_report`] could not keep a report.
+///
+/// # Errors
+/// When there is something else at `path`, or it cannot be written.
+pub fn check_report(path: &Path) -> Result<()> {
+    check_no_other(path)?;
+    let beside = beside(path);
+    create_whole(&beside, "").with_context(|| not_written(path))?;
+    std::fs::remove_file(&beside).with_context(|| not_written(path))
+}
+
 /// Keeps a report in a file of its own: a new one, or in the place of an earlier report, which its
 /// mark tells from all else. Who reads that meanwhile has the earlier one or the new one, whole.
 ///
@@ -97,29 +109,56 @@ const MARK_WITHIN: u64 = 256;
 pub fn keep_report(path: &Path, report: &str) -> Result<()> {
     let is_marked = is_report(&mut report.as_bytes()).expect("memory can be read");
     assert!(is_marked, "a report begins with its mark");
-    let failed = || format!("failed to write the report '{}'", path.display());
+    let is_there = check_no_other(path)?;
+    let beside = beside(path);
+    create_whole(&beside, report).with_context(|| not_written(path))?;
+    let moved = match is_there {
+        true => std::fs::rename(&beside, path),
+        false => rename_to_nothing(&beside, path),
+    };
+    moved.inspect_err(|_| drop(std::fs::remove_file(&beside))).with_context(|| not_written(path))
+}
+
+/// Moves a file to where there is nothing: what came there meanwhile stays. Not all file systems
+/// can do that in one step.
+fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(from, to),
+        other => Ok(other?),
+    }
+}
+
+fn not_written(path: &Path) -> String {
+    format!(
+        "failed to write the report '{}': name a file in a folder that you may write to",
+        path.display()
+    )
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}", std::process::id()));
+    PathBuf::from(beside)
+}
+
+/// Refuses a path at which there is anything but a report of this program; answers whether there is
+/// one.
+fn check_no_other(path: &Path) -> Result<bool> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return create_whole(path, report).with_context(failed);
-        }
-        Err(error) => return Err(error).with_context(failed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error).with_context(|| not_written(path)),
     };
     let is_own = || is_report(&mut File::open(path)?);
-    if !found.is_file() || !is_own().with_context(failed)? {
+    if !found.is_file() || !is_own().with_context(|| not_written(path))? {
         bail!(
             "failed to write the report '{}': there is something that is no report of this \
              program: name another file",
             path.display()
         );
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}", std::process::id()));
-    let beside = PathBuf::from(beside);
-    create_whole(&beside, report).with_context(failed)?;
-    std::fs::rename(&beside, path)
-        .inspect_err(|_| drop(std::fs::remove_file(&beside)))
-        .with_context(failed)
+    Ok(true)
 }
 
 /// Creates a file with this text, or none.
@@ -192,6 +231,11 @@ mod tests {
         let nowhere = folder.path().join("none/report.html");
         let error = format!("{:#}", keep_report(&nowhere, &report("four")).unwrap_err());
         assert!(error.contains("failed to write the report") && error.contains("No such file"));
+        for refused in [&link, &other, &folder.path().to_path_buf(), &nowhere] {
+            check_report(refused).unwrap_err();
+        }
+        check_report(&path).unwrap();
+        check_report(&folder.path().join("new.html")).unwrap();
         let names = std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(names, 3, "nothing is left beside them");
     }

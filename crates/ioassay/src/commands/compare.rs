@@ -29,6 +29,8 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     }
     let text = if args.json {
         report::json_of_records(&versus, [path_a, path_b])
+    } else if args.markdown {
+        report::markdown_of_records(&versus, [path_a, path_b])
     } else {
         report::records(&versus, [path_a, path_b], style)
     };

@@ -1,6 +1,6 @@
 //! `survey`, `run` and `plan`: from a question to its answer.
 
-use super::{DONE, form, say};
+use super::{DONE, form, say, tell};
 use crate::args::{OutputArgs, RunArgs};
 use crate::courier::PATIENCE;
 use crate::device;
@@ -23,7 +23,6 @@ use model::record::{Header, Record, Tool};
 use model::units;
 use report::Style;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -229,7 +228,9 @@ pub fn measure(question: &Question, output: &OutputArgs, style: &Style) -> Resul
     check_any_asked(&plan)?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
-    let mut progress = if output.form.json { Progress::hidden() } else { Progress::new() };
+    form::check(&output.form)?;
+    let is_hidden = form::is_for_programs(&output.form);
+    let mut progress = if is_hidden { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, &plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let made = Files::make(&plan, target, source.as_ref(), &place, (stay, &progress, stop));
@@ -359,14 +360,10 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
 
 /// Reads the record as anyone later would, judges it and says the judgement.
 fn judge(path: &Path, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let code = form::deliver(&assess::assess(&store::read(path)?), &output.form, style)?;
+    let delivered = form::deliver(&assess::assess(&store::read(path)?), &output.form, style);
+    // Whatever becomes of the judgement, the record is there.
     tell(&format!("record: {}", path.display()))?;
-    Ok(code)
-}
-
-/// Writes a line beside the result, where it does not disturb who reads that.
-fn tell(text: &str) -> Result<()> {
-    writeln!(io::stderr().lock(), "{text}").context("failed to write to stderr")
+    delivered
 }
 
 /// This machine, with no more memory to be had than the workers are given.

@@ -58,6 +58,16 @@ pub fn say(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
+/// Writes a line to stderr, where it does not disturb who reads the result. Control characters of a
+/// record become spaces.
+///
+/// # Errors
+/// When stderr does not take it.
+pub fn tell(text: &str) -> Result<()> {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    writeln!(io::stderr().lock(), "{line}").context("failed to write to stderr")
+}
+
 fn style(color: Color) -> Style {
     let terminal = io::stdout().is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -12,6 +12,7 @@ mod desk;
 )]
 mod mounts;
 mod records;
+mod forms;
 mod refusals;
 mod places;
 mod peers;

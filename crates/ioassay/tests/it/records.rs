@@ -20,7 +20,7 @@ fn what_is_no_record_is_refused_with_the_reason() {
         ("\n\n", "no header"),
         ("hello, world", "its first line is no header of an ioassay record"),
         ("{\"end\":\"complete\"}\n", "it is another line of a record"),
-        ("{\"header\":{\"version\":99}}\n", "format version 99, this program reads up to 1"),
+        ("{\"header\":{\"version\":99}}\n", "format version 99, this program understands up to 1"),
         ("\u{fffd}\u{0}\u{0}", "no header"),
     ] {
         std::fs::write(desk.path("text"), text).unwrap();

@@ -1,0 +1,274 @@
+//! What the program says in forms for other programs, read by those programs; and what it says of
+//! records that are not whole.
+
+use crate::desk::{Desk, argument, skip, text};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// A run of few cases that read, and its record.
+fn measured(desk: &Desk) -> Value {
+    let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "3", "--time", "1ms"];
+    let axes = ["--cache", "as-is", "--json", "--record", "record.jsonl"];
+    desk.json(&[&args[..], &axes].concat())
+}
+
+/// A run of few cases that write.
+fn written(desk: &Desk) -> Value {
+    let args = ["run", "write-strategies", ".", "--size", "1MiB", "--rounds", "3", "--time", "5ms"];
+    let axes = ["--block", "64KiB", "--json", "--record", "record.jsonl"];
+    desk.json(&[&args[..], &axes].concat())
+}
+
+/// The medians of throughput by case: of the JSON.
+fn medians(json: &Value) -> BTreeMap<String, f64> {
+    let of = |case: &Value| {
+        let median = case["throughput"]["median"].as_f64()?;
+        Some((case["id"].as_str()?.to_string(), median))
+    };
+    json["cases"].as_array().unwrap().iter().filter_map(of).collect()
+}
+
+/// What python with pandas prints of a script; none where there is none.
+fn python(script: &str, arguments: &[&str]) -> Option<Output> {
+    // That of Debian first: it has the package that is installed for this.
+    let mut pythons = ["/usr/bin/python3", "python3"].into_iter();
+    let has_pandas = |python: &&str| {
+        let output = Command::new(python).args(["-c", "import pandas"]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let python = pythons.find(has_pandas)?;
+    Some(Command::new(python).args(["-c", script]).args(arguments).output().unwrap())
+}
+
+const PANDAS: &str = r#"
+import json, sys, pandas
+table = pandas.concat([pandas.read_csv(path) for path in sys.argv[1:]])
+texts = set("recipe began host directory file_system tool_version case role verdict served_by peer "
+            "op engine kernel cache pattern share touch isa pages advice submission sync allocation "
+            "fill fate reason".split())
+numeric = pandas.api.types.is_numeric_dtype
+wrong = [name for name in table.columns
+         if name not in texts and not numeric(table[name]) or name in texts
+         and numeric(table[name]) and table[name].notna().any()]
+counted = table[table.fate == "counted"]
+medians = counted.groupby("case").throughput_bytes_per_second.median().dropna()
+print(json.dumps({"wrong": wrong, "medians": medians.to_dict(), "rows": len(table)}))
+"#;
+
+#[test]
+fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
+    if python("", &[]).is_none() {
+        return skip("what pandas reads of --csv", "python3-pandas is missing");
+    }
+    let mut tables = Vec::new();
+    let mut expected = BTreeMap::new();
+    let mut trials = 0;
+    let desks = [Desk::new(), Desk::new()];
+    for (desk, json) in desks.iter().zip([measured(&desks[0]), written(&desks[1])]) {
+        let output = desk.ioassay(&["report", "record.jsonl", "--csv"]);
+        std::fs::write(desk.path("table.csv"), &output.stdout).unwrap();
+        tables.push(desk.path("table.csv"));
+        expected.extend(medians(&json));
+        let cases = json["cases"].as_array().unwrap();
+        trials += cases.iter().map(|case| case["trials"].as_array().unwrap().len()).sum::<usize>();
+    }
+    // Tables of several runs can be put together.
+    let paths: Vec<&str> = tables.iter().map(|path| argument(path)).collect();
+    let output = python(PANDAS, &paths).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["wrong"], Value::Array(Vec::new()), "columns of the wrong kind");
+    assert_eq!(found["rows"], trials);
+    let medians = found["medians"].as_object().unwrap();
+    assert!(!expected.is_empty());
+    for (case, median) in expected {
+        let of_pandas = medians[&case].as_f64().unwrap();
+        assert!((of_pandas / median - 1.0).abs() < 1e-9, "{case}: {of_pandas} and {median}");
+    }
+}
+
+/// What promtool says of metrics; none where there is none.
+fn promtool(metrics: &[u8]) -> Option<Output> {
+    let mut command = Command::new("promtool");
+    command.args(["check", "metrics"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    child.stdin.take().unwrap().write_all(metrics).unwrap();
+    Some(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn promtool_has_nothing_to_say_of_the_metrics() {
+    if promtool(b"").is_none() {
+        return skip("what promtool says of --openmetrics", "prometheus (promtool) is missing");
+    }
+    for (run, sample) in
+        [(measured as fn(&Desk) -> Value, "quantity=\"read\""), (written, "quantity=\"accepted\"")]
+    {
+        let desk = Desk::new();
+        run(&desk);
+        desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+        let metrics = std::fs::read(desk.path("ioassay.prom")).unwrap();
+        let said = text(&metrics);
+        assert!(said.starts_with("# made by ioassay ") && said.contains(sample), "{said}");
+        let output = promtool(&metrics).unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (String::new(), String::new()));
+    }
+    let refused = promtool(b"Bad_name{a=\"b\"} zero\n").unwrap();
+    assert!(!refused.status.success(), "a promtool that refuses nothing says nothing");
+}
+
+#[test]
+fn forms_exclude_each_other_and_the_error_says_which() {
+    let desk = Desk::new();
+    for command in [&["report", "record.jsonl"][..], &["survey", "."], &["run", "memory"]] {
+        for (one, other) in [("--json", "--csv"), ("--markdown", "--json"), ("--csv", "--markdown")]
+        {
+            desk.refuses(&[command, &[one, other]].concat(), &[one, other, "cannot be used with"]);
+        }
+    }
+    let compare = ["compare", "a", "b", "--json", "--markdown"];
+    desk.refuses(&compare, &["--json", "--markdown", "cannot be used with"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("thesis"), "years of work").unwrap();
+    for (file, expected) in [
+        ("nowhere/ioassay.prom", "name a file in a folder that you may write to"),
+        ("thesis", "no report of this program: name another file"),
+        (".", "no report of this program: name another file"),
+    ] {
+        let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1"];
+        let what = format!("failed to write the report '{file}'");
+        desk.refuses(&[&run[..], &["--openmetrics", file]].concat(), &[&what, expected]);
+        desk.refuses(&["survey", ".", "--openmetrics", file], &[&what, expected]);
+    }
+    assert_eq!(std::fs::read_to_string(desk.path("thesis")).unwrap(), "years of work");
+}
+
+#[test]
+fn the_record_is_kept_whatever_becomes_of_the_file() {
+    let desk = Desk::new();
+    let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
+    let form = ["--cache", "as-is", "--openmetrics", "ioassay.prom", "--record", "record.jsonl"];
+    let output = desk.ioassay(&[&args[..], &form].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    assert!(text(&output.stdout).contains("page-latency"), "the table is printed beside it");
+    let first = std::fs::read_to_string(desk.path("ioassay.prom")).unwrap();
+    assert!(first.contains("recipe=\"page-latency\""), "{first}");
+    // A file of this program is replaced, and nothing stays beside it.
+    desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+    assert_eq!(std::fs::read_to_string(desk.path("ioassay.prom")).unwrap(), first);
+    assert_eq!(desk.things().iter().filter(|name| name.contains("ioassay.prom")).count(), 1);
+    // Something else is not; what was asked for on stdout is said all the same.
+    std::fs::write(desk.path("ioassay.prom"), "mine").unwrap();
+    let output = desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("name another file"), "{output:?}");
+    assert!(text(&output.stdout).contains("page-latency"), "{output:?}");
+    assert_eq!(std::fs::read_to_string(desk.path("ioassay.prom")).unwrap(), "mine");
+}
+
+#[test]
+fn two_records_are_compared_in_markdown() {
+    let desk = Desk::new();
+    measured(&desk);
+    let said = desk.says(&["compare", "record.jsonl", "record.jsonl", "--markdown"]);
+    assert!(said.starts_with("## ioassay"), "{said}");
+    assert!(said.contains("| case |") && said.contains("A and B are one record"), "{said}");
+}
+
+/// The forms that a report has, as arguments.
+const FORMS: [&[&str]; 5] =
+    [&[], &["--json"], &["--markdown"], &["--csv"], &["--openmetrics", "ioassay.prom"]];
+
+/// What a report says in a form, on both streams and in its file, and its exit status.
+fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
+    let output = desk.ioassay(&[&["report", record], form].concat());
+    let mut said = text(&output.stdout) + &text(&output.stderr);
+    if form.first() == Some(&"--openmetrics") {
+        said = std::fs::read_to_string(desk.path("ioassay.prom")).unwrap_or(said);
+    }
+    assert!(!said.contains("panicked"), "{record} {form:?}: {said}");
+    (said, output.status.code().unwrap())
+}
+
+/// Checks that each form says what of `record` there is: `expected` in those for people, and in
+/// metrics `metric`; and that all have one exit status.
+fn check_forms(desk: &Desk, record: &str, expected: &str, metric: &str, status: i32) {
+    for form in FORMS {
+        let (said, code) = said(desk, record, form);
+        let expected = if form.first() == Some(&"--openmetrics") { metric } else { expected };
+        let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(expected), "{record} {form:?} does not say '{expected}':\n{said}");
+        assert_eq!(code, status, "{record} {form:?}: {said}");
+    }
+}
+
+#[test]
+fn what_is_not_whole_is_said_in_every_form() {
+    let desk = Desk::new();
+    let sound = i32::from(
+        measured(&desk)["cases"].as_array().unwrap().iter().any(|case| case["verdict"] == "void"),
+    );
+    let whole = std::fs::read_to_string(desk.path("record.jsonl")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(desk.path(name), text).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+
+    let newer = whole.replacen("\"version\":1,", "\"version\":9,\"mood\":\"good\",", 1);
+    write("newer", &newer);
+    let message = "format version 9, this program understands up to 1";
+    check_forms(&desk, "newer", message, "ioassay_run_damage{recipe=\"page-latency\"", sound);
+    let (json, _) = said(&desk, "newer", &["--json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["cases"].as_array().unwrap().len(), case_count(&whole));
+    assert!(json["cases"][0]["n"].as_u64().unwrap() > 0, "its trials are understood");
+
+    let cut = &whole[..whole.len() - lines[lines.len() - 1].len() - 40];
+    write("cut", cut);
+    let line = format!("line {} is broken", lines.len() - 1);
+    check_forms(&desk, "cut", &line, "ioassay_run_complete", sound);
+
+    write("head", lines[0]);
+    check_forms(&desk, "head", "the record has no end", "verdict=\"not run\"} 1", 1);
+
+    let failed: String = lines.iter().map(|line| failed(line) + "\n").collect();
+    write("failed", &failed);
+    check_forms(&desk, "failed", "it died", "verdict=\"failed\"} 1", 1);
+}
+
+fn case_count(record: &str) -> usize {
+    let header: Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
+    header["header"]["plan"]["cases"].as_array().unwrap().len()
+}
+
+/// A line of a record; of a trial, as if it had failed.
+fn failed(line: &str) -> String {
+    let mut json: Value = serde_json::from_str(line).unwrap();
+    if let Some(trial) = json.get_mut("trial") {
+        trial["outcome"] = serde_json::json!({ "failed": { "reason": "it died" } });
+    }
+    json.to_string()
+}
+
+#[test]
+fn what_is_no_record_is_refused_in_every_form() {
+    let desk = Desk::new();
+    for (name, content, expected) in [
+        ("empty", &b""[..], "it is empty"),
+        ("photo", &b"\xff\xd8\xff\xe0\x00\x10JFIF\n\x00"[..], "no header of an ioassay record"),
+        ("newest", &b"{\"header\":{\"version\":99}}\n"[..], "format version 99"),
+    ] {
+        std::fs::write(desk.path(name), content).unwrap();
+        for form in FORMS {
+            let args = [&["report", name], form].concat();
+            desk.refuses(&args, &[&format!("'{name}' is no record"), expected]);
+        }
+    }
+    assert!(!Path::new(&desk.path("ioassay.prom")).exists());
+}
