@@ -1,6 +1,6 @@
 //! The packages that tests and benchmarks need, beyond what builds them.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::env;
 use std::path::Path;
 use xshell::{Shell, cmd};
@@ -9,43 +9,75 @@ use xshell::{Shell, cmd};
 struct Need {
     /// Its name in Debian.
     package: &'static str,
-    /// A program of it, by which it is known to be there.
-    program: &'static str,
+    /// What of it shows that it is there.
+    sign: Sign,
     /// The tests that skip themselves without it.
     tests: &'static str,
 }
 
-const NEEDS: [Need; 9] = [
+/// By what a package is known to be there.
+enum Sign {
+    /// A program of it.
+    Program(&'static str),
+    /// A file of it.
+    File(&'static str),
+    /// A program of it that is taken out of it alone: it has a server too, which its installation
+    /// would start.
+    ProgramAlone(&'static str),
+}
+
+const NEEDS: [Need; 11] = [
     Need {
         package: "mount",
-        program: "losetup",
+        sign: Sign::Program("losetup"),
         tests: "witness: all that mount a file system of their own",
     },
     Need {
         package: "e2fsprogs",
-        program: "mkfs.ext4",
+        sign: Sign::Program("mkfs.ext4"),
         tests: "witness: ext4, on a loop device and on zram",
     },
-    Need { package: "xfsprogs", program: "mkfs.xfs", tests: "witness: xfs" },
-    Need { package: "btrfs-progs", program: "mkfs.btrfs", tests: "witness: btrfs" },
+    Need { package: "xfsprogs", sign: Sign::Program("mkfs.xfs"), tests: "witness: xfs" },
+    Need { package: "btrfs-progs", sign: Sign::Program("mkfs.btrfs"), tests: "witness: btrfs" },
     Need {
         package: "bindfs",
-        program: "bindfs",
+        sign: Sign::Program("bindfs"),
         tests: "witness and ioassay: a file system of another process (FUSE)",
     },
     Need {
         package: "strace",
-        program: "strace",
+        sign: Sign::Program("strace"),
         tests: "ioassay: calls of the OS that fail, or come late",
     },
     Need {
         package: "gcc",
-        program: "gcc",
+        sign: Sign::Program("gcc"),
         tests: "ioassay: peers in C, and calls that the OS refuses or answers short",
     },
-    Need { package: "binutils", program: "objdump", tests: "ioassay: the vectors of a peer" },
-    Need { package: "openjdk-17-jdk-headless", program: "javac", tests: "ioassay: peers in Java" },
+    Need {
+        package: "binutils",
+        sign: Sign::Program("objdump"),
+        tests: "ioassay: the vectors of a peer",
+    },
+    Need {
+        package: "python3-pandas",
+        sign: Sign::File("/usr/lib/python3/dist-packages/pandas/__init__.py"),
+        tests: "ioassay: what pandas reads of --csv",
+    },
+    Need {
+        package: "prometheus",
+        sign: Sign::ProgramAlone("promtool"),
+        tests: "ioassay: what promtool says of --openmetrics",
+    },
+    Need {
+        package: "openjdk-17-jdk-headless",
+        sign: Sign::Program("javac"),
+        tests: "ioassay: peers in Java",
+    },
 ];
+
+/// Where programs are put that no package manager manages.
+const LOCAL_FOLDER: &str = "/usr/local/bin";
 
 /// Where administrators' programs are, which are not in every user's `PATH`.
 const ADMINISTRATORS_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
@@ -57,12 +89,24 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     if !missing.is_empty() && may_install(shell)? {
         let packages: Vec<_> = missing.iter().map(|need| need.package).collect();
         println!("installing with apt-get: {}", packages.join(", "));
-        if let Err(error) = install(shell, &packages) {
+        if let Err(error) = install_missing(shell, &missing) {
             println!("{error}");
         }
     }
     for need in self::missing() {
         println!("{} is missing; skipped: {}", need.package, need.tests);
+    }
+    Ok(())
+}
+
+fn install_missing(shell: &Shell, missing: &[&Need]) -> Result<()> {
+    let is_whole = |need: &&&Need| !matches!(need.sign, Sign::ProgramAlone(_));
+    let packages: Vec<_> = missing.iter().filter(is_whole).map(|need| need.package).collect();
+    install(shell, &packages)?;
+    for need in missing {
+        if let Sign::ProgramAlone(program) = need.sign {
+            take_out(shell, need.package, program)?;
+        }
     }
     Ok(())
 }
@@ -84,7 +128,11 @@ pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()>
 }
 
 fn missing() -> Vec<&'static Need> {
-    NEEDS.iter().filter(|need| !is_there(need.program)).collect()
+    let is_missing = |need: &&Need| match need.sign {
+        Sign::Program(program) | Sign::ProgramAlone(program) => !is_there(program),
+        Sign::File(file) => !Path::new(file).exists(),
+    };
+    NEEDS.iter().filter(is_missing).collect()
 }
 
 fn is_there(program: &str) -> bool {
@@ -107,6 +155,19 @@ fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     cmd!(shell, "apt-get update --quiet --quiet").run()?;
     let install = cmd!(shell, "apt-get install --quiet --quiet --yes --no-install-recommends");
     install.args(packages).run()?;
+    Ok(())
+}
+
+/// Downloads `package` into a folder that is removed, and takes `program` out of it: nothing is
+/// installed otherwise, and no server starts. The lists of packages are there already.
+fn take_out(shell: &Shell, package: &str, program: &str) -> Result<()> {
+    let folder = shell.create_temp_dir()?;
+    let _there = shell.push_dir(folder.path());
+    // Else apt-get downloads as a user who may not write into this folder.
+    cmd!(shell, "apt-get download --quiet --quiet -o APT::Sandbox::User=root {package}").run()?;
+    let file = shell.read_dir(".")?.into_iter().next().context("apt-get downloaded nothing")?;
+    cmd!(shell, "dpkg-deb --extract {file} unpacked").run()?;
+    cmd!(shell, "install unpacked/usr/bin/{program} {LOCAL_FOLDER}").run()?;
     Ok(())
 }
 
