@@ -33,10 +33,7 @@ const POINTS_APART: f64 = 1.05;
 impl Latency {
     /// The percentiles of `all` together.
     pub(crate) fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latency {
-        let merged = all.fold(Latencies::default(), |mut sum, latencies| {
-            sum.add(latencies);
-            sum
-        });
+        let merged = Latencies::sum(all);
         let count = merged.count();
         Latency {
             count,

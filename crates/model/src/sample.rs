@@ -57,6 +57,23 @@ impl Latencies {
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Latencies) {
         self.counts.extend_from_slice(&other.counts);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.put_in_order();
+    }
+
+    /// The counts of `all` together: put in order once, however many they are.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latencies {
+        let mut sum = all.fold(Latencies::default(), |mut sum, latencies| {
+            sum.counts.extend_from_slice(&latencies.counts);
+            sum.max_ns = sum.max_ns.max(latencies.max_ns);
+            sum
+        });
+        sum.put_in_order();
+        sum
+    }
+
+    /// Ascending, and no latency twice.
+    fn put_in_order(&mut self) {
         self.counts.sort_unstable();
         self.counts.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -65,7 +82,6 @@ impl Latencies {
             }
             same
         });
-        self.max_ns = self.max_ns.max(other.max_ns);
     }
 }
 
@@ -125,6 +141,16 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_is_what_comes_of_adding_one_after_another() {
+        let of = |counts: &[(u64, u64)], max_ns| Latencies { counts: counts.to_vec(), max_ns };
+        let all = [of(&[(1, 2), (5, 1)], 6), of(&[], 0), of(&[(1, u64::MAX), (3, 4)], 3)];
+        let mut added = Latencies::default();
+        all.iter().for_each(|each| added.add(each));
+        assert_eq!(added, of(&[(1, u64::MAX), (3, 4), (5, 1)], 6));
+        assert_eq!(Latencies::sum(all.iter()), added);
+    }
 
     #[test]
     fn all_threads_must_have_synced() {
