@@ -6,7 +6,7 @@ use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
 use crate::disturbance::exclude;
-use crate::finding::Finding;
+use crate::finding::{Finding, Verdict};
 use crate::levels::{Levels, all_levels};
 use crate::measured::Measured;
 use crate::row::Row;
@@ -96,6 +96,39 @@ impl Assessment {
     pub fn measured(&self) -> impl Iterator<Item = &Summary> {
         self.cases.iter().chain(&self.twins)
     }
+
+    /// How many of the cases that were measured are worth what.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for summary in self.measured() {
+            *match (summary.n, summary.verdict) {
+                (0, _) if summary.failures.is_empty() => &mut tally.not_run,
+                (0, _) if summary.is_unavailable() => &mut tally.unavailable,
+                (0, _) => &mut tally.failed,
+                (_, Verdict::Sound) => &mut tally.sound,
+                (_, Verdict::Doubtful) => &mut tally.doubtful,
+                (_, Verdict::Void) => &mut tally.void,
+            } += 1;
+        }
+        tally
+    }
+}
+
+/// How many cases are worth what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Nothing speaks against the figure.
+    pub sound: usize,
+    /// Something does.
+    pub doubtful: usize,
+    /// The figure is not what it claims to be.
+    pub void: usize,
+    /// There is no figure, for no trial was done.
+    pub failed: usize,
+    /// There is none, for this machine cannot do it.
+    pub unavailable: usize,
+    /// There is none, for the run ended before.
+    pub not_run: usize,
 }
 
 /// Judges a record.

@@ -6,7 +6,7 @@
 
 use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
-use crate::permutation::is_rare;
+use crate::permutation::{ALIKE_MOST, is_rarer};
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
 use model::sample::{PROGRESS_NS, Sample};
@@ -288,16 +288,22 @@ const DRIFT_MOST: f64 = 0.5;
 /// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
 /// than in most random orders of the same rates.
 pub(crate) fn split(rates: &[f64]) -> Option<usize> {
+    split_by(rates, LOWER_MOST, ALIKE_MOST)
+}
+
+/// The same where the lower level is at most the share `lower_most` of the higher, and at most
+/// `alike_most` of 1 000 random orders are as good.
+pub(crate) fn split_by(rates: &[f64], lower_most: f64, alike_most: usize) -> Option<usize> {
     let (at, _) = best_split(rates)?;
     let (before, after) = rates.split_at(at);
     let levels = (mean(before), mean(after));
     let (low, high) = (levels.0.min(levels.1), levels.0.max(levels.1));
     let drifts = |side: &[f64]| excursion(side).abs() >= DRIFT_MOST * (high - low);
-    if low > LOWER_MOST * high || drifts(before) || drifts(after) {
+    if low > lower_most * high || drifts(before) || drifts(after) {
         return None;
     }
     let explained = |rates: &[f64]| best_split(rates).map_or(0.0, |(_, explained)| explained);
-    is_rare(rates, explained).then_some(at)
+    is_rarer(rates, explained, alike_most).then_some(at)
 }
 
 /// The split into two levels that leaves the least squares, and the squares that it explains.

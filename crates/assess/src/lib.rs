@@ -36,12 +36,13 @@ pub mod touching;
 pub mod strategies;
 
 mod assessment;
+pub mod trend;
 pub mod records;
 
 #[cfg(test)]
 mod tests;
 
-pub use assessment::{Assessment, RunFinding, assess};
+pub use assessment::{Assessment, RunFinding, Tally, assess};
 pub use course::is_steady;
 pub use measured::rate;
 pub use ratio::Ratio;

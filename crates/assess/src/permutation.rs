@@ -5,13 +5,22 @@ use model::random::Rng;
 /// How often the order of the values is shuffled.
 const ORDERS: usize = 1_000;
 /// Of as many orders the measured one and those that are as good may be at most this many: p < .01.
-const ALIKE_MOST: usize = 10;
+pub(crate) const ALIKE_MOST: usize = 10;
 /// Decides the shuffles: the same record has the same findings.
 const SEED: u64 = 0x57e9;
 
 /// Whether the `statistic` of the `values` in their order is above 0 and reached in fewer than 10
 /// of 1 000 random orders of the same values: p < .01, whatever their distribution is.
 pub(crate) fn is_rare(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> bool {
+    is_rarer(values, statistic, ALIKE_MOST)
+}
+
+/// The same, reached in at most `alike_most` of 1 000 orders, the one of the values among them.
+pub(crate) fn is_rarer(
+    values: &[f64],
+    statistic: impl Fn(&[f64]) -> f64,
+    alike_most: usize,
+) -> bool {
     let measured = statistic(values);
     if measured <= 0.0 {
         return false;
@@ -25,8 +34,8 @@ pub(crate) fn is_rare(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> bool
         statistic(&shuffled) >= alike_from
     };
     // One of the orders that are as good is the one that was measured.
-    let alike = 1 + (0..ORDERS).filter(is_alike).take(ALIKE_MOST).count();
-    alike <= ALIKE_MOST
+    let alike = 1 + (0..ORDERS).filter(is_alike).take(alike_most).count();
+    alike <= alike_most
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 //! done here is to put texts beside each other.
 
 use crate::style::Paint;
+use assess::Tally;
 use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
+use assess::trend::{self, Quantity};
 use assess::trials::Fate;
-use model::case::{Engine, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Op, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
 
@@ -127,24 +129,18 @@ pub(crate) fn percent(percent: f64) -> String {
     units::percent(percent / 100.0)
 }
 
-/// What a row is read for: the throughput, which of what writes is the durable rate where it
-/// claims one and the accepted one where not; of a chase, of the null engine and of a sync after
-/// nothing, which move no bytes in bulk, the time of an operation.
+/// What a row is read for, and how it is said.
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
-    let per_op = |ns| format!("{}/op", units::nanoseconds(ns));
-    let rate = match &summary.case.work {
-        Work::File(work) if work.engine == Engine::Null => {
-            return Some((summary.ns_per_op?, per_op));
-        }
-        Work::Write(work) if work.engine == WriteEngine::Null || work.op == Op::Sync => {
-            return Some((summary.ns_per_op?, per_op));
-        }
-        Work::Memory(work) if !work.kernel.is_bulk() => return Some((summary.ns_per_op?, per_op)),
-        Work::Write(work) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
-        Work::Write(_) => summary.writing.as_ref()?.accepted,
-        Work::File(_) | Work::Memory(_) => summary.throughput,
-    };
-    Some((rate?, units::rate))
+    let (estimate, quantity) = trend::main_estimate(summary)?;
+    Some((estimate, say(quantity)))
+}
+
+/// How a quantity is said.
+pub(crate) fn say(quantity: Quantity) -> Say {
+    match quantity {
+        Quantity::BytesPerSecond => units::rate,
+        Quantity::NsPerOp => |ns| format!("{}/op", units::nanoseconds(ns)),
+    }
 }
 
 /// The median of [`main_estimate`] and its interval.
@@ -241,6 +237,21 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
         Fate::Unavailable(reason) => ("unavailable", Some(reason)),
         Fate::Failed(reason) => ("failed", Some(reason)),
     }
+}
+
+/// `12 sound, 1 doubtful`: how many cases are worth what.
+pub(crate) fn tally(tally: &Tally) -> String {
+    let all = [
+        (tally.sound, "sound"),
+        (tally.doubtful, "doubtful"),
+        (tally.void, "void"),
+        (tally.failed, "failed"),
+        (tally.unavailable, "unavailable"),
+        (tally.not_run, "not run"),
+    ];
+    let told = all.into_iter().filter(|(cases, _)| *cases > 0);
+    let told: Vec<String> = told.map(|(cases, worth)| format!("{cases} {worth}")).collect();
+    if told.is_empty() { "no case".to_string() } else { told.join(", ") }
 }
 
 /// The colour of a verdict.
