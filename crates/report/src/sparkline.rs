@@ -4,7 +4,7 @@
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A line is at most this long.
-const STEPS_MAX: usize = 20;
+pub(crate) const STEPS_MAX: usize = 20;
 
 /// The rates as blocks, from 0 to the highest of them. Of more than fit every n-th is shown:
 /// nothing is averaged, so what lies between two of them is not seen.

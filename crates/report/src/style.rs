@@ -141,6 +141,57 @@ mod tests {
         assert_eq!(Style { colour: true, width: 80 }.paint(text, Paint::Plain), "void");
     }
 
+    /// Red, green and blue of a colour of the 256 that xterm has, from 0 to 1.
+    fn rgb(colour: u8) -> [f64; 3] {
+        let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
+        let [r, g, b] = match colour {
+            0..=15 => panic!("the first 16 are what the user's terminal makes of them"),
+            16..=231 => {
+                let cube = colour - 16;
+                [cube / 36, cube / 6 % 6, cube % 6].map(level)
+            }
+            232.. => [8 + 10 * (colour - 232); 3],
+        };
+        [r, g, b].map(|part| f64::from(part) / 255.0)
+    }
+
+    /// Relative luminance (WCAG 2.2).
+    fn luminance(colour: u8) -> f64 {
+        let linear = |part: f64| match part {
+            ..=0.040_45 => part / 12.92,
+            _ => ((part + 0.055) / 1.055).powf(2.4),
+        };
+        let [r, g, b] = rgb(colour).map(linear);
+        0.2126 * r + 0.7152 * g + 0.0722 * b
+    }
+
+    fn contrast(one: u8, other: u8) -> f64 {
+        let (one, other) = (luminance(one), luminance(other));
+        (one.max(other) + 0.05) / (one.min(other) + 0.05)
+    }
+
+    /// A cell of a heat map brings both its colours, so it reads alike on a light and on a dark
+    /// terminal: with the contrast that WCAG asks for of text (AA), each shade darker than the last.
+    #[test]
+    fn shades_are_readable_on_any_terminal() {
+        let colours = |code: &str| -> (u8, u8) {
+            let parts: Vec<&str> = code.split(';').collect();
+            let [_, "5", text, "48", "5", ground] = parts[..] else { panic!("{code}") };
+            (text.parse().expect("a colour"), ground.parse().expect("a colour"))
+        };
+        let all = SHADE_CODES.map(colours);
+        for (text, ground) in all {
+            let found = contrast(text, ground);
+            assert!(found >= 4.5, "{text} on {ground}: {found:.1}");
+        }
+        for pair in all.windows(2) {
+            let (paler, deeper) = (pair[0].1, pair[1].1);
+            assert!(luminance(paler) > luminance(deeper));
+            let found = contrast(paler, deeper);
+            assert!(found >= 1.2, "{paler} beside {deeper}: {found:.2}");
+        }
+    }
+
     #[test]
     fn a_unit_stays_with_its_number() {
         assert_eq!(fold("it takes 83.2 µs, or 2 ms.", 14), ["it takes", "83.2 µs, or", "2 ms."]);

@@ -9,6 +9,7 @@ mod contract;
 mod markdown;
 mod tables;
 mod damaged;
+mod kept;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
@@ -288,14 +289,28 @@ fn plan_with_its_skips() {
 #[test]
 fn no_view_is_wider_than_asked() {
     for assessment in all() {
-        for view in VIEWS {
-            for width in [80, 100, 132] {
+        for view in VIEWS.into_iter().chain([text as View]) {
+            for width in [60, 80, 100, 132, 200] {
                 let text = without_colour(&view(&assessment, &Style { colour: true, width }));
                 for line in text.lines() {
                     assert!(line.chars().count() <= width, "{width}: {line}\n{text}");
                 }
             }
         }
+    }
+}
+
+/// No column of a table is left out for want of room where there are 200 columns.
+#[test]
+fn wide_terminals_have_all_columns() {
+    let titles = |assessment: &Assessment, width| -> Vec<String> {
+        let text = table(assessment, &Style { colour: false, width });
+        let title = text.lines().find(|line| line.starts_with("case ")).unwrap_or_default();
+        title.split_whitespace().map(str::to_string).collect()
+    };
+    for assessment in all() {
+        assert_eq!(titles(&assessment, 200), titles(&assessment, 1_000));
+        assert!(titles(&assessment, 60).len() <= titles(&assessment, 200).len());
     }
 }
 

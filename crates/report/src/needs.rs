@@ -1,0 +1,126 @@
+//! What a plan needs to be carried out, told before it is.
+
+use crate::style::{Paint, Style};
+use crate::words::count;
+use model::units;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a plan needs at most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needs {
+    /// How many trials; none where they go on until a rate is steady.
+    pub trials: Option<u64>,
+    /// How long those are. What is done between them takes its own time.
+    pub measuring: Duration,
+    /// Where files are made.
+    pub disk: Vec<Room>,
+    /// Bytes of memory that a worker takes.
+    pub memory_bytes: u64,
+    /// Bytes of the page cache that warm files take.
+    pub page_cache_bytes: u64,
+    /// Bytes of memory that can be had.
+    pub available_bytes: u64,
+    /// The file that the record goes to; the folder, where nobody named a file.
+    pub record: PathBuf,
+    /// Whether that is a file somebody named.
+    pub record_is_named: bool,
+}
+
+/// Where files are made, and how much of it they take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Room {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Bytes of all files that are there at once.
+    pub bytes: u64,
+    /// Bytes that are free.
+    pub free: u64,
+}
+
+/// The needs of a plan, below the plan itself.
+pub fn needs(needs: &Needs, style: &Style) -> String {
+    let mut out = format!("\n{}\n", style.paint("needed", Paint::Strong));
+    let mut tell = |lead: &str, text: &str| out.push_str(&style.wrap(lead, Paint::Faint, text));
+    let trials =
+        needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
+    tell(
+        "  time    ",
+        &format!(
+            "at most {} in {trials}; what is done between them comes on top: files are made, warmed \
+             and evicted, devices become quiet, what was written is read back",
+            units::time(needs.measuring)
+        ),
+    );
+    if needs.disk.is_empty() {
+        tell("  disk    ", "none: no file is made");
+    }
+    for room in &needs.disk {
+        tell("  disk    ", &said_of(room));
+    }
+    let mut memory = units::bytes_rounded(needs.memory_bytes);
+    if needs.page_cache_bytes > 0 {
+        let page_cache = units::bytes_rounded(needs.page_cache_bytes);
+        memory.push_str(&format!(", and {page_cache} of page cache for files to be warm"));
+    }
+    let available = units::bytes_rounded(needs.available_bytes);
+    tell("  memory  ", &format!("{memory}; {available} can be had"));
+    let record = needs.record.display();
+    let record = if needs.record_is_named {
+        record.to_string()
+    } else {
+        format!("a dated file in {record}")
+    };
+    tell("  record  ", &record);
+    out.push_str(&format!(
+        "\n{}",
+        style.wrap("", Paint::Plain, "This is a plan: nothing was run.")
+    ));
+    out
+}
+
+fn said_of(room: &Room) -> String {
+    let (bytes, free) = (units::bytes_rounded(room.bytes), units::bytes_rounded(room.free));
+    let fits = if room.bytes > room.free { ": that does not fit" } else { "" };
+    format!("{bytes} in {}, where {free} are free{fits}", room.directory.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_is_told() {
+        let room = Room { directory: "/data".into(), bytes: 1 << 30, free: 5 << 30 };
+        let all = Needs {
+            trials: Some(200),
+            measuring: Duration::from_secs(150),
+            disk: vec![room.clone(), Room { free: 1 << 20, ..room }],
+            memory_bytes: 128 << 20,
+            page_cache_bytes: 256 << 20,
+            available_bytes: 20 << 30,
+            record: "/state/ioassay".into(),
+            record_is_named: false,
+        };
+        let style = Style { colour: false, width: 200 };
+        let text = needs(&all, &style);
+        for expected in [
+            "  time    at most 2m 30s in 200 trials; what is done",
+            "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
+            "where 1.00 MiB are free: that does not fit\n",
+            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be had",
+            "  record  a dated file in /state/ioassay\n",
+            "nothing was run.",
+        ] {
+            assert!(text.contains(expected), "'{text}' does not say '{expected}'");
+        }
+        let record = "x.jsonl".into();
+        let least = Needs { trials: None, disk: Vec::new(), page_cache_bytes: 0, record, ..all };
+        let text = needs(&Needs { record_is_named: true, ..least }, &style);
+        for expected in ["2m 30s in trials;", "disk    none", "128 MiB; 20.0", "record  x.jsonl\n"]
+        {
+            assert!(text.contains(expected), "'{text}' does not say '{expected}'");
+        }
+    }
+}

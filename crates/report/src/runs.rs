@@ -1,0 +1,98 @@
+//! A list of records.
+
+use crate::style::{Paint, Style};
+use crate::words::{count, tally};
+use assess::{Assessment, Tally};
+use model::record::End;
+use serde::Serialize;
+
+/// What is told of a record in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Where the record is.
+    pub path: String,
+    /// When the run began, as RFC 3339 in UTC.
+    pub began: String,
+    /// The machine's name.
+    pub host: String,
+    /// The recipe's name.
+    pub recipe: String,
+    /// The directory, the file of the user's own, or the device; none where no file was used.
+    pub place: Option<String>,
+    /// How it ended: `complete`, `interrupted`, or `missing` where it was cut off.
+    pub end: End,
+    /// How many cases are worth what.
+    #[serde(with = "TallyFields")]
+    pub cases: Tally,
+    /// Codes of what was found, gravest first.
+    pub findings: Vec<String>,
+}
+
+/// The fields of a [`Tally`].
+#[derive(Serialize)]
+#[serde(remote = "Tally")]
+struct TallyFields {
+    sound: usize,
+    doubtful: usize,
+    void: usize,
+    failed: usize,
+    unavailable: usize,
+    not_run: usize,
+}
+
+impl Listed {
+    /// What is told of the record at `path`.
+    pub fn of(path: String, assessment: &Assessment) -> Listed {
+        let own = assessment.fixtures.iter().find(|fixture| fixture.seed.is_none());
+        let own = own.map(|fixture| fixture.path.display().to_string());
+        let storage = assessment.storage.as_ref();
+        let directory = storage.map(|storage| storage.directory.display().to_string());
+        let codes = assessment.findings.iter();
+        Listed {
+            path,
+            began: assessment.began.clone(),
+            host: assessment.host.name.clone(),
+            recipe: assessment.recipe.clone(),
+            place: own.or(directory),
+            end: assessment.end.clone(),
+            cases: assessment.tally(),
+            findings: codes.map(|found| found.finding.code.name().to_string()).collect(),
+        }
+    }
+}
+
+/// Records, three lines each: when, of what and how it came out; where and what was found; the
+/// record itself. Below them what could not be read, with its reason.
+pub fn runs(records: &[Listed], unreadable: &[String], style: &Style) -> String {
+    let mut out: String = records.iter().map(|record| lines(record, style)).collect();
+    if !unreadable.is_empty() {
+        out.push_str(&format!("{} cannot be read:\n", count(unreadable.len(), "file")));
+    }
+    out.extend(unreadable.iter().map(|reason| style.wrap("  ", Paint::Plain, reason)));
+    out
+}
+
+fn lines(record: &Listed, style: &Style) -> String {
+    let mut title = format!("{} · {} · {}", record.began, record.recipe, tally(&record.cases));
+    let end = match record.end {
+        End::Complete => "",
+        End::Interrupted => " · interrupted",
+        End::Missing => " · cut off, or still going on",
+    };
+    title.push_str(end);
+    let mut about = vec![format!("on {}", record.host)];
+    about.extend(record.place.clone());
+    if !record.findings.is_empty() {
+        about.push(record.findings.join(", "));
+    }
+    let is_bad = record.cases.void + record.cases.failed > 0;
+    let paint = if is_bad || record.end != End::Complete { Paint::Doubt } else { Paint::Strong };
+    let mut out = String::new();
+    for (index, line) in crate::style::fold(&title, style.width).iter().enumerate() {
+        let indent = if index == 0 { "" } else { "  " };
+        out.push_str(&format!("{indent}{}\n", style.paint(line, paint)));
+    }
+    out.push_str(&style.wrap("  ", Paint::Plain, &about.join(" · ")));
+    out.push_str(&style.wrap("  ", Paint::Plain, &record.path));
+    out
+}

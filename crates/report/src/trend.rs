@@ -1,0 +1,92 @@
+//! How the figures of a recipe went from run to run.
+
+use crate::grid::{Cell, Grid, left, right};
+use crate::names::Names;
+use crate::sparkline::{STEPS_MAX, sparkline};
+use crate::style::{Paint, Style};
+use crate::words::{self, NONE, interval, say, tally, times};
+use assess::Assessment;
+use assess::trend::{Trend, Trends};
+
+/// A run without a figure that stands, in a line of blocks.
+const GAP: char = '·';
+
+/// Below so many runs no step can be told from chance (METHODOLOGY.md).
+const STEP_RUNS: usize = 10;
+
+/// The trend of all cases, after the run that `last` judges; `number` is which it was, from 1.
+pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -> String {
+    let all = trends.all();
+    let names = Names::of(last);
+    let title = format!("run {number} · {} · {}", last.recipe, last.began);
+    let mut out = format!("{}\n", style.paint(&title, Paint::Strong));
+    let mut about = vec![tally(&last.tally())];
+    let codes: Vec<&str> = last.findings.iter().map(|found| found.finding.code.name()).collect();
+    if !codes.is_empty() {
+        about.push(codes.join(", "));
+    }
+    out.push_str(&style.wrap("", Paint::Plain, &about.join(" · ")));
+    let common = names.said_once();
+    if !common.is_empty() {
+        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
+    }
+    if all.is_empty() {
+        out.push_str("no run has a figure that stands\n");
+        return out;
+    }
+    let mut grid =
+        Grid::new(vec![left("case", 0), left("runs", 0), right("last", 0), left("95 % CI", 1)]);
+    for trend in &all {
+        grid.row(cells(trend, &names));
+    }
+    out.push_str(&grid.render(style));
+    for trend in &all {
+        out.push_str(&step(trend, trends, &names, style));
+    }
+    let runs = all[0].runs.len();
+    if (2..STEP_RUNS).contains(&runs) {
+        let text =
+            format!("of {runs} runs none can be told apart from chance: of {STEP_RUNS} a step can");
+        out.push_str(&style.wrap("", Paint::Faint, &text));
+    }
+    out
+}
+
+fn cells(trend: &Trend, names: &Names) -> Vec<Cell> {
+    let plain = |text: String| Cell::new(text, Paint::Plain);
+    let say = say(trend.quantity);
+    let last = trend.runs.last().copied().flatten();
+    let ci = last.map_or(NONE.to_string(), |run| interval(run.low, run.high, say));
+    vec![
+        plain(names.short(&trend.id)),
+        plain(blocks(trend)),
+        plain(last.map_or(NONE.to_string(), |run| say(run.median))),
+        plain(ci),
+    ]
+}
+
+/// The last runs as blocks, from 0 to the highest of them.
+fn blocks(trend: &Trend) -> String {
+    let first = trend.runs.len().saturating_sub(STEPS_MAX);
+    let last: Vec<Option<f64>> =
+        trend.runs[first..].iter().map(|run| run.map(|run| run.median)).collect();
+    let figures: Vec<f64> = last.iter().copied().flatten().collect();
+    let line = sparkline(&figures);
+    let mut blocks = line.chars();
+    last.iter().map(|run| run.and_then(|_| blocks.next()).unwrap_or(GAP)).collect()
+}
+
+fn step(trend: &Trend, trends: &Trends, names: &Names, style: &Style) -> String {
+    let Some(step) = trend.step else { return String::new() };
+    let say = words::say(trend.quantity);
+    let at = trends.forgotten() + step.at + 1;
+    let text = format!(
+        "{}: {} until run {}, {} from run {at} on: {}",
+        names.short(&trend.id),
+        say(step.before),
+        at - 1,
+        say(step.after),
+        times(step.after / step.before)
+    );
+    style.wrap("step   ", Paint::Doubt, &text)
+}
