@@ -26,7 +26,7 @@ enum Sign {
     ProgramAlone(&'static str),
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 15] = [
     Need {
         package: "mount",
         sign: Sign::Program("losetup"),

@@ -1,8 +1,16 @@
-//! What was typed.
+//! What can be typed.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::content::Kind;
+pub mod axes;
+pub mod tools;
+
+use crate::recipe;
+use axes::AxisArgs;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::ffi::OsStr;
 use std::path::PathBuf;
+use tools::{CacheCommand, DataCommand, PeersCommand};
 
 /// Measures memory, page cache and storage, and says for every figure what served the bytes, how
 /// sure it is and what bounds it.
@@ -35,13 +43,18 @@ pub enum Command {
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
-    /// Show what a run would measure and what it would not, and measure nothing
+    /// Show what a run would measure and what it would not, and measure nothing: run --dry-run
     Plan(RunArgs),
+    /// Run a recipe again and again, and show how its figures go from run to run
+    Watch(WatchArgs),
     /// List the built-in recipes, or show one
     Recipes {
-        /// The recipe to show, as TOML
-        name: Option<String>,
+        /// What to do with them.
+        #[command(subcommand)]
+        command: Option<RecipesCommand>,
     },
+    /// List the records that were kept: when, where, of what, and what was found
+    Runs(RunsArgs),
     /// Judge a record again
     Report {
         /// The record
@@ -87,6 +100,22 @@ pub enum Command {
         #[arg(value_enum, default_value = "run")]
         of: SchemaOf,
     },
+    /// Print what makes a shell complete this program's commands, options and recipes
+    Completions {
+        /// For which shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Print a manual page: of the program, or of one of its commands
+    Man {
+        /// The command: run, or peers build
+        #[arg(conflicts_with = "all")]
+        command: Vec<String>,
+        /// Write the pages of the program and of all commands into this folder, as ioassay.1,
+        /// ioassay-run.1 and so on
+        #[arg(long, value_name = "DIR")]
+        all: Option<PathBuf>,
+    },
     /// Serve jobs on stdin and stdout: how this program measures
     #[command(hide = true)]
     Worker,
@@ -99,6 +128,71 @@ pub enum SchemaOf {
     Run,
     /// That of `compare`.
     Compare,
+}
+
+/// What to do with recipes.
+#[derive(Debug, Subcommand)]
+pub enum RecipesCommand {
+    /// Print a recipe as TOML, to change it and run it
+    Show {
+        /// Its name
+        #[arg(value_parser = RecipeParser)]
+        name: String,
+    },
+}
+
+/// Reads any text as the name of a recipe, or the path to one: which there are is for completions
+/// and errors to tell.
+#[derive(Debug, Clone)]
+pub struct RecipeParser;
+
+impl TypedValueParser for RecipeParser {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(recipe::BUILT_IN.iter().map(|(name, _)| PossibleValue::new(*name))))
+    }
+}
+
+/// Arguments of `runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Folders to look in besides the state folder, which has the records that were given no name
+    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folders: Vec<PathBuf>,
+    /// Only runs of this recipe
+    #[arg(long, value_name = "NAME")]
+    pub recipe: Option<String>,
+    /// Only runs on this machine
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// From the beginning of one run to that of the next: 30s, 10m, 1h. A run that takes longer is
+    /// followed by the next at once
+    #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep"])]
+    pub interval: String,
+    /// How many runs; without it, until it is stopped
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
+    /// What is run.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Arguments of `compare`.
@@ -126,7 +220,7 @@ pub struct CompareArgs {
 #[derive(Debug, Args)]
 pub struct SurveyArgs {
     /// The directory to measure; a test file is written there and removed
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
     /// Fewer rounds, shorter trials, a smaller file: under 40 seconds
     #[arg(long)]
@@ -142,11 +236,12 @@ pub struct SurveyArgs {
 /// Arguments of `run` and `plan`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A built-in recipe (see `ioassay recipes`) or a path to a TOML file
+    /// A built-in recipe, or a path to a TOML file
+    #[arg(value_parser = RecipeParser)]
     pub recipe: String,
     /// The directory to measure, the current one if not given; a test file is written there and
     /// removed
-    #[arg(conflicts_with = "file")]
+    #[arg(conflicts_with = "file", value_hint = ValueHint::DirPath)]
     pub directory: Option<PathBuf>,
     /// Read this file instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
@@ -201,6 +296,13 @@ pub struct OutputArgs {
     /// Keep the test file
     #[arg(long)]
     pub keep: bool,
+    /// Show what would be measured, how long that takes at most and what it needs; measure and
+    /// write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the result only: no view of the run while it goes on, not where the record is
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// How a judgement is said: as a table, if nothing else is asked for.
@@ -219,201 +321,4 @@ pub struct FormArgs {
     /// ioassay.prom. An earlier one of this program is replaced
     #[arg(long, value_name = "FILE")]
     pub openmetrics: Option<PathBuf>,
-}
-
-/// Axes of cases; each takes one value or several with commas between them.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Axes (one value, or several with commas)")]
-pub struct AxisArgs {
-    /// Programs that measure: rust (this one's own worker), or peers by name (see `ioassay peers
-    /// list`); `compilers` for the whole matrix of them
-    #[arg(long, value_delimiter = ',')]
-    pub peer: Vec<String>,
-    /// To read: null, read, pread, buffered, mmap, uring, load. To write: null, write, pwrite,
-    /// buffered, mmap, uring. To copy: write, uring, copy-file-range, sendfile, splice
-    #[arg(long, value_delimiter = ',')]
-    pub engine: Vec<String>,
-    /// Bytes an operation: 4KiB, 4MB, 1B
-    #[arg(long, value_delimiter = ',')]
-    pub block: Vec<String>,
-    /// Threads; `cores` for one each, `sweep` for 1, 2, 4 … up to twice the cores
-    #[arg(long, value_delimiter = ',')]
-    pub threads: Vec<String>,
-    /// Operations in flight for each thread
-    #[arg(long, value_delimiter = ',')]
-    pub depth: Vec<String>,
-    /// warm, cold, direct, as-is
-    #[arg(long, value_delimiter = ',')]
-    pub cache: Vec<String>,
-    /// sequential, random, strided
-    #[arg(long, value_delimiter = ',')]
-    pub pattern: Vec<String>,
-    /// Blocks from one step of a strided pattern to the next
-    #[arg(long, value_delimiter = ',')]
-    pub stride: Vec<String>,
-    /// contiguous or interleaved: how blocks are dealt out to threads
-    #[arg(long, value_delimiter = ',')]
-    pub share: Vec<String>,
-    /// What is done with the bytes: none, page, sum, count (of the 4-byte value 10)
-    #[arg(long, value_delimiter = ',')]
-    pub touch: Vec<String>,
-    /// Instruction set of sums, counts and kernels: auto, scalar, sse2, avx2, avx512, neon; `best`
-    /// for the widest of this processor, `each` for all that it has
-    #[arg(long, value_delimiter = ',')]
-    pub isa: Vec<String>,
-    /// What the OS is told: none, sequential, random, willneed, populate, hugepage; touch-ahead
-    /// for six threads that touch each page of a mapping ahead of the reader
-    #[arg(long, value_delimiter = ',')]
-    pub advice: Vec<String>,
-    /// How io_uring learns of requests: enter, sqpoll
-    #[arg(long, value_delimiter = ',')]
-    pub submission: Vec<String>,
-    /// What makes written data durable: none, fdatasync, fsync, dsync, msync, sync-file-range
-    #[arg(long, value_delimiter = ',')]
-    pub sync: Vec<String>,
-    /// Blocks from one sync to the next; 0 for one at the end only
-    #[arg(long, value_delimiter = ',')]
-    pub every: Vec<String>,
-    /// What a file that is written has at the start: none, fallocate, overwrite, append
-    #[arg(long, value_delimiter = ',')]
-    pub allocation: Vec<String>,
-    /// What is written: random, constant, zero
-    #[arg(long, value_delimiter = ',')]
-    pub fill: Vec<String>,
-    /// Operations of a trial, over all threads; `all` for each block once, 0 for no limit
-    #[arg(long, value_delimiter = ',')]
-    pub ops: Vec<String>,
-    /// Bytes of the test file: 256MiB, 1GiB
-    #[arg(long, value_delimiter = ',')]
-    pub size: Vec<String>,
-    /// The longest a trial lasts: 500ms, 2s
-    #[arg(long, value_delimiter = ',')]
-    pub time: Vec<String>,
-    /// Loops over memory: read, write, write-nt, copy, copy-nt, triad, triad-nt, count, chase,
-    /// touch-pages, first-touch, read-pages
-    #[arg(long, value_delimiter = ',')]
-    pub kernel: Vec<String>,
-    /// Bytes of all arrays of a memory case: 32KiB, 1GiB; `dram` for four times the last cache,
-    /// `sweep` for 8KiB, 16KiB … up to that, `modest` for 256MiB or less
-    #[arg(long, value_delimiter = ',')]
-    pub working_set: Vec<String>,
-    /// What arrays are mapped by: base, huge
-    #[arg(long, value_delimiter = ',')]
-    pub pages: Vec<String>,
-}
-
-impl AxisArgs {
-    /// The axes that were given, by name.
-    pub fn given(&self) -> Vec<(&'static str, &Vec<String>)> {
-        let axes = [
-            ("peer", &self.peer),
-            ("engine", &self.engine),
-            ("block", &self.block),
-            ("threads", &self.threads),
-            ("depth", &self.depth),
-            ("cache", &self.cache),
-            ("pattern", &self.pattern),
-            ("stride", &self.stride),
-            ("share", &self.share),
-            ("touch", &self.touch),
-            ("isa", &self.isa),
-            ("advice", &self.advice),
-            ("submission", &self.submission),
-            ("sync", &self.sync),
-            ("every", &self.every),
-            ("allocation", &self.allocation),
-            ("fill", &self.fill),
-            ("ops", &self.ops),
-            ("size", &self.size),
-            ("time", &self.time),
-            ("kernel", &self.kernel),
-            ("working_set", &self.working_set),
-            ("pages", &self.pages),
-        ];
-        axes.into_iter().filter(|(_, values)| !values.is_empty()).collect()
-    }
-}
-
-/// What to do with peers.
-#[derive(Debug, Subcommand)]
-pub enum PeersCommand {
-    /// Tell which there are, what each can do, and how it is built
-    List(PeersArgs),
-    /// Build them into the cache folder; a run builds what it needs by itself
-    Build(PeersArgs),
-    /// Run each over awkward small files and check every digest and count
-    Verify {
-        /// Which.
-        #[command(flatten)]
-        args: PeersArgs,
-        /// Where small test files are written, and removed
-        #[arg(long, value_name = "DIR", default_value = ".")]
-        directory: PathBuf,
-    },
-}
-
-/// Which peers.
-#[derive(Debug, Args)]
-pub struct PeersArgs {
-    /// Their names; all if not given
-    pub names: Vec<String>,
-    /// A TOML file of more peers, in the form of peers/peers.toml
-    #[arg(long, value_name = "FILE")]
-    pub peers: Option<PathBuf>,
-}
-
-/// What to do with the page cache.
-#[derive(Debug, Subcommand)]
-pub enum CacheCommand {
-    /// Tell how much of each file is cached
-    Show {
-        /// The files
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
-    /// Take each file out of the page cache, with proof; needs no root
-    Evict {
-        /// The files
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
-    /// Read each file into the page cache, with proof
-    Warm {
-        /// The files
-        #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
-    /// Empty the page cache of the whole machine; needs root, and slows down everybody on it
-    Drop,
-}
-
-/// What to do with a test file.
-#[derive(Debug, Subcommand)]
-pub enum DataCommand {
-    /// Write a file whose every word is known; there must be nothing of its name
-    Create {
-        /// The file
-        file: PathBuf,
-        /// Its size: 256MiB, 1GiB
-        #[arg(long, default_value = "1GiB")]
-        size: String,
-        /// Decides its content
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// What it is made of: random words, or ints:20 for 4-byte integers below 20, all equally
-        /// likely
-        #[arg(long, default_value_t = Kind::Random)]
-        content: Kind,
-    },
-    /// Check every byte of a file that `data create` wrote
-    Verify {
-        /// The file
-        file: PathBuf,
-        /// The seed it was written with
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
-        /// What it was made of: random or ints:20
-        #[arg(long, default_value_t = Kind::Random)]
-        content: Kind,
-    },
 }

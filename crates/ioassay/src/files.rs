@@ -8,7 +8,9 @@ use crate::stop::Stop;
 use anyhow::Result;
 use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
+use model::host::Storage;
 use model::plan::{Place, Plan};
+use report::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -127,13 +129,37 @@ impl Files {
     }
 }
 
+/// How much room the files of `plan` take at most, and where.
+pub fn room(
+    plan: &Plan,
+    target: &Target,
+    storage: Option<&Storage>,
+    source: Option<&Source>,
+) -> Vec<Room> {
+    let Target::Directory(directory) = target else { return Vec::new() };
+    let mut needs = Needs::of(plan);
+    if source.is_none() {
+        needs.read.append(&mut needs.copied);
+    }
+    let sum = |sizes: &[u64]| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
+    let free = storage.map_or(0, |storage| storage.free);
+    let bytes = sum(&needs.of_target());
+    let here = Room { directory: directory.clone(), bytes, free };
+    let there = source.map(|source| Room {
+        directory: source.directory.clone(),
+        bytes: sum(&needs.copied.into_iter().collect::<Vec<_>>()),
+        free: source.storage.free,
+    });
+    [here].into_iter().chain(there).filter(|room| room.bytes > 0).collect()
+}
+
 /// Where the source of copies is.
 #[derive(Debug)]
 pub struct Source {
     /// The directory.
     pub directory: PathBuf,
     /// The storage of it.
-    pub storage: model::host::Storage,
+    pub storage: Storage,
 }
 
 /// Sizes of the files that a plan needs.

@@ -2,9 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use clap::Parser;
-use ioassay::args::Cli;
-use ioassay::commands;
+use ioassay::{commands, typed};
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -13,7 +11,9 @@ const COULD_NOT: u8 = 2;
 
 fn main() -> ExitCode {
     env_logger::init();
-    let cli = Cli::parse();
+    let words: Vec<_> = std::env::args_os().collect();
+    // What was asked for is help, or what is not understood: either ends here.
+    let cli = typed::understand(&words).unwrap_or_else(|error| error.exit());
     match commands::execute(&cli) {
         Ok(code) => ExitCode::from(code),
         // Whoever read our output has had enough, as `head` has: that is no failure.

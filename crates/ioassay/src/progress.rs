@@ -1,68 +1,140 @@
-//! What a run shows while it runs: one line on a terminal, nothing in a pipe.
+//! What a run shows while it goes on: a few lines on a terminal, nothing in a pipe.
+//!
+//! It is drawn between trials only: by the thread that calls the functions here, when they are
+//! called, and by no other. There is no ticking thread, so what a terminal costs is in no trial;
+//! a view that stands still during a long trial is the price.
 
+use assess::stats::Estimate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::case::{Case, Op};
 use model::units;
+use std::io;
 use std::time::{Duration, Instant};
 
-/// The line.
+/// The lines. They are gone when this is dropped.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     began: Instant,
+    failed: u64,
 }
 
+/// The trial that begins.
+#[derive(Debug)]
+pub struct Next<'a> {
+    /// Trials that are over.
+    pub done: u64,
+    /// Trials that there are at most.
+    pub planned: u64,
+    /// The round, from 0.
+    pub round: u32,
+    /// How many rounds there are at most; none where they go on until a rate is steady.
+    pub rounds: Option<u32>,
+    /// The case.
+    pub case: &'a Case,
+    /// The rate in each round of the case so far, as [`assess::rate`] has it.
+    pub rates: &'a [f64],
+}
+
+/// Draws at most so often: of trials of some milliseconds not each is shown.
+const DRAWS_A_SECOND: u8 = 5;
+
+/// Columns of the bar.
+const BAR_COLUMNS: u64 = 20;
+
+/// Columns of a terminal that does not tell how many it has.
+const COLUMNS: usize = 80;
+
 impl Progress {
-    /// A line on stderr; nothing is shown if that is not a terminal.
+    /// Lines on stderr; nothing is shown if that is not a terminal.
     pub fn new() -> Progress {
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{wide_bar} {msg}")
-            .expect("the template is one that the library knows");
-        Progress { bar: bar.with_style(style), began: Instant::now() }
+        Progress::on(ProgressDrawTarget::stderr_with_hz(DRAWS_A_SECOND))
     }
 
     /// Nothing is ever shown.
     pub fn hidden() -> Progress {
-        Progress { bar: ProgressBar::hidden(), began: Instant::now() }
+        Progress::on(ProgressDrawTarget::hidden())
+    }
+
+    fn on(target: ProgressDrawTarget) -> Progress {
+        // It has no colours: there is nothing for NO_COLOR to take away.
+        let style = ProgressStyle::with_template("{msg}")
+            .expect("the template is one that the library knows");
+        let bar = ProgressBar::with_draw_target(Some(1), target).with_style(style);
+        Progress { bar, began: Instant::now(), failed: 0 }
     }
 
     /// A peer is being built: `done` of `all` are there.
     pub fn building(&self, done: usize, all: usize, peer: &str) {
-        self.bar.set_length(all as u64);
-        self.bar.set_position(done as u64);
-        self.bar.set_message(format!("building the peer {peer}"));
+        self.show(done as u64, all as u64, &format!("building the peer {peer}"), &[]);
     }
 
     /// A test file is being written.
     pub fn writing(&self, done: u64, size: u64) {
-        self.bar.set_length(size);
-        self.bar.set_position(done);
-        let (done, size) = (units::bytes_rounded(done), units::bytes_rounded(size));
-        self.bar.set_message(format!("writing the test file: {done} of {size}"));
+        let (of, all) = (units::bytes_rounded(done), units::bytes_rounded(size));
+        self.show(done, size, &format!("writing the test file: {of} of {all}"), &[]);
     }
 
     /// The rounds begin; what was spent until now does not tell how long they take.
-    pub fn rounds_begin(&mut self, trials: u64) {
-        self.bar.set_length(trials);
-        self.bar.set_position(0);
+    pub fn rounds_begin(&mut self) {
         self.began = Instant::now();
+        self.failed = 0;
     }
 
-    /// A trial begins: `done` of the `planned` ones are over.
-    pub fn trial(&self, done: u64, planned: u64, round: u32, case: &str) {
-        self.bar.set_length(planned);
-        self.bar.set_position(done);
-        let left = match done {
-            0 => String::new(),
-            _ => {
-                let each = self.began.elapsed().as_secs_f64() / done as f64;
-                let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
-                format!("about {} left, ", units::time(left))
+    /// A trial begins.
+    pub fn trial(&self, next: &Next) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let Next { done, planned, .. } = *next;
+        let mut lines = vec![next.case.id(), so_far(next)];
+        if self.failed > 0 {
+            lines.push(match self.failed {
+                1 => "1 trial failed".to_string(),
+                failed => format!("{failed} trials failed"),
+            });
+        }
+        self.show(done, planned, &self.whereabouts(next), &lines);
+    }
+
+    /// A trial has failed.
+    pub fn failed(&mut self) {
+        self.failed += 1;
+    }
+
+    /// `round 3 of 10, trial 25 of 80, about 1m 20s left`.
+    fn whereabouts(&self, next: &Next) -> String {
+        let Next { done, planned, round, rounds, .. } = *next;
+        let round = match rounds {
+            Some(rounds) => {
+                format!("round {} of {rounds}, trial {} of {planned}", round + 1, done + 1)
             }
+            None => format!("case {} of {planned}, trial {}", done + 1, round + 1),
         };
-        self.bar.set_message(format!("{left}round {}: {case}", round + 1));
+        if done == 0 {
+            return round;
+        }
+        let each = self.began.elapsed().as_secs_f64() / done as f64;
+        let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
+        // How long the rest of a rate takes to become steady, nobody knows.
+        let about = if rounds.is_some() { "about" } else { "at a guess" };
+        format!("{round}, {about} {} left", units::time(left))
     }
 
-    /// The line is gone.
+    /// Draws the view: the line of the bar and `lines` below it, none wider than the terminal.
+    fn show(&self, done: u64, all: u64, beside: &str, lines: &[String]) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let columns = columns();
+        let first = format!("{} {beside}", bar(done, all));
+        let lines: Vec<String> =
+            [&first].into_iter().chain(lines).map(|line| cut(line, columns)).collect();
+        // The only call that draws: all of the view at once.
+        self.bar.set_message(lines.join("\n"));
+    }
+
+    /// The lines are gone.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -71,5 +143,97 @@ impl Progress {
 impl Default for Progress {
     fn default() -> Progress {
         Progress::new()
+    }
+}
+
+/// What a case has come to: `so far 612 MB/s (598-631 MB/s) in 7 rounds, the last 610 MB/s`.
+fn so_far(next: &Next) -> String {
+    let is_sync = next.case.write().is_some_and(|work| work.op == Op::Sync);
+    let say = |rate: f64| match is_sync {
+        true => format!("{}syncs/s", units::scaled(rate)),
+        false => units::rate(rate),
+    };
+    let (Some(estimate), Some(last)) = (Estimate::of(next.rates), next.rates.last()) else {
+        return "no figure yet".to_string();
+    };
+    let interval = match estimate.low.zip(estimate.high) {
+        Some((low, high)) => format!(" ({} to {})", say(low), say(high)),
+        None => String::new(),
+    };
+    let trials =
+        if estimate.n == 1 { "1 trial".to_string() } else { format!("{} trials", estimate.n) };
+    format!("so far {}{interval} in {trials}, the last {}", say(estimate.median), say(*last))
+}
+
+/// How much is done: `█████░░░░░░░░░░░░░░░`.
+fn bar(done: u64, all: u64) -> String {
+    let full = (u128::from(BAR_COLUMNS) * u128::from(done) / u128::from(all.max(1))) as u64;
+    (0..BAR_COLUMNS).map(|column| if column < full { '█' } else { '░' }).collect()
+}
+
+/// As much of a line as fits: one that wraps could not be taken away again.
+fn cut(line: &str, columns: usize) -> String {
+    if line.chars().count() < columns {
+        return line.to_string();
+    }
+    let mut cut: String = line.chars().take(columns.saturating_sub(2)).collect();
+    cut.push('…');
+    cut
+}
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).map(|size| usize::from(size.ws_col));
+    size.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::Work;
+    use model::zoo;
+
+    fn next<'a>(case: &'a Case, rates: &'a [f64]) -> Next<'a> {
+        Next { done: 0, planned: 20, round: 2, rounds: Some(10), case, rates }
+    }
+
+    #[test]
+    fn what_is_known_so_far_is_told() {
+        let case = Case::own(Work::File(zoo::plain()));
+        let told = |rates: &[f64]| so_far(&next(&case, rates));
+        assert_eq!(told(&[]), "no figure yet");
+        assert_eq!(told(&[2e9]), "so far 2.00 GB/s in 1 trial, the last 2.00 GB/s");
+        let seven: Vec<f64> = (1..=7).map(|n| f64::from(n) * 1e8).collect();
+        let expected = "so far 400 MB/s (100 MB/s to 700 MB/s) in 7 trials, the last 700 MB/s";
+        assert_eq!(told(&seven), expected);
+    }
+
+    #[test]
+    fn the_whereabouts_have_the_round_and_the_trial() {
+        let case = Case::own(Work::File(zoo::plain()));
+        let progress = Progress::hidden();
+        let told = |next: &Next| progress.whereabouts(next);
+        assert_eq!(told(&next(&case, &[])), "round 3 of 10, trial 1 of 20");
+        let sustained = Next { rounds: None, planned: 4, ..next(&case, &[]) };
+        assert_eq!(told(&sustained), "case 1 of 4, trial 3");
+        let later = Next { done: 10, ..next(&case, &[]) };
+        assert!(told(&later).ends_with(", about 0s left"), "{}", told(&later));
+    }
+
+    #[test]
+    fn a_bar_is_as_full_as_the_share_that_is_done() {
+        for (done, all, full) in [(0, 10, 0), (5, 10, 10), (10, 10, 20), (0, 0, 0), (30, 10, 20)] {
+            let bar = bar(done, all);
+            assert_eq!(bar.chars().count(), 20);
+            assert_eq!(bar.chars().filter(|c| *c == '█').count(), full, "{done} of {all}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_cut_before_it_wraps() {
+        assert_eq!(cut("abcdef", 7), "abcdef");
+        assert_eq!(cut("abcdef", 6), "abcd…");
+        assert_eq!(cut("äöü", 3), "ä…");
+        assert_eq!(cut("abc", 0), "…");
     }
 }

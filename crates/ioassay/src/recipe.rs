@@ -19,6 +19,8 @@
 //! of memory only what they alone have, or where the recipe reads no file. Some values stand for
 //! others: see [`crate::symbol`].
 
+mod file;
+
 use crate::group::{Axes, Kind, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
@@ -114,12 +116,23 @@ pub fn find(name: &str) -> Result<Recipe> {
         return parse(text).with_context(|| format!("built-in recipe '{name}'"));
     }
     if !name.ends_with(".toml") && !Path::new(name).exists() {
-        let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
-        bail!("{} (a path to a TOML file works too)", units::unknown_name("recipe", name, &known));
+        bail!("{} (a path to a TOML file works too)", unknown(name));
     }
-    let text = std::fs::read_to_string(name)
-        .with_context(|| format!("failed to read the recipe '{name}'"))?;
-    parse(&text).with_context(|| format!("the recipe '{name}' is broken"))
+    parse(&file::read(name)?).with_context(|| format!("the recipe '{name}' is broken"))
+}
+
+/// The text of a built-in recipe.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn text(name: &str) -> Result<&'static str> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
+}
+
+fn unknown(name: &str) -> units::ParseError {
+    let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+    units::unknown_name("recipe", name, &known)
 }
 
 fn parse(text: &str) -> Result<Recipe> {

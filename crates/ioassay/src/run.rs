@@ -5,13 +5,14 @@ use crate::belief::believe;
 use crate::courier::Courier;
 use crate::files::Files;
 use crate::fixture::{self, TestFile};
-use crate::progress::Progress;
+use crate::progress::{Next, Progress};
 use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
 use crate::store::Store;
+use crate::turns::order_of_round;
 use anyhow::{Result, bail};
-use model::case::{Allocation, Cache, Case, OWN_PEER, Op, Work, WriteWork};
+use model::case::{Allocation, Case, OWN_PEER, Op, Work, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
@@ -91,7 +92,7 @@ impl Run<'_> {
         let mut rates = vec![Vec::new(); open.len()];
         let mut rng = Rng::new(mix(self.plan.seed));
         let mut done = 0;
-        self.progress.rounds_begin(u64::from(self.plan.rounds) * open.len() as u64);
+        self.progress.rounds_begin();
         for round in 0..self.plan.rounds {
             let left = u64::from(self.plan.rounds - round);
             let planned = done + left * open.len() as u64;
@@ -100,13 +101,23 @@ impl Run<'_> {
                     return Ok(());
                 }
                 let at = &self.plan.cases[case].case;
-                self.progress.trial(done, planned, round, &at.id());
+                let rounds = Some(self.plan.rounds);
+                let so_far = &rates[case];
+                self.progress.trial(&Next {
+                    done,
+                    planned,
+                    round,
+                    rounds,
+                    case: at,
+                    rates: so_far,
+                });
                 let at_ms = began.elapsed().as_millis() as u64;
                 let trial = self.trial(&mut left_over, Turn { case, round, at_ms }, None)?;
                 if self.stop.is_asked() {
                     // The trial was cut short: it says nothing.
                     return Ok(());
                 }
+                self.count_failure(&trial);
                 rates[case].extend(assess::rate(at, &trial));
                 self.store.append(&Line::Trial(trial))?;
                 done += 1;
@@ -129,24 +140,27 @@ impl Run<'_> {
         let began = Instant::now();
         let mut left_over = Left::default();
         let all = self.plan.cases.len() as u64;
-        self.progress.rounds_begin(all);
+        self.progress.rounds_begin();
         for index in 0..self.plan.cases.len() {
             let case = &self.plan.cases[index].case;
             let case_began = Instant::now();
-            let (mut trials, files) = (Vec::new(), self.files);
+            let (mut trials, mut rates, files) = (Vec::new(), Vec::new(), self.files);
             let scratch = case.write().filter(|_| has_file(case)).map(|w| files.to_write(w));
             let scratch = scratch.transpose()?;
             for round in 0.. {
                 if self.stop.is_asked() {
                     return Ok(());
                 }
-                self.progress.trial(index as u64, all, round, &case.id());
+                let (done, planned, rounds) = (index as u64, all, None);
+                self.progress.trial(&Next { done, planned, round, rounds, case, rates: &rates });
                 let at_ms = began.elapsed().as_millis() as u64;
                 let turn = Turn { case: index, round, at_ms };
                 let trial = self.trial(&mut left_over, turn, scratch.as_ref())?;
                 if self.stop.is_asked() {
                     return Ok(());
                 }
+                self.count_failure(&trial);
+                rates.extend(assess::rate(case, &trial));
                 let is_bad = trial.sample().is_none();
                 trials.push(trial);
                 let is_over = case_began.elapsed() >= budget;
@@ -165,6 +179,13 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Has the view tell of a trial that failed.
+    fn count_failure(&mut self, trial: &Trial) {
+        if matches!(trial.outcome, Outcome::Failed { .. }) {
+            self.progress.failed();
+        }
     }
 
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
@@ -379,22 +400,4 @@ fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
 /// that is populated, and a sync come to an end whatever the time says. 64 MB/s is a slow disk.
 fn slack(case: &Case) -> Duration {
     Duration::from_millis(case.file_size().map_or(0, |size| size >> 16))
-}
-
-/// The open cases in random order; those of one cache state together, so that a file is not
-/// warmed and evicted more than once a round, and those that write apart from those that read,
-/// which they would disturb. The order of the states is random too.
-fn order_of_round(plan: &Plan, open: &[usize], rng: &mut Rng) -> Vec<usize> {
-    let mut order = open.to_vec();
-    rng.shuffle(&mut order);
-    let reads = Cache::ALL.iter().map(|cache| (Some(*cache), false));
-    let writes = Cache::ALL.iter().map(|cache| (Some(*cache), true));
-    let mut states: Vec<_> = [(None, false)].into_iter().chain(reads).chain(writes).collect();
-    rng.shuffle(&mut states);
-    let state = |case: &usize| {
-        let case = &plan.cases[*case].case;
-        (case.cache(), case.write().is_some())
-    };
-    order.sort_by_key(|case| states.iter().position(|known| *known == state(case)));
-    order
 }

@@ -187,14 +187,22 @@ pub fn folder() -> Result<PathBuf> {
     Ok(folder.join("ioassay"))
 }
 
+/// No program ends as many runs in a second.
+const RUNS_A_SECOND: u32 = 10_000;
+
 /// The file for a record that nobody named: dated, under the XDG state folder.
 ///
 /// # Errors
 /// When there is no such folder, for want of a home.
 pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began).replace(':', "-");
-    // A process identifier keeps two runs of one second apart.
-    Ok(folder()?.join(format!("{date}-{recipe}-{}.jsonl", std::process::id())))
+    // A process identifier keeps two programs of one second apart, a number two runs of one program.
+    let stem = format!("{date}-{recipe}-{}", std::process::id());
+    let folder = folder()?;
+    let first = [folder.join(format!("{stem}.jsonl"))];
+    let others = (2..RUNS_A_SECOND).map(|number| folder.join(format!("{stem}-{number}.jsonl")));
+    let free = first.into_iter().chain(others).find(|path| path.symlink_metadata().is_err());
+    free.with_context(|| format!("there are {RUNS_A_SECOND} records '{stem}' already"))
 }
 
 /// A moment as RFC 3339, in UTC and whole seconds.

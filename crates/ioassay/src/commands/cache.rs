@@ -1,7 +1,7 @@
 //! `ioassay cache`: how much of a file is in the page cache, and how to change that.
 
 use super::{DONE, say};
-use crate::args::CacheCommand;
+use crate::args::tools::CacheCommand;
 use anyhow::{Context, Result, anyhow};
 use model::evidence::{Probe, Residency};
 use model::units;

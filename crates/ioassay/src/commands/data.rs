@@ -1,7 +1,7 @@
 //! `ioassay data`: files whose every word is known.
 
 use super::{DONE, say};
-use crate::args::DataCommand;
+use crate::args::tools::DataCommand;
 use crate::fixture;
 use crate::progress::Progress;
 use crate::stop::Stop;

@@ -16,22 +16,29 @@ pub fn check(form: &FormArgs) -> Result<()> {
     form.openmetrics.as_deref().map_or(Ok(()), store::check_report)
 }
 
-/// Whether what is printed is for a program, which may look at stderr too.
-pub fn is_for_programs(form: &FormArgs) -> bool {
-    form.json || form.csv
-}
-
 /// Says the judgement, and keeps it in the files that were asked for. Answers the exit status that
 /// it asks for.
 ///
 /// # Errors
 /// When it cannot be written where it should go.
 pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<u8> {
+    deliver_as(assessment, form, || report::text(assessment, style))
+}
+
+/// The same with another `table` for eyes.
+///
+/// # Errors
+/// As for [`deliver`].
+pub fn deliver_as(
+    assessment: &Assessment,
+    form: &FormArgs,
+    table: impl FnOnce() -> String,
+) -> Result<u8> {
     let text = match form {
         FormArgs { json: true, .. } => report::json(assessment),
         FormArgs { markdown: true, .. } => report::markdown(assessment),
         FormArgs { csv: true, .. } => report::csv(assessment),
-        _ => report::text(assessment, style),
+        _ => table(),
     };
     say(&text)?;
     if form.csv {

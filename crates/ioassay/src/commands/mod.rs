@@ -5,13 +5,17 @@ pub mod compare;
 pub mod data;
 pub mod explain;
 pub mod form;
+pub mod manual;
+pub mod question;
+pub mod dry;
 pub mod measure;
 pub mod peers;
+pub mod recipes;
+pub mod runs;
+pub mod watch;
 
-use crate::args::{Cli, Color, Command, FormArgs, SchemaOf, SurveyArgs};
-use crate::files::Target;
-use crate::peers::Peers;
-use crate::recipe;
+use crate::args::{Cli, Color, Command, FormArgs, SchemaOf};
+use crate::manual::completions;
 use crate::store;
 use anyhow::{Context, Result};
 use report::Style;
@@ -28,10 +32,12 @@ pub const DONE: u8 = 0;
 pub fn execute(cli: &Cli) -> Result<u8> {
     let style = style(cli.color);
     match &cli.command {
-        Command::Survey(args) => survey(args, &style),
+        Command::Survey(args) => measure::survey(args, &style),
         Command::Run(args) => measure::run(args, &style),
         Command::Plan(args) => measure::plan(args, &style),
-        Command::Recipes { name } => recipes(name.as_deref()),
+        Command::Watch(args) => watch::execute(args, &style),
+        Command::Recipes { command } => recipes::execute(command.as_ref()),
+        Command::Runs(args) => runs::execute(args, &style),
         Command::Report { record, form } => report(record, form, &style),
         Command::Compare(args) => compare::execute(args, &style),
         Command::Explain { code } => explain::execute(code.as_deref()),
@@ -43,6 +49,8 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         Command::Schema { of: SchemaOf::Compare } => {
             say(&report::json_schema_of_records()).map(|()| DONE)
         }
+        Command::Completions { shell } => say(&completions(*shell)).map(|()| DONE),
+        Command::Man { command, all } => manual::execute(command, all.as_deref()),
         Command::Worker => serve(),
     }
 }
@@ -80,43 +88,6 @@ fn style(color: Color) -> Style {
     let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
     let width = size.ok().filter(|width| terminal && *width > 0).unwrap_or(120);
     Style { colour, width }
-}
-
-fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
-    let mut recipe = recipe::find("survey")?;
-    if args.quick {
-        recipe = recipe.quick()?;
-    }
-    let changes = recipe::Changes { seed: args.seed, ..recipe::Changes::default() };
-    let question = measure::Question {
-        recipe,
-        changes,
-        target: Target::Directory(args.directory.clone()),
-        source: None,
-        sustain: None,
-        is_controlled: args.output.control,
-        memory: None,
-        peers: Peers::load(None)?,
-    };
-    measure::measure(&question, &args.output, style)
-}
-
-fn recipes(name: Option<&str>) -> Result<u8> {
-    match name {
-        Some(name) => {
-            let recipe = recipe::BUILT_IN.iter().find(|(known, _)| *known == name);
-            let known: Vec<&str> = recipe::BUILT_IN.iter().map(|(known, _)| *known).collect();
-            let (_, text) =
-                recipe.ok_or_else(|| model::units::unknown_name("recipe", name, &known))?;
-            say(text)?;
-        }
-        None => {
-            for (name, _) in recipe::BUILT_IN {
-                say(&format!("{name:<14} {}", recipe::find(name)?.question))?;
-            }
-        }
-    }
-    Ok(DONE)
 }
 
 fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {

@@ -2,7 +2,7 @@
 
 use super::measure::{measure_record, worker_command};
 use super::{DONE, say};
-use crate::args::{PeersArgs, PeersCommand};
+use crate::args::tools::{PeersArgs, PeersCommand};
 use crate::files::Target;
 use crate::peers::{Peers, Program};
 use crate::stop::Stop;

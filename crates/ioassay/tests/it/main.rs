@@ -25,4 +25,8 @@ mod comparing;
 mod signals;
 mod workers;
 mod honesty;
+mod shells;
+mod terminal;
+mod kept;
+mod pipes;
 mod documents;

@@ -15,15 +15,15 @@ fn recipes_are_listed_with_their_questions_and_shown_as_they_are() {
     for (line, (name, shown)) in list.lines().zip(recipe::BUILT_IN) {
         let question = recipe::find(name).unwrap().question;
         assert!(line.starts_with(name) && line.ends_with(&question), "{line}");
-        assert_eq!(desk.says(&["recipes", name]).trim(), shown.trim());
+        assert_eq!(desk.says(&["recipes", "show", name]).trim(), shown.trim());
     }
 }
 
 #[test]
 fn a_recipe_that_was_shown_works_as_a_file() {
     let desk = Desk::new();
-    for (name, text) in recipe::BUILT_IN {
-        std::fs::write(desk.path("mine.toml"), text).unwrap();
+    for (name, _) in recipe::BUILT_IN {
+        std::fs::write(desk.path("mine.toml"), desk.says(&["recipes", "show", name])).unwrap();
         let place = recipe::find(name).unwrap().uses_files().then_some(".");
         let plan = |recipe| {
             let place = place.into_iter();
@@ -87,6 +87,49 @@ fn a_plan_measures_nothing_and_leaves_nothing() {
     // Nothing is written, so there need be no space.
     desk.says(&["plan", "page-latency", ".", "--size", "900TiB"]);
     assert_eq!(desk.things(), [""; 0]);
+}
+
+#[test]
+fn a_dry_run_shows_the_plan_and_what_it_needs_and_leaves_nothing() {
+    let desk = Desk::new();
+    for args in [
+        &["page-latency", ".", "--size", "64MiB", "--seed", "1"][..],
+        &["sync-latency", ".", "--sync", "fsync", "--seed", "1", "--record", "r"],
+        &["memory", "--kernel", "read", "--seed", "1", "--memory", "1GiB"],
+        &["read-methods", ".", "--size", "900TiB", "--seed", "1"],
+    ] {
+        let dry = desk.says(&[&["run"], args, &["--dry-run"]].concat());
+        assert_eq!(dry, desk.says(&[&["plan"], args].concat()));
+        for expected in ["\nmeasured\n", "\nneeded\n", "  time    at most ", "  record  "] {
+            assert!(dry.contains(expected), "{dry}");
+        }
+        assert_eq!(desk.things(), [""; 0], "{args:?}");
+    }
+    let survey = desk.says(&["survey", "--dry-run", "--seed", "1"]);
+    assert_eq!(survey, desk.says(&["plan", "survey", "--seed", "1"]));
+    let watch = ["watch", "survey", "--every", "1m", "--seed", "1", "--dry-run"];
+    assert_eq!(survey, desk.says(&watch));
+    let large = desk.says(&["plan", "page-latency", "--size", "900TiB"]);
+    assert!(unwrapped(&large).contains("that does not fit"), "{large}");
+    let json: serde_json::Value =
+        serde_json::from_str(&desk.says(&["plan", "memory", "--json"])).unwrap();
+    assert!(json["needs"]["trials"].as_u64().unwrap() > 0);
+    assert!(json["plan"]["cases"].as_array().unwrap().len() > 3);
+    std::fs::write(desk.path("taken"), "").unwrap();
+    desk.refuses(&["survey", "--dry-run", "--record", "taken"], &["'taken'", "File exists"]);
+}
+
+/// A plan says how many trials there are at most: a run makes no more.
+#[test]
+fn a_run_makes_no_more_trials_than_its_plan_says() {
+    let desk = Desk::new();
+    let args = ["page-latency", ".", "--size=64KiB", "--rounds=2", "--time=1ms", "--cache=as-is"];
+    let plan = desk.says(&[&["plan"], &args[..], &["--json"]].concat());
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    desk.ioassay(&[&["run"], &args[..], &["--record=record"]].concat());
+    let record = std::fs::read_to_string(desk.path("record")).unwrap();
+    let trials = record.lines().filter(|line| line.starts_with("{\"trial\"")).count();
+    assert_eq!(plan["needs"]["trials"].as_u64(), Some(trials as u64));
 }
 
 /// Checks that with `axes` a plan shows skips with the reason `expected`, and nothing measured;

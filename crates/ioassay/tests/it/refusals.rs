@@ -67,14 +67,35 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         (["run", "page-latency", "--cache=colt"], "cache 'colt' (did you mean 'cold'?)"),
         (["plan", "page-latency", "--touch=some"], "did you mean 'sum'?"),
         (["run", "page-latancy", "."], "recipe 'page-latancy' (did you mean 'page-latency'?)"),
-        (["recipes", "read-method", "--color=never"], "did you mean 'read-methods'?"),
+        (["recipes", "show", "read-method"], "did you mean 'read-methods'?"),
         (["run", "page-latency", "--engin=pread"], "--engine"),
     ] {
         desk.refuses(&args, &[expected]);
     }
     desk.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
     desk.refuses(&["rum"], &["rum", "run"]);
+    desk.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);
+    desk.refuses(&["run", "page-latncy"], &["did you mean 'page-latency'?"]);
+    // What stands in the place of something else.
+    desk.refuses(&["page-latency", "."], &["is a recipe: ioassay run page-latency"]);
+    desk.refuses(&["recipes", "memory"], &["is a recipe: ioassay recipes show memory"]);
+    let directory = ["'.' is a directory, no recipe", "'ioassay run page-latency .'"];
+    desk.refuses(&["run", "."], &directory);
+    desk.refuses(&["plan", "."], &directory);
     desk.refuses(&["run", "gone.toml"], &["the recipe 'gone.toml'", "No such file"]);
+}
+
+#[test]
+fn a_file_that_is_no_recipe_is_refused() {
+    let desk = Desk::new();
+    let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
+    desk.json(&[&run[..], &["--json", "--cache", "as-is", "--record", "old.jsonl"]].concat());
+    let record = ["'old.jsonl' is a record, no recipe", "'ioassay report old.jsonl'"];
+    desk.refuses(&["run", "old.jsonl"], &record);
+    std::fs::write(desk.path("large.toml"), vec![b'#'; (1 << 20) + 1]).unwrap();
+    desk.refuses(&["run", "large.toml"], &["'large.toml' is no recipe: it is larger than 1MiB"]);
+    std::fs::write(desk.path("odd.toml"), [0xff, 0xfe]).unwrap();
+    desk.refuses(&["run", "odd.toml"], &["'odd.toml' is no recipe: it is no text"]);
 }
 
 /// Checks that a recipe of `text` is refused by `run` and `plan`, each saying all of `expected`.

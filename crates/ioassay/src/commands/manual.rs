@@ -1,0 +1,28 @@
+//! `ioassay man`: manual pages.
+
+use super::{DONE, say};
+use crate::manual;
+use anyhow::{Context, Result};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints the page of the command of these words; or writes those of all into the folder `all`.
+///
+/// # Errors
+/// When there is no such command, or a page cannot be written, or is there already.
+pub fn execute(words: &[String], all: Option<&Path>) -> Result<u8> {
+    match all {
+        None => say(&manual::page(words)?)?,
+        Some(folder) => {
+            for (name, page) in manual::pages()? {
+                let path = folder.join(name);
+                let created = OpenOptions::new().write(true).create_new(true).open(&path);
+                created
+                    .and_then(|mut file| file.write_all(page.as_bytes()))
+                    .with_context(|| format!("failed to write the page '{}'", path.display()))?;
+            }
+        }
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,261 @@
+//! A question as it was typed: what it is about, where it is asked, and the plan that answers it.
+
+use crate::args::{RunArgs, SurveyArgs};
+use crate::device;
+use crate::files::{Source, Target};
+use crate::fixture;
+use crate::group::{self, Values};
+use crate::peers::Peers;
+use crate::recipe::{self, Changes, Recipe};
+use anyhow::{Context, Result, bail};
+use model::case::{Case, Op, Work, WriteWork};
+use model::host::{Host, Storage};
+use model::peer::Peer;
+use model::plan::{Place, Plan, Role, Skip};
+use model::units;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What was asked, understood.
+#[derive(Debug)]
+pub struct Question {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// What the command line says instead of it.
+    pub changes: Changes,
+    /// Of what.
+    pub target: Target,
+    /// Where the file that is copied is made, if elsewhere.
+    pub source: Option<PathBuf>,
+    /// How long each case goes on until its rate is steady, if it is to.
+    pub sustain: Option<Duration>,
+    /// Whether some cases are measured a second time.
+    pub is_controlled: bool,
+    /// Bytes of memory that workers are given, if there is a limit.
+    pub memory: Option<u64>,
+    /// Programs that can measure.
+    pub peers: Peers,
+}
+
+/// Where a question is asked, and what is to be done there.
+#[derive(Debug)]
+pub struct Setting {
+    /// The machine, with no more memory to be had than the workers are given.
+    pub host: Host,
+    /// What is measured; none where no file is used.
+    pub storage: Option<Storage>,
+    /// Where the file that is copied is made, if elsewhere.
+    pub source: Option<Source>,
+    /// Programs that can measure.
+    pub peers: Vec<Peer>,
+    /// What is measured, and what not.
+    pub plan: Plan,
+}
+
+impl Setting {
+    /// Looks at the place of `question` and makes the plan for it.
+    ///
+    /// # Errors
+    /// When the place is not there, or the plan cannot be made.
+    pub fn of(question: &Question) -> Result<Setting> {
+        let host = host_of(question);
+        let storage = storage_of(&question.target)?;
+        let source = source_of(question)?;
+        let peers = question.peers.facts();
+        let place = Place { host: &host, storage: storage.as_ref(), peers: &peers };
+        let plan = plan_of(question, source.as_ref(), &place)?;
+        Ok(Setting { host, storage, source, peers, plan })
+    }
+
+    /// The place.
+    pub fn place(&self) -> Place<'_> {
+        Place { host: &self.host, storage: self.storage.as_ref(), peers: &self.peers }
+    }
+
+    /// A run without a case would be a success that measured nothing.
+    ///
+    /// # Errors
+    /// When no case that is asked for can be measured.
+    pub fn check_any_asked(&self) -> Result<()> {
+        let plan = &self.plan;
+        if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
+            return Ok(());
+        }
+        let reason = plan.skips.first();
+        let reason = reason.map_or("the recipe has no case", |skip| skip.reason.as_str());
+        bail!(
+            "nothing can be measured: all of the {} cases are refused, the first because {reason}; \
+             'ioassay plan' tells the reason of each",
+            plan.skips.len()
+        )
+    }
+}
+
+/// What `run`, `plan` and `watch` are asked.
+///
+/// # Errors
+/// When the question is not understood or cannot be asked here.
+pub fn of_run(args: &RunArgs) -> Result<Question> {
+    let recipe = recipe::find(&args.recipe)?;
+    let mut axes = group::Axes::new();
+    for (axis, values) in args.axes.given() {
+        axes.insert(axis.to_string(), Values::from_texts(values.clone()));
+    }
+    let target = target_of(args, &recipe, &mut axes)?;
+    let changes = Changes { axes, rounds: args.rounds, seed: args.seed };
+    Ok(Question {
+        recipe,
+        changes,
+        target,
+        source: args.source.clone(),
+        sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
+        is_controlled: args.output.control,
+        memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
+        peers: Peers::load(args.peers.as_deref())?,
+    })
+}
+
+fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<Target> {
+    let uses_files = recipe.uses_files();
+    let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
+    if has_place && !uses_files {
+        bail!("the recipe '{}' uses no file: leave out where", recipe.name);
+    }
+    if let Some(file) = &args.file {
+        let size = units::bytes(fixture::size_of(file)?);
+        axes.insert("size".to_string(), Values::from_texts(vec![size]));
+        return Ok(Target::File(file.clone()));
+    }
+    if let Some(device) = &args.device {
+        let disk = device::claim(device, args.destroy.as_deref())?;
+        let one = |text: &str| Values::from_texts(vec![text.to_string()]);
+        axes.entry("allocation".to_string()).or_insert_with(|| one("overwrite"));
+        return Ok(Target::Device(disk));
+    }
+    Ok(match &args.directory {
+        Some(directory) => Target::Directory(directory.clone()),
+        None if uses_files => Target::Directory(PathBuf::from(".")),
+        None => Target::Memory,
+    })
+}
+
+/// The plan of a question, for a place.
+fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Result<Plan> {
+    let Question { recipe, changes, target, sustain, memory, .. } = question;
+    let mut plan = recipe.plan(changes, place)?;
+    plan.memory_limit = *memory;
+    match target {
+        // What is the user's own is never written, and a file that is read has one size.
+        Target::File(_) => refuse(&mut plan, |case| {
+            case.write().map(|_| "a file of your own is only read: name a directory".to_string())
+        }),
+        Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
+        Target::Memory | Target::Directory(_) => {}
+    }
+    if let Some(source) = source {
+        let place = Place { host: place.host, storage: Some(&source.storage), peers: place.peers };
+        let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
+        refuse(&mut plan, |case| {
+            let reason = place.refusal(case).filter(|_| copies(case))?;
+            Some(format!("of the source in '{}': {reason}", source.directory.display()))
+        });
+    }
+    if let Some(budget) = *sustain {
+        sustain_plan(&mut plan, budget)?;
+    }
+    if question.is_controlled {
+        plan.add_twins();
+    }
+    Ok(plan)
+}
+
+/// Makes skips of the cases for which there is a reason.
+fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
+    for planned in std::mem::take(&mut plan.cases) {
+        match reason(&planned.case) {
+            Some(reason) => plan.skips.push(Skip { case: planned.case, reason }),
+            None => plan.cases.push(planned),
+        }
+    }
+}
+
+/// How long a trial is of which one follows the other.
+const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
+
+/// Makes a plan of trials that follow each other, of all cases that can go on.
+fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
+    if budget < SUSTAINED_TRIAL {
+        bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
+    }
+    plan.sustain = Some(budget);
+    plan.cases.retain(|planned| planned.role == Role::Asked);
+    refuse(plan, |case| {
+        let goes_on = case.write().is_some_and(WriteWork::repeats);
+        (!goes_on).then(|| {
+            "only a file that is written over, again and again, can be written on and on: \
+             --allocation overwrite --ops 0"
+                .to_string()
+        })
+    });
+    for planned in &mut plan.cases {
+        if let Work::Write(work) = &mut planned.case.work {
+            work.time = SUSTAINED_TRIAL;
+        }
+    }
+    Ok(())
+}
+
+fn storage_of(target: &Target) -> Result<Option<Storage>> {
+    let storage = match target {
+        Target::Memory => return Ok(None),
+        Target::Directory(directory) if !directory.is_dir() => {
+            bail!("there is no directory '{}': make it, or name another", directory.display())
+        }
+        Target::Directory(directory) => witness::storage(directory)
+            .with_context(|| format!("failed to look at the storage of '{}'", directory.display())),
+        Target::File(file) => witness::storage_of(file)
+            .with_context(|| format!("failed to look at the storage of '{}'", file.display())),
+        Target::Device(disk) => witness::storage_of_disk(&disk.path)
+            .with_context(|| format!("failed to look at the device '{}'", disk.path.display())),
+    };
+    storage.map(Some)
+}
+
+/// What `survey` is asked.
+///
+/// # Errors
+/// As for [`of_run`].
+pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
+    let mut recipe = recipe::find("survey")?;
+    if args.quick {
+        recipe = recipe.quick()?;
+    }
+    Ok(Question {
+        recipe,
+        changes: Changes { seed: args.seed, ..Changes::default() },
+        target: Target::Directory(args.directory.clone()),
+        source: None,
+        sustain: None,
+        is_controlled: args.output.control,
+        memory: None,
+        peers: Peers::load(None)?,
+    })
+}
+
+/// This machine, with no more memory to be had than the workers are given.
+fn host_of(question: &Question) -> Host {
+    let host = witness::host(kernel::available());
+    let given = question.memory.unwrap_or(u64::MAX);
+    Host { memory_available: host.memory_available.min(given), ..host }
+}
+
+/// Where the file that is copied is made, if elsewhere.
+fn source_of(question: &Question) -> Result<Option<Source>> {
+    let Some(directory) = &question.source else { return Ok(None) };
+    let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");
+    if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
+        bail!("the recipe '{}' copies no file: leave out --source", question.recipe.name);
+    }
+    let storage = storage_of(&Target::Directory(directory.clone()))?;
+    Ok(storage.map(|storage| Source { directory: directory.clone(), storage }))
+}

@@ -1,0 +1,23 @@
+//! `ioassay recipes`: the questions that come with the program.
+
+use super::{DONE, say};
+use crate::args::RecipesCommand;
+use crate::recipe::{self, BUILT_IN};
+use anyhow::Result;
+
+/// Lists them, or prints one.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn execute(command: Option<&RecipesCommand>) -> Result<u8> {
+    match command {
+        Some(RecipesCommand::Show { name }) => say(recipe::text(name)?)?,
+        None => {
+            let widest = BUILT_IN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+            for (name, _) in BUILT_IN {
+                say(&format!("{name:<widest$}  {}", recipe::find(name)?.question))?;
+            }
+        }
+    }
+    Ok(DONE)
+}

@@ -1,0 +1,71 @@
+//! `ioassay runs`: the records that were kept.
+
+use super::{DONE, say};
+use crate::args::RunsArgs;
+use crate::store;
+use anyhow::{Context, Result};
+use report::{Listed, Style};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Lists the records of the state folder and of those that were named, the newest first, as `last`
+/// and `git log` do.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
+    let state = store::folder()?;
+    let mut paths = records_of(&state).or_else(|error| match error.kind() {
+        // It is made with the first record.
+        ErrorKind::NotFound => Ok(Vec::new()),
+        _ => Err(error).with_context(|| format!("failed to read '{}'", state.display())),
+    })?;
+    for folder in &args.folders {
+        let found = records_of(folder);
+        paths.extend(found.with_context(|| format!("failed to read '{}'", folder.display()))?);
+    }
+    let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
+    for path in paths {
+        match store::read(&path) {
+            Ok(record) => {
+                listed.push(Listed::of(path.display().to_string(), &assess::assess(&record)));
+            }
+            Err(error) => unreadable.push(format!("{error:#}")),
+        }
+    }
+    let all = listed.len();
+    listed.retain(|record| is_wanted(record, args));
+    // Dates as they are written sort as they follow each other.
+    listed.sort_by(|a, b| (&b.began, &b.path).cmp(&(&a.began, &a.path)));
+    let text = if args.json {
+        serde_json::to_string_pretty(&serde_json::json!({
+            "records": listed, "unreadable": unreadable,
+        }))?
+    } else if all == 0 && unreadable.is_empty() {
+        format!("no record in '{}' yet: 'ioassay survey' makes the first", state.display())
+    } else if listed.is_empty() && unreadable.is_empty() {
+        format!("none of {all} records is of that recipe and machine: 'ioassay runs' lists them")
+    } else {
+        report::runs(&listed, &unreadable, style)
+    };
+    say(&text)?;
+    Ok(DONE)
+}
+
+fn is_wanted(record: &Listed, args: &RunsArgs) -> bool {
+    args.recipe.as_ref().is_none_or(|recipe| *recipe == record.recipe)
+        && args.host.as_ref().is_none_or(|host| *host == record.host)
+}
+
+/// The files of a folder whose names say that they are records.
+fn records_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,90 @@
+//! `ioassay watch`: a recipe again and again.
+
+use super::{DONE, dry, form, measure, question};
+use crate::args::{OutputArgs, WatchArgs};
+use crate::stop::Stop;
+use crate::store;
+use anyhow::{Context, Result};
+use assess::trend::Trends;
+use model::units;
+use report::Style;
+use std::time::{Duration, Instant};
+
+/// Exit status where a run could not be made, and others could.
+const NOT_ALL: u8 = 1;
+
+/// So often it is looked whether to stop.
+const WAIT_STEP: Duration = Duration::from_millis(100);
+
+/// Runs it until the last run, or until a signal. Each run is a record of its own, and after each
+/// the trend is told. Answers the gravest exit status of the runs.
+///
+/// # Errors
+/// When the question is not understood, or the first run cannot be made. A later one that cannot be
+/// made is told, and the next is waited for.
+pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
+    let interval = units::parse_time(&args.interval)?;
+    let question = question::of_run(&args.run)?;
+    let output = &args.run.output;
+    if output.dry_run {
+        return dry::show(&question, output, style);
+    }
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
+    let mut trends = Trends::default();
+    let mut code = DONE;
+    for number in 1.. {
+        let began = Instant::now();
+        match measure::keep(&question, output, &stop) {
+            Ok(None) => break,
+            Ok(Some(kept)) => {
+                code = code.max(tell(&kept, &mut trends, number, output, style)?);
+            }
+            Err(error) if number == 1 => return Err(error),
+            Err(error) => {
+                super::tell(&format!("run {number} could not be made: {error:#}"))?;
+                trends.add_failed();
+                code = code.max(NOT_ALL);
+            }
+        }
+        if stop.is_asked() || args.count.is_some_and(|count| number >= count as usize) {
+            break;
+        }
+        wait(began, interval, output, &stop)?;
+        if stop.is_asked() {
+            break;
+        }
+    }
+    Ok(stop.exit_code().unwrap_or(code))
+}
+
+/// Judges a run and tells the trend, or the judgement in the form that was asked for.
+fn tell(
+    kept: &measure::Kept,
+    trends: &mut Trends,
+    number: usize,
+    output: &OutputArgs,
+    style: &Style,
+) -> Result<u8> {
+    let assessment = assess::assess(&store::read(&kept.record)?);
+    trends.add(&assessment);
+    let table = || report::trend(trends, &assessment, number, style);
+    let code = form::deliver_as(&assessment, &output.form, table)?;
+    measure::tell_kept(kept, output)?;
+    Ok(code)
+}
+
+/// Waits until `interval` after `began`, or until a signal.
+fn wait(began: Instant, interval: Duration, output: &OutputArgs, stop: &Stop) -> Result<()> {
+    let taken = began.elapsed();
+    if taken > interval && !output.quiet {
+        let taken = units::time(Duration::from_secs(taken.as_secs().max(1)));
+        let interval = units::time(interval);
+        super::tell(&format!(
+            "the run took {taken}, longer than {interval}: the next begins at once"
+        ))?;
+    }
+    while began.elapsed() < interval && !stop.is_asked() {
+        std::thread::sleep(WAIT_STEP.min(interval.saturating_sub(began.elapsed())));
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! A recipe in a file of the user's own.
+
+use anyhow::{Context, Result, anyhow, bail};
+use model::units;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// No recipe is as long.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The text of the recipe in the file `path`.
+///
+/// # Errors
+/// When it cannot be read; of what is often taken for a recipe, what to do with it.
+pub(super) fn read(path: &str) -> Result<String> {
+    if Path::new(path).is_dir() {
+        bail!(
+            "'{path}' is a directory, no recipe: the recipe comes first, as in 'ioassay run \
+             page-latency {path}'"
+        );
+    }
+    let failed = || format!("failed to read the recipe '{path}'");
+    let mut bytes = Vec::new();
+    let file = File::open(path).with_context(failed)?;
+    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).with_context(failed)?;
+    if bytes.starts_with(RECORD_BEGINS) {
+        bail!("'{path}' is a record, no recipe: 'ioassay report {path}' judges it again");
+    }
+    if bytes.len() as u64 > BYTES_MAX {
+        bail!("'{path}' is no recipe: it is larger than {}", units::bytes(BYTES_MAX));
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow!("'{path}' is no recipe: it is no text"))
+}
+
+/// The first bytes of a record: its header.
+const RECORD_BEGINS: &[u8] = b"{\"header\"";

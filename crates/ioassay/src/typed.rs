@@ -1,0 +1,83 @@
+//! What was typed, understood; and where it is not, what may have been meant.
+
+use crate::args::Cli;
+use crate::manual;
+use crate::recipe;
+use clap::FromArgMatches;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use model::units;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The command line `words`, the first of them the program's name.
+///
+/// # Errors
+/// What is not understood, with what may have been meant; or a help or version that was asked for.
+pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
+    let matches = manual::command().try_get_matches_from(words);
+    matches
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| hinted(error, words))
+}
+
+/// The error, with a tip where a recipe stands in the place of a command.
+fn hinted(mut error: Error, words: &[OsString]) -> Error {
+    let given = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(given))) => given.clone(),
+        _ => return error,
+    };
+    let is_of_recipes = words.get(1).is_some_and(|word| word == "recipes");
+    if let Some(tip) = tip(&given, is_of_recipes) {
+        // What is near among the commands would only mislead.
+        error.remove(ContextKind::SuggestedSubcommand);
+        let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
+        error.insert(ContextKind::Suggested, tip);
+    }
+    error
+}
+
+/// What is to be typed instead of a recipe, or nearly one, that is no command.
+fn tip(given: &str, is_of_recipes: bool) -> Option<String> {
+    let known: Vec<&str> = recipe::BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let is_file = given.ends_with(".toml") && Path::new(given).is_file();
+    let (name, is_it) = match known.iter().find(|name| **name == given) {
+        Some(name) => (*name, true),
+        None if is_file => (given, true),
+        None => (units::nearest(given, &known).filter(|_| is_of_recipes || is_long(given))?, false),
+    };
+    let command = if is_of_recipes { "recipes show" } else { "run" };
+    let what =
+        if is_it { "is a recipe".to_string() } else { format!("may be the recipe '{name}'") };
+    Some(format!("'{given}' {what}: ioassay {command} {name}"))
+}
+
+/// Whether a word is longer than any command: then it is rather a recipe that is misspelled.
+fn is_long(given: &str) -> bool {
+    let mut commands = manual::command();
+    commands.build();
+    let longest = commands.get_subcommands().map(|command| command.get_name().len()).max();
+    given.len() >= longest.unwrap_or(0) || given.contains('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: &str) {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = understand(&words).expect_err("it is not understood").to_string();
+        assert!(error.contains(expected), "{line}: '{error}' does not say '{expected}'");
+    }
+
+    #[test]
+    fn what_may_have_been_meant_is_said() {
+        check("ioassay sruvey", "a similar subcommand exists: 'survey'");
+        check("ioassay rum", "a similar subcommand exists: 'run'");
+        check("ioassay page-latency .", "'page-latency' is a recipe: ioassay run page-latency");
+        check("ioassay page-latncy", "may be the recipe 'page-latency': ioassay run page-latency");
+        check("ioassay recipes memory", "'memory' is a recipe: ioassay recipes show memory");
+        check("ioassay recipes memry", "may be the recipe 'memory': ioassay recipes show memory");
+        check("ioassay run page-latency --engin pread", "a similar argument exists: '--engine'");
+    }
+}

@@ -1,0 +1,57 @@
+//! Readers that have had enough: that is no failure.
+
+use crate::desk::{Desk, PROGRAM};
+use std::io::Read;
+use std::process::Stdio;
+
+/// Checks that the program with `args` ends well and says nothing where nobody reads.
+fn check(desk: &Desk, args: &[&str]) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = desk.start(PROGRAM);
+    let output = command.args(args).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+    assert!(output.stderr.is_empty(), "{args:?}: {output:?}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let desk = Desk::new();
+    let run = ["run", "page-latency", ".", "--size=64KiB", "--rounds=1", "--time=1ms"];
+    desk.ioassay(&[&run[..], &["--cache=as-is"]].concat());
+    desk.ioassay(&[&run[..], &["--cache=as-is", "--record=record"]].concat());
+    for args in [
+        &["recipes"][..],
+        &["recipes", "show", "memory"],
+        &["report", "record"],
+        &["report", "record", "--json"],
+        &["compare", "record", "record", "--anyway"],
+        &["runs"],
+        &["runs", "--json"],
+        &["plan", "page-latency"],
+        &["survey", "--dry-run"],
+        &["explain"],
+        &["schema"],
+        &["man"],
+        &["completions", "bash"],
+        &["--help"],
+        &["run", "--help"],
+        &["--version"],
+    ] {
+        check(&desk, args);
+    }
+    check(&desk, &[&run[..], &["--cache=as-is", "--quiet"]].concat());
+}
+
+#[test]
+fn the_first_line_can_be_taken_alone() {
+    let desk = Desk::new();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = desk.start(PROGRAM);
+    let mut child = command.args(["schema"]).stdout(writer).spawn().unwrap();
+    drop(command);
+    let mut first = [0; 1];
+    reader.read_exact(&mut first).unwrap();
+    drop(reader);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,227 @@
+//! What a terminal shows: the view of a run while it goes on, and what is left when it is over.
+
+use crate::desk::{Desk, HANGS, PROGRAM, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The program in a terminal of its own; it is ended when this is dropped.
+struct Terminal {
+    columns: u16,
+    child: Child,
+    written: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// More rows than anything here has, so that nothing is scrolled out.
+const ROWS: u16 = 400;
+
+impl Terminal {
+    fn start(desk: &Desk, columns: u16, args: &[&str], environment: &[(&str, &str)]) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let terminal = File::options().read(true).write(true).open(name).unwrap();
+        let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).unwrap();
+        let mut command = desk.start(PROGRAM);
+        command.args(args).env("TERM", "xterm-256color").env_remove("COLORTERM");
+        command.envs(environment.iter().copied());
+        command.stdout(terminal.try_clone().unwrap()).stderr(terminal);
+        let child = command.spawn().unwrap();
+        // With these gone the terminal ends with the program.
+        drop(command);
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let reader = Some(std::thread::spawn({
+            let written = Arc::clone(&written);
+            move || read(master, &written)
+        }));
+        Terminal { columns, child, written, reader }
+    }
+
+    /// One trial after another that go on for longer than a test.
+    fn long(desk: &Desk, columns: u16) -> Terminal {
+        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=all"];
+        let args = [&args[..], &["--cache=as-is", "--time=1h"]].concat();
+        Terminal::start(desk, columns, &args, &[])
+    }
+
+    fn written(&self) -> Vec<u8> {
+        self.written.lock().unwrap().clone()
+    }
+
+    /// The terminal as it looks now.
+    fn screen(&self) -> vt100::Parser {
+        let mut parser = vt100::Parser::new(ROWS, self.columns, 0);
+        parser.process(&self.written());
+        parser
+    }
+
+    /// What can be read on it.
+    fn text(&self) -> String {
+        self.screen().screen().contents()
+    }
+
+    fn wait_until_it_shows(&self, expected: &str) {
+        wait_for(expected, || self.text().contains(expected).then_some(()));
+    }
+
+    fn send(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        let status = wait_for("the end of the run", || self.child.try_wait().unwrap());
+        self.reader.take().unwrap().join().unwrap();
+        status
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // Gone already where the test passed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads until the last writer is gone, which a terminal tells by an error.
+fn read(master: OwnedFd, written: &Mutex<Vec<u8>>) {
+    let mut master = File::from(master);
+    let mut buffer = [0; 4096];
+    while let Ok(bytes @ 1..) = master.read(&mut buffer) {
+        written.lock().unwrap().extend_from_slice(&buffer[..bytes]);
+    }
+}
+
+const RUN: [&str; 9] = [
+    "run",
+    "page-latency",
+    ".",
+    "--size=1MiB",
+    "--rounds=2",
+    "--time=10ms",
+    "--cache=as-is",
+    "--record",
+    "record",
+];
+
+/// Checks that nothing of the view is left: the screen begins with the report.
+fn check_clean(terminal: &Terminal) {
+    let text = terminal.text();
+    assert!(text.starts_with("ioassay "), "{text}");
+    for left in ["so far", "no figure yet", "trial 1 of", "writing the test file", "░"] {
+        assert!(!text.contains(left), "'{left}' is left in:\n{text}");
+    }
+}
+
+#[test]
+fn a_view_is_shown_while_it_runs_and_nothing_of_it_is_left() {
+    for columns in [40, 100] {
+        let desk = Desk::new();
+        let mut terminal = Terminal::start(&desk, columns, &RUN, &[]);
+        terminal.end();
+        check_clean(&terminal);
+        assert!(terminal.text().trim_end().ends_with("record: record"), "{}", terminal.text());
+        let written = String::from_utf8_lossy(&terminal.written()).into_owned();
+        assert!(written.contains("no figure yet"), "the view was never shown: {written}");
+    }
+}
+
+#[test]
+fn a_view_is_narrower_than_its_terminal() {
+    for columns in [20, 60, 200] {
+        let desk = Desk::new();
+        let terminal = Terminal::long(&desk, columns);
+        terminal.wait_until_it_shows("no figure");
+        let parser = terminal.screen();
+        let shown: Vec<String> = parser.screen().rows(0, columns).collect();
+        let shown: Vec<&String> = shown.iter().filter(|row| !row.is_empty()).collect();
+        assert_eq!(shown.len(), 3, "{shown:?}");
+        assert!((0..ROWS).all(|row| !parser.screen().row_wrapped(row)), "{shown:?}");
+        assert!(shown[0].starts_with("░░░░"), "{shown:?}");
+    }
+}
+
+#[test]
+fn a_view_is_gone_when_a_run_is_stopped() {
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let desk = Desk::new();
+        let mut terminal = Terminal::long(&desk, 100);
+        terminal.wait_until_it_shows("round 1 of 100, trial 1 of");
+        terminal.send(signal);
+        assert_eq!(terminal.end().code(), Some(code));
+        check_clean(&terminal);
+    }
+}
+
+/// While a trial goes on nobody draws: what is shown comes to rest. A clock that ticks on the
+/// screen would never.
+#[test]
+fn nothing_is_drawn_during_a_trial() {
+    let desk = Desk::new();
+    let terminal = Terminal::long(&desk, 100);
+    terminal.wait_until_it_shows("round 1 of 100, trial 1 of");
+    let began = Instant::now();
+    let mut before = terminal.written().len();
+    let mut rests_since = Instant::now();
+    while rests_since.elapsed() < Duration::from_secs(2) {
+        assert!(began.elapsed() < HANGS, "somebody draws while a trial goes on");
+        std::thread::sleep(Duration::from_millis(20));
+        let now = terminal.written().len();
+        if now != before {
+            (before, rests_since) = (now, Instant::now());
+        }
+    }
+}
+
+#[test]
+fn a_quiet_run_shows_its_result_only() {
+    let desk = Desk::new();
+    let mut terminal = Terminal::start(&desk, 100, &[&RUN[..], &["--quiet"]].concat(), &[]);
+    terminal.end();
+    let written = String::from_utf8_lossy(&terminal.written()).into_owned();
+    for unwanted in ["no figure yet", "trial 1 of", "writing the test file", "record: "] {
+        assert!(!written.contains(unwanted), "{written}");
+    }
+    check_clean(&terminal);
+    assert!(desk.path("record").exists());
+}
+
+/// Whether what was written has colours or other attributes of text.
+fn has_colours(written: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(written).into_owned();
+    text.split("\x1b[").skip(1).any(|piece| {
+        piece.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
+    })
+}
+
+#[test]
+fn colours_are_where_they_may_be() {
+    let desk = Desk::new();
+    let check = |args: &[&str], environment: &[(&str, &str)], expected: bool| {
+        let record = desk.path("record");
+        if record.exists() {
+            std::fs::remove_file(record).unwrap();
+        }
+        let mut terminal = Terminal::start(&desk, 100, &[&RUN[..], args].concat(), environment);
+        terminal.end();
+        assert_eq!(has_colours(&terminal.written()), expected, "{args:?} {environment:?}");
+    };
+    check(&[], &[], true);
+    check(&[], &[("NO_COLOR", "1")], false);
+    check(&[], &[("NO_COLOR", "")], true);
+    check(&["--color=never"], &[], false);
+    check(&["--color=always"], &[("NO_COLOR", "1")], true);
+    let piped = |color| desk.ioassay(&["report", "record", color]).stdout;
+    assert!(has_colours(&piped("--color=always")));
+    assert!(!has_colours(&piped("--color=auto")));
+}
