@@ -14,7 +14,7 @@ use model::plan::Role;
 use model::units;
 
 /// Least shares of the fastest in a table for the shades from the second to the deepest.
-const SHADE_SHARES: [(f64, u8); 4] = [(0.9, 4), (0.7, 3), (0.5, 2), (0.3, 1)];
+pub(crate) const SHADE_SHARES: [(f64, u8); 4] = [(0.9, 4), (0.7, 3), (0.5, 2), (0.3, 1)];
 
 const LEGEND: &str = "each cell: throughput as the median of the rounds, ? if in doubt, and the \
                       mean idle share of its threads; below it min/mean/max of the rounds";
@@ -25,28 +25,28 @@ const CELL_WIDTH: usize = 18;
 
 /// What is in a cell of a table.
 #[derive(Debug, Clone, Copy)]
-enum Content<'a> {
+pub(crate) enum Content<'a> {
     Measured(&'a Summary),
     Skipped,
 }
 
 /// A column: a program, and the way it moves blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Way {
+pub(crate) struct Way {
     engine: Engine,
     peer: String,
 }
 
 /// A table: all cases that differ in their peer, engine and number of threads only.
 #[derive(Debug)]
-struct Block<'a> {
+pub(crate) struct Block<'a> {
     alike: FileWork,
     cells: Vec<(Way, u32, Content<'a>)>,
 }
 
 impl Way {
     /// `pread`; of another program than this one's own worker `zebra pread`.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         if self.peer == OWN_PEER {
             return self.engine.to_string();
         }
@@ -95,7 +95,7 @@ fn shades(style: &Style) -> String {
     out
 }
 
-fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
+pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
     let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
@@ -125,7 +125,7 @@ impl<'a> Block<'a> {
 
     /// Each engine, of each peer in turn, this program's own worker first. What another peer does
     /// not have at all is told below.
-    fn ways(&self) -> Vec<Way> {
+    pub(crate) fn ways(&self) -> Vec<Way> {
         let measured = self.measured().map(|summary| summary.case.peer.as_str());
         let peers: Vec<&str> = [OWN_PEER].into_iter().chain(measured).collect();
         let has = |way: &Way| {
@@ -141,14 +141,14 @@ impl<'a> Block<'a> {
         ways
     }
 
-    fn threads(&self) -> Vec<u32> {
+    pub(crate) fn threads(&self) -> Vec<u32> {
         let mut threads: Vec<u32> = self.cells.iter().map(|(_, threads, _)| *threads).collect();
         threads.sort();
         threads.dedup();
         threads
     }
 
-    fn content(&self, way: &Way, threads: u32) -> Option<Content<'a>> {
+    pub(crate) fn content(&self, way: &Way, threads: u32) -> Option<Content<'a>> {
         let is_it = |cell: &&(Way, u32, Content)| cell.0 == *way && cell.1 == threads;
         self.cells.iter().find(is_it).map(|(.., content)| *content)
     }
@@ -191,7 +191,7 @@ fn part(block: &Block, ways: &[Way]) -> Grid {
 }
 
 /// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
-fn title(block: &Block, names: &Names) -> String {
+pub(crate) fn title(block: &Block, names: &Names) -> String {
     let of = |(way, threads, _): &(Way, u32, Content)| {
         let work = FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
         let id = Case { peer: way.peer.clone(), work: Work::File(work) }.id();
@@ -245,7 +245,7 @@ fn cell(content: Option<Content>, fastest: f64) -> (Cell, Cell) {
 }
 
 /// What served the cells, the most first: `device`; `device in 5 and mixed in 1`.
-fn served_by(block: &Block, assessment: &Assessment) -> String {
+pub(crate) fn served_by(block: &Block, assessment: &Assessment) -> String {
     let mut served: Vec<(String, usize)> = Vec::new();
     for summary in block.measured().filter(|summary| summary.n > 0) {
         let by = words::server(summary, assessment.storage.as_ref());

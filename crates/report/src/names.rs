@@ -86,14 +86,14 @@ fn writes(id: &str) -> bool {
 }
 
 /// The words of an id; the size of the file, `of 1GiB`, is one of them.
-fn words(id: &str) -> Vec<String> {
+pub(crate) fn words(id: &str) -> Vec<String> {
     let (head, size) = id.split_once(" of ").unwrap_or((id, ""));
     let size = Some(format!("of {size}")).filter(|_| !size.is_empty());
     head.split(' ').map(str::to_string).chain(size).collect()
 }
 
 /// A word of an id, for somebody who does not know them: `d8` is `depth 8`.
-fn spelled(word: &str) -> String {
+pub(crate) fn spelled(word: &str) -> String {
     let number = |prefix: &str| word.strip_prefix(prefix)?.parse::<usize>().ok();
     if let Some(depth) = number("d") {
         return format!("depth {depth}");

@@ -109,7 +109,7 @@ pub(crate) fn table(versus: &Versus) -> Grid {
 }
 
 /// The name of a case; of two that are not the same, both.
-fn name(pair: &Pair, names: &Names) -> String {
+pub(crate) fn name(pair: &Pair, names: &Names) -> String {
     let (a, b) = (names.short(&pair.a.id), names.short(&pair.b.id));
     if a == b { a } else { format!("{a} → {b}") }
 }

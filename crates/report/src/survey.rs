@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 /// The rows of a survey by what is below each other on the way to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rung {
+pub(crate) enum Rung {
     Memory,
     PageCache,
     Cold,
@@ -28,12 +28,12 @@ enum Rung {
     Writing,
 }
 
-const RUNGS: [Rung; 6] =
+pub(crate) const RUNGS: [Rung; 6] =
     [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs, Rung::Writing];
 
 impl Rung {
     /// None for the null engine, which is told of in a line of its own.
-    fn of(case: &Case) -> Option<Rung> {
+    pub(crate) fn of(case: &Case) -> Option<Rung> {
         match &case.work {
             Work::Memory(_) => Some(Rung::Memory),
             Work::Write(work) if work.engine == WriteEngine::Null => None,
@@ -130,7 +130,7 @@ fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
 }
 
 /// A row's label, shorter: the title of its rung has said the cache state and what `d` is.
-fn rung_label(rung: Rung, label: &str) -> String {
+pub(crate) fn rung_label(rung: Rung, label: &str) -> String {
     let said = match rung {
         Rung::Memory => "memory ",
         Rung::PageCache => "warm ",
@@ -165,7 +165,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
 
 /// Which rate of a case that writes a row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rate {
+pub(crate) enum Rate {
     Accepted,
     Durable,
     /// Neither: nothing is written.
@@ -175,7 +175,7 @@ enum Rate {
 impl Rate {
     /// Of what is synced all the time only the durable rate says something: to accept the next
     /// write is to have waited for the sync before it.
-    fn of(work: &WriteWork) -> &'static [Rate] {
+    pub(crate) fn of(work: &WriteWork) -> &'static [Rate] {
         match (work.op, work.sync) {
             (Op::Sync, _) => &[Rate::OnlySynced],
             (_, Sync::None) => &[Rate::Accepted],
@@ -185,7 +185,7 @@ impl Rate {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Rate::Accepted => "accepted",
             Rate::Durable => "durable",
@@ -238,7 +238,7 @@ enum Detail {
 }
 
 /// A label in plain words for each id: the shortest that no other row has; at last the id.
-fn labels(assessment: &Assessment) -> HashMap<String, String> {
+pub(crate) fn labels(assessment: &Assessment) -> HashMap<String, String> {
     let mut labels = HashMap::new();
     for detail in [Detail::Short, Detail::Longer] {
         let measured = assessment.cases.iter().map(|summary| &summary.case);

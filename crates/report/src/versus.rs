@@ -57,7 +57,7 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
 }
 
 /// `mmap vs pread, cold 4KiB t1`: an id begins with its engine, and the rest is the same.
-fn pair(found: &Comparison, name: &dyn Fn(&str) -> String) -> String {
+pub(crate) fn pair(found: &Comparison, name: &dyn Fn(&str) -> String) -> String {
     let (case, base) = (name(&found.case), name(&found.base));
     match (case.split_once(' '), base.split_once(' ')) {
         (Some((engine, rest)), Some((other, same))) if rest == same => {

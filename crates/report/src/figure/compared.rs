@@ -1,0 +1,142 @@
+//! Cases compared: the ratio of each two with its interval, on an axis of logarithms around 1.
+
+use super::Drawing;
+use super::axis::{Axis, labels_along};
+use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
+use super::legend::{Key, Legend, Note};
+use super::measure::wrapped;
+use super::palette::{Colour, FAINT, GRID, INK, SERIES};
+use crate::names::Names;
+use crate::versus;
+use crate::words::{count, difference, listed, times, times_interval};
+use assess::Assessment;
+use assess::comparison::{Comparison, Difference};
+use assess::records::Versus;
+
+/// Of more comparisons those come first that found a difference, and the last are left out.
+const ROWS_MOST: usize = 24;
+
+const LEFT: f64 = 12.0;
+const STRIP: f64 = 16.0;
+const BELOW: f64 = 9.0;
+
+/// A comparison with its label.
+struct Row<'a> {
+    label: Vec<String>,
+    found: &'a Comparison,
+}
+
+/// The comparisons within a record; none where there are none.
+pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
+    let names = Names::of(assessment);
+    let rows = assessment.comparisons.iter().map(|found| (versus::pair(found, &names), found));
+    draw("Compared, round by round", "the first by the second", rows.collect())
+}
+
+/// The cases of two records, B by A; none where nothing is compared.
+pub(super) fn compared_records(versus: &Versus) -> Option<Drawing> {
+    let cases = versus.pairs.iter().map(|pair| &pair.a.case);
+    let names = Names::of_cases(cases);
+    let row = |pair: &'_ assess::records::Pair| crate::records::name(pair, &names);
+    let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
+    draw("B compared with A", "B by A", rows.collect())
+}
+
+fn draw(title: &str, which: &str, mut all: Vec<(String, &Comparison)>) -> Option<Drawing> {
+    all.retain(|(_, found)| found.ratio > 0.0);
+    if all.is_empty() {
+        return None;
+    }
+    let total = all.len();
+    if total > ROWS_MOST {
+        all.sort_by_key(|(_, found)| found.difference != Difference::Different);
+        all.truncate(ROWS_MOST);
+    }
+    let row = |(label, found): (String, _)| Row { label: wrapped(&label, WIDTH - 4.0), found };
+    let rows: Vec<Row> = all.into_iter().map(row).collect();
+    let title = match total {
+        total if total > rows.len() => format!("{title}: {} of {total}", rows.len()),
+        _ => title.to_string(),
+    };
+    let note = Note::of(&format!(
+        "ratio of the rates, {which}, with its 95 % interval; grey: too small to be of interest"
+    ));
+    let ends = |found: &Comparison| {
+        let ends = [found.low, found.high].into_iter().flatten();
+        ends.chain([found.ratio, 1.0 + found.interest, 1.0 / (1.0 + found.interest)]).collect()
+    };
+    let values: Vec<f64> = rows.iter().flat_map(|row| -> Vec<f64> { ends(row.found) }).collect();
+    let least = values.iter().copied().filter(|end| *end > 0.0).fold(1.0, f64::min);
+    let most = values.iter().copied().fold(1.0, f64::max);
+    let axis = Axis::of_ratios(least / 1.03, most * 1.03, times).between(LEFT, WIDTH - LEFT);
+    let legend = Legend::of(Difference::ALL.iter().map(|difference| {
+        let (mark, colour) = shape(*difference);
+        (Key::Point(colour, mark), difference.to_string())
+    }));
+    let top = note.height() + 4.0 + LINE;
+    let heights: f64 = rows.iter().map(row_height).sum();
+    let height = top + heights + LINE + 8.0 + legend.height;
+    Some(Drawing::of("compared", &title, alt(&rows), height, |canvas| {
+        note.draw(canvas, 0.0);
+        labels_along(canvas, &axis, top - LINE / 2.0);
+        let mut y = top;
+        for row in &rows {
+            draw_row(canvas, row, &axis, y);
+            y += row_height(row);
+        }
+        labels_along(canvas, &axis, y + LINE / 2.0);
+        legend.draw(canvas, y + LINE + 8.0);
+    }))
+}
+
+fn row_height(row: &Row) -> f64 {
+    LINE * (row.label.len() as f64 + 1.0) + STRIP + BELOW
+}
+
+fn shape(difference: Difference) -> (Mark, Colour) {
+    match difference {
+        Difference::Different => (Mark::Diamond, SERIES[1]),
+        Difference::Equivalent => (Mark::Ring, SERIES[0]),
+        Difference::Inconclusive => (Mark::Cross, SERIES[6]),
+    }
+}
+
+fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, top: f64) {
+    let Row { label, found } = row;
+    for (index, line) in label.iter().enumerate() {
+        canvas.text(line, (0.0, top + LINE * (index as f64 + 0.5)), Anchor::Start, INK);
+    }
+    let top = top + LINE * label.len() as f64;
+    let interval = times_interval(found.low, found.high);
+    let interval = interval.map_or("no interval".to_string(), |ends| format!("({ends})"));
+    let said = format!("{} {interval} {}", times(found.ratio), difference(found));
+    canvas.text(&said, (LEFT, top + LINE / 2.0), Anchor::Start, FAINT);
+    let (from, to) = (top + LINE, top + LINE + STRIP);
+    let (low, high) = (axis.at(1.0 / (1.0 + found.interest)), axis.at(1.0 + found.interest));
+    canvas.rect((low, from), (high, to), GRID);
+    let middle = (from + to) / 2.0;
+    let (left, right) = axis.ends();
+    canvas.line([(left, middle), (right, middle)], Dash::Whole, GRID, 1.0);
+    let one = axis.at(1.0);
+    canvas.line([(one, from - 1.0), (one, to + 1.0)], Dash::Whole, FAINT, 1.2);
+    let (mark, colour) = shape(found.difference);
+    if let (Some(low), Some(high)) = (found.low, found.high) {
+        canvas.whiskers([(axis.at(low), middle), (axis.at(high), middle)], colour);
+    }
+    canvas.mark(mark, (axis.at(found.ratio), middle), colour);
+}
+
+fn alt(rows: &[Row]) -> String {
+    let counted = |difference: Difference| {
+        let count = rows.iter().filter(|row| row.found.difference == difference).count();
+        (count > 0).then(|| format!("{count} {difference}"))
+    };
+    let all: Vec<String> = Difference::ALL.iter().filter_map(|each| counted(*each)).collect();
+    let effect = |row: &&Row| row.found.ratio.ln().abs();
+    let largest = rows.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)));
+    let largest = largest.map_or(String::new(), |row| {
+        format!(" The largest ratio is {}: {}.", row.label.join(" "), times(row.found.ratio))
+    });
+    let compared = count(rows.len(), "comparison");
+    format!("Ratios with their intervals around 1: of {compared}, {}.{largest}", listed(&all))
+}

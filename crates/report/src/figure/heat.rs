@@ -1,0 +1,327 @@
+//! The heat maps that suit a recipe: by the two axes that it varies, or by what its answer is of.
+
+use super::Drawing;
+use super::alike::{asked, axes, axes_but, grouped, is_rate, labels, say_value, value};
+use super::curves::capital;
+use super::table::{Better, Cell, Table};
+use crate::heatmap::{self, Block, Content};
+use crate::names::Names;
+use crate::words::{self, NOT_DURABLE, listed, main_estimate};
+use crate::writes::WriteNames;
+use assess::Assessment;
+use assess::summary::{Latency, Summary};
+use model::case::{Case, Op, Sync};
+use model::plan::Role;
+use model::units;
+
+/// More tables than this of one recipe are no overview.
+const TABLES_MOST: usize = 6;
+/// Fewer cells than this share of a table make it a table of holes.
+const FILLED_LEAST: f64 = 0.6;
+
+/// What a cell tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Metric {
+    /// The figure that a case is read for, and how idle its threads were.
+    Main,
+    /// The time of an operation.
+    PerOperation,
+    /// The median latency of an operation, and what 99 % did not exceed.
+    Latency,
+    /// The same of the sync, or of the write that is one.
+    SyncLatency,
+}
+
+/// The heat maps of an assessment.
+pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
+    let tables = match assessment.recipe.as_str() {
+        "read-methods" => methods(assessment),
+        "write-strategies" => strategies(assessment).into_iter().collect(),
+        "sync-latency" => rows_by(assessment, "sync", Metric::SyncLatency).into_iter().collect(),
+        "page-latency" => rows_by(assessment, "ops", Metric::Latency).into_iter().collect(),
+        "touch-pages" => by_two_axes(assessment, Metric::PerOperation),
+        "survey" => Vec::new(),
+        _ => by_two_axes(assessment, Metric::Main),
+    };
+    tables.iter().map(Table::draw).collect()
+}
+
+/// Threads by engines, for each cache state and block.
+fn methods(assessment: &Assessment) -> Vec<Table> {
+    let names = Names::of(assessment);
+    heatmap::blocks(assessment).iter().map(|block| method(block, assessment, &names)).collect()
+}
+
+fn method(block: &Block, assessment: &Assessment, names: &Names) -> Table {
+    let ways = block.ways();
+    let cell = |content: Option<Content>| match content {
+        None => Cell::Empty,
+        Some(Content::Skipped) => Cell::Skipped,
+        Some(Content::Measured(summary)) => Cell::of(summary, said(summary, Metric::Main)),
+    };
+    let row = |threads: u32| {
+        let cells = ways.iter().map(|way| cell(block.content(way, threads))).collect();
+        (threads.to_string(), cells)
+    };
+    let title = heatmap::title(block, names);
+    let has_skips = ways.iter().any(|way| {
+        let is_skip =
+            |threads: &u32| matches!(block.content(way, *threads), Some(Content::Skipped));
+        block.threads().iter().any(is_skip)
+    });
+    let skips = if has_skips { "; skip: not measured, for the reason told" } else { "" };
+    let note = format!(
+        "throughput, median of the rounds, and the mean idle share of the threads; served by {}{skips}",
+        heatmap::served_by(block, assessment)
+    );
+    Table {
+        name: format!("heat {title}"),
+        title: format!("Threads by engine: {title}"),
+        note,
+        corner: "threads".to_string(),
+        columns: ways.iter().map(heatmap::Way::name).collect(),
+        rows: block.threads().into_iter().map(row).collect(),
+        better: Better::High,
+    }
+}
+
+/// Each way to write, with what was accepted and what was durable.
+fn strategies(assessment: &Assessment) -> Option<Table> {
+    let names = WriteNames::of(assessment);
+    let writes = |summary: &&Summary| {
+        summary.role == Role::Asked && summary.case.write().is_some_and(|work| work.op != Op::Sync)
+    };
+    let row = |summary: &Summary| {
+        let writing = summary.writing.as_ref();
+        let rate = |rate: Option<assess::stats::Estimate>| {
+            let rate = rate?;
+            Some((rate.median, vec![units::rate(rate.median)]))
+        };
+        let accepted = Cell::of(summary, rate(writing.and_then(|all| all.accepted)));
+        let durable = match writing.and_then(|all| all.durable) {
+            None if words::is_not_durable(summary) => Cell::Void(vec![NOT_DURABLE.to_string()]),
+            durable => Cell::of(summary, rate(durable)),
+        };
+        (names.phrases(&summary.case).join(" "), vec![accepted, durable])
+    };
+    let rows: Vec<(String, Vec<Cell>)> = assessment.cases.iter().filter(writes).map(row).collect();
+    (rows.len() > 1).then(|| Table {
+        name: "heat ways to write".to_string(),
+        title: "Ways to write, accepted and durable".to_string(),
+        note: "accepted: until the last write had returned; durable: until the last sync had \
+               returned, where no evidence denies it"
+            .to_string(),
+        corner: "way".to_string(),
+        columns: vec!["accepted".to_string(), "durable".to_string()],
+        rows,
+        better: Better::High,
+    })
+}
+
+/// A row for all cases that are alike but for one axis, whose values are the columns.
+fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
+    let names = Names::of(assessment);
+    let has = |summary: &&Summary| value(&summary.case, axis).is_some();
+    let cases: Vec<&Summary> = asked(&assessment.cases).filter(has).collect();
+    let columns = values(&cases, axis);
+    let groups = grouped(cases, |summary| axes_but(&summary.case, axis));
+    let lines: Vec<Vec<&Summary>> = groups.iter().map(|(_, cases)| cases.clone()).collect();
+    let labels = labels(&lines, &names);
+    let row = |(cases, label): (&Vec<&Summary>, &String)| {
+        let cell = |column: &String| {
+            let found = cases.iter().find(|s| value(&s.case, axis).as_ref() == Some(column));
+            found.map_or(Cell::Empty, |summary| Cell::of(summary, said(summary, metric)))
+        };
+        (label.replace(" ?", ""), columns.iter().map(cell).collect())
+    };
+    let rows: Vec<(String, Vec<Cell>)> = lines.iter().zip(&labels.own).map(row).collect();
+    let what = said_of(metric);
+    let common = common(&labels.common);
+    let column = |value: &String| match axis {
+        "ops" if value == "0" => "until the time is over".to_string(),
+        "ops" if value == "all" => "all reads".to_string(),
+        "ops" => format!("{value} reads"),
+        "sync" => words_of_sync(value),
+        _ => say_value(axis, value),
+    };
+    (rows.len() > 1 && columns.len() > 1).then(|| Table {
+        name: format!("heat by {axis}"),
+        title: format!(
+            "{} by {}",
+            capital(what),
+            if axis == "ops" { "number of reads" } else { axis }
+        ),
+        note: format!("{what}, and what 99 % did not exceed{common}"),
+        corner: String::new(),
+        columns: columns.iter().map(column).collect(),
+        rows,
+        better: Better::Low,
+    })
+}
+
+fn words_of_sync(value: &str) -> String {
+    let known = Sync::ALL.iter().find(|sync| sync.name() == value);
+    known.map_or(value, |sync| crate::writes::sync_name(*sync)).to_string()
+}
+
+fn common(common: &str) -> String {
+    if common.is_empty() { String::new() } else { format!("; all: {common}") }
+}
+
+/// What a metric is of, in words.
+fn said_of(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Main => "figure, median of the rounds",
+        Metric::PerOperation => "time of an operation",
+        Metric::Latency => "median latency",
+        Metric::SyncLatency => "median latency of a sync",
+    }
+}
+
+/// A case's value of a metric, and what is said of it.
+fn said(summary: &Summary, metric: Metric) -> Option<(f64, Vec<String>)> {
+    let of_latency = |latency: &Latency| {
+        let p50 = latency.p50?;
+        let p99 = latency.p99.map(|_| format!("p99 {}", words::percentile(latency.p99)));
+        let first = words::percentile(Some(p50));
+        Some((p50.ns as f64, [Some(first), p99].into_iter().flatten().collect()))
+    };
+    let idle = summary.imbalance_percent.map(|idle| format!("idle {idle:.0} %"));
+    match metric {
+        Metric::Main => {
+            let (estimate, say) = main_estimate(summary)?;
+            let said = say(estimate.median).replace("/op", "");
+            Some((estimate.median, [Some(said), idle].into_iter().flatten().collect()))
+        }
+        Metric::PerOperation => {
+            let ns = summary.ns_per_op?.median;
+            Some((ns, [Some(units::nanoseconds(ns)), idle].into_iter().flatten().collect()))
+        }
+        Metric::Latency => of_latency(&summary.latency),
+        Metric::SyncLatency => match summary.case.write()?.sync {
+            Sync::Dsync => of_latency(&summary.latency),
+            _ => of_latency(&summary.writing.as_ref()?.sync),
+        },
+    }
+}
+
+/// The values of an axis: ascending if they are numbers, else in the order of the cases.
+fn values(cases: &[&Summary], axis: &str) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for value in cases.iter().filter_map(|summary| value(&summary.case, axis)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let number = |value: &String| units::parse_bytes(value).ok();
+    if values.iter().all(|value| number(value).is_some()) {
+        values.sort_by_key(number);
+    }
+    values
+}
+
+/// Cases that agree in all but two axes, with those.
+struct Plane<'a> {
+    axes: [&'static str; 2],
+    cases: Vec<&'a Summary>,
+}
+
+/// Tables of the two axes that the most cases vary in and nothing else, then of those two that the
+/// most of the others do, and so on.
+fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
+    let names = Names::of(assessment);
+    let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
+    let all = left.clone();
+    let mut tables = Vec::new();
+    while tables.len() < TABLES_MOST {
+        let fresh = |plane: &Plane| {
+            let is_left = |case: &&&Summary| left.iter().any(|other| std::ptr::eq(**case, *other));
+            plane.cases.iter().filter(is_left).count()
+        };
+        // Of planes with as many the first is taken: the last of the maxima of a reversed list.
+        let best = planes(&all).into_iter().rev().max_by_key(fresh);
+        let Some(plane) = best.filter(|plane| fresh(plane) > 3) else { break };
+        left.retain(|case| !plane.cases.iter().any(|other| std::ptr::eq(*case, *other)));
+        tables.push(plane_table(&plane, &names, metric));
+    }
+    tables
+}
+
+/// All planes with at least two values of both axes, and most of their cells.
+fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
+    let mut known: Vec<&'static str> = Vec::new();
+    for (axis, _) in cases.iter().flat_map(|summary| axes(&summary.case)) {
+        if !known.contains(&axis) && values(cases, axis).len() > 1 {
+            known.push(axis);
+        }
+    }
+    let mut planes = Vec::new();
+    for (index, first) in known.iter().enumerate() {
+        for second in &known[index + 1..] {
+            let key = |case: &Case| {
+                let mut rest = axes_but(case, first);
+                rest.retain(|(axis, _)| axis != second);
+                rest
+            };
+            let groups =
+                grouped(cases.to_vec(), |summary| (is_rate(&summary.case), key(&summary.case)));
+            for (_, cases) in groups {
+                let [a, b] = [first, second].map(|axis| values(&cases, axis).len());
+                let is_filled = cases.len() as f64 >= FILLED_LEAST * (a * b) as f64;
+                if a > 1 && b > 1 && is_filled {
+                    planes.push(Plane { axes: [first, second], cases });
+                }
+            }
+        }
+    }
+    planes
+}
+
+fn plane_table(plane: &Plane, names: &Names, metric: Metric) -> Table {
+    let cases = &plane.cases;
+    let [first, second] = plane.axes;
+    // Columns are few and rows are many.
+    let is_turned = values(cases, first).len() > values(cases, second).len();
+    let [across, down] = if is_turned { [second, first] } else { [first, second] };
+    let (columns, lines) = (values(cases, across), values(cases, down));
+    let has = |summary: &Summary, axis: &str, wanted: &String| {
+        value(&summary.case, axis).as_ref() == Some(wanted)
+    };
+    let row = |line: &String| {
+        let cell = |column: &String| {
+            let is_it = |s: &&&Summary| has(s, across, column) && has(s, down, line);
+            let found = cases.iter().find(is_it);
+            found.map_or(Cell::Empty, |summary| Cell::of(summary, said(summary, metric)))
+        };
+        (line.clone(), columns.iter().map(cell).collect())
+    };
+    let metric = match is_rate(&cases[0].case) {
+        true => metric,
+        false => Metric::PerOperation,
+    };
+    let what = match metric {
+        Metric::Main => "throughput, median of the rounds",
+        metric => said_of(metric),
+    };
+    let shared = shared(cases, names);
+    let title = format!("{} by {}", capital(&down.replace('_', " ")), across.replace('_', " "));
+    Table {
+        name: format!("heat {down} by {across} {}", shared.first().cloned().unwrap_or_default()),
+        title,
+        note: format!("{what}{}", common(&listed(&shared))),
+        corner: down.replace('_', " "),
+        columns: columns.iter().map(|value| say_value(across, value)).collect(),
+        rows: lines.iter().map(row).collect(),
+        better: if metric == Metric::Main { Better::High } else { Better::Low },
+    }
+}
+
+/// The words that the names of all of some cases share.
+fn shared(cases: &[&Summary], names: &Names) -> Vec<String> {
+    let mut all = cases.iter().map(|summary| crate::names::words(&names.short(&summary.id)));
+    let mut words = all.next().unwrap_or_default();
+    for other in all {
+        words.retain(|word| other.contains(word));
+    }
+    words.iter().map(|word| crate::names::spelled(word)).collect()
+}

@@ -1,0 +1,182 @@
+//! How latencies are distributed: for each latency the share of operations that took longer, both
+//! on axes of logarithms, so that a tail of one in a thousand is as wide as one in ten.
+
+use super::Drawing;
+use super::alike::{Labels, Part, asked, labels, parted};
+use super::axis::{Axis, frame};
+use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
+use super::curves::capital;
+use super::legend::{Key, Legend, Note};
+use super::palette::{FAINT, SERIES};
+use crate::names::Names;
+use crate::words::{count, listed};
+use assess::Assessment;
+use assess::finding::Verdict;
+use assess::summary::{Latency, Summary};
+use model::case::Case;
+use model::units;
+
+/// Whose latencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Operations,
+    Syncs,
+}
+
+const PLOT: f64 = 210.0;
+/// Room for the shares at the left, and for the percentiles at the right.
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 48.0;
+
+/// Shares that are marked, and the percentile that each is.
+const SHARES: [(f64, &str, &str); 7] = [
+    (0.5, "50 %", "p50"),
+    (0.1, "10 %", "p90"),
+    (1e-2, "1 %", "p99"),
+    (1e-3, "0.1 %", "p99.9"),
+    (1e-4, "0.01 %", "p99.99"),
+    (1e-5, "0.001 %", "p99.999"),
+    (1e-6, "10⁻⁴ %", "1 - 10⁻⁶"),
+];
+/// Fewer operations have no tail.
+const COUNT_LEAST: u64 = 20;
+
+/// A picture for each block and pattern whose operations were timed one by one, and for syncs.
+pub(super) fn latencies(assessment: &Assessment) -> Vec<Drawing> {
+    let names = Names::of(assessment);
+    let mut drawings = Vec::new();
+    for of in [Of::Operations, Of::Syncs] {
+        let is_timed = |summary: &&Summary| {
+            latency(of, summary).is_some_and(|latency| {
+                latency.count >= COUNT_LEAST
+                    && latency.longer.iter().any(|(ns, share)| *ns > 0 && *share > 0.0)
+            })
+        };
+        let timed: Vec<&Summary> = asked(&assessment.cases).filter(is_timed).collect();
+        // What differs in block or pattern answers other questions, however few there are.
+        let kind = |summary: &&Summary| match of {
+            Of::Operations => kind(&summary.case),
+            Of::Syncs => "sync".to_string(),
+        };
+        for (kind, cases) in super::alike::grouped(timed, kind) {
+            for part in parted(cases, |summary| &summary.case) {
+                drawings.extend(draw(&part, &kind, of, &names));
+            }
+        }
+    }
+    drawings
+}
+
+fn latency(of: Of, summary: &Summary) -> Option<&Latency> {
+    match of {
+        Of::Operations => Some(&summary.latency),
+        Of::Syncs => Some(&summary.writing.as_ref()?.sync),
+    }
+}
+
+/// `random 4KiB`; of what writes `write random 4KiB`.
+fn kind(case: &Case) -> String {
+    let said = |axis| super::alike::value(case, axis);
+    let op = said("op").unwrap_or_else(|| "read".to_string());
+    let words = [Some(op), said("pattern"), said("block"), said("kernel")];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Names) -> Option<Drawing> {
+    let stands = |summary: &&&Summary| summary.verdict != Verdict::Void;
+    let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
+    if cases.is_empty() {
+        return None;
+    }
+    let void = part.things.len() - cases.len();
+    let lines: Vec<Vec<&Summary>> = cases.iter().map(|summary| vec![*summary]).collect();
+    let Labels { own, common } = labels(&lines, names);
+    let curves: Vec<Vec<(f64, f64)>> =
+        cases.iter().filter_map(|summary| Some(curve(latency(of, summary)?))).collect();
+    let points = || curves.iter().flatten();
+    let least_ns = points().map(|(ns, _)| *ns).fold(f64::INFINITY, f64::min);
+    let most_ns = points().map(|(ns, _)| *ns).fold(0.0, f64::max);
+    let floor = points().map(|(_, share)| *share).fold(1.0, f64::min).min(0.05) * 0.7;
+    let key = |index: usize| (SERIES[index], MARKS[index]);
+    let entries = own.iter().enumerate().map(|(index, label)| {
+        let (colour, mark) = key(index);
+        (Key::Line(colour, Dash::Whole, Some(mark)), label.clone())
+    });
+    let legend = Legend::of(entries);
+    let what = if of == Of::Syncs { "syncs" } else { "operations" };
+    let note = Note::of(&said_above(what, &common, void));
+    let top = note.height() + 8.0;
+    let x =
+        Axis::log(least_ns * 0.9, most_ns * 1.1, units::nanoseconds).between(LEFT, WIDTH - RIGHT);
+    let marks = SHARES.map(|(share, label, _)| (share, label));
+    let y = Axis::of_marks((floor, 1.0), &marks).between(top + PLOT, top);
+    let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
+    let of_part = if part.shared.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", part.shared.join(", "))
+    };
+    let title = match of {
+        Of::Operations => format!("Latency of {kind}{of_part}"),
+        Of::Syncs => format!("Latency of syncs{of_part}"),
+    };
+    let name = format!("latency {kind} {}", part.shared.join(" "));
+    let alt = alt(&cases, &own, of, what);
+    Some(Drawing::of(&name, &title, alt, height, |canvas| {
+        note.draw(canvas, 0.0);
+        frame(canvas, &x, &y);
+        for (share, _, percentile) in SHARES.iter().filter(|(share, ..)| y.holds(*share)) {
+            let place = (WIDTH - RIGHT + 5.0, y.at(*share));
+            canvas.text(percentile, place, Anchor::Start, FAINT);
+        }
+        let middle = ((LEFT + WIDTH - RIGHT) / 2.0, top + PLOT + LINE * 1.8);
+        canvas.text("latency", middle, Anchor::Middle, FAINT);
+        for (index, (curve, summary)) in curves.iter().zip(&cases).enumerate() {
+            let (colour, mark) = key(index);
+            let places: Vec<_> =
+                curve.iter().map(|(ns, share)| (x.at(*ns), y.at(*share))).collect();
+            canvas.path(&places, colour, 1.8);
+            let latency = latency(of, summary).into_iter();
+            let percentiles = latency.flat_map(|all| {
+                [(all.p50, 0.5), (all.p90, 0.1), (all.p99, 1e-2), (all.p99_9, 1e-3)]
+            });
+            for (percentile, share) in percentiles {
+                if let Some(percentile) = percentile {
+                    canvas.mark(mark, (x.at(percentile.ns as f64), y.at(share)), colour);
+                }
+            }
+        }
+        legend.draw(canvas, top + PLOT + LINE * 2.2 + 8.0);
+    }))
+}
+
+/// From the shortest, before which nothing was done, to the longest: as few as one took as long.
+fn curve(latency: &Latency) -> Vec<(f64, f64)> {
+    let told = latency.longer.iter().map(|(ns, share)| ((*ns).max(1) as f64, *share));
+    let points: Vec<(f64, f64)> = told.filter(|(_, share)| *share > 0.0).collect();
+    let first = points.first().map(|(ns, _)| (*ns, 1.0));
+    let last = points.last().map(|(_, share)| *share).zip(latency.max_ns);
+    let last = last.map(|(share, ns)| (ns.max(1) as f64, share));
+    first.into_iter().chain(points).chain(last).collect()
+}
+
+fn said_above(what: &str, common: &str, void: usize) -> String {
+    let common = if common.is_empty() { String::new() } else { format!("; all: {common}") };
+    let void = match void {
+        0 => String::new(),
+        void => format!("; left out as void: {}", count(void, "case")),
+    };
+    format!("share of {what} that took longer{common}{void}")
+}
+
+fn alt(cases: &[&Summary], own: &[String], of: Of, what: &str) -> String {
+    let said = |(summary, label): (&&Summary, &String)| {
+        let latency = latency(of, summary)?;
+        let p50 = units::nanoseconds(latency.p50?.ns as f64);
+        let p99 = latency.p99.map(|p99| format!(", p99 {}", units::nanoseconds(p99.ns as f64)));
+        Some(format!("{label}: p50 {p50}{}", p99.unwrap_or_default()))
+    };
+    let all: Vec<String> = cases.iter().zip(own).filter_map(said).collect();
+    let said = if all.is_empty() { listed(own) } else { all.join("; ") };
+    capital(&format!("share of {what} that took longer than each latency. {said}."))
+}

@@ -1,0 +1,120 @@
+//! What the marks of a picture mean, in lines above or below it.
+
+use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
+use super::measure::{width, wrapped};
+use super::palette::{Colour, FAINT, INK, VOID};
+
+/// What is explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Key {
+    /// A filled area.
+    Fill(Colour),
+    /// A hatched one.
+    Hatched(Colour),
+    /// A line with its marks.
+    Line(Colour, Dash, Option<Mark>),
+    /// A mark.
+    Point(Colour, Mark),
+}
+
+/// Keys with their texts, laid out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Legend {
+    entries: Vec<Entry>,
+    /// Pixels from its top to its bottom.
+    pub(super) height: f64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Entry {
+    key: Key,
+    lines: Vec<String>,
+    x: f64,
+    y: f64,
+}
+
+/// The width of a key, and the gap to its text.
+const KEY: f64 = 20.0;
+const GAP: f64 = 5.0;
+/// Between two entries.
+const APART: f64 = 14.0;
+
+impl Legend {
+    /// Entries beside each other as far as there is room.
+    pub(super) fn of(entries: impl IntoIterator<Item = (Key, String)>) -> Legend {
+        let (mut placed, mut x, mut y): (Vec<Entry>, f64, f64) = (Vec::new(), 0.0, 0.0);
+        let mut height = 0.0f64;
+        for (key, text) in entries {
+            let lines = wrapped(&text, WIDTH - KEY - GAP - 2.0);
+            let wide = lines.iter().map(|line| width(line)).fold(0.0, f64::max);
+            let taken = KEY + GAP + wide;
+            if x > 0.0 && x + taken > WIDTH - 1.0 {
+                (x, y) = (0.0, height);
+            }
+            height = height.max(y + LINE * lines.len() as f64);
+            placed.push(Entry { key, lines, x, y });
+            x += taken + APART;
+        }
+        Legend { entries: placed, height }
+    }
+
+    /// Draws it with its top at `top`.
+    pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
+        for Entry { key, lines, x, y } in &self.entries {
+            let middle = top + y + LINE / 2.0;
+            draw_key(canvas, *key, (*x, middle));
+            for (index, line) in lines.iter().enumerate() {
+                let at = (x + KEY + GAP, middle + LINE * index as f64);
+                canvas.text(line, at, Anchor::Start, INK);
+            }
+        }
+    }
+}
+
+fn draw_key(canvas: &Canvas, key: Key, (x, y): (f64, f64)) {
+    let (from, to) = ((x + 2.0, y - 5.0), (x + KEY - 2.0, y + 5.0));
+    match key {
+        Key::Fill(colour) => canvas.rect(from, to, colour),
+        Key::Hatched(colour) => {
+            canvas.hatch(from, to, colour);
+            canvas.edge(from, to, colour, 1.0);
+        }
+        Key::Line(colour, dash, mark) => {
+            canvas.line([(x + 1.0, y), (x + KEY - 1.0, y)], dash, colour, 1.8);
+            if let Some(mark) = mark {
+                canvas.mark(mark, (x + KEY / 2.0, y), colour);
+            }
+        }
+        Key::Point(colour, mark) => canvas.mark(mark, (x + KEY / 2.0, y), colour),
+    }
+}
+
+/// The key of what is void.
+pub(super) fn void_key() -> (Key, String) {
+    (Key::Hatched(VOID), "void: not what it claims to be".to_string())
+}
+
+/// Lines of text that say something of the whole picture.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Note {
+    lines: Vec<String>,
+}
+
+impl Note {
+    pub(super) fn of(text: &str) -> Note {
+        Note { lines: wrapped(text, WIDTH - 4.0) }
+    }
+
+    /// Pixels from its top to its bottom.
+    pub(super) fn height(&self) -> f64 {
+        LINE * self.lines.len() as f64
+    }
+
+    /// Draws it with its top at `top`.
+    pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
+        for (index, line) in self.lines.iter().enumerate() {
+            let y = top + LINE * (index as f64 + 0.5);
+            canvas.text(line, (0.0, y), Anchor::Start, FAINT);
+        }
+    }
+}

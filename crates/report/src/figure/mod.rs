@@ -1,0 +1,185 @@
+//! Pictures of a judgement, as SVG: bars, heat maps, curves and dots.
+//!
+//! Every value that is drawn is one of the assessment; what is computed here are places. A picture
+//! is 380 pixels wide, so that a phone shows its texts without a zoom, and as high as it must be.
+
+mod palette;
+mod canvas;
+mod measure;
+mod axis;
+mod legend;
+mod alike;
+mod ladder;
+mod table;
+mod curves;
+mod heat;
+mod latencies;
+mod courses;
+mod rounds;
+mod compared;
+
+#[cfg(test)]
+pub(crate) use measure::width as text_width;
+pub(crate) use palette::scheme_css;
+
+use crate::style::printable;
+use assess::Assessment;
+use assess::records::Versus;
+use canvas::WIDTH;
+use model::units::{self, ParseError};
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// What it is asked for by: of small letters, digits and dashes, and no other of a report has
+    /// it.
+    pub name: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What is seen, for who does not see it.
+    pub alt: String,
+    /// One `svg` element, for a page.
+    pub svg: String,
+}
+
+/// A picture that has no name of its own yet.
+struct Drawing {
+    name: String,
+    title: String,
+    alt: String,
+    height: f64,
+    /// The elements.
+    body: String,
+}
+
+impl Drawing {
+    /// What `draw` draws within `height` pixels.
+    fn of(
+        name: &str,
+        title: &str,
+        alt: String,
+        height: f64,
+        draw: impl FnOnce(&canvas::Canvas),
+    ) -> Drawing {
+        let height = height.ceil();
+        let body = canvas::drawn(height, draw);
+        Drawing { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
+    }
+
+    fn named(self, name: String) -> Figure {
+        let Drawing { title, alt, height, body, .. } = self;
+        let id = format!("figure-{name}");
+        let svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"{id}\" \
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+             aria-labelledby=\"{id}-title {id}-alt\">\n<title id=\"{id}-title\">{}</title>\n\
+             <desc id=\"{id}-alt\">{}</desc>\n{body}</svg>\n",
+            escaped(&title),
+            escaped(&alt)
+        );
+        Figure { name, title, alt, svg }
+    }
+}
+
+/// Small letters, digits and single dashes of a text.
+fn kebab(text: &str) -> String {
+    let dashed: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    dashed.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// A text as XML has it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Figures of drawings, each with a name of its own: a second of one name has a number.
+fn named(drawings: Vec<Drawing>) -> Vec<Figure> {
+    let mut figures: Vec<Figure> = Vec::new();
+    for drawing in drawings {
+        let is_taken = |name: &str| figures.iter().any(|figure| figure.name == name);
+        let mut name = drawing.name.clone();
+        let mut number = 2;
+        while is_taken(&name) {
+            name = format!("{}-{number}", drawing.name);
+            number += 1;
+        }
+        figures.push(drawing.named(name));
+    }
+    figures
+}
+
+/// The pictures that suit a judgement, the most important first.
+pub fn figures(assessment: &Assessment) -> Vec<Figure> {
+    let mut drawings: Vec<Drawing> = ladder::ladder(assessment).into_iter().collect();
+    let heat = heat::heat(assessment);
+    let is_heat_first = assessment.recipe != "survey";
+    let place = if is_heat_first { 0 } else { drawings.len() };
+    drawings.splice(place..place, heat);
+    drawings.extend(curves::curves(assessment));
+    drawings.extend(latencies::latencies(assessment));
+    drawings.extend(compared::compared(assessment));
+    drawings.extend(courses::courses(assessment));
+    drawings.extend(rounds::rounds(assessment));
+    named(drawings)
+}
+
+/// The pictures that suit two records beside each other.
+pub fn figures_of_records(versus: &Versus) -> Vec<Figure> {
+    named(compared::compared_records(versus).into_iter().collect())
+}
+
+/// A picture as a file of its own: on paper of its own, with its title and where it is from.
+///
+/// # Errors
+/// When the assessment has no picture of that name.
+pub fn figure_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
+    let figures = figures(assessment);
+    let known: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    let Some(figure) = figures.iter().find(|figure| figure.name == name) else {
+        return Err(units::unknown_name("figure", name, &known));
+    };
+    Ok(standalone(figure, assessment))
+}
+
+/// The distance from the edge of the paper to a picture.
+const MARGIN: f64 = 12.0;
+
+fn standalone(figure: &Figure, assessment: &Assessment) -> String {
+    let Assessment { tool, recipe, began, host, .. } = assessment;
+    let from = format!("{} {} · {recipe} · {began} · {}", tool.name, tool.version, host.name);
+    let title = measure::wrapped(&figure.title, WIDTH / 1.12);
+    let from = legend::Note::of(&from);
+    let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
+    let body = canvas::drawn(above, |canvas| {
+        for (index, line) in title.iter().enumerate() {
+            let place = (0.0, canvas::LINE * (index as f64 + 0.5));
+            let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
+            canvas.weighed_text(line, place, anchor, palette::INK, weight);
+        }
+        from.draw(canvas, canvas::LINE * title.len() as f64);
+    });
+    let (_, rest) = figure.svg.split_once("viewBox=\"0 0 ").expect("a figure has a view box");
+    let (view, rest) = rest.split_once('"').expect("its view box ends");
+    let (_, height) = view.split_once(' ').expect("it has two numbers");
+    let height: f64 = height.parse().expect("the second is its height");
+    let (width, height) = (WIDTH + 2.0 * MARGIN, above + height + 2.0 * MARGIN);
+    let (x, y) = (-MARGIN, -MARGIN - above);
+    let (attributes, rest) = rest.split_once('>').expect("its tag ends");
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"figure-{}\" \
+         viewBox=\"{x} {y} {width} {height}\"{attributes}>\n<!-- {} {} {} -->\n\
+         <style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
+         height=\"{height}\" fill=\"#{:06X}\"/>\n\
+         <g transform=\"translate(0 {})\">\n{body}</g>{rest}",
+        figure.name,
+        crate::MARK,
+        tool.version,
+        figure.name,
+        scheme_css(),
+        palette::PAPER.light,
+        -above
+    )
+}

@@ -1,0 +1,168 @@
+//! Each round of each case as a dot around its median: how noisy the machine was, and whether it
+//! drifted.
+
+use super::Drawing;
+use super::alike::{asked, labels};
+use super::axis::{Axis, labels_along};
+use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
+use super::legend::{Key, Legend, Note};
+use super::measure::wrapped;
+use super::palette::{FAINT, GRID, INK, SERIES};
+use crate::names::Names;
+use crate::words::count;
+use assess::Assessment;
+use assess::finding::Verdict;
+use assess::summary::Summary;
+use assess::trials::{Fate, Figures};
+use model::units;
+
+/// Of more cases the noisiest are drawn.
+const CASES_MOST: usize = 30;
+/// A dot further from the median than this, as a share, stands at the edge.
+const FAR: f64 = 1.0;
+
+/// Between the first and the last round of a case.
+const STRIP: f64 = 18.0;
+const BELOW: f64 = 9.0;
+const LEFT: f64 = 10.0;
+
+/// A round: its value by the median of its case, and whether it counts.
+#[derive(Debug, Clone, Copy)]
+struct Dot {
+    of_median: f64,
+    counts: bool,
+}
+
+#[derive(Debug)]
+struct Row<'a> {
+    summary: &'a Summary,
+    dots: Vec<Dot>,
+}
+
+/// The rounds of all cases that were asked for and have some; none where all have but one.
+pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
+    let names = Names::of(assessment);
+    let mut rows: Vec<Row> = asked(&assessment.cases)
+        .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
+        .filter(|row| row.dots.len() > 1)
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let all = rows.len();
+    if all > CASES_MOST {
+        let mut spreads: Vec<f64> = rows.iter().map(spread).collect();
+        spreads.sort_by(|a, b| b.total_cmp(a));
+        let least = spreads[CASES_MOST - 1];
+        rows.retain(|row| spread(row) >= least);
+        rows.truncate(CASES_MOST);
+    }
+    let lines: Vec<Vec<&Summary>> = rows.iter().map(|row| vec![row.summary]).collect();
+    let labels = labels(&lines, &names);
+    let texts: Vec<Vec<String>> =
+        labels.own.iter().map(|label| wrapped(label, WIDTH - 4.0)).collect();
+    let common = match labels.common.as_str() {
+        "" => String::new(),
+        common => format!("; all: {common}"),
+    };
+    let note = Note::of(&format!(
+        "rate of each round by the median of its case, the first round above{common}"
+    ));
+    let furthest = rows.iter().map(spread).fold(0.01, f64::max).min(FAR) * 1.08;
+    let say = |share: f64| match share {
+        0.0 => "median".to_string(),
+        share if share > 0.0 => format!("+{}", units::percent(share)),
+        share => format!("−{}", units::percent(-share)),
+    };
+    let axis = Axis::linear(-furthest, furthest, say).between(LEFT, WIDTH - LEFT);
+    let has = |is_it: fn(&Dot) -> bool| rows.iter().flat_map(|row| &row.dots).any(is_it);
+    let is_far = |dot: &Dot| (dot.of_median - 1.0).abs() > FAR;
+    let entries = [
+        Some((Key::Point(SERIES[0], Mark::Dot), "a round that counts".to_string())),
+        has(|dot| !dot.counts).then(|| {
+            (Key::Point(SERIES[1], Mark::Ring), "left out, as others disturbed it".to_string())
+        }),
+        has(is_far).then(|| (Key::Point(SERIES[0], Mark::Triangle), "further off".to_string())),
+    ];
+    let legend = Legend::of(entries.into_iter().flatten());
+    let heights: Vec<f64> =
+        texts.iter().map(|lines| LINE * lines.len() as f64 + STRIP + BELOW).collect();
+    let top = note.height() + 4.0 + LINE;
+    let height = top + heights.iter().sum::<f64>() + LINE + 8.0 + legend.height;
+    let title = match all {
+        all if all > rows.len() => format!("Rounds of the {} noisiest of {all} cases", rows.len()),
+        _ => "Rounds of each case".to_string(),
+    };
+    Some(Drawing::of("rounds", &title, alt(&rows, &labels.own), height, |canvas| {
+        note.draw(canvas, 0.0);
+        labels_along(canvas, &axis, top - LINE / 2.0);
+        let mut y = top;
+        for ((row, text), height) in rows.iter().zip(&texts).zip(&heights) {
+            draw_row(canvas, row, text, &axis, y);
+            y += height;
+        }
+        labels_along(canvas, &axis, y + LINE / 2.0);
+        legend.draw(canvas, y + LINE + 8.0);
+    }))
+}
+
+/// What is drawn of each trial that was done; none without a median.
+fn dots(summary: &Summary) -> Option<Vec<Dot>> {
+    let by_bytes = summary.throughput.filter(|all| all.median > 0.0);
+    let median = by_bytes.or(summary.iops)?.median;
+    let value = |figures: &Figures| match by_bytes {
+        Some(_) => figures.throughput,
+        None => figures.iops,
+    };
+    let dot = |trial: &assess::trials::TrialFigures| {
+        let of_median = value(trial.figures.as_ref()?)? / median;
+        Some(Dot { of_median, counts: trial.fate == Fate::Counted })
+    };
+    (median > 0.0).then(|| summary.trials.iter().filter_map(dot).collect())
+}
+
+/// How far the furthest round is from the median.
+fn spread(row: &Row) -> f64 {
+    row.dots.iter().map(|dot| (dot.of_median - 1.0).abs()).fold(0.0, f64::max)
+}
+
+fn draw_row(canvas: &Canvas, row: &Row, text: &[String], axis: &Axis, top: f64) {
+    let is_void = row.summary.verdict == Verdict::Void;
+    for (index, line) in text.iter().enumerate() {
+        let y = top + LINE * (index as f64 + 0.5);
+        canvas.text(line, (0.0, y), Anchor::Start, if is_void { FAINT } else { INK });
+    }
+    let from = top + LINE * text.len() as f64 + 1.0;
+    for tick in &axis.ticks {
+        let x = axis.at(tick.value);
+        canvas.line([(x, from - 2.0), (x, from + STRIP + 2.0)], Dash::Whole, GRID, 1.0);
+    }
+    let median = axis.at(0.0);
+    canvas.line([(median, from - 2.0), (median, from + STRIP + 2.0)], Dash::Whole, FAINT, 1.2);
+    let last = (row.dots.len() - 1).max(1) as f64;
+    for (index, dot) in row.dots.iter().enumerate() {
+        let off = dot.of_median - 1.0;
+        let (mark, colour) = match dot.counts {
+            true if off.abs() > FAR => (Mark::Triangle, SERIES[0]),
+            true => (Mark::Dot, SERIES[0]),
+            false => (Mark::Ring, SERIES[1]),
+        };
+        let y = from + 2.0 + (STRIP - 4.0) * index as f64 / last;
+        canvas.mark(mark, (axis.at(off), y), colour);
+    }
+}
+
+fn alt(rows: &[Row], labels: &[String]) -> String {
+    let noisiest = rows.iter().zip(labels).max_by(|a, b| spread(a.0).total_cmp(&spread(b.0)));
+    let out: usize = rows.iter().map(|row| row.dots.iter().filter(|dot| !dot.counts).count()).sum();
+    let noisiest = noisiest.map_or(String::new(), |(row, label)| {
+        let far = units::percent(spread(row));
+        format!(" The furthest from its median is one of {label}, by {far}.")
+    });
+    let out = match out {
+        0 => String::new(),
+        out => format!(" {} left out, and hollow.", count(out, "round")),
+    };
+    let cases = count(rows.len(), "case");
+    format!("A dot for each round of {cases}, by the median of its case.{noisiest}{out}")
+}
