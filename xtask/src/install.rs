@@ -26,7 +26,7 @@ enum Sign {
     ProgramAlone(&'static str),
 }
 
-const NEEDS: [Need; 15] = [
+const NEEDS: [Need; 16] = [
     Need {
         package: "mount",
         sign: Sign::Program("losetup"),
@@ -68,6 +68,23 @@ const NEEDS: [Need; 15] = [
         package: "prometheus",
         sign: Sign::ProgramAlone("promtool"),
         tests: "ioassay: what promtool says of --openmetrics",
+    },
+    Need { package: "zsh", sign: Sign::Program("zsh"), tests: "ioassay: completions in zsh" },
+    Need { package: "fish", sign: Sign::Program("fish"), tests: "ioassay: completions in fish" },
+    Need {
+        package: "mandoc",
+        sign: Sign::Program("mandoc"),
+        tests: "ioassay: manual pages, by mandoc",
+    },
+    Need {
+        package: "groff",
+        sign: Sign::Program("groff"),
+        tests: "ioassay: manual pages, by groff",
+    },
+    Need {
+        package: "chromium",
+        sign: Sign::Program("chromium"),
+        tests: "ioassay: pages as a browser shows them",
     },
     Need {
         package: "openjdk-17-jdk-headless",

@@ -214,6 +214,9 @@ pub struct CompareArgs {
     /// Print it as Markdown, to paste into an issue or a README
     #[arg(long, group = "form")]
     pub markdown: bool,
+    /// Write it also as a page for a browser to this file, which may be there if it is such a page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// Arguments of `survey`.
@@ -317,6 +320,10 @@ pub struct FormArgs {
     /// Print each trial as a row of CSV, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
+    /// Write it also as a page for a browser to this file. An earlier one of this program is
+    /// replaced
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write metrics to this file too, for the textfile collector of Prometheus's node exporter:
     /// ioassay.prom. An earlier one of this program is replaced
     #[arg(long, value_name = "FILE")]

@@ -44,7 +44,16 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_string();
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    if !word.chars().any(char::is_control) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    // A control character cannot be shown as such: bash, zsh and ksh know it by its number.
+    let escaped = |c: char| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+        c => c.to_string(),
+    };
+    format!("$'{}'", word.chars().map(escaped).collect::<String>())
 }
 
 #[cfg(test)]
@@ -75,5 +84,20 @@ mod tests {
         check(&["ioassay", "peers", "verify"], "ioassay peers verify");
         check(&["ioassay", "run", "it's", "--record"], r"ioassay run 'it'\''s' --seed 1");
         check(&[], "ioassay");
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_words() {
+        for (word, expected) in [
+            ("--size=64MiB", "--size=64MiB"),
+            ("", "''"),
+            ("two words", "'two words'"),
+            ("$(reboot)", "'$(reboot)'"),
+            ("~", "'~'"),
+            ("größe", "'größe'"),
+            ("a\nb'\\", r"$'a\012b\'\\'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
     }
 }

@@ -2,9 +2,13 @@
 //! recipe says both.
 
 use crate::names::Names;
+use crate::words::{listed, main_estimate, server};
 use crate::writes::WriteNames;
 use crate::{closing, counting, latency, memory, strategies, survey, syncs, touching};
 use assess::Assessment;
+use assess::finding::Verdict;
+use assess::summary::{ServedBy, Summary};
+use model::plan::Role;
 
 /// The name that a case has, by its id.
 pub(crate) type Naming<'a> = Box<dyn Fn(&str) -> String + 'a>;
@@ -49,6 +53,25 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
         "write-strategies" => strategies::closing(assessment, &name),
         "touch-pages" => touching::closing(assessment),
         "sync-latency" => syncs::answer(assessment),
-        _ => Vec::new(),
+        _ => fastest(assessment, &name).into_iter().collect(),
     }
+}
+
+/// The fastest that stands, of each kind of what served the bytes.
+fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
+    let rate = |summary: &Summary| summary.throughput.map_or(0.0, |rate| rate.median);
+    let stands = |summary: &&Summary| {
+        let is_asked = summary.role == Role::Asked && summary.n > 0;
+        is_asked && summary.verdict != Verdict::Void && rate(summary) > 0.0
+    };
+    let of = |by: &ServedBy| {
+        let served = assessment.cases.iter().filter(stands).filter(|s| s.served_by == Some(*by));
+        let summary = served.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+        let (estimate, say) = main_estimate(summary)?;
+        let doubtful = if summary.verdict == Verdict::Sound { "" } else { " (doubtful)" };
+        let server = server(summary, assessment.storage.as_ref());
+        Some(format!("by {server} {} at {}{doubtful}", name(&summary.id), say(estimate.median)))
+    };
+    let all: Vec<String> = ServedBy::ALL.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| format!("Fastest that stands, by what served it: {}.", listed(&all)))
 }

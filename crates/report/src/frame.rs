@@ -136,7 +136,7 @@ pub(crate) fn below(
     style: &Style,
     name: &dyn Fn(&str) -> String,
 ) -> String {
-    let failed = failures(assessment, name);
+    let failed = said_failures(assessment, name);
     let mut out: String =
         failed.iter().map(|text| style.wrap("failed ", Paint::Void, &sentence(text))).collect();
     for found in &assessment.findings {
@@ -173,8 +173,8 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     longest.iter().map(say).chain(storage.cloned()).collect()
 }
 
-/// What went wrong in trials, each reason once with whom it befell.
-pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+/// Why trials failed: each reason once, with the ids of its cases and the number of trials.
+pub(crate) fn failures(assessment: &Assessment) -> Vec<(&str, Vec<String>, usize)> {
     let mut reasons: Vec<(&str, Vec<String>, usize)> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
@@ -187,10 +187,15 @@ pub(crate) fn failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -
             }
         }
     }
+    reasons
+}
+
+/// The same, a line for each reason.
+pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let say = |(reason, ids, trials): &(&str, Vec<String>, usize)| {
         format!("{}, {}: {reason}", whom(ids, name), count(*trials, "trial"))
     };
-    reasons.iter().map(say).collect()
+    failures(assessment).iter().map(say).collect()
 }
 
 fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {

@@ -42,6 +42,7 @@ mod contract;
 mod json;
 mod csv;
 mod openmetrics;
+mod page;
 
 pub use self::csv::{csv, csv_columns};
 pub use compilers::compilers;
@@ -52,8 +53,9 @@ pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use latency::latency;
 pub use markdown::{markdown, markdown_of_records};
 pub use memory::memory;
-pub use openmetrics::{metric_names, openmetrics};
 pub use needs::{Needs, Room, needs};
+pub use openmetrics::{metric_names, openmetrics};
+pub use page::{page, page_of_records};
 pub use plan::plan;
 pub use records::{obstacles, records};
 pub use runs::{Listed, runs};

@@ -62,14 +62,14 @@ pub(crate) fn names(versus: &Versus) -> Names {
 }
 
 /// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
-fn origin(path: &str, assessment: &Assessment) -> String {
+pub(crate) fn origin(path: &str, assessment: &Assessment) -> String {
     let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
     let mut parts = vec![path.to_string(), run];
     parts.extend(assessment.storage.iter().flat_map(|storage| on(storage, assessment)));
     parts.join(" · ")
 }
 
-fn apart(apart: &Apart) -> String {
+pub(crate) fn apart(apart: &Apart) -> String {
     let Apart { what, a, b, cases } = apart;
     let whom = match cases {
         0 => String::new(),
@@ -116,7 +116,7 @@ pub(crate) fn name(pair: &Pair, names: &Names) -> String {
 
 /// The median of what the ratio is of: bytes a second; where bytes are beside the point,
 /// operations.
-fn speed(summary: &Summary) -> String {
+pub(crate) fn speed(summary: &Summary) -> String {
     let by_operations = match &summary.case.work {
         Work::File(_) => false,
         Work::Write(work) => work.op == Op::Sync,

@@ -90,6 +90,16 @@ pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
     move |id| labels.get(id).cloned().unwrap_or_else(|| names.short(id))
 }
 
+/// The cases on each rung of the ladder, with its title; none where it is empty.
+pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
+    let on = |rung: Rung| {
+        let cases = assessment.cases.iter();
+        cases.filter(|summary| Rung::of(&summary.case) == Some(rung)).collect::<Vec<_>>()
+    };
+    let all = RUNGS.into_iter().map(|rung| (rung.title(), on(rung)));
+    all.filter(|(_, cases)| !cases.is_empty()).collect()
+}
+
 fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),

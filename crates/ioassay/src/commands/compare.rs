@@ -35,6 +35,9 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
         report::records(&versus, [path_a, path_b], style)
     };
     say(&text)?;
+    if let Some(path) = &args.html {
+        store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
+    }
     Ok(DONE)
 }
 

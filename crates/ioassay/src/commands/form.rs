@@ -13,7 +13,7 @@ use report::Style;
 /// # Errors
 /// When there is something else at such a path, or nothing can be written there.
 pub fn check(form: &FormArgs) -> Result<()> {
-    form.openmetrics.as_deref().map_or(Ok(()), store::check_report)
+    form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
 }
 
 /// Says the judgement, and keeps it in the files that were asked for. Answers the exit status that
@@ -43,6 +43,9 @@ pub fn deliver_as(
     say(&text)?;
     if form.csv {
         tell_missing(assessment)?;
+    }
+    if let Some(path) = &form.html {
+        store::keep_report(path, &report::page(assessment))?;
     }
     if let Some(path) = &form.openmetrics {
         store::keep_report(path, &report::openmetrics(assessment))?;

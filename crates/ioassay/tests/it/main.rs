@@ -22,6 +22,7 @@ mod writing;
 mod destroying;
 mod files;
 mod comparing;
+mod pages;
 mod signals;
 mod workers;
 mod honesty;

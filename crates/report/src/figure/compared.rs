@@ -29,7 +29,10 @@ struct Row<'a> {
 /// The comparisons within a record; none where there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     let names = Names::of(assessment);
-    let rows = assessment.comparisons.iter().map(|found| (versus::pair(found, &names), found));
+    let rows = assessment
+        .comparisons
+        .iter()
+        .map(|found| (versus::pair(found, &|id| names.short(id)), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 

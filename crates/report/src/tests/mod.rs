@@ -10,6 +10,7 @@ mod markdown;
 mod tables;
 mod damaged;
 mod kept;
+mod page;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};

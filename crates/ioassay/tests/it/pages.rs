@@ -1,0 +1,229 @@
+//! Pages as a browser shows them: in a window of a desk and of a telephone, light and dark.
+
+use crate::desk::{Desk, HANGS, argument, skip, text};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Widths of a window on a desk and of a telephone, in CSS pixels.
+const WIDTHS: [u32; 2] = [1280, 390];
+
+/// What a page is shown by, and whether the colours are then dark.
+const SCHEMES: [(&str, bool); 2] =
+    [("preferredColorScheme=1", false), ("preferredColorScheme=0", true)];
+
+const INSPECTION: &str = include_str!("pages.js");
+
+/// The browser; where there is none, says that `test` needs it.
+fn browser(test: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let named = |name: &'static str| std::env::split_paths(&folders).map(move |f| f.join(name));
+    let found = ["chromium", "chromium-headless-shell"].into_iter().flat_map(named);
+    let found = found.into_iter().find(|path| path.is_file());
+    if found.is_none() {
+        skip(test, "there is no chromium");
+    }
+    found
+}
+
+/// What was seen of a page.
+#[derive(Debug)]
+struct Seen {
+    is_dark: bool,
+    ground: f64,
+    texts: u64,
+    pictures: u64,
+    faults: Vec<String>,
+}
+
+/// Shows pages in one window of the browser, and answers what was seen of each, and what the
+/// browser said of all of them.
+fn look(browser: &Path, pages: &[&str], width: u32, scheme: &str) -> (Vec<Seen>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let harness = folder.path().join("harness.html");
+    let quoted = |page: &&str| page.replace('&', "&amp;").replace('"', "&quot;");
+    let frame = |page: &&str| {
+        format!("<iframe width={width} height=900 srcdoc=\"{}\"></iframe>\n", quoted(page))
+    };
+    let frames: String = pages.iter().map(frame).collect();
+    let style = "iframe { border: 0; display: block } body { margin: 0 }";
+    let text = format!(
+        "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>\
+         <style>{style}</style><script>{INSPECTION}</script>{frames}"
+    );
+    std::fs::write(&harness, text).unwrap();
+    let mut command = Command::new(browser);
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]);
+    command.args(["--no-first-run", "--enable-logging=stderr", "--virtual-time-budget=20000"]);
+    command.arg(format!("--window-size={},1000", width.max(500)));
+    command.arg(format!("--blink-settings={scheme}"));
+    command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
+    command.env("HOME", folder.path());
+    command.arg("--dump-dom").arg(format!("file://{}", harness.display()));
+    let output = assert_cmd::Command::from_std(command).timeout(HANGS).output().unwrap();
+    let (dom, log) = (text_of(&output.stdout), text_of(&output.stderr));
+    let json = dom.split_once("<body>found:").and_then(|(_, rest)| rest.split_once(":found"));
+    let (json, _) = json.unwrap_or_else(|| panic!("nothing was inspected: {dom}\n{log}"));
+    let found: Value = serde_json::from_str(json).unwrap();
+    let said = log.lines().filter(|line| line.contains("CONSOLE")).map(str::to_string).collect();
+    (found.as_array().unwrap().iter().map(seen).collect(), said)
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn seen(found: &Value) -> Seen {
+    let faults = found["faults"].as_array().unwrap().iter();
+    Seen {
+        is_dark: found["scheme"] == "dark",
+        ground: found["ground"].as_f64().unwrap(),
+        texts: found["texts"].as_u64().unwrap(),
+        pictures: found["pictures"].as_u64().unwrap(),
+        faults: faults.map(|fault| fault.as_str().unwrap().to_string()).collect(),
+    }
+}
+
+/// The page of the record that `args` make, or which it is for `report`.
+fn page(desk: &Desk, name: &str, args: &[&str]) -> String {
+    let html = format!("{name}.html");
+    let output = desk.ioassay(&[args, &["--html", &html]].concat());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
+    std::fs::read_to_string(desk.path(&html)).unwrap()
+}
+
+/// Pages of small real runs, each with its name.
+fn pages(desk: &Desk) -> Vec<(&'static str, String)> {
+    let run = |name: &'static str, recipe: &str, more: &[&str]| {
+        let record = format!("{name}.jsonl");
+        let usual = ["run", recipe, ".", "--rounds=7", "--record", &record];
+        (name, page(desk, name, &[&usual, more].concat()))
+    };
+    let tiny = ["--size=1MiB", "--time=5ms"];
+    let few = |more: &[&'static str]| [&tiny[..], more].concat();
+    let mut pages = vec![
+        run("survey", "survey", &few(&["--control", "--working-set=1MiB"])),
+        run("latency", "page-latency", &few(&["--ops=100"])),
+        run("again", "page-latency", &few(&["--ops=100"])),
+        run("methods", "read-methods", &few(&["--threads=1,2,4", "--block=4KiB,64KiB"])),
+        run("writing", "write-strategies", &few(&["--block=64KiB", "--peer=rust"])),
+    ];
+    let compare = ["compare", "latency.jsonl", "again.jsonl", "--anyway"];
+    pages.push(("compared", page(desk, "compared", &compare)));
+    let record = std::fs::read_to_string(desk.path("latency.jsonl")).unwrap();
+    std::fs::write(desk.path("failed.jsonl"), failed(&record)).unwrap();
+    pages.push(("failed", page(desk, "failed", &["report", "failed.jsonl"])));
+    pages
+}
+
+/// The record as if every trial had failed, and the end had been cut off.
+fn failed(record: &str) -> String {
+    let fail = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        let reason = "the worker ended with <exit status 137> & \"no last words\"";
+        line["trial"]["outcome"] = serde_json::json!({ "failed": { "reason": reason } });
+        line.to_string()
+    };
+    let (header, rest) = record.split_once('\n').unwrap();
+    let trials = rest.lines().filter(|line| line.starts_with("{\"trial\"")).map(fail);
+    [header.to_string()].into_iter().chain(trials).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn pages_are_whole_in_a_browser() {
+    let Some(browser) = browser("pages_are_whole_in_a_browser") else { return };
+    let desk = Desk::new();
+    let pages = pages(&desk);
+    let survey = &pages[0].1;
+    assert!(survey.len() < 500_000, "a survey has {} bytes", survey.len());
+    let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
+    for width in WIDTHS {
+        for (scheme, is_dark) in SCHEMES {
+            let (seen, said) = look(&browser, &texts, width, scheme);
+            assert_eq!(said, [""; 0], "{width} {scheme}");
+            assert_eq!(seen.len(), pages.len());
+            for (seen, (name, _)) in seen.iter().zip(&pages) {
+                let what = format!("{name} at {width}, {scheme}: {seen:#?}");
+                assert_eq!(seen.faults, [""; 0], "{what}");
+                assert_eq!((seen.is_dark, seen.ground < 0.2), (is_dark, is_dark), "{what}");
+                assert!(seen.texts > 40, "{what}");
+                assert!(seen.pictures > 0 || *name == "failed", "{what}");
+            }
+        }
+    }
+}
+
+/// A page with nothing wrong but what `body` has.
+fn planted(body: &str) -> String {
+    format!("<!doctype html><html lang=en><meta charset=utf-8><body>{body}</body></html>")
+}
+
+#[test]
+fn what_is_wrong_with_a_page_is_seen() {
+    let Some(browser) = browser("what_is_wrong_with_a_page_is_seen") else { return };
+    let svg = "<svg width=200 height=100 viewBox='0 0 200 100'>";
+    let planted = [
+        ("", planted("<p>Nothing is wrong with this.</p>")),
+        (
+            "",
+            planted(&format!(
+                "{svg}<rect width=200 height=100 fill='#024'/><text x=9 y=50 fill='#fff'>a</text></svg>"
+            )),
+        ),
+        ("wide", planted("<p style='width: 3000px'>x</p>")),
+        ("reaches out", planted("<p style='position: relative; left: -20px'>x</p>")),
+        (
+            "wider than its box",
+            planted("<p style='width: 20px; overflow: hidden'>extraordinarily</p>"),
+        ),
+        (
+            "lies over",
+            planted(&format!("{svg}<text x=9 y=50>one</text><text x=12 y=52>two</text></svg>")),
+        ),
+        ("lies over", planted("<p style='margin: 0'>one</p><p style='margin: -1em 0 0'>two</p>")),
+        ("within its picture", planted(&format!("{svg}<text x=190 y=50>cut off</text></svg>"))),
+        ("contrast", planted("<p style='color: #999'>pale</p>")),
+        (
+            "contrast",
+            planted("<details><summary>x</summary><p style='color: #999'>pale</p></details>"),
+        ),
+        (
+            "contrast",
+            planted(&format!(
+                "{svg}<rect width=200 height=100 fill='#024'/><text x=9 y=50>dark</text></svg>"
+            )),
+        ),
+    ];
+    let texts: Vec<&str> = planted.iter().map(|(_, page)| page.as_str()).collect();
+    let (seen, said) = look(&browser, &texts, 600, "preferredColorScheme=1");
+    assert_eq!(said, [""; 0]);
+    for (seen, (expected, page)) in seen.iter().zip(&planted) {
+        let is_seen = seen.faults.iter().any(|fault| fault.contains(expected));
+        let is_right = if expected.is_empty() { seen.faults.is_empty() } else { is_seen };
+        assert!(is_right, "'{expected}' in {page}: {seen:?}");
+    }
+    let loud = "<!doctype html><script>console.error('planted')</script><p>x</p>";
+    let (_, said) = look(&browser, &[loud], 600, "preferredColorScheme=1");
+    assert!(said.iter().any(|line| line.contains("planted")), "{said:?}");
+}
+
+#[test]
+fn a_page_replaces_a_page_and_nothing_else() {
+    let desk = Desk::new();
+    let run = ["run", "page-latency", ".", "--size=64KiB", "--time=1ms", "--rounds=1"];
+    let (cache, record) = (["--cache=as-is", "--record=record"], desk.path("record"));
+    std::fs::write(desk.path("thesis"), "years of work").unwrap();
+    desk.refuses(
+        &[&run[..], &cache, &["--html=thesis"]].concat(),
+        &["the report 'thesis'", "no report of this program: name another file"],
+    );
+    desk.refuses(&[&run[..], &cache, &["--html=none/page"]].concat(), &["No such file"]);
+    let first = page(&desk, "page", &[&run[..], &cache].concat());
+    // Of the same record the same bytes, in the place of the first.
+    assert_eq!(page(&desk, "page", &["report", argument(&record)]), first);
+    assert!(first.starts_with("<!DOCTYPE html><!-- made by ioassay "), "{}", &first[..60]);
+    let said = desk.ioassay(&["report", "record", "--html", "thesis"]);
+    assert_eq!(said.status.code(), Some(2));
+    assert!(text(&said.stderr).contains("name another file"));
+    assert_eq!(std::fs::read_to_string(desk.path("thesis")).unwrap(), "years of work");
+}

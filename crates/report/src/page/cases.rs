@@ -1,0 +1,166 @@
+//! The table of cases.
+
+use super::CASES_MAX;
+use super::sheet::{badge, class_of, scroll};
+use crate::names::Names;
+use crate::survey;
+use crate::words::{self, NONE, figure};
+use crate::writes;
+use assess::Assessment;
+use assess::summary::Summary;
+use maud::{Markup, html};
+use model::plan::Role;
+
+/// A column: its heading, and what a case has in it.
+struct Column {
+    title: &'static str,
+    /// Whether its cells are words, which stand left, or figures.
+    is_text: bool,
+    cell: fn(&Summary, &Assessment) -> String,
+}
+
+const LEGEND: &str = "throughput: median of the rounds, in brackets where the case is void; \
+                      ceiling: how near it comes to what bounds it, measured in the same run; \
+                      ~: fewer than 100 operations took longer; MB is 10⁶ bytes, MiB is 2²⁰";
+
+const LEGEND_WRITES: &str = "; accepted: until the last write had returned; durable: until the \
+                             last sync had, where no evidence denies it";
+
+/// A row for each case; `link` leads to its evidence.
+pub(super) fn table(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+    link: &dyn Fn(&str) -> Markup,
+) -> Markup {
+    if assessment.cases.is_empty() {
+        return html! {};
+    }
+    let columns = columns(assessment);
+    let mut left = CASES_MAX;
+    let mut groups = groups(assessment);
+    for (_, cases) in &mut groups {
+        cases.truncate(left);
+        left -= cases.len();
+    }
+    groups.retain(|(_, cases)| !cases.is_empty());
+    let width = columns.len() + 2;
+    let rows = html! {
+        thead {
+            tr {
+                th.t scope="col" { "case" }
+                @for column in &columns { th.t[column.is_text] scope="col" { (column.title) } }
+                th.t scope="col" { "verdict" }
+            }
+        }
+        @for (title, cases) in &groups {
+            tbody {
+                @if !title.is_empty() {
+                    tr { th.group scope="rowgroup" colspan=(width) { (title) } }
+                }
+                @for summary in cases { (row(summary, assessment, &columns, link)) }
+            }
+        }
+    };
+    let common = common(assessment, name);
+    let all = assessment.measured().count();
+    html! {
+        @if all > CASES_MAX {
+            p.hint { "The first " (CASES_MAX) " of " (all) " cases: --csv and --json have all." }
+        }
+        @if !common.is_empty() { p.hint { "Left out of the names: " (common) "." } }
+        (scroll("Cases, with what they came to and what that is worth", rows))
+        p.hint { (LEGEND) @if writes::any(assessment) { (LEGEND_WRITES) } "." }
+    }
+}
+
+/// What all names have in common, where they are shortened.
+fn common(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
+    let names = Names::of(assessment);
+    let is_used = |summary: &Summary| name(&summary.id) == names.short(&summary.id);
+    match assessment.cases.first() {
+        Some(first) if is_used(first) => names.said_once(),
+        _ => String::new(),
+    }
+}
+
+/// The cases under their headings: rungs of the ladder in a survey, elsewhere why they were
+/// measured.
+fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
+    let of = |role: Role| assessment.measured().filter(move |summary| summary.role == role);
+    let twins = || ("measured a second time (A/A)", of(Role::Twin).collect::<Vec<_>>());
+    if assessment.recipe == "survey" {
+        let mut groups = survey::rungs(assessment);
+        let is_on = |summary: &&Summary| {
+            groups.iter().any(|(_, cases)| cases.iter().any(|known| known.id == summary.id))
+        };
+        let rest = assessment.cases.iter().filter(|summary| !is_on(summary)).collect();
+        groups.push(("the program itself", rest));
+        groups.push(twins());
+        return groups;
+    }
+    vec![
+        ("", of(Role::Asked).collect()),
+        ("controls: what bounds the figures", of(Role::Control).collect()),
+        twins(),
+    ]
+}
+
+fn row(
+    summary: &Summary,
+    assessment: &Assessment,
+    columns: &[Column],
+    link: &dyn Fn(&str) -> Markup,
+) -> Markup {
+    html! {
+        tr {
+            th.t scope="row" { (link(&summary.id)) }
+            @for column in columns {
+                td.t[column.is_text] { ((column.cell)(summary, assessment)) }
+            }
+            td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
+        }
+    }
+}
+
+/// The columns that have anything in them.
+fn columns(assessment: &Assessment) -> Vec<Column> {
+    let is_used = |column: &Column| {
+        assessment.measured().any(|summary| {
+            let text = (column.cell)(summary, assessment);
+            !text.is_empty() && text != NONE
+        })
+    };
+    all_columns().into_iter().filter(is_used).collect()
+}
+
+fn all_columns() -> Vec<Column> {
+    let right = |title, cell| Column { title, is_text: false, cell };
+    let left = |title, cell| Column { title, is_text: true, cell };
+    vec![
+        right("rounds", |summary, _| summary.n.to_string()),
+        right("throughput", |summary, _| figure(summary, words::main_figure(summary).0)),
+        right("95 % interval", |summary, _| figure(summary, words::main_figure(summary).1)),
+        left("rate", |summary, _| words::rate_kind(summary).to_string()),
+        right("accepted", |summary, _| {
+            figure(summary, writes::accepted(summary.writing.as_ref()).0)
+        }),
+        right("p50", |summary, _| figure(summary, words::percentile(summary.latency.p50))),
+        right("p99", |summary, _| figure(summary, words::percentile(summary.latency.p99))),
+        right("sync p50", |summary, _| {
+            let sync = summary.writing.as_ref().and_then(|writing| writing.sync.p50);
+            figure(summary, words::percentile(sync))
+        }),
+        right("sync p99", |summary, _| {
+            let sync = summary.writing.as_ref().and_then(|writing| writing.sync.p99);
+            figure(summary, words::percentile(sync))
+        }),
+        right("idle", |summary, _| {
+            summary.imbalance_percent.map_or(NONE.to_string(), words::percent)
+        }),
+        right("CPU/op", |summary, _| figure(summary, words::ns(summary.cpu_ns_per_op))),
+        right("ceiling", |summary, _| figure(summary, words::ceiling(summary))),
+        left("served by", |summary, assessment| {
+            words::served_by(summary, assessment.storage.as_ref())
+        }),
+    ]
+}

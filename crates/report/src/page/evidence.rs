@@ -1,0 +1,205 @@
+//! What each case rests on.
+
+use super::sheet::{badge, class_of, class_of_severity, facts};
+use super::trials;
+use crate::words::{self, NONE, count, listed, per_second};
+use assess::Assessment;
+use assess::disturbance::Excluded;
+use assess::summary::{Loaded, Spent, Summary};
+use assess::writing::Writing;
+use maud::{Markup, html};
+use model::units;
+use std::collections::HashMap;
+
+/// Of more cases than this the evidence of the first is shown.
+const SHOWN_MAX: usize = 150;
+
+/// Where on the page the evidence of a case is.
+pub(super) struct Anchors(HashMap<String, usize>);
+
+impl Anchors {
+    /// Those of the cases whose evidence is shown.
+    pub(super) fn of(assessment: &Assessment) -> Anchors {
+        let shown = assessment.measured().take(SHOWN_MAX).enumerate();
+        Anchors(shown.map(|(index, summary)| (summary.id.clone(), index)).collect())
+    }
+
+    /// `text` as a link to the evidence of the case with this id; as text where there is none.
+    pub(super) fn link(&self, id: &str, text: &str) -> Markup {
+        match self.0.get(id) {
+            Some(index) => html! { a href={ "#case-" (index) } { (text) } },
+            None => html! { (text) },
+        }
+    }
+}
+
+/// The evidence of each case, folded away.
+pub(super) fn all(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
+    let number = assessment.measured().count();
+    if number == 0 {
+        return html! {};
+    }
+    html! {
+        p.hint {
+            "Each case with what the OS counted around its trials, medians of the rounds. "
+            @if number > SHOWN_MAX {
+                "The first " (SHOWN_MAX) " of " (number) " cases: --csv and --json have all."
+            }
+        }
+        @for (index, summary) in assessment.measured().take(SHOWN_MAX).enumerate() {
+            (case(index, summary, assessment, name))
+        }
+    }
+}
+
+fn case(
+    index: usize,
+    summary: &Summary,
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> Markup {
+    let short = name(&summary.id);
+    html! {
+        details.case id={ "case-" (index) } {
+            summary {
+                span.name { (short) } " "
+                span.figure { (words::figure(summary, words::main_figure(summary).0)) } " "
+                (badge(class_of(summary.verdict), words::verdict(summary)))
+            }
+            @if short != summary.id { p.hint { code { (summary.id) } } }
+            @for finding in &summary.findings {
+                p {
+                    (badge(class_of_severity(finding.severity), finding.severity.name())) " "
+                    strong { (finding.code) } ": " (words::sentence(&finding.message))
+                }
+            }
+            @for (reason, trials) in &summary.failures {
+                p { (badge("void", &count(*trials, "trial"))) " " (words::sentence(reason)) }
+            }
+            (facts(known(summary, assessment)))
+            (trials::table(summary))
+        }
+    }
+}
+
+/// What is known of a case, each with its name.
+fn known(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, String)> {
+    let mut known = served(summary, assessment);
+    known.extend(summary.writing.as_ref().map(written).unwrap_or_default());
+    known.extend(summary.loaded.as_ref().map(loaded).unwrap_or_default());
+    known.extend(latency(summary));
+    known.extend(effort(summary));
+    known.push(("left out", summary.excluded.as_ref().map(excluded).unwrap_or_default()));
+    known
+}
+
+fn or_none<T>(value: Option<T>, say: impl Fn(T) -> String) -> String {
+    value.map_or(NONE.to_string(), say)
+}
+
+fn served(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, String)> {
+    let digest = match summary.digest_verified {
+        Some(true) => "right in all trials",
+        Some(false) => "WRONG",
+        None if summary.n > 0 => "nothing was summed",
+        None => "",
+    };
+    let say = words::main_estimate(summary).map(|(estimate, say)| {
+        let all = words::min_mean_max(&estimate, say);
+        format!("{all}, median {}", say(estimate.median))
+    });
+    vec![
+        ("served by", words::served_by(summary, assessment.storage.as_ref())),
+        ("no device read", or_none(summary.hit_share, units::percent)),
+        ("bytes of a trial", or_none(summary.bytes_per_trial, units::bytes_rounded)),
+        ("read from devices", or_none(summary.device_bytes, units::bytes_rounded)),
+        ("digest", digest.to_string()),
+        ("least/mean/most", say.unwrap_or_default()),
+        ("op/s", or_none(summary.iops, |iops| per_second(iops.median))),
+        ("ceiling", words::ceiling(summary)),
+        ("of one thread reading memory", or_none(summary.of_memory, words::times)),
+        (
+            "memory bus",
+            or_none(summary.bus, |bus| format!("{} (estimate)", units::rate(bus.median))),
+        ),
+    ]
+}
+
+fn written(writing: &Writing) -> Vec<(&'static str, String)> {
+    let read_back = match (writing.read_back, writing.read_back_past_cache) {
+        (Some(true), Some(true)) => "right, from below the page cache",
+        (Some(true), _) => "right",
+        (Some(false), _) => "WRONG",
+        (None, _) => "",
+    };
+    vec![
+        ("accepted", or_none(writing.accepted, |rate| units::rate(rate.median))),
+        ("durable", or_none(writing.durable, |rate| units::rate(rate.median))),
+        ("syncs of a trial", or_none(writing.syncs_per_trial, |syncs| syncs.to_string())),
+        ("flushes of a trial", or_none(writing.flushes_per_trial, |count| count.to_string())),
+        ("sync p50", words::percentile(writing.sync.p50)),
+        ("sync p99", words::percentile(writing.sync.p99)),
+        ("longest sync", or_none(writing.sync.max_ns, |ns| units::nanoseconds(ns as f64))),
+        ("written to devices", or_none(writing.device_write_bytes, units::bytes_rounded)),
+        ("in the page cache only", or_none(writing.dirty_left, units::bytes_rounded)),
+        ("read back", read_back.to_string()),
+    ]
+}
+
+fn loaded(loaded: &Loaded) -> Vec<(&'static str, String)> {
+    vec![
+        ("without loading", units::rate(loaded.throughput.median)),
+        ("loading", units::nanoseconds(loaded.load_ns.median)),
+        ("then served by", loaded.served_by.to_string()),
+    ]
+}
+
+fn latency(summary: &Summary) -> Vec<(&'static str, String)> {
+    let latency = &summary.latency;
+    let timed = (latency.count > 0).then_some(latency.count);
+    vec![
+        ("operations timed", or_none(timed, |count| count.to_string())),
+        ("p50", words::percentile(latency.p50)),
+        ("p90", words::percentile(latency.p90)),
+        ("p99", words::percentile(latency.p99)),
+        ("p99.9", words::percentile(latency.p99_9)),
+        ("p99.99", words::percentile(latency.p99_99)),
+        ("longest", or_none(latency.max_ns, |ns| units::nanoseconds(ns as f64))),
+    ]
+}
+
+fn effort(summary: &Summary) -> Vec<(&'static str, String)> {
+    let counters = &summary.counters;
+    let whole = |value: Option<u64>| or_none(value, |value| value.to_string());
+    let mut known = summary.spent.as_ref().map(spent).unwrap_or_default();
+    known.extend([
+        ("CPU an operation", words::ns(summary.cpu_ns_per_op)),
+        ("idle share of threads", or_none(summary.imbalance_percent, words::percent)),
+        ("minor faults", whole(counters.minor_faults)),
+        ("major faults", whole(counters.major_faults)),
+        ("voluntary switches", whole(counters.switches_voluntary)),
+        ("involuntary switches", whole(counters.switches_involuntary)),
+        ("set-up before the clock", words::ns(summary.setup_ns)),
+        ("warm-up of its runtime", or_none(summary.warm_up_ns, |ns| units::nanoseconds(ns as f64))),
+    ]);
+    known
+}
+
+fn spent(spent: &Spent) -> Vec<(&'static str, String)> {
+    vec![
+        ("wall time", units::nanoseconds(spent.wall_ns)),
+        ("user CPU", words::ns(spent.user_ns)),
+        ("system CPU", words::ns(spent.system_ns)),
+        ("CPU of one processor", units::percent(spent.processors)),
+        ("blocked", or_none(spent.blocked_share, units::percent)),
+    ]
+}
+
+/// `1 round (steal 1); with it 598 MB/s`.
+fn excluded(excluded: &Excluded) -> String {
+    let reasons: Vec<String> =
+        excluded.reasons.iter().map(|(gate, trials)| format!("{gate} {trials}")).collect();
+    let rate = units::scaled(excluded.rate_with_them.median);
+    let rounds = count(excluded.trials, "round");
+    format!("{rounds} ({}); the rate with them in is {rate}/s", listed(&reasons))
+}

@@ -1,0 +1,86 @@
+//! What was found, what failed and what was not measured.
+
+use super::sheet::{badge, class_of_severity, list};
+use crate::frame;
+use crate::words::{count, sentence};
+use assess::{Assessment, RunFinding};
+use maud::{Markup, html};
+
+/// More cases than this are folded away.
+const OPEN_MAX: usize = 3;
+
+/// Each finding: how grave it is, what was seen, what to do, and of which cases; then notes of no
+/// case alone.
+/// One finding.
+pub(super) fn findings(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
+    let notes: Vec<String> = frame::notes(assessment).iter().map(|text| sentence(text)).collect();
+    html! {
+        @if assessment.findings.is_empty() { p { "Nothing was found." } }
+        @for found in &assessment.findings { (finding(found, link)) }
+        @if !notes.is_empty() {
+            h3 { "Notes" }
+            (list(&notes, &|note| html! { (note) }))
+        }
+    }
+}
+
+/// One finding.
+pub(super) fn finding(found: &RunFinding, link: &dyn Fn(&str) -> Markup) -> Markup {
+    let finding = &found.finding;
+    let class = class_of_severity(finding.severity);
+    html! {
+        article class={ "finding " (class) } {
+            h3 { (badge(class, finding.severity.name())) " " (finding.code) }
+            p { (sentence(&finding.message)) }
+            @if !finding.remedy.is_empty() {
+                p { strong { "What to do: " } (sentence(&finding.remedy)) }
+            }
+            (cases(&found.cases, link))
+            p.hint { "What it means and why it is made: " code { "ioassay explain " (finding.code) } }
+        }
+    }
+}
+
+/// The cases that something is about: a few in a line, more in a list that is folded away.
+pub(super) fn cases(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        @match ids.len() {
+            0 => {},
+            number if number <= OPEN_MAX => p {
+                @if number == 1 { "Case: " } @else { "Cases: " }
+                @for (index, id) in ids.iter().enumerate() {
+                    @if index > 0 { ", " }
+                    (link(id))
+                }
+            },
+            number => details {
+                summary { (count(number, "case")) }
+                (list(ids, &|id| link(id)))
+            },
+        }
+    }
+}
+
+/// Why trials failed, and of which cases; nothing where none did.
+pub(super) fn failures(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
+    html! {
+        @for (reason, ids, trials) in frame::failures(assessment) {
+            article.finding.void {
+                p { strong { (count(trials, "trial")) ": " } (sentence(reason)) }
+                (cases(&ids, link))
+            }
+        }
+    }
+}
+
+/// What was not measured, by the reason; nothing where all was.
+pub(super) fn skips(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
+    html! {
+        @for (reason, ids) in frame::by_reason(&assessment.skips) {
+            article.finding.note {
+                p { (sentence(reason)) }
+                (cases(&ids, &|id| html! { (name(id)) }))
+            }
+        }
+    }
+}

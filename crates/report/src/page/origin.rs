@@ -1,0 +1,150 @@
+//! Where and how a record was made, and how it is made again.
+
+use super::sheet::{facts, list};
+use crate::command;
+use crate::frame;
+use crate::words::{NONE, count, listed};
+use assess::Assessment;
+use maud::{Markup, html};
+use model::host::{Direct, Fixture, Host, Limit, Storage};
+use model::peer::Peer;
+use model::units;
+
+const METHOD: &str = "A round measures each case once, in random order. A figure is the median of \
+                      its rounds; its 95 % interval is exact, from the order of the rounds, and \
+                      takes no distribution for granted. Cases are compared by the ratios of \
+                      their rates in the same rounds. What served the bytes is told from what the \
+                      OS counted around each trial, never from what was asked for. METHODOLOGY.md \
+                      of ioassay has the rules, and where each comes from.";
+
+/// The machine, the storage and the method.
+pub(super) fn said(assessment: &Assessment) -> Markup {
+    let storages = [
+        ("Storage", &assessment.storage),
+        ("Storage of what is copied", &assessment.source_storage),
+    ];
+    html! {
+        h3 { "Host" }
+        (facts(host(&assessment.host)))
+        @for (title, storage) in storages {
+            @if let Some(storage) = storage {
+                h3 { (title) }
+                (facts(self::storage(storage, assessment)))
+            }
+        }
+        @if !assessment.fixtures.is_empty() {
+            h3 { "Files" }
+            (list(&assessment.fixtures, &|file| html! { (fixture(file)) }))
+        }
+        @if !assessment.peers.is_empty() {
+            h3 { "Other programs that measured" }
+            (list(&assessment.peers, &|peer| html! { (self::peer(peer)) }))
+        }
+        h3 { "Method" }
+        (facts(method(assessment)))
+        p { (METHOD) }
+    }
+}
+
+fn host(host: &Host) -> Vec<(&'static str, String)> {
+    let isas: Vec<String> = host.isas.iter().map(ToString::to_string).collect();
+    let caches: Vec<String> = host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
+    vec![
+        ("name", host.name.clone()),
+        ("OS", host.os.clone()),
+        ("processor", host.cpu.clone()),
+        ("cores", host.cores.to_string()),
+        ("instruction sets", listed(&isas)),
+        ("data caches", listed(&caches)),
+        ("memory", units::bytes_rounded(host.memory)),
+        ("available when it began", units::bytes_rounded(host.memory_available)),
+        ("page", units::bytes(host.page)),
+        ("hypervisor", host.hypervisor.clone().unwrap_or("none is told of".to_string())),
+        ("clock", host.clock_source.clone().unwrap_or_default()),
+        (
+            "CPU quota",
+            host.cpu_quota.map(|quota| format!("{quota} processors")).unwrap_or_default(),
+        ),
+    ]
+}
+
+fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, String)> {
+    let direct = match storage.direct {
+        Direct::Refused => "refused".to_string(),
+        Direct::Accepted { offset_align, bypasses } => {
+            let passes = match bypasses {
+                Some(true) => "passes the page cache by",
+                Some(false) => "goes through the page cache all the same",
+                None => "whether it passes the page cache by is not known",
+            };
+            format!("in multiples of {}; {passes}", units::bytes(offset_align.into()))
+        }
+    };
+    let probe = storage
+        .residency_probe
+        .map_or("none tells the truth".to_string(), |probe| probe.to_string());
+    let limit =
+        |limit: &Limit| format!("{} {} a second of {}", limit.a_second, limit.what, limit.device);
+    let limits: Vec<String> = storage.limits.iter().map(limit).collect();
+    let free = units::bytes_rounded(storage.free);
+    vec![
+        ("where", frame::on(storage, assessment).join(" · ")),
+        ("mounted at", storage.mount_point.display().to_string()),
+        ("mount options", storage.mount_options.clone()),
+        ("free", format!("{free} of {}", units::bytes_rounded(storage.capacity))),
+        ("O_DIRECT", direct),
+        ("page cache told by", probe),
+        ("files can be evicted", if storage.evictable { "yes" } else { "no" }.to_string()),
+        ("limits", listed(&limits)),
+    ]
+}
+
+/// `/data/zoo: 1.0 GiB, seed 1, 3 extents`.
+fn fixture(file: &Fixture) -> String {
+    let mut said = vec![units::bytes_rounded(file.size)];
+    said.push(file.seed.map_or("your own, content unknown".into(), |seed| format!("seed {seed}")));
+    if let Some(layout) = &file.layout {
+        said.extend(layout.extents.map(|extents| count(extents as usize, "extent")));
+        let unwritten = units::bytes_rounded(layout.unwritten);
+        said.extend((layout.unwritten > 0).then(|| format!("{unwritten} never written")));
+        let encoded = units::bytes_rounded(layout.encoded);
+        said.extend(
+            (layout.encoded > 0).then(|| format!("{encoded} compressed or inside metadata")),
+        );
+    }
+    format!("{}: {}", file.path.display(), said.join(", "))
+}
+
+fn peer(peer: &Peer) -> String {
+    match &peer.version {
+        Some(version) => format!("{}: {version}", peer.name),
+        None => peer.name.clone(),
+    }
+}
+
+fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
+    let overhead = assessment.overhead_ns.map(|ns| {
+        format!("{} an operation, by the null engine in the same loop", units::nanoseconds(ns))
+    });
+    vec![
+        ("recipe", assessment.recipe.clone()),
+        ("rounds", format!("up to {}", assessment.rounds)),
+        ("seed", assessment.seed.to_string()),
+        ("the tool's own cost", overhead.unwrap_or(NONE.to_string())),
+        ("made with", format!("{} {}", assessment.tool.name, assessment.tool.version)),
+    ]
+}
+
+/// The command that makes the run again.
+pub(super) fn again(assessment: &Assessment) -> Markup {
+    let tool = &assessment.tool;
+    html! {
+        @if tool.command.is_empty() {
+            p { "The record does not tell by which command it was made." }
+        } @else {
+            p { "This makes the run again, with the same data and the same orders:" }
+            pre tabindex="0" { code { (command::again(assessment)) } }
+        }
+        p.hint { "The record was made by " (tool.name) " " (tool.version) "." }
+    }
+}

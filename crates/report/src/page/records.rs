@@ -1,0 +1,139 @@
+//! Two records beside each other, as a page.
+
+use super::sheet::{Section, Sheet, facts, list, pictures, scroll};
+use super::{CASES_MAX, answer, compared, found, origin};
+use crate::figure::figures_of_records;
+use crate::frame;
+use crate::names::Names;
+use crate::records::{apart, closing, left_out, name, obstacles, origin as said_origin, speed};
+use crate::words::{sentence, times};
+use assess::Assessment;
+use assess::records::{Pair, Versus};
+use maud::{Markup, html};
+
+const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; p: the \
+                      probability, corrected over all rows, that rounds of one distribution are \
+                      as far apart";
+
+/// Two records compared as a page; `paths` are where they are.
+pub fn page_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+    let names = Names::of_cases(versus.pairs.iter().map(|pair| &pair.a.case));
+    let sections = vec![
+        Section::new("answer", "Answer", answer(versus)),
+        Section::new("figures", "Figures", pictures(&figures_of_records(versus))),
+        Section::new("cases", "Cases", table(&versus.pairs, &names)),
+        Section::new("left-out", "Not compared", not_compared(versus)),
+        Section::new("apart", "What else differs", others(versus)),
+        Section::new("a", "Record A", one(paths[0], &versus.a)),
+        Section::new("b", "Record B", one(paths[1], &versus.b)),
+    ];
+    let sides = [("A", paths[0], &versus.a), ("B", paths[1], &versus.b)];
+    let missing = |(side, _, assessment): &(&str, &str, &Assessment)| {
+        let texts = frame::missing(assessment).into_iter();
+        texts.map(|text| format!("{side}: {}", sentence(&text))).collect::<Vec<_>>()
+    };
+    let about = |(side, path, assessment): &(&str, &str, &Assessment)| {
+        format!("{side}: {}", said_origin(path, assessment))
+    };
+    Sheet {
+        title: format!("Two records of {} compared", versus.a.recipe),
+        when: None,
+        about: sides.iter().map(about).collect(),
+        warnings: sides.iter().flat_map(missing).collect(),
+        sections,
+    }
+    .render()
+}
+
+fn answer(versus: &Versus) -> Markup {
+    let against = obstacles(versus);
+    html! {
+        p.answer { (closing(versus)) }
+        @if !against.is_empty() {
+            div.warning role="note" {
+                p { strong { "A and B do not measure the same:" } }
+                (list(&against, &|text| html! { (sentence(text)) }))
+            }
+        }
+    }
+}
+
+fn table(pairs: &[Pair], names: &Names) -> Markup {
+    let common = names.said_once();
+    let rows = html! {
+        thead {
+            tr {
+                th.t scope="col" { "case" }
+                th scope="col" { "A" }
+                th scope="col" { "B" }
+                th scope="col" { "B/A" }
+                th scope="col" { "95 % interval" }
+                th scope="col" { "pairs" }
+                th scope="col" { "p" }
+                th.t scope="col" { "finding" }
+            }
+        }
+        tbody { @for pair in pairs.iter().take(CASES_MAX) { (row(pair, names)) } }
+    };
+    html! {
+        @if pairs.len() > CASES_MAX {
+            p.hint { "The first " (CASES_MAX) " of " (pairs.len()) " cases: --json has all." }
+        }
+        @if !common.is_empty() { p.hint { "Left out of the names: " (common) "." } }
+        (scroll("Cases of both records, compared", rows))
+        p.hint { (LEGEND) "." }
+    }
+}
+
+fn row(pair: &Pair, names: &Names) -> Markup {
+    let found = &pair.comparison;
+    html! {
+        tr class=(compared::class_of(found.difference)) {
+            th.t scope="row" { (name(pair, names)) }
+            td { (speed(&pair.a)) }
+            td { (speed(&pair.b)) }
+            td { (times(found.ratio)) }
+            td { (compared::interval(found)) }
+            td { (found.pairs) }
+            td { (probability(pair.p)) }
+            td.t { (crate::words::difference(found)) }
+        }
+    }
+}
+
+/// `0.012`, `< 0.001`.
+fn probability(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_string() } else { format!("{p:.3}") }
+}
+
+fn not_compared(versus: &Versus) -> Markup {
+    let texts = left_out(&versus.left_out);
+    html! {
+        @if !texts.is_empty() { (list(&texts, &|text| html! { (sentence(text)) })) }
+    }
+}
+
+fn others(versus: &Versus) -> Markup {
+    let texts: Vec<String> = versus.others.iter().map(apart).collect();
+    html! {
+        @if !texts.is_empty() { (list(&texts, &|text| html! { (sentence(text)) })) }
+    }
+}
+
+/// One of the two: what its figures are worth, what was found, and where it was made.
+fn one(path: &str, assessment: &Assessment) -> Markup {
+    let names = Names::of(assessment);
+    html! {
+        (facts(vec![("file", path.to_string()), ("began", assessment.began.clone())]))
+        (answer::tally(assessment))
+        @for found in &assessment.findings {
+            (found::finding(found, &|id| html! { (names.short(id)) }))
+        }
+        (found::failures(assessment, &|id| html! { (names.short(id)) }))
+        details {
+            summary { "Host, storage, method and command" }
+            (origin::said(assessment))
+            (origin::again(assessment))
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The sheet that every page is written on, and what is on several of them.
+
+use crate::MARK;
+use crate::figure::{Figure, scheme_css};
+use crate::words::NONE;
+use assess::finding::{Severity, Verdict};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// How a page looks.
+const CSS: &str = include_str!("page.css");
+
+/// No script, nothing from elsewhere: should a record ever get a tag into a page, it does nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// A page before it is text.
+pub(super) struct Sheet {
+    /// What it is about.
+    pub(super) title: String,
+    /// When that began.
+    pub(super) when: Option<String>,
+    /// Where it was, a line each.
+    pub(super) about: Vec<String>,
+    /// What is to be known before all else.
+    pub(super) warnings: Vec<String>,
+    /// The rest; those that are empty are left out.
+    pub(super) sections: Vec<Section>,
+}
+
+/// A part of a page that the contents name.
+pub(super) struct Section {
+    anchor: &'static str,
+    title: &'static str,
+    body: Markup,
+}
+
+impl Section {
+    pub(super) fn new(anchor: &'static str, title: &'static str, body: Markup) -> Section {
+        Section { anchor, title, body }
+    }
+}
+
+impl Sheet {
+    pub(super) fn render(mut self) -> String {
+        self.sections.retain(|section| !section.body.0.is_empty());
+        let version = env!("CARGO_PKG_VERSION");
+        let when = self.when.as_ref();
+        let page = html! {
+            (DOCTYPE)
+            (PreEscaped(format!("<!-- {MARK} {version} -->\n")))
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) @if let Some(when) = when { ", " (when) } " · ioassay" }
+                    style { (PreEscaped(CSS)) (PreEscaped(scheme_css())) }
+                }
+                body {
+                    a.skip href="#main" { "Skip to the answer" }
+                    (self.head())
+                    main #main {
+                        @for section in &self.sections { (section.render()) }
+                    }
+                    footer { p { "Made by ioassay " (version) " from a record, and from nothing "
+                        "else: the same record gives the same page." } }
+                }
+            }
+        };
+        harmless(&page.0)
+    }
+
+    fn head(&self) -> Markup {
+        html! {
+            header {
+                h1 { (self.title) }
+                @if let Some(when) = &self.when { p.when { time { (when) } } }
+                @for line in &self.about { p.about { (line) } }
+                @if !self.warnings.is_empty() {
+                    div.warning role="note" {
+                        p { strong { "This record is not whole." } }
+                        (list(&self.warnings, &|text| html! { (text) }))
+                    }
+                }
+            }
+            nav aria-label="Contents" {
+                ul {
+                    @for Section { anchor, title, .. } in &self.sections {
+                        li { a href={ "#" (anchor) } { (title) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Section {
+    fn render(&self) -> Markup {
+        let heading = format!("{}-title", self.anchor);
+        html! {
+            section id=(self.anchor) aria-labelledby=(heading) {
+                h2 id=(heading) { (self.title) }
+                (self.body)
+            }
+        }
+    }
+}
+
+/// A page without characters that nobody sees and that change what is seen: control characters,
+/// and those that turn the direction of text. Its own text has none but line ends.
+fn harmless(page: &str) -> String {
+    let is_hidden = |c: char| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' | '\u{061c}');
+        turns || (c.is_control() && c != '\n')
+    };
+    page.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Of more entries than this the first are listed and the others counted.
+const LISTED_MAX: usize = 100;
+
+/// A list of some entries; of many the first, and how many more there are.
+pub(super) fn list<T>(entries: &[T], show: &dyn Fn(&T) -> Markup) -> Markup {
+    let more = entries.len().saturating_sub(LISTED_MAX);
+    html! {
+        ul {
+            @for entry in entries.iter().take(LISTED_MAX) { li { (show(entry)) } }
+            @if more > 0 { li { "and " (more) " more" } }
+        }
+    }
+}
+
+/// A table that scrolls by itself where it is wider than the window.
+pub(super) fn scroll(caption: &str, table: Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption { (caption) }
+                (table)
+            }
+        }
+    }
+}
+
+/// What is known, each with its name; what is not known is left out.
+pub(super) fn facts(known: Vec<(&str, String)>) -> Markup {
+    let known = known.iter().filter(|(_, value)| !value.is_empty() && value != NONE);
+    html! {
+        dl {
+            @for (what, value) in known { div { dt { (what) } dd { (value) } } }
+        }
+    }
+}
+
+/// The pictures, each with what it shows.
+pub(super) fn pictures(figures: &[Figure]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            div.pictures {
+                @for figure in figures {
+                    figure {
+                        figcaption { (figure.title) }
+                        (PreEscaped(&figure.svg))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The class of what is worth so much.
+pub(super) fn class_of(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Sound => "sound",
+        Verdict::Doubtful => "doubtful",
+        Verdict::Void => "void",
+    }
+}
+
+/// The class of a finding that takes so much.
+pub(super) fn class_of_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Doubt => "doubtful",
+        Severity::Void => "void",
+    }
+}
+
+/// A word on a coloured ground; the word alone says it too.
+pub(super) fn badge(class: &str, text: &str) -> Markup {
+    html! { span class={ "badge " (class) } { (text) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_seen_is_made_visible() {
+        assert_eq!(harmless("a\u{1b}[2J\u{202e}b\n"), "a\u{fffd}[2J\u{fffd}b\n");
+    }
+
+    #[test]
+    fn of_many_entries_the_first_are_listed() {
+        let many: Vec<usize> = (0..130).collect();
+        let said = list(&many, &|entry| html! { (entry) }).0;
+        assert_eq!(said.matches("<li>").count(), LISTED_MAX + 1);
+        assert!(said.contains("and 30 more"), "{said}");
+    }
+}
