@@ -22,11 +22,11 @@ fn written(desk: &Desk) -> Value {
     desk.json(&[&args[..], &axes].concat())
 }
 
-/// The medians of throughput by case: of the JSON.
+/// The medians of throughput by recipe and case: of the JSON.
 fn medians(json: &Value) -> BTreeMap<String, f64> {
     let of = |case: &Value| {
         let median = case["throughput"]["median"].as_f64()?;
-        Some((case["id"].as_str()?.to_string(), median))
+        Some((format!("{}: {}", json["recipe"].as_str()?, case["id"].as_str()?), median))
     };
     json["cases"].as_array().unwrap().iter().filter_map(of).collect()
 }
@@ -47,15 +47,16 @@ const PANDAS: &str = r#"
 import json, sys, pandas
 table = pandas.concat([pandas.read_csv(path) for path in sys.argv[1:]])
 texts = set("recipe began host directory file_system tool_version case role verdict served_by peer "
-            "op engine kernel cache pattern share touch isa pages advice submission sync allocation "
-            "fill fate reason".split())
+            "op engine kernel cache pattern share touch isa pages advice submission sync "
+            "allocation fill fate reason".split())
 numeric = pandas.api.types.is_numeric_dtype
 wrong = [name for name in table.columns
          if name not in texts and not numeric(table[name]) or name in texts
          and numeric(table[name]) and table[name].notna().any()]
 counted = table[table.fate == "counted"]
-medians = counted.groupby("case").throughput_bytes_per_second.median().dropna()
-print(json.dumps({"wrong": wrong, "medians": medians.to_dict(), "rows": len(table)}))
+medians = counted.groupby(["recipe", "case"]).throughput_bytes_per_second.median().dropna()
+medians = {": ".join(of): median for of, median in medians.items()}
+print(json.dumps({"wrong": wrong, "medians": medians, "rows": len(table)}))
 "#;
 
 #[test]
@@ -198,12 +199,16 @@ fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
     (said, output.status.code().unwrap())
 }
 
-/// Checks that each form says what of `record` there is: `expected` in those for people, and in
-/// metrics `metric`; and that all have one exit status.
-fn check_forms(desk: &Desk, record: &str, expected: &str, metric: &str, status: i32) {
+/// Checks that each form says what of `record` there is: `told` in words, or in JSON as a `field`
+/// and in metrics as a `metric`; and that all have one exit status.
+fn check_forms(desk: &Desk, record: &str, [told, field, metric]: [&str; 3], status: i32) {
     for form in FORMS {
         let (said, code) = said(desk, record, form);
-        let expected = if form.first() == Some(&"--openmetrics") { metric } else { expected };
+        let expected = match form {
+            ["--json"] => field,
+            ["--openmetrics", _] => metric,
+            _ => told,
+        };
         let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(expected), "{record} {form:?} does not say '{expected}':\n{said}");
         assert_eq!(code, status, "{record} {form:?}: {said}");
@@ -223,7 +228,7 @@ fn what_is_not_whole_is_said_in_every_form() {
     let newer = whole.replacen("\"version\":1,", "\"version\":9,\"mood\":\"good\",", 1);
     write("newer", &newer);
     let message = "format version 9, this program understands up to 1";
-    check_forms(&desk, "newer", message, "ioassay_run_damage{recipe=\"page-latency\"", sound);
+    check_forms(&desk, "newer", [message, message, "ioassay_run_damage{"], sound);
     let (json, _) = said(&desk, "newer", &["--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["cases"].as_array().unwrap().len(), case_count(&whole));
@@ -232,14 +237,15 @@ fn what_is_not_whole_is_said_in_every_form() {
     let cut = &whole[..whole.len() - lines[lines.len() - 1].len() - 40];
     write("cut", cut);
     let line = format!("line {} is broken", lines.len() - 1);
-    check_forms(&desk, "cut", &line, "ioassay_run_complete", sound);
+    check_forms(&desk, "cut", [&line, &line, "ioassay_run_complete{"], sound);
 
     write("head", lines[0]);
-    check_forms(&desk, "head", "the record has no end", "verdict=\"not run\"} 1", 1);
+    let missing = ["the record has no end", "\"end\": \"missing\"", "verdict=\"not run\"} 1"];
+    check_forms(&desk, "head", missing, 1);
 
     let failed: String = lines.iter().map(|line| failed(line) + "\n").collect();
     write("failed", &failed);
-    check_forms(&desk, "failed", "it died", "verdict=\"failed\"} 1", 1);
+    check_forms(&desk, "failed", ["it died", "it died", "verdict=\"failed\"} 1"], 1);
 }
 
 fn case_count(record: &str) -> usize {

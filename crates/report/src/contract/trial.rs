@@ -56,7 +56,7 @@ pub(crate) struct TrialLatency {
     pub(crate) max: Option<u64>,
 }
 
-/// What the OS counted of the worker in a trial: medians of the rounds, null where it does not tell.
+/// What the OS counted of the worker in a trial: medians, null where it does not tell.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Counters {
     /// Page faults served from memory.
