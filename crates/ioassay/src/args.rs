@@ -43,7 +43,7 @@ pub enum Command {
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
-    /// Show what a run would measure and what it would not, and measure nothing: run --dry-run
+    /// Show what a run would measure and what it would not, as run --dry-run does
     Plan(RunArgs),
     /// Run a recipe again and again, and show how its figures go from run to run
     Watch(WatchArgs),
@@ -269,9 +269,6 @@ pub struct RunArgs {
     /// What all runs share.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Axes that replace those of the recipe.
-    #[command(flatten)]
-    pub axes: AxisArgs,
     /// A TOML file of more peers, in the form of peers/peers.toml
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
@@ -281,6 +278,9 @@ pub struct RunArgs {
     /// Decides the data and all random orders; made from the clock if not given
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Axes that replace those of the recipe. They come last, for what follows has their heading.
+    #[command(flatten)]
+    pub axes: AxisArgs,
 }
 
 /// What all runs share: their control, and where results go.

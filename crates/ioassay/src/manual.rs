@@ -3,6 +3,7 @@
 
 use crate::args::Cli;
 use crate::args::axes::AXES;
+use crate::recipe::BUILT_IN;
 use anyhow::{Context, Result, anyhow};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -144,7 +145,10 @@ pub fn command() -> Command {
     for name in names {
         program = program.mut_subcommand(&name, |command| with_examples(command, &name));
     }
-    program
+    // Each run of a watch has a record of its own, and keeps no file: these are refused there.
+    program.mut_subcommand("watch", |watch| {
+        watch.mut_arg("record", |arg| arg.hide(true)).mut_arg("keep", |arg| arg.hide(true))
+    })
 }
 
 fn with_examples(command: Command, name: &str) -> Command {
@@ -169,7 +173,7 @@ impl Told {
     fn text(&self) -> String {
         let mut out = "Examples:".to_string();
         for (what, line) in self.examples {
-            out.push_str(&format!("\n  {what}:\n      {line}"));
+            out.push_str(&format!("\n  {what}\n      {line}"));
         }
         if let Some(exit) = self.exit {
             out.push_str("\n\nExit status:");
@@ -277,7 +281,17 @@ fn roff(command: &Command) -> Result<String> {
 pub fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "ioassay", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    let script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Fish { script + &recipes_in_fish() } else { script }
+}
+
+/// What clap does not generate for fish: the values of what is no option.
+fn recipes_in_fish() -> String {
+    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let names = names.join(" ");
+    let run = "__fish_seen_subcommand_from run plan watch";
+    let show = "__fish_seen_subcommand_from recipes; and __fish_seen_subcommand_from show";
+    [run, show].map(|when| format!("complete -c ioassay -n \"{when}\" -a \"{names}\"\n")).concat()
 }
 
 #[cfg(test)]

@@ -54,8 +54,7 @@ fn tip(given: &str, is_of_recipes: bool) -> Option<String> {
 
 /// Whether a word is longer than any command: then it is rather a recipe that is misspelled.
 fn is_long(given: &str) -> bool {
-    let mut commands = manual::command();
-    commands.build();
+    let commands = manual::command();
     let longest = commands.get_subcommands().map(|command| command.get_name().len()).max();
     given.len() >= longest.unwrap_or(0) || given.contains('-')
 }

@@ -14,6 +14,8 @@ pub struct Needs {
     pub trials: Option<u64>,
     /// How long those are. What is done between them takes its own time.
     pub measuring: Duration,
+    /// Whether some trials end by their number of operations, long before their time is over.
+    pub ends_by_operations: bool,
     /// Where files are made.
     pub disk: Vec<Room>,
     /// Bytes of memory that a worker takes.
@@ -45,11 +47,16 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
     let mut tell = |lead: &str, text: &str| out.push_str(&style.wrap(lead, Paint::Faint, text));
     let trials =
         needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
+    let ends = if needs.ends_by_operations {
+        ", of which some end sooner: by their number of operations"
+    } else {
+        ""
+    };
     tell(
         "  time    ",
         &format!(
-            "at most {} in {trials}; what is done between them comes on top: files are made, warmed \
-             and evicted, devices become quiet, what was written is read back",
+            "at most {} in {trials}{ends}; what is done between them comes on top: files are made, \
+             warmed and evicted, devices become quiet, what was written is read back",
             units::time(needs.measuring)
         ),
     );
@@ -96,6 +103,7 @@ mod tests {
         let all = Needs {
             trials: Some(200),
             measuring: Duration::from_secs(150),
+            ends_by_operations: false,
             disk: vec![room.clone(), Room { free: 1 << 20, ..room }],
             memory_bytes: 128 << 20,
             page_cache_bytes: 256 << 20,
@@ -115,6 +123,8 @@ mod tests {
         ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
+        let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
+        assert!(sooner.contains("in 200 trials, of which some end sooner"), "{sooner}");
         let record = "x.jsonl".into();
         let least = Needs { trials: None, disk: Vec::new(), page_cache_bytes: 0, record, ..all };
         let text = needs(&Needs { record_is_named: true, ..least }, &style);

@@ -45,8 +45,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     }
     let runs = all[0].runs.len();
     if (2..STEP_RUNS).contains(&runs) {
-        let text =
-            format!("of {runs} runs none can be told apart from chance: of {STEP_RUNS} a step can");
+        let text = format!("a step between runs can be told from chance from {STEP_RUNS} runs on");
         out.push_str(&style.wrap("", Paint::Faint, &text));
     }
     out

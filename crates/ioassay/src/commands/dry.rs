@@ -40,6 +40,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
     Ok(Needs {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
         measuring: measuring(plan),
+        ends_by_operations: cases().any(is_counted),
         disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref()),
         memory_bytes: cases().map(memory_bytes).max().unwrap_or(0),
         page_cache_bytes: cases().filter(is_warm).filter_map(Case::file_size).max().unwrap_or(0),
@@ -57,6 +58,14 @@ fn measuring(plan: &Plan) -> Duration {
     };
     let times = plan.cases.iter().map(|planned| each(&planned.case));
     times.fold(Duration::ZERO, Duration::saturating_add)
+}
+
+fn is_counted(case: &Case) -> bool {
+    match &case.work {
+        Work::File(work) => work.ops > 0,
+        Work::Write(work) => work.ops > 0,
+        Work::Memory(_) => false,
+    }
 }
 
 /// What a worker takes for its arrays, for a file that it loads, or for what it has in flight.

@@ -67,7 +67,9 @@ fn tell(
 ) -> Result<u8> {
     let assessment = assess::assess(&store::read(&kept.record)?);
     trends.add(&assessment);
-    let table = || report::trend(trends, &assessment, number, style);
+    // A blank line between one run and the next.
+    let between = if number > 1 { "\n" } else { "" };
+    let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
     let code = form::deliver_as(&assessment, &output.form, table)?;
     measure::tell_kept(kept, output)?;
     Ok(code)
