@@ -320,6 +320,9 @@ pub struct FormArgs {
     /// Print each trial as a row of CSV, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
+    /// Print one picture as SVG instead: ladder, compared, rounds and others, as the run has them
+    #[arg(long, value_name = "NAME", group = "form")]
+    pub svg: Option<String>,
     /// Write it also as a page for a browser to this file. An earlier one of this program is
     /// replaced
     #[arg(long, value_name = "FILE")]

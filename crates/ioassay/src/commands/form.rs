@@ -3,7 +3,7 @@
 use super::{say, tell};
 use crate::args::FormArgs;
 use crate::store;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use assess::Assessment;
 use model::record::End;
 use report::Style;
@@ -38,6 +38,7 @@ pub fn deliver_as(
         FormArgs { json: true, .. } => report::json(assessment),
         FormArgs { markdown: true, .. } => report::markdown(assessment),
         FormArgs { csv: true, .. } => report::csv(assessment),
+        FormArgs { svg: Some(name), .. } => picture(assessment, name)?,
         _ => table(),
     };
     say(&text)?;
@@ -67,4 +68,11 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
         tell("note: the record has no trial, so the table has no row")?;
     }
     Ok(())
+}
+
+fn picture(assessment: &Assessment, name: &str) -> Result<String> {
+    if report::figures(assessment).is_empty() {
+        bail!("there is no figure '{name}', nor any other: nothing of this record can be drawn");
+    }
+    Ok(report::figure_alone(assessment, name)?)
 }

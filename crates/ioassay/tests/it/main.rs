@@ -23,6 +23,7 @@ mod destroying;
 mod files;
 mod comparing;
 mod pages;
+mod pictures;
 mod signals;
 mod workers;
 mod honesty;

@@ -2,17 +2,20 @@
 //! called there.
 
 use crate::names::{Names, spelled, words as words_of};
-use crate::words::{self, listed};
+use crate::words::{self, count, listed};
+use crate::writes::WriteNames;
+use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
-use model::case::{Case, Engine, Op, Work, WriteEngine};
+use model::case::{Case, Engine, OWN_PEER, Op, Work, WriteEngine};
 use model::plan::Role;
+use model::units;
 
 /// More lines than this are a tangle.
 pub(super) const LINES_MOST: usize = 6;
 
 /// In this order lines are parted where they are too many for one picture.
-const PARTED_BY: [&str; 14] = [
+pub(super) const PARTED_BY: [&str; 14] = [
     "op",
     "cache",
     "sync",
@@ -92,9 +95,13 @@ pub(super) fn grouped<T, K: PartialEq>(
 
 /// Things that a picture each is made of: those that agree in as few axes as make them few enough,
 /// with the values of those axes.
-pub(super) fn parted<T>(things: Vec<T>, case: impl Fn(&T) -> &Case + Copy) -> Vec<Part<T>> {
+pub(super) fn parted<T>(
+    things: Vec<T>,
+    case: impl Fn(&T) -> &Case + Copy,
+    axes: &[&str],
+) -> Vec<Part<T>> {
     let mut parts = Vec::new();
-    part(Part { shared: Vec::new(), things }, case, &PARTED_BY, &mut parts);
+    part(Part { shared: Vec::new(), things }, case, axes, &mut parts);
     parts
 }
 
@@ -127,11 +134,45 @@ fn part<T>(
     };
     let groups = grouped(things, |thing| value(case(thing), axis));
     let is_split = groups.len() > 1;
+    let mut bins: Vec<(Vec<String>, Vec<T>)> = Vec::new();
     for (value, things) in groups {
+        let said = value.filter(|_| is_split).map(|value| say_value(axis, &value));
+        match bins.last_mut() {
+            Some((values, held)) if is_joined(axis) && held.len() + things.len() <= LINES_MOST => {
+                values.extend(said);
+                held.extend(things);
+            }
+            _ => bins.push((said.into_iter().collect(), things)),
+        }
+    }
+    for (values, things) in bins {
         let mut shared = shared.clone();
-        shared.extend(value.filter(|_| is_split).map(|value| say_value(axis, &value)));
+        shared.extend(Some(listed(&values)).filter(|said| !said.is_empty()));
         part(Part { shared, things }, case, others, parts);
     }
+}
+
+/// Whether lines of two values of an axis may be in one picture where lines are parted by it:
+/// cache states and blocks are questions of their own.
+fn is_joined(axis: &str) -> bool {
+    !["cache", "block", "op", "size"].contains(&axis)
+}
+
+/// Those cases of this program's own worker, if there are any.
+pub(super) fn own_first(cases: Vec<&Summary>) -> Vec<&Summary> {
+    let is_own = |summary: &&Summary| summary.case.peer == OWN_PEER;
+    match cases.iter().any(is_own) {
+        true => cases.into_iter().filter(is_own).collect(),
+        false => cases,
+    }
+}
+
+/// Of those the ones with the fewest threads.
+pub(super) fn fewest(cases: Vec<&Summary>) -> Vec<&Summary> {
+    let mut cases = own_first(cases);
+    let least = cases.iter().map(|summary| summary.case.threads()).min();
+    cases.retain(|summary| Some(summary.case.threads()) == least);
+    cases
 }
 
 /// A value of an axis for a title: `2 threads`, `depth 8`, `warm`.
@@ -155,8 +196,42 @@ pub(super) struct Labels {
     pub(super) common: String,
 }
 
+/// What cases are called in pictures: in words for people, not in those of an id.
+pub(super) struct Labeller {
+    names: Names,
+    written: WriteNames,
+}
+
+impl Labeller {
+    pub(super) fn of(assessment: &Assessment) -> Labeller {
+        Labeller { names: Names::of(assessment), written: WriteNames::of(assessment) }
+    }
+
+    /// The words for a case.
+    pub(super) fn words(&self, summary: &Summary) -> Vec<String> {
+        let case = &summary.case;
+        match &case.work {
+            Work::Write(_) => self.written.phrases(case),
+            Work::File(_) => {
+                words_of(&self.names.short(&summary.id)).iter().map(|word| short(word)).collect()
+            }
+            Work::Memory(work) => {
+                let own = Some(case.peer.clone()).filter(|peer| *peer != OWN_PEER);
+                let words = [
+                    work.kernel.to_string(),
+                    work.isa.to_string(),
+                    units::bytes(work.working_set),
+                    format!("{} pages", work.pages),
+                    count(work.threads as usize, "thread"),
+                ];
+                own.into_iter().chain(words).collect()
+            }
+        }
+    }
+}
+
 /// The words of lines, each of which stands for some cases.
-pub(super) fn labels(lines: &[Vec<&Summary>], names: &Names) -> Labels {
+pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
     let all: Vec<Vec<String>> = lines.iter().map(|line| words_of_line(line, names)).collect();
     let Some((first, others)) = all.split_first() else {
         return Labels { own: Vec::new(), common: String::new() };
@@ -167,26 +242,22 @@ pub(super) fn labels(lines: &[Vec<&Summary>], names: &Names) -> Labels {
         _ => first.iter().filter(is_common).cloned().collect(),
     };
     // A line that has no other word keeps the first.
-    if all.iter().any(|words| words.iter().all(|word| common.contains(word))) && !common.is_empty()
-    {
+    let is_bare = |words: &Vec<String>| words.iter().all(|word| common.contains(word));
+    if all.iter().any(is_bare) && !common.is_empty() {
         common.remove(0);
     }
     let own = all.iter().zip(lines).map(|(words, line)| {
-        let words = words.iter().filter(|word| !common.contains(word)).map(|word| short(word));
-        let mark = match line.iter().any(|summary| summary.verdict == Verdict::Doubtful) {
-            true => " ?",
-            false => "",
-        };
-        words.collect::<Vec<_>>().join(" ") + mark
+        let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
+        let words = words.iter().filter(|word| !common.contains(word)).cloned();
+        words.collect::<Vec<_>>().join(" ") + if is_doubtful { " ?" } else { "" }
     });
     let own = own.collect();
-    let common = listed(&common.iter().map(|word| spelled(word)).collect::<Vec<_>>());
-    Labels { own, common }
+    Labels { own, common: listed(&common) }
 }
 
 /// The words that the names of all cases of a line share, and which rate they are of.
-fn words_of_line(line: &[&Summary], names: &Names) -> Vec<String> {
-    let mut all = line.iter().map(|summary| words_of(&names.short(&summary.id)));
+fn words_of_line(line: &[&Summary], names: &Labeller) -> Vec<String> {
+    let mut all = line.iter().map(|summary| names.words(summary));
     let mut words = all.next().unwrap_or_default();
     for other in all {
         words.retain(|word| other.contains(word));
@@ -198,7 +269,12 @@ fn words_of_line(line: &[&Summary], names: &Names) -> Vec<String> {
 
 /// A word of an id, longer where nobody would know it.
 fn short(word: &str) -> String {
-    let is_number =
-        |prefix: &str| word.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok());
-    if is_number("t") || is_number("d") { spelled(word) } else { word.to_string() }
+    let is_number = |rest: &str| rest.parse::<u32>().is_ok();
+    if word.strip_prefix(['t', 'd']).is_some_and(is_number) {
+        return spelled(word);
+    }
+    match word.strip_prefix("ops:") {
+        Some(ops) => format!("{ops} reads"),
+        None => word.replace("advice:", "advice "),
+    }
 }

@@ -2,12 +2,14 @@
 //! differ in that axis only, each figure with its interval.
 
 use super::Drawing;
-use super::alike::{Labels, Part, axes_but, grouped, is_rate, labels, parted, standing};
+use super::alike::{
+    Labeller, Labels, PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted,
+    standing,
+};
 use super::axis::{Axis, frame, labels_width};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
-use crate::names::Names;
 use crate::words::{Say, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
@@ -92,17 +94,28 @@ struct Line<'a> {
 }
 
 const PLOT: f64 = 190.0;
+/// Of more pictures those are drawn that this program's own worker is in.
+const PICTURES_MOST: usize = 8;
 
 /// A picture for each axis that has enough values, and for each kind of figure.
-pub(super) fn curves(assessment: &Assessment) -> Vec<Drawing> {
-    let names = Names::of(assessment);
+pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
+    let names = Labeller::of(assessment);
     let mut drawings = Vec::new();
     for along in ALONG {
         for is_of_rates in [true, false] {
             let of_kind = |summary: &&Summary| is_rate(&summary.case) == is_of_rates;
             let cases = standing(&assessment.cases).filter(of_kind);
-            let lines = lines(cases, &along);
-            let parts = parted(lines, |line: &Line| &line.cases[0].case);
+            let parts = |cases: Vec<&'a Summary>| {
+                let lines = lines(cases.into_iter(), &along);
+                parted(lines, |line: &Line| &line.cases[0].case, &PARTED_BY)
+            };
+            let cases: Vec<&Summary> = cases.collect();
+            let mut parted = parts(cases.clone());
+            if parted.len() > PICTURES_MOST {
+                parted = parts(own_first(cases));
+                parted.truncate(PICTURES_MOST);
+            }
+            let parts = parted;
             drawings
                 .extend(parts.iter().filter_map(|part| draw(part, &along, is_of_rates, &names)));
         }
@@ -121,12 +134,14 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
         let mut points: Vec<(f64, Estimate)> = cases.iter().filter_map(point).collect();
         points.retain(|(_, estimate)| estimate.median > 0.0);
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // A case may be there twice, for another length of time.
+        points.dedup_by_key(|(x, _)| *x);
         (points.len() >= along.values_least).then_some(Line { cases, points })
     };
     groups.into_iter().filter_map(line).collect()
 }
 
-fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Names) -> Option<Drawing> {
+fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labeller) -> Option<Drawing> {
     let lines = &part.things;
     if lines.is_empty() {
         return None;

@@ -1,7 +1,9 @@
 //! The heat maps that suit a recipe: by the two axes that it varies, or by what its answer is of.
 
 use super::Drawing;
-use super::alike::{asked, axes, axes_but, grouped, is_rate, labels, say_value, value};
+use super::alike::{
+    Labeller, Labels, asked, axes, axes_but, grouped, is_rate, labels, say_value, value,
+};
 use super::curves::capital;
 use super::table::{Better, Cell, Table};
 use crate::heatmap::{self, Block, Content};
@@ -10,7 +12,7 @@ use crate::words::{self, NOT_DURABLE, listed, main_estimate};
 use crate::writes::WriteNames;
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
-use model::case::{Case, Op, Sync};
+use model::case::{Case, Op, Sync, Work};
 use model::plan::Role;
 use model::units;
 
@@ -120,17 +122,20 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
 
 /// A row for all cases that are alike but for one axis, whose values are the columns.
 fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
-    let names = Names::of(assessment);
+    let names = Labeller::of(assessment);
     let has = |summary: &&Summary| value(&summary.case, axis).is_some();
     let cases: Vec<&Summary> = asked(&assessment.cases).filter(has).collect();
     let columns = values(&cases, axis);
     let groups = grouped(cases, |summary| axes_but(&summary.case, axis));
     let lines: Vec<Vec<&Summary>> = groups.iter().map(|(_, cases)| cases.clone()).collect();
-    let labels = labels(&lines, &names);
+    let labels = if axis == "sync" { before_syncs(&lines, &names) } else { labels(&lines, &names) };
     let row = |(cases, label): (&Vec<&Summary>, &String)| {
         let cell = |column: &String| {
             let found = cases.iter().find(|s| value(&s.case, axis).as_ref() == Some(column));
-            found.map_or(Cell::Empty, |summary| Cell::of(summary, said(summary, metric)))
+            found.map_or(Cell::Empty, |summary| match Cell::of(summary, said(summary, metric)) {
+                Cell::Empty => Cell::Void(vec!["too few".to_string()]),
+                cell => cell,
+            })
         };
         (label.replace(" ?", ""), columns.iter().map(cell).collect())
     };
@@ -157,6 +162,22 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
         rows,
         better: Better::Low,
     })
+}
+
+/// What is done before each sync, without its name: `pwrite 1MiB overwritten every 16`.
+fn before_syncs(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
+    let label = |line: &Vec<&Summary>| {
+        let summary = line[0];
+        let sync = summary.case.write().map_or("", |work| crate::writes::sync_name(work.sync));
+        let words =
+            names.words(summary).into_iter().filter_map(|word| match word.strip_prefix(sync) {
+                Some("") => None,
+                Some(every) => Some(every.trim().to_string()),
+                None => Some(word),
+            });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    Labels { own: lines.iter().map(label).collect(), common: String::new() }
 }
 
 fn words_of_sync(value: &str) -> String {
@@ -229,7 +250,7 @@ struct Plane<'a> {
 /// Tables of the two axes that the most cases vary in and nothing else, then of those two that the
 /// most of the others do, and so on.
 fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
-    let names = Names::of(assessment);
+    let names = Labeller::of(assessment);
     let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
     let all = left.clone();
     let mut tables = Vec::new();
@@ -277,7 +298,7 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     planes
 }
 
-fn plane_table(plane: &Plane, names: &Names, metric: Metric) -> Table {
+fn plane_table(plane: &Plane, names: &Labeller, metric: Metric) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Columns are few and rows are many.
@@ -304,12 +325,18 @@ fn plane_table(plane: &Plane, names: &Names, metric: Metric) -> Table {
         metric => said_of(metric),
     };
     let shared = shared(cases, names);
-    let title = format!("{} by {}", capital(&down.replace('_', " ")), across.replace('_', " "));
+    let kind = match &cases[0].case.work {
+        Work::File(_) => "reading",
+        Work::Write(_) => "writing",
+        Work::Memory(_) => "memory",
+    };
+    let (of_rows, of_columns) = (down.replace('_', " "), across.replace('_', " "));
+    let title = format!("{}: {of_rows} by {of_columns}", capital(kind));
     Table {
-        name: format!("heat {down} by {across} {}", shared.first().cloned().unwrap_or_default()),
+        name: format!("heat {kind} {down} by {across}"),
         title,
         note: format!("{what}{}", common(&listed(&shared))),
-        corner: down.replace('_', " "),
+        corner: of_rows,
         columns: columns.iter().map(|value| say_value(across, value)).collect(),
         rows: lines.iter().map(row).collect(),
         better: if metric == Metric::Main { Better::High } else { Better::Low },
@@ -317,11 +344,11 @@ fn plane_table(plane: &Plane, names: &Names, metric: Metric) -> Table {
 }
 
 /// The words that the names of all of some cases share.
-fn shared(cases: &[&Summary], names: &Names) -> Vec<String> {
-    let mut all = cases.iter().map(|summary| crate::names::words(&names.short(&summary.id)));
+fn shared(cases: &[&Summary], names: &Labeller) -> Vec<String> {
+    let mut all = cases.iter().map(|summary| names.words(summary));
     let mut words = all.next().unwrap_or_default();
     for other in all {
         words.retain(|word| other.contains(word));
     }
-    words.iter().map(|word| crate::names::spelled(word)).collect()
+    words
 }

@@ -19,7 +19,7 @@ use model::plan::Role;
 use model::units;
 
 /// More bars than this are a list.
-const BARS_MOST: usize = 24;
+const BARS_MOST: usize = 30;
 
 /// Where bars begin, and their height; between rows, and above the title of a rung.
 const LEFT: f64 = 8.0;
@@ -86,7 +86,9 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let stands = |bar: &&Bar| bar.rate.is_some() && bar.worth != Worth::Void;
     let standing = bars().filter(stands).count();
     let is_survey = assessment.recipe == "survey";
-    if standing < 2 || (standing > BARS_MOST && !is_survey) {
+    // Of a byte in every page bytes a second say nothing.
+    let is_of_bytes = assessment.recipe != "touch-pages";
+    if !is_of_bytes || standing < 2 || (standing > BARS_MOST && !is_survey) {
         return None;
     }
     let bounds = bounds(assessment);
@@ -305,8 +307,8 @@ fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, bounds: &[Bound], top: f64)
         let x = axis.at(bound.rate);
         canvas.line([(x, from - 2.0), (x, to + 2.0)], bound.dash, bound.colour, 1.4);
     }
-    let after = axis.at(rate.high.unwrap_or(rate.median)).max(axis.at(rate.median)) + GAP;
-    canvas.text(&bar.said, (after, (from + to) / 2.0), Anchor::Start, said_in);
+    let place = (WIDTH - 1.0, (from + to) / 2.0);
+    canvas.text(&bar.said, place, Anchor::End, said_in);
 }
 
 /// A bar and its interval, between two heights.

@@ -2,18 +2,17 @@
 //! on axes of logarithms, so that a tail of one in a thousand is as wide as one in ten.
 
 use super::Drawing;
-use super::alike::{Labels, Part, asked, labels, parted};
+use super::alike::{Labeller, Labels, Part, asked, fewest, grouped, labels, parted};
 use super::axis::{Axis, frame};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::curves::capital;
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
-use crate::names::Names;
 use crate::words::{count, listed};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::{Latency, Summary};
-use model::case::Case;
+use model::case::{Case, Op};
 use model::units;
 
 /// Whose latencies.
@@ -25,8 +24,8 @@ enum Of {
 
 const PLOT: f64 = 210.0;
 /// Room for the shares at the left, and for the percentiles at the right.
-const LEFT: f64 = 52.0;
-const RIGHT: f64 = 48.0;
+const LEFT: f64 = 60.0;
+const RIGHT: f64 = 62.0;
 
 /// Shares that are marked, and the percentile that each is.
 const SHARES: [(f64, &str, &str); 7] = [
@@ -38,12 +37,17 @@ const SHARES: [(f64, &str, &str); 7] = [
     (1e-5, "0.001 %", "p99.999"),
     (1e-6, "10⁻⁴ %", "1 - 10⁻⁶"),
 ];
+/// Of more pictures those are drawn that this program's own worker is in, with the fewest threads.
+const PICTURES_MOST: usize = 8;
+/// So parted, a way to read is held against itself in another cache state.
+const PARTED_BY: [&str; 11] =
+    ["op", "sync", "size", "threads", "peer", "depth", "engine", "isa", "advice", "every", "cache"];
 /// Fewer operations have no tail.
 const COUNT_LEAST: u64 = 20;
 
 /// A picture for each block and pattern whose operations were timed one by one, and for syncs.
-pub(super) fn latencies(assessment: &Assessment) -> Vec<Drawing> {
-    let names = Names::of(assessment);
+pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
+    let names = Labeller::of(assessment);
     let mut drawings = Vec::new();
     for of in [Of::Operations, Of::Syncs] {
         let is_timed = |summary: &&Summary| {
@@ -52,23 +56,33 @@ pub(super) fn latencies(assessment: &Assessment) -> Vec<Drawing> {
                     && latency.longer.iter().any(|(ns, share)| *ns > 0 && *share > 0.0)
             })
         };
-        let timed: Vec<&Summary> = asked(&assessment.cases).filter(is_timed).collect();
+        let timed: Vec<&'a Summary> = asked(&assessment.cases).filter(is_timed).collect();
         // What differs in block or pattern answers other questions, however few there are.
-        let kind = |summary: &&Summary| match of {
+        let kind = |summary: &&'a Summary| match of {
             Of::Operations => kind(&summary.case),
             Of::Syncs => "sync".to_string(),
         };
-        for (kind, cases) in super::alike::grouped(timed, kind) {
-            for part in parted(cases, |summary| &summary.case) {
-                drawings.extend(draw(&part, &kind, of, &names));
-            }
+        let parts = |timed: Vec<&'a Summary>| -> Vec<(String, Part<&'a Summary>)> {
+            let of_kind = |(kind, cases): (String, Vec<&'a Summary>)| {
+                let parts = parted(cases, |summary| &summary.case, &PARTED_BY);
+                parts.into_iter().map(move |part| (kind.clone(), part))
+            };
+            grouped(timed, kind).into_iter().flat_map(of_kind).collect()
+        };
+        let mut all = parts(timed.clone());
+        if all.len() > PICTURES_MOST {
+            all = parts(fewest(timed));
+            all.truncate(PICTURES_MOST);
         }
+        drawings.extend(all.iter().filter_map(|(kind, part)| draw(part, kind, of, &names)));
     }
     drawings
 }
 
 fn latency(of: Of, summary: &Summary) -> Option<&Latency> {
     match of {
+        // Where nothing is written each operation is a sync.
+        Of::Operations if summary.case.write().is_some_and(|work| work.op == Op::Sync) => None,
         Of::Operations => Some(&summary.latency),
         Of::Syncs => Some(&summary.writing.as_ref()?.sync),
     }
@@ -82,7 +96,7 @@ fn kind(case: &Case) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Names) -> Option<Drawing> {
+fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<Drawing> {
     let stands = |summary: &&&Summary| summary.verdict != Verdict::Void;
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {

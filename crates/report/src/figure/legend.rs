@@ -34,10 +34,10 @@ struct Entry {
 }
 
 /// The width of a key, and the gap to its text.
-const KEY: f64 = 20.0;
+const KEY: f64 = 18.0;
 const GAP: f64 = 5.0;
 /// Between two entries.
-const APART: f64 = 14.0;
+const APART: f64 = 11.0;
 
 impl Legend {
     /// Entries beside each other as far as there is room.

@@ -71,12 +71,16 @@ pub(super) fn shortened(text: &str, room: f64) -> String {
 
 /// A quantity that is round, without the zeros that say how exact it is: `1 GB/s` for `1.00 GB/s`.
 pub(super) fn round(text: &str) -> String {
+    if let Some(ratio) = text.strip_suffix('×') {
+        return round(ratio) + "×";
+    }
     let (number, unit) = text.split_once(' ').map_or((text, None), |(a, b)| (a, Some(b)));
     let number = match number.contains('.') {
         true => number.trim_end_matches('0').trim_end_matches('.'),
         false => number,
     };
     match unit {
+        Some(_) if number == "0" => number.to_string(),
         Some(unit) => format!("{number} {unit}"),
         None => number.to_string(),
     }
@@ -99,9 +103,13 @@ mod tests {
 
     #[test]
     fn round_quantities_lose_their_zeros() {
-        for (text, expected) in
-            [("1.00 GB/s", "1 GB/s"), ("2.50 s", "2.5 s"), ("100 ns", "100 ns"), ("0 B/s", "0 B/s")]
-        {
+        for (text, expected) in [
+            ("1.00 GB/s", "1 GB/s"),
+            ("2.50 s", "2.5 s"),
+            ("100 ns", "100 ns"),
+            ("0 B/s", "0"),
+            ("1.00×", "1×"),
+        ] {
             assert_eq!(round(text), expected);
         }
     }

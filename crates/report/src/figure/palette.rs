@@ -43,11 +43,11 @@ pub(crate) const GRID: Colour = colour(Use::Grid, 0xD1D9E0, 0x3D444D);
 pub(crate) const SERIES: [Colour; 7] = [
     colour(Use::Line, 0x0A6FDB, 0x3B82F6),
     colour(Use::Line, 0xDB6100, 0xF0883E),
-    colour(Use::Line, 0x006B5B, 0x2DD4BF),
+    colour(Use::Line, 0x006B5B, 0x00D1A0),
     colour(Use::Line, 0x5B2A86, 0xD8BFFF),
     colour(Use::Line, 0x6B5200, 0xF7DC6F),
     colour(Use::Line, 0xD6409F, 0xE0409A),
-    colour(Use::Line, 0x4B535C, 0xA3ACB6),
+    colour(Use::Line, 0x3D444E, 0xA9B2BC),
 ];
 
 /// Grounds of a heat map, from the coolest to the deepest, which stands out most.

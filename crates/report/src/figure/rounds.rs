@@ -2,13 +2,12 @@
 //! drifted.
 
 use super::Drawing;
-use super::alike::{asked, labels};
+use super::alike::{Labeller, asked, labels};
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::measure::wrapped;
 use super::palette::{FAINT, GRID, INK, SERIES};
-use crate::names::Names;
 use crate::words::count;
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -19,7 +18,7 @@ use model::units;
 /// Of more cases the noisiest are drawn.
 const CASES_MOST: usize = 30;
 /// A dot further from the median than this, as a share, stands at the edge.
-const FAR: f64 = 1.0;
+const FAR: f64 = 0.6;
 
 /// Between the first and the last round of a case.
 const STRIP: f64 = 18.0;
@@ -41,7 +40,7 @@ struct Row<'a> {
 
 /// The rounds of all cases that were asked for and have some; none where all have but one.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
-    let names = Names::of(assessment);
+    let names = Labeller::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
         .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)

@@ -3,7 +3,7 @@
 use super::Drawing;
 use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, Note};
-use super::measure::{bold_width, shortened, width, wrapped};
+use super::measure::{bold_width, round, shortened, width, wrapped};
 use super::palette::{FAINT, GRID, INK, SHADES, VOID, on_shade};
 use crate::heatmap::SHADE_SHARES;
 use crate::words::count;
@@ -101,17 +101,22 @@ impl Table {
     fn parts(&self) -> Vec<Part<'_>> {
         let labels = self.rows.iter().map(|(label, _)| width(label));
         let widest = labels.fold(bold_width(&self.corner), f64::max) + 8.0;
+        let texts = self.rows.iter().flat_map(|(_, cells)| cells).flat_map(|cell| match cell {
+            Cell::Figure(_, lines) => lines.as_slice(),
+            _ => &[],
+        });
+        let least = texts.map(|text| width(text) + 6.0).fold(CELL, f64::max);
         let count = self.columns.len() as f64;
         // Cells come first: a label has lines enough.
-        let label = widest.min((WIDTH - count.min(4.0) * CELL).max(64.0));
-        let beside = (((WIDTH - label) / CELL).floor() as usize).max(1);
+        let label = widest.min((WIDTH - count.min(4.0) * least).max(64.0));
+        let beside = (((WIDTH - label) / least).floor() as usize).max(1);
         let parts = self.columns.len().div_ceil(beside).max(1);
         let beside = self.columns.len().div_ceil(parts).max(1);
         let cell = ((WIDTH - label) / beside as f64).min(110.0);
         let part = |(index, columns)| {
-            let headings = |name: &String| wrapped(name, (cell - 6.0) / 1.12).len();
+            let headings = |name: &String| wrapped(name, (cell - 2.0) / 1.12).len();
             let heading = <[String]>::iter(columns).map(headings).max().unwrap_or(1);
-            let corner = wrapped(&self.corner, (label - 6.0) / 1.12).len();
+            let corner = wrapped(&self.corner, (label - 2.0) / 1.12).len();
             let heading = heading.max(corner);
             Part { columns, first: index * beside, width: cell, label, heading }
         };
@@ -154,7 +159,10 @@ impl Table {
 
     fn legend(&self) -> Legend {
         let shares = SHADE_SHARES.iter().map(|(share, shade)| {
-            (Key::Fill(SHADES[usize::from(*shade)]), format!("≥ {}", units::percent(*share)))
+            (
+                Key::Fill(SHADES[usize::from(*shade)]),
+                format!("≥ {}", round(&units::percent(*share))),
+            )
         });
         let less = (Key::Fill(SHADES[0]), "less".to_string());
         let has_void =
@@ -197,7 +205,7 @@ impl Table {
 
     fn draw_heading(&self, canvas: &Canvas, part: &Part, top: f64) {
         let lines = |text: &str, room: f64, x: f64, anchor: Anchor| {
-            for (index, line) in wrapped(text, (room - 6.0) / 1.12).iter().enumerate() {
+            for (index, line) in wrapped(text, (room - 2.0) / 1.12).iter().enumerate() {
                 let place = (x, top + LINE * (index as f64 + 0.5));
                 canvas.weighed_text(line, place, anchor, INK, Weight::Bold);
             }

@@ -11,6 +11,7 @@ mod tables;
 mod damaged;
 mod kept;
 mod page;
+mod figures;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};

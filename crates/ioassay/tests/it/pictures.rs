@@ -1,0 +1,21 @@
+//! Pictures of a record, one at a time.
+
+use crate::desk::{Desk, argument};
+
+#[test]
+fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_there_are() {
+    let desk = Desk::new();
+    let path = desk.path("record.jsonl");
+    let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "2", "--time", "1ms"];
+    let axes = ["--cache", "as-is", "--json", "--record", argument(&path)];
+    desk.json(&[&args[..], &axes].concat());
+    let report = ["report", argument(&path), "--svg"];
+    let svg = desk.says(&[&report[..], &["rounds"]].concat());
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    assert!(svg.contains("id=\"figure-rounds\"") && svg.contains("prefers-color-scheme"), "{svg}");
+    assert_eq!(svg, desk.says(&[&report[..], &["rounds"]].concat()), "it is another each time");
+    let expected = ["unknown figure 'round'", "did you mean 'rounds'?", "known are"];
+    desk.refuses(&[&report[..], &["round"]].concat(), &expected);
+    let both = [&report[..], &["rounds", "--json"]].concat();
+    desk.refuses(&both, &["--svg", "--json", "cannot be used"]);
+}
