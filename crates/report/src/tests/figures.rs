@@ -205,7 +205,7 @@ fn each_recipe_has_the_pictures_that_suit_it() {
     check(&made_memory::compilers(), &["ladder", "compared"]);
     check(&made_writing::strategies(), &["heat-ways-to-write", "rate-over-time", "rounds"]);
     check(&made_writing::syncs_of_a_disk(), &["heat-by-sync", "latency-sync-write-fdatasync"]);
-    check(&made_writing::touching(), &["heat-writing-engine-by-cache"]);
+    check(&made_writing::touching(), &["latency-write-strided-1b", "rounds"]);
     assert_eq!(names(&made::all_failed()), Vec::<String>::new());
 }
 
