@@ -133,7 +133,7 @@ const LENGTHS: [(&str, Option<&str>); 7] = [
     ("--time", None),
     ("--sustain", Some("10s")),
     ("--ops", Some("100")),
-    ("--interval", Some("1s")),
+    ("--every", Some("1s")),
     ("--count", Some("1")),
 ];
 

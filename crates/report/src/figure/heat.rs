@@ -73,7 +73,8 @@ fn method(block: &Block, assessment: &Assessment, names: &Names) -> Table {
     });
     let skips = if has_skips { "; skip: not measured, for the reason told" } else { "" };
     let note = format!(
-        "throughput, median of the rounds, and the mean idle share of the threads; served by {}{skips}",
+        "throughput, median of the rounds, and the mean idle share of the threads; served by \
+         {}{skips}",
         heatmap::served_by(block, assessment)
     );
     Table {
