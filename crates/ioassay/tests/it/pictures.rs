@@ -1,6 +1,6 @@
 //! Pictures of a record, one at a time.
 
-use crate::desk::{Desk, argument};
+use crate::desk::{Desk, argument, text};
 
 #[test]
 fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_there_are() {
@@ -10,10 +10,12 @@ fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_t
     let axes = ["--cache", "as-is", "--json", "--record", argument(&path)];
     desk.json(&[&args[..], &axes].concat());
     let report = ["report", argument(&path), "--svg"];
-    let svg = desk.says(&[&report[..], &["rounds"]].concat());
+    // Two rounds may well be void: the picture is drawn all the same.
+    let drawn = || text(&desk.ioassay(&[&report[..], &["rounds"]].concat()).stdout);
+    let svg = drawn();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
     assert!(svg.contains("id=\"figure-rounds\"") && svg.contains("prefers-color-scheme"), "{svg}");
-    assert_eq!(svg, desk.says(&[&report[..], &["rounds"]].concat()), "it is another each time");
+    assert_eq!(svg, drawn(), "it is another each time");
     let expected = ["unknown figure 'round'", "did you mean 'rounds'?", "known are"];
     desk.refuses(&[&report[..], &["round"]].concat(), &expected);
     let both = [&report[..], &["rounds", "--json"]].concat();
