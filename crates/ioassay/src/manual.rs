@@ -337,7 +337,8 @@ mod tests {
             let page = page(&words).expect("it is a command").replace("\\-", "-");
             for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
                 let name = arg.get_long().map(|long| format!("--{long}"));
-                let name = name.unwrap_or_else(|| arg.get_id().to_string().to_uppercase());
+                let name =
+                    name.unwrap_or_else(|| arg.get_value_names().unwrap_or_default().concat());
                 assert!(page.contains(&name), "{words:?}: {name} is missing in {page}");
             }
             for child in command.get_subcommands().filter(shown) {

@@ -11,7 +11,8 @@ use assess::trend::{Trend, Trends};
 /// A run without a figure that stands, in a line of blocks.
 const GAP: char = '·';
 
-/// Below so many runs no step can be told from chance (METHODOLOGY.md).
+/// Below so many runs no step can be told from chance, of many cases below some more
+/// (METHODOLOGY.md).
 const STEP_RUNS: usize = 10;
 
 /// The trend of all cases, after the run that `last` judges; `number` is which it was, from 1.
@@ -45,7 +46,9 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     }
     let runs = all[0].runs.len();
     if (2..STEP_RUNS).contains(&runs) {
-        let text = format!("a step between runs can be told from chance from {STEP_RUNS} runs on");
+        let text = format!(
+            "to tell a step between runs from chance takes {STEP_RUNS} of them, of many cases more"
+        );
         out.push_str(&style.wrap("", Paint::Faint, &text));
     }
     out

@@ -43,13 +43,13 @@ fn a_list_is_no_wider_than_asked() {
     }
 }
 
-/// Twelve runs of which the last six are half as fast, one of them without a figure.
-fn twelve(assessment: &Assessment) -> Trends {
+/// Sixteen runs of which the last eight are half as fast, one of them without a figure.
+fn sixteen(assessment: &Assessment) -> Trends {
     let mut trends = Trends::default();
-    for run in 0..12 {
+    for run in 0..16 {
         let mut this = assessment.clone();
         for (at, summary) in this.cases.iter_mut().enumerate() {
-            let factor = if run < 6 { 1.0 } else { 0.5 } * (1.0 + 0.001 * (run * at % 5) as f64);
+            let factor = if run < 8 { 1.0 } else { 0.5 } * (1.0 + 0.001 * (run * at % 5) as f64);
             for estimate in summary.throughput.iter_mut().chain(&mut summary.ns_per_op) {
                 estimate.median *= factor;
                 for end in estimate.low.iter_mut().chain(&mut estimate.high) {
@@ -67,9 +67,9 @@ fn twelve(assessment: &Assessment) -> Trends {
 }
 
 #[test]
-fn trend_of_twelve_runs() {
+fn trend_of_sixteen_runs() {
     let pages = made::pages();
-    assert_snapshot!(trend(&twelve(&pages), &pages, 12, &NARROW));
+    assert_snapshot!(trend(&sixteen(&pages), &pages, 16, &NARROW));
 }
 
 #[test]
@@ -92,16 +92,16 @@ fn a_trend_of_nothing_says_so() {
 #[test]
 fn a_trend_is_no_wider_than_asked_and_numbers_runs_from_the_first() {
     let pages = made::pages();
-    let mut trends = twelve(&pages);
+    let mut trends = sixteen(&pages);
     for width in [60, 80, 100, 200] {
-        let text = trend(&trends, &pages, 12, &Style { colour: false, width });
+        let text = trend(&trends, &pages, 16, &Style { colour: false, width });
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
     }
     let rate = pages.cases[0].throughput.expect("it has a rate").median;
-    let text = trend(&trends, &pages, 12, &PLAIN);
-    assert!(text.contains(&format!("{} until run 6", units::rate(rate))), "{text}");
-    // The first 989 of as many runs are no longer kept.
-    (0..989).for_each(|_| trends.add_failed());
+    let text = trend(&trends, &pages, 16, &PLAIN);
+    assert!(text.contains(&format!("{} until run 8", units::rate(rate))), "{text}");
+    // The first of as many runs is no longer kept.
+    (0..985).for_each(|_| trends.add_failed());
     let text = trend(&trends, &pages, 1001, &PLAIN);
-    assert!(text.contains("until run 6") && text.contains("from run 7 on"), "{text}");
+    assert!(text.contains("until run 8") && text.contains("from run 9 on"), "{text}");
 }
