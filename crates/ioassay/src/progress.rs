@@ -7,6 +7,7 @@
 use assess::stats::Estimate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::case::{Case, Op};
+use model::trial::{Outcome, Trial};
 use model::units;
 use std::io;
 use std::time::{Duration, Instant};
@@ -97,9 +98,9 @@ impl Progress {
         self.show(done, planned, &self.whereabouts(next), &lines);
     }
 
-    /// A trial has failed.
-    pub fn failed(&mut self) {
-        self.failed += 1;
+    /// A trial is over.
+    pub fn over(&mut self, trial: &Trial) {
+        self.failed += u64::from(matches!(trial.outcome, Outcome::Failed { .. }));
     }
 
     /// `round 3 of 10, trial 25 of 80, about 1m 20s left`.

@@ -117,7 +117,7 @@ impl Run<'_> {
                     // The trial was cut short: it says nothing.
                     return Ok(());
                 }
-                self.count_failure(&trial);
+                self.progress.over(&trial);
                 rates[case].extend(assess::rate(at, &trial));
                 self.store.append(&Line::Trial(trial))?;
                 done += 1;
@@ -159,7 +159,7 @@ impl Run<'_> {
                 if self.stop.is_asked() {
                     return Ok(());
                 }
-                self.count_failure(&trial);
+                self.progress.over(&trial);
                 rates.extend(assess::rate(case, &trial));
                 let is_bad = trial.sample().is_none();
                 trials.push(trial);
@@ -179,13 +179,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Has the view tell of a trial that failed.
-    fn count_failure(&mut self, trial: &Trial) {
-        if matches!(trial.outcome, Outcome::Failed { .. }) {
-            self.progress.failed();
-        }
     }
 
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
