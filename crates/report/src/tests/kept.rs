@@ -105,6 +105,6 @@ fn a_trend_is_no_wider_than_asked_and_numbers_runs_from_the_first() {
     assert!(text.contains(&format!("{} until run 8", units::rate(rate))), "{text}");
     // The first of as many runs is no longer kept.
     (0..985).for_each(|_| trends.add_failed());
-    let text = trend(&trends, &one, 1001, &PLAIN);
+    let text = trend(&trends, &one, 1001, &Style { colour: false, width: 200 });
     assert!(text.contains("until run 8") && text.contains("from run 9 on"), "{text}");
 }
