@@ -257,8 +257,12 @@ pub(crate) fn labels(assessment: &Assessment) -> HashMap<String, String> {
             .filter(|case| Rung::of(case).is_some())
             .map(|case| (case.id(), label(case, detail)))
             .collect();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        for (_, label) in &all {
+            *times.entry(label).or_default() += 1;
+        }
         for (id, label) in &all {
-            let is_alone = all.iter().filter(|(_, other)| other == label).count() == 1;
+            let is_alone = times[label.as_str()] == 1;
             if is_alone && !labels.contains_key(id) {
                 labels.insert(id.clone(), label.clone());
             }

@@ -10,6 +10,7 @@ use assess::Assessment;
 use assess::summary::Summary;
 use maud::{Markup, html};
 use model::plan::Role;
+use std::collections::HashSet;
 
 /// A column: its heading, and what a case has in it.
 struct Column {
@@ -48,8 +49,8 @@ pub(super) fn table(
         thead {
             tr {
                 th.t scope="col" { "case" }
-                @for column in &columns { th.t[column.is_text] scope="col" { (column.title) } }
                 th.t scope="col" { "verdict" }
+                @for column in &columns { th.t[column.is_text] scope="col" { (column.title) } }
             }
         }
         @for (title, cases) in &groups {
@@ -90,10 +91,12 @@ fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
     let twins = || ("measured a second time (A/A)", of(Role::Twin).collect::<Vec<_>>());
     if assessment.recipe == "survey" {
         let mut groups = survey::rungs(assessment);
-        let is_on = |summary: &&Summary| {
-            groups.iter().any(|(_, cases)| cases.iter().any(|known| known.id == summary.id))
-        };
-        let rest = assessment.cases.iter().filter(|summary| !is_on(summary)).collect();
+        let on_rungs: HashSet<&str> = groups
+            .iter()
+            .flat_map(|(_, cases)| cases.iter().map(|summary| summary.id.as_str()))
+            .collect();
+        let is_beside = |summary: &&Summary| !on_rungs.contains(summary.id.as_str());
+        let rest = assessment.cases.iter().filter(is_beside).collect();
         groups.push(("the program itself", rest));
         groups.push(twins());
         return groups;
@@ -114,10 +117,10 @@ fn row(
     html! {
         tr {
             th.t scope="row" { (link(&summary.id)) }
+            td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
             @for column in columns {
                 td.t[column.is_text] { ((column.cell)(summary, assessment)) }
             }
-            td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
         }
     }
 }
@@ -137,10 +140,13 @@ fn all_columns() -> Vec<Column> {
     let right = |title, cell| Column { title, is_text: false, cell };
     let left = |title, cell| Column { title, is_text: true, cell };
     vec![
-        right("rounds", |summary, _| summary.n.to_string()),
         right("throughput", |summary, _| figure(summary, words::main_figure(summary).0)),
         right("95 % interval", |summary, _| figure(summary, words::main_figure(summary).1)),
         left("rate", |summary, _| words::rate_kind(summary).to_string()),
+        right("ceiling", |summary, _| figure(summary, words::ceiling(summary))),
+        left("served by", |summary, assessment| {
+            words::served_by(summary, assessment.storage.as_ref())
+        }),
         right("accepted", |summary, _| {
             figure(summary, writes::accepted(summary.writing.as_ref()).0)
         }),
@@ -158,9 +164,6 @@ fn all_columns() -> Vec<Column> {
             summary.imbalance_percent.map_or(NONE.to_string(), words::percent)
         }),
         right("CPU/op", |summary, _| figure(summary, words::ns(summary.cpu_ns_per_op))),
-        right("ceiling", |summary, _| figure(summary, words::ceiling(summary))),
-        left("served by", |summary, assessment| {
-            words::served_by(summary, assessment.storage.as_ref())
-        }),
+        right("rounds", |summary, _| summary.n.to_string()),
     ]
 }

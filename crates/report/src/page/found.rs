@@ -11,11 +11,17 @@ const OPEN_MAX: usize = 3;
 
 /// Each finding: how grave it is, what was seen, what to do, and of which cases; then notes of no
 /// case alone.
+/// What it means that there is no finding.
+fn nothing(assessment: &Assessment) -> &'static str {
+    let any_figure = assessment.measured().any(|summary| summary.n > 0);
+    if any_figure { "Nothing was found." } else { "There is no figure that anything was found on." }
+}
+
 /// One finding.
 pub(super) fn findings(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     let notes: Vec<String> = frame::notes(assessment).iter().map(|text| sentence(text)).collect();
     html! {
-        @if assessment.findings.is_empty() { p { "Nothing was found." } }
+        @if assessment.findings.is_empty() { p { (nothing(assessment)) } }
         @for found in &assessment.findings { (finding(found, link)) }
         @if !notes.is_empty() {
             h3 { "Notes" }

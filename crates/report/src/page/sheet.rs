@@ -153,18 +153,32 @@ pub(super) fn facts(known: Vec<(&str, String)>) -> Markup {
     }
 }
 
+/// Pictures that would make all of them larger than this are left out, and named.
+const PICTURES_BYTES_MAX: usize = 1 << 20;
+
 /// The pictures, each with what it shows.
 pub(super) fn pictures(figures: &[Figure]) -> Markup {
+    let mut room = PICTURES_BYTES_MAX;
+    let (shown, left_out): (Vec<&Figure>, Vec<&Figure>) = figures.iter().partition(|figure| {
+        let rest = room.checked_sub(figure.svg.len());
+        room = rest.unwrap_or(room);
+        rest.is_some()
+    });
+    let left_out: Vec<&str> = left_out.iter().map(|figure| figure.title.as_str()).collect();
     html! {
-        @if !figures.is_empty() {
+        @if !shown.is_empty() {
             div.pictures {
-                @for figure in figures {
+                @for figure in &shown {
                     figure {
                         figcaption { (figure.title) }
                         (PreEscaped(&figure.svg))
                     }
                 }
             }
+        }
+        @if !left_out.is_empty() {
+            p.hint { "Left out, for of so many cases they are too large:" }
+            (list(&left_out, &|title| html! { (title) }))
         }
     }
 }
