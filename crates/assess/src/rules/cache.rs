@@ -263,7 +263,8 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
-    let of_operation = work.block.next_multiple_of(context.measured.host.page.max(1));
+    let page = context.measured.host.page.max(1);
+    let of_operation = work.block.div_ceil(page).saturating_mul(page);
     let share = context.total_share(|trial| {
         let wanted = of_operation.saturating_mul(trial.sample.ops()).max(trial.sample.bytes());
         Some((trial.evidence.task_read_bytes?, wanted))

@@ -235,7 +235,7 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
             _ => syncs(work, trial),
         };
         // A block that is a part of a page has the whole page written.
-        let pages = work.block.next_multiple_of(page) as f64 * trial.sample.ops() as f64;
+        let pages = work.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
         let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
         OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA
     };
