@@ -130,8 +130,8 @@ const WATCH: &str = "ioassay watch page-latency /mnt/data --every 10m";
 const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
 /// What is below the short help of a command with axes, which are only in the long one.
-const AXES_BELOW: &str = "Axes of the cases, such as --engine, --cache, --block, --depth and --threads, and examples: \
-     --help";
+const AXES_BELOW: &str = "Axes of the cases, such as --engine, --cache, --block, --depth and \
+                          --threads, and examples: --help";
 
 fn told(command: &str) -> Option<&'static Told> {
     TOLD.iter().find(|told| told.command == command)

@@ -196,7 +196,8 @@ const RUNS_A_SECOND: u32 = 10_000;
 /// When there is no such folder, for want of a home.
 pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began).replace(':', "-");
-    // A process identifier keeps two programs of one second apart, a number two runs of one program.
+    // A process identifier keeps two programs of one second apart, a number two runs of one of
+    // them.
     let stem = format!("{date}-{recipe}-{}", std::process::id());
     let folder = folder()?;
     let first = [folder.join(format!("{stem}.jsonl"))];

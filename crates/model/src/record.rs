@@ -128,8 +128,8 @@ impl Line {
 const TOLD_MAX: usize = 100;
 
 impl Record {
-    /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`]. Of a record
-    /// that a newer program wrote, what is understood is kept.
+    /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`]. Of a
+    /// record that a newer program wrote, what is understood is kept.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
         let Head { header, places, damage } = Head::read(lines.next().ok_or(RecordError::Empty)?)?;

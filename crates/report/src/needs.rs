@@ -117,7 +117,7 @@ mod tests {
             "  time    at most 2m 30s in 200 trials; what is done",
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
-            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be had",
+            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be",
             "  record  a dated file in /state/ioassay\n",
             "nothing was run.",
         ] {

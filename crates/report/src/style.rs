@@ -171,7 +171,8 @@ mod tests {
     }
 
     /// A cell of a heat map brings both its colours, so it reads alike on a light and on a dark
-    /// terminal: with the contrast that WCAG asks for of text (AA), each shade darker than the last.
+    /// terminal: with the contrast that WCAG asks for of text (AA), each shade darker than the
+    /// last.
     #[test]
     fn shades_are_readable_on_any_terminal() {
         let colours = |code: &str| -> (u8, u8) {

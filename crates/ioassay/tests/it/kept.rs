@@ -101,7 +101,9 @@ fn a_watch_in_json_is_a_judgement_for_each_run() {
     let output = desk.ioassay(&args);
     assert_eq!(text(&output.stderr), "");
     let all = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
-    assert_eq!(all.map(|json| json.unwrap()["recipe"] == "page-latency").count(), 2);
+    let all: Vec<Value> = all.map(|json| json.unwrap()).collect();
+    assert_eq!(all.len(), 2);
+    assert!(all.iter().all(|json| json["recipe"] == "page-latency"), "{all:?}");
 }
 
 #[test]
@@ -167,6 +169,6 @@ fn a_watch_is_stopped_within_a_run() {
     let mut watching = Watching::start(&desk, &[&args[..], &["--every=1s"]].concat());
     let (path, _) = wait_for("a run", || lines(&desk).filter(|(_, lines)| *lines >= 1));
     assert_eq!(watching.stop(Signal::INT), Some(130));
-    assert_eq!(records(&desk), [path.clone()]);
+    assert_eq!(records(&desk), std::slice::from_ref(&path));
     assert_eq!(desk.json(&["report", "--json", argument(&path)])["end"], "interrupted");
 }

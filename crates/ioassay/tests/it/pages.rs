@@ -167,7 +167,8 @@ fn what_is_wrong_with_a_page_is_seen() {
         (
             "",
             planted(&format!(
-                "{svg}<rect width=200 height=100 fill='#024'/><text x=9 y=50 fill='#fff'>a</text></svg>"
+                "{svg}<rect width=200 height=100 fill='#024'/>\
+                 <text x=9 y=50 fill='#fff'>a</text></svg>"
             )),
         ),
         ("wide", planted("<p style='width: 3000px'>x</p>")),

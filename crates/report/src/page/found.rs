@@ -42,7 +42,9 @@ pub(super) fn finding(found: &RunFinding, link: &dyn Fn(&str) -> Markup) -> Mark
                 p { strong { "What to do: " } (sentence(&finding.remedy)) }
             }
             (cases(&found.cases, link))
-            p.hint { "What it means and why it is made: " code { "ioassay explain " (finding.code) } }
+            p.hint {
+                "What it means and why it is made: " code { "ioassay explain " (finding.code) }
+            }
         }
     }
 }

@@ -222,4 +222,20 @@ mod tests {
         assert_eq!(said.matches("<li>").count(), LISTED_MAX + 1);
         assert!(said.contains("and 30 more"), "{said}");
     }
+
+    #[test]
+    fn pictures_beyond_the_limit_are_named() {
+        let figure = |title: &str, bytes: usize| Figure {
+            name: title.to_string(),
+            title: title.to_string(),
+            alt: String::new(),
+            svg: "x".repeat(bytes),
+        };
+        let large = PICTURES_BYTES_MAX / 3 * 2;
+        let said = pictures(&[figure("one", large), figure("two", large), figure("three", 9)]).0;
+        let (shown, left_out) = said.split_once("Left out").expect("one is too large");
+        assert!(shown.contains("one") && shown.contains("three") && !shown.contains("two"));
+        assert!(left_out.contains("two") && !left_out.contains("three"), "{left_out}");
+        assert!(!pictures(&[figure("one", 9)]).0.contains("Left out"));
+    }
 }

@@ -79,8 +79,7 @@ fn row(trial: &TrialFigures, columns: &[&Column]) -> Markup {
         tr {
             th scope="row" { (trial.round) }
             @for (_, cell) in columns {
-                td { (trial.figures.as_ref().and_then(|figures| cell(figures))
-                    .unwrap_or(NONE.to_string())) }
+                td { (trial.figures.as_ref().and_then(cell).unwrap_or(NONE.to_string())) }
             }
             td.t { (fate(&trial.fate)) }
         }
