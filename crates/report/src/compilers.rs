@@ -31,6 +31,14 @@ fn versions(assessment: &Assessment) -> Vec<String> {
     versions
 }
 
+/// What the others are held against: this program's own worker, or where that was not measured the
+/// peer that is.
+fn base(assessment: &Assessment) -> &str {
+    let bases = assessment.comparisons.iter().map(|found| &found.base);
+    let cases = bases.filter_map(|id| assessment.cases.iter().find(|case| case.id == *id));
+    cases.map(|case| case.case.peer.as_str()).next().unwrap_or(OWN_PEER)
+}
+
 fn rows(assessment: &Assessment) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
@@ -38,7 +46,7 @@ fn rows(assessment: &Assessment) -> Grid {
         left("vectors", 0),
         right("throughput", 0),
         left("95 % CI", 0),
-        right("of rust", 1),
+        right(&format!("of {}", base(assessment)), 1),
         right("ceiling", 2),
         left("verdict", 0),
     ]);

@@ -58,7 +58,11 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
 
 /// `mmap vs pread, cold 4KiB t1`: an id begins with its engine, and the rest is the same.
 pub(crate) fn pair(found: &Comparison, name: &dyn Fn(&str) -> String) -> String {
-    let (case, base) = (name(&found.case), name(&found.base));
+    let (case, mut base) = (name(&found.case), name(&found.base));
+    // Where all else is left out of the names, telling the OS nothing has no name but its id.
+    if case.starts_with("advice:") && base == found.base {
+        base = "without".to_string();
+    }
     match (case.split_once(' '), base.split_once(' ')) {
         (Some((engine, rest)), Some((other, same))) if rest == same => {
             format!("{engine} vs {other}, {rest}")
