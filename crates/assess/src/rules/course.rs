@@ -90,12 +90,21 @@ fn step_within(context: &Context) -> Option<Fault> {
         let remedy = "give it more time, so that the start weighs less";
         return Fault::new(Severity::Note, message, remedy);
     }
+    let writes = context.measured.case.write().is_some();
     let what = if course.change?.is_rise() { "" } else { "a burst of " };
-    let likely = if course.change?.is_rise() {
-        "something stopped that held it back: others, a throttle, a cache that had to be emptied"
-    } else {
-        "a cache may be full (an SSD's fast part, the dirty pages that the OS allows), credits be \
-         used up, or a throttle begin"
+    let likely = match (course.change?.is_rise(), writes) {
+        (true, _) => {
+            "something stopped that held it back: others, a throttle, a cache that had to be \
+             emptied"
+        }
+        (false, true) => {
+            "a cache may be full (an SSD's fast part, the dirty pages that the OS allows), credits \
+             be used up, or a throttle begin"
+        }
+        (false, false) => {
+            "what a cache of the device or of its host held may be at an end, credits be used up, \
+             or a throttle begin"
+        }
     };
     let message = format!("{what}{before} until {place}, then {after}: {likely}");
     if course.sustained.is_some() {
@@ -103,7 +112,11 @@ fn step_within(context: &Context) -> Option<Fault> {
         return Fault::new(Severity::Note, message, remedy);
     }
     let message = format!("{message}; the throughput mixes both");
-    let remedy = "measure with --sustain, and read the rate after the step";
+    let remedy = if writes {
+        "measure with --sustain, and read the rate after the step"
+    } else {
+        "read a larger file for longer (--size, --time), and read the rate after the step"
+    };
     Fault::new(Severity::Doubt, message, remedy)
 }
 
