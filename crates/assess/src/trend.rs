@@ -17,24 +17,30 @@ pub enum Quantity {
     NsPerOp,
 }
 
-/// What a case is measured for: the throughput, which of what writes is the durable rate where it
-/// claims one and the accepted one where not; of a chase, of the null engine and of a sync after
-/// nothing, which move no bytes in bulk, the time of an operation.
-pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
-    let is_timed = match &summary.case.work {
-        Work::File(work) => work.engine == Engine::Null,
-        Work::Write(work) => work.engine == WriteEngine::Null || work.op == Op::Sync,
-        Work::Memory(work) => !work.kernel.is_bulk(),
-    };
-    if is_timed {
-        return Some((summary.ns_per_op?, Quantity::NsPerOp));
+impl Quantity {
+    /// What the figure of a case is: of a chase, of the null engine and of a sync after nothing,
+    /// which move no bytes in bulk, the time of an operation.
+    pub fn of(case: &Case) -> Quantity {
+        let is_timed = match &case.work {
+            Work::File(work) => work.engine == Engine::Null,
+            Work::Write(work) => work.engine == WriteEngine::Null || work.op == Op::Sync,
+            Work::Memory(work) => !work.kernel.is_bulk(),
+        };
+        if is_timed { Quantity::NsPerOp } else { Quantity::BytesPerSecond }
     }
-    let rate = match &summary.case.work {
-        Work::Write(work) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
-        Work::Write(_) => summary.writing.as_ref()?.accepted,
-        Work::File(_) | Work::Memory(_) => summary.throughput,
+}
+
+/// What a case is measured for: the throughput, which of what writes is the durable rate where it
+/// claims one and the accepted one where not; or the time of an operation.
+pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
+    let quantity = Quantity::of(&summary.case);
+    let estimate = match (quantity, &summary.case.work) {
+        (Quantity::NsPerOp, _) => summary.ns_per_op,
+        (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
+        (_, Work::Write(_)) => summary.writing.as_ref()?.accepted,
+        (_, Work::File(_) | Work::Memory(_)) => summary.throughput,
     };
-    Some((rate?, Quantity::BytesPerSecond))
+    Some((estimate?, quantity))
 }
 
 /// A step in the figures of a case from run to run.

@@ -4,7 +4,7 @@ use crate::command;
 use crate::conclusion;
 use crate::control;
 use crate::frame;
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Column, Grid, left, right};
 use crate::markup::{block, fenced, inline};
 use crate::records;
 use crate::style::Paint;
@@ -166,17 +166,20 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
     sentence(&said.join("; "))
 }
 
-fn read_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -> String) -> Grid {
-    let mut grid = Grid::new(vec![
-        left("case", 0),
-        right("throughput", 0),
-        left("95 % CI", 0),
+/// A table of cases with these `rates`, and what all cases have.
+fn grid(rates: Vec<Column>) -> Grid {
+    let worth = [
         right("p50", 1),
         right("p99", 1),
         right("of ceiling", 1),
         left("served by", 0),
         left("verdict", 0),
-    ]);
+    ];
+    Grid::new([left("case", 0)].into_iter().chain(rates).chain(worth).collect())
+}
+
+fn read_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -> String) -> Grid {
+    let mut grid = grid(vec![right("throughput", 0), left("95 % CI", 0)]);
     for summary in cases {
         let (median, interval) = words::main_figure(summary);
         let mut texts = vec![median, interval];
@@ -187,17 +190,11 @@ fn read_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -
 }
 
 fn write_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -> String) -> Grid {
-    let mut grid = Grid::new(vec![
-        left("case", 0),
+    let mut grid = grid(vec![
         right("accepted", 0),
         left("95 % CI", 0),
         right("durable", 0),
         left("95 % CI", 0),
-        right("p50", 1),
-        right("p99", 1),
-        right("of ceiling", 1),
-        left("served by", 0),
-        left("verdict", 0),
     ]);
     for summary in cases {
         let (accepted, accepted_ci) = writes::accepted(summary.writing.as_ref());

@@ -11,8 +11,9 @@ use assess::Assessment;
 use assess::finding::{Code, Severity, Verdict};
 use assess::stats::Estimate;
 use assess::summary::{Latency, Summary};
+use assess::trend::Quantity;
 use assess::trials::TrialFigures;
-use model::case::{Engine, Op, Work, WriteEngine};
+use model::case::Work;
 use model::record::End;
 use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
@@ -180,11 +181,9 @@ fn standing(assessment: &Assessment) -> impl Iterator<Item = &Summary> {
 /// in a second say nothing.
 fn rates(summary: &Summary) -> Vec<(&'static str, Option<Estimate>)> {
     match &summary.case.work {
-        Work::File(work) if work.engine == Engine::Null => Vec::new(),
+        _ if Quantity::of(&summary.case) == Quantity::NsPerOp => Vec::new(),
         Work::File(_) => vec![("read", summary.throughput)],
-        Work::Memory(work) if !work.kernel.is_bulk() => Vec::new(),
         Work::Memory(_) => vec![("memory", summary.throughput)],
-        Work::Write(work) if work.engine == WriteEngine::Null || work.op == Op::Sync => Vec::new(),
         Work::Write(_) => {
             let writing = summary.writing.as_ref();
             let accepted = writing.and_then(|writing| writing.accepted);

@@ -239,8 +239,9 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     }
 }
 
-/// `12 sound, 1 doubtful`: how many cases are worth what.
-pub(crate) fn tally(tally: &Tally) -> String {
+/// How many cases are worth what, in the words that [`verdict`] has for each; without those that
+/// none is.
+pub(crate) fn counts(tally: &Tally) -> impl Iterator<Item = (usize, &'static str)> {
     let all = [
         (tally.sound, "sound"),
         (tally.doubtful, "doubtful"),
@@ -249,8 +250,13 @@ pub(crate) fn tally(tally: &Tally) -> String {
         (tally.unavailable, "unavailable"),
         (tally.not_run, "not run"),
     ];
-    let told = all.into_iter().filter(|(cases, _)| *cases > 0);
-    let told: Vec<String> = told.map(|(cases, worth)| format!("{cases} {worth}")).collect();
+    all.into_iter().filter(|(cases, _)| *cases > 0)
+}
+
+/// `12 sound, 1 doubtful`: how many cases are worth what.
+pub(crate) fn tally(tally: &Tally) -> String {
+    let told: Vec<String> =
+        counts(tally).map(|(cases, worth)| format!("{cases} {worth}")).collect();
     if told.is_empty() { "no case".to_string() } else { told.join(", ") }
 }
 

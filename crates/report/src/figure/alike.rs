@@ -7,7 +7,8 @@ use crate::writes::WriteNames;
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
-use model::case::{Case, Engine, OWN_PEER, Op, Work, WriteEngine};
+use assess::trend::Quantity;
+use model::case::{Case, OWN_PEER, Work};
 use model::plan::Role;
 use model::units;
 
@@ -70,11 +71,7 @@ pub(super) fn asked(cases: &[Summary]) -> impl Iterator<Item = &Summary> {
 
 /// Whether the figure of a case is bytes a second; else it is the time of an operation.
 pub(super) fn is_rate(case: &Case) -> bool {
-    match &case.work {
-        Work::Memory(work) => work.kernel.is_bulk(),
-        Work::File(work) => work.engine != Engine::Null,
-        Work::Write(work) => work.engine != WriteEngine::Null && work.op != Op::Sync,
-    }
+    Quantity::of(case) == Quantity::BytesPerSecond
 }
 
 /// Things in groups of the same key, in the order of the first of each.

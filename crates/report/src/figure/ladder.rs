@@ -2,6 +2,7 @@
 //! bounds it.
 
 use super::Drawing;
+use super::alike::is_rate;
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, void_key};
@@ -14,7 +15,7 @@ use assess::Assessment;
 use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::summary::{ServedBy, Summary};
-use model::case::{Kernel, Work};
+use model::case::Kernel;
 use model::plan::Role;
 use model::units;
 
@@ -150,13 +151,9 @@ fn title(rung: Rung) -> &'static str {
 }
 
 fn bars(summary: &Summary, label: &str) -> Vec<Bar> {
-    let is_rate = match &summary.case.work {
-        Work::Memory(work) => work.kernel.is_bulk(),
-        Work::File(_) | Work::Write(_) => true,
-    };
     let rates = summary.case.write().map_or(&[][..], Rate::of);
     if rates.is_empty() {
-        let rate = summary.throughput.filter(|_| is_rate);
+        let rate = summary.throughput.filter(|_| is_rate(&summary.case));
         let (said, _) = words::main_figure(summary);
         return vec![bar(summary, label, rate, said, By::Served(summary.served_by))];
     }

@@ -1,6 +1,6 @@
 //! What a record answers, and what its figures are worth.
 
-use super::sheet::{badge, class_of};
+use super::sheet::badge;
 use crate::conclusion;
 use crate::words;
 use assess::Assessment;
@@ -23,34 +23,28 @@ pub(super) fn said(assessment: &Assessment) -> Markup {
 
 /// How many cases are worth what.
 pub(super) fn tally(assessment: &Assessment) -> Markup {
-    let counts = counts(assessment);
-    let all: usize = counts.iter().map(|(_, _, count)| count).sum();
+    let counts: Vec<(usize, &str)> = words::counts(&assessment.tally()).collect();
+    let all: usize = counts.iter().map(|(count, _)| count).sum();
     if all == 0 {
         return html! { p.answer { "No case was measured." } };
     }
     html! {
         ul.tally aria-label="What the figures are worth" {
-            @for (word, class, count) in &counts {
-                li class=(class) { span.count { (count) } " " (badge(class, word)) }
+            @for (count, word) in &counts {
+                li class=(class(word)) { span.count { (count) } " " (badge(class(word), word)) }
             }
         }
         p.hint { (counted(assessment, all)) " " (MEANINGS) "." }
     }
 }
 
-/// The words that cases end with, each with its class and how many have it, gravest last.
-fn counts(assessment: &Assessment) -> Vec<(&'static str, &'static str, usize)> {
-    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
-    let mut all: Vec<&Summary> = assessment.measured().collect();
-    all.sort_by_key(|summary| summary.verdict);
-    for summary in all {
-        let (word, class) = (words::verdict(summary), class_of(summary.verdict));
-        match counts.iter_mut().find(|(known, ..)| *known == word) {
-            Some((.., count)) => *count += 1,
-            None => counts.push((word, class, 1)),
-        }
+/// The class of a word for what cases are worth: what has no figure is as grave as what is void.
+fn class(word: &str) -> &'static str {
+    match word {
+        "sound" => "sound",
+        "doubtful" => "doubtful",
+        _ => "void",
     }
-    counts
 }
 
 fn counted(assessment: &Assessment, all: usize) -> String {

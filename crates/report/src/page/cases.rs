@@ -2,7 +2,7 @@
 
 use super::CASES_MAX;
 use super::sheet::{badge, class_of, scroll};
-use crate::names::Names;
+use crate::conclusion;
 use crate::survey;
 use crate::words::{self, NONE, figure};
 use crate::writes;
@@ -28,11 +28,7 @@ const LEGEND_WRITES: &str = "; accepted: until the last write had returned; dura
                              last sync had, where no evidence denies it";
 
 /// A row for each case; `link` leads to its evidence.
-pub(super) fn table(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-    link: &dyn Fn(&str) -> Markup,
-) -> Markup {
+pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     if assessment.cases.is_empty() {
         return html! {};
     }
@@ -62,7 +58,7 @@ pub(super) fn table(
             }
         }
     };
-    let common = common(assessment, name);
+    let common = conclusion::left_out_of_names(assessment);
     let all = assessment.measured().count();
     html! {
         @if all > CASES_MAX {
@@ -71,16 +67,6 @@ pub(super) fn table(
         @if !common.is_empty() { p.hint { "Left out of the names: " (common) "." } }
         (scroll("Cases, with what they came to and what that is worth", rows))
         p.hint { (LEGEND) @if writes::any(assessment) { (LEGEND_WRITES) } "." }
-    }
-}
-
-/// What all names have in common, where they are shortened.
-fn common(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
-    let names = Names::of(assessment);
-    let is_used = |summary: &Summary| name(&summary.id) == names.short(&summary.id);
-    match assessment.cases.first() {
-        Some(first) if is_used(first) => names.said_once(),
-        _ => String::new(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::sheet::scroll;
 use crate::control;
-use crate::names::Names;
 use crate::versus;
 use crate::words::{self, NONE, times, times_interval};
 use assess::Assessment;
@@ -24,13 +23,6 @@ pub(super) fn table(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> M
     if all.is_empty() {
         return html! {};
     }
-    let names = Names::of(assessment);
-    // Where the view has names of its own, both are told by those.
-    let has_own = all.iter().any(|found| name(&found.case) != names.short(&found.case));
-    let label = |found: &Comparison| match has_own {
-        true => format!("{} vs {}", name(&found.case), name(&found.base)),
-        false => versus::pair(found, &|id| names.short(id)),
-    };
     let mut shown: Vec<&Comparison> = all.iter().collect();
     if shown.len() > SHOWN_MAX {
         shown.sort_by_key(|found| found.difference != Difference::Different);
@@ -40,7 +32,7 @@ pub(super) fn table(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> M
         @if all.len() > SHOWN_MAX {
             p.hint { (SHOWN_MAX) " of " (all.len()) " comparisons, those that differ first." }
         }
-        (rows("Cases compared, round by round", &shown, &label))
+        (rows("Cases compared, round by round", &shown, &|found| versus::pair(found, name)))
         p.hint { (LEGEND) "." }
     }
 }

@@ -38,7 +38,7 @@ pub fn page(assessment: &Assessment) -> String {
     let link = |id: &str| anchors.link(id, &name(id));
     let mut sections = vec![Section::new("answer", "Answer", answer::said(assessment))];
     sections.push(Section::new("figures", "Figures", sheet::pictures(&figures(assessment))));
-    sections.push(Section::new("cases", "Cases", cases::table(assessment, &name, &link)));
+    sections.push(Section::new("cases", "Cases", cases::table(assessment, &link)));
     sections.push(Section::new("compared", "Compared", compared::table(assessment, &name)));
     sections.push(Section::new("found", "Findings", found::findings(assessment, &link)));
     sections.push(Section::new("failed", "Failed", found::failures(assessment, &link)));

@@ -5,7 +5,7 @@ use super::{CASES_MAX, answer, compared, found, origin};
 use crate::figure::figures_of_records;
 use crate::frame;
 use crate::names::Names;
-use crate::records::{apart, closing, left_out, name, obstacles, origin as said_origin, speed};
+use crate::records::{self, closing, left_out, name, obstacles, origin as said_origin, speed};
 use crate::words::{sentence, times};
 use assess::Assessment;
 use assess::records::{Pair, Versus};
@@ -17,7 +17,7 @@ const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; 
 
 /// Two records compared as a page; `paths` are where they are.
 pub fn page_of_records(versus: &Versus, paths: [&str; 2]) -> String {
-    let names = Names::of_cases(versus.pairs.iter().map(|pair| &pair.a.case));
+    let names = records::names(versus);
     let sections = vec![
         Section::new("answer", "Answer", answer(versus)),
         Section::new("figures", "Figures", pictures(&figures_of_records(versus))),
@@ -114,7 +114,7 @@ fn not_compared(versus: &Versus) -> Markup {
 }
 
 fn others(versus: &Versus) -> Markup {
-    let texts: Vec<String> = versus.others.iter().map(apart).collect();
+    let texts = records::others(versus);
     html! {
         @if !texts.is_empty() { (list(&texts, &|text| html! { (sentence(text)) })) }
     }
