@@ -4,7 +4,9 @@
 //! called, and by no other. There is no ticking thread, so what a terminal costs is in no trial;
 //! a view that stands still during a long trial is the price.
 
+use assess::finding::{Code, Severity};
 use assess::stats::Estimate;
+use assess::{Assessment, RunFinding};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::case::{Case, Op};
 use model::trial::{Outcome, Trial};
@@ -18,6 +20,8 @@ pub struct Progress {
     bar: ProgressBar,
     began: Instant,
     failed: u64,
+    /// What the trials so far give reason to doubt, in a line; empty if nothing.
+    found: String,
 }
 
 /// The trial that begins.
@@ -62,7 +66,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg}")
             .expect("the template is one that the library knows");
         let bar = ProgressBar::with_draw_target(Some(1), target).with_style(style);
-        Progress { bar, began: Instant::now(), failed: 0 }
+        Progress { bar, began: Instant::now(), failed: 0, found: String::new() }
     }
 
     /// A peer is being built: `done` of `all` are there.
@@ -80,11 +84,12 @@ impl Progress {
     pub fn rounds_begin(&mut self) {
         self.began = Instant::now();
         self.failed = 0;
+        self.found.clear();
     }
 
     /// A trial begins.
     pub fn trial(&self, next: &Next) {
-        if self.bar.is_hidden() {
+        if !self.is_shown() {
             return;
         }
         let Next { done, planned, .. } = *next;
@@ -95,7 +100,18 @@ impl Progress {
                 failed => format!("{failed} trials failed"),
             });
         }
+        lines.extend(Some(self.found.clone()).filter(|found| !found.is_empty()));
         self.show(done, planned, &self.whereabouts(next), &lines);
+    }
+
+    /// Whether somebody sees it: what is shown only is made only then.
+    pub fn is_shown(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
+    /// What the trials so far come to.
+    pub fn judged(&mut self, assessment: &Assessment) {
+        self.found = found_so_far(assessment);
     }
 
     /// A trial is over.
@@ -124,7 +140,7 @@ impl Progress {
 
     /// Draws the view: the line of the bar and `lines` below it, none wider than the terminal.
     fn show(&self, done: u64, all: u64, beside: &str, lines: &[String]) {
-        if self.bar.is_hidden() {
+        if !self.is_shown() {
             return;
         }
         let columns = columns();
@@ -166,6 +182,21 @@ fn so_far(next: &Next) -> String {
     format!("so far {}{interval} in {trials}, the last {}", say(estimate.median), say(*last))
 }
 
+/// What gives reason to doubt, and in how many cases: `found so far: CacheLeak (3 cases), Steal`.
+fn found_so_far(assessment: &Assessment) -> String {
+    // That there are too few rounds is no news before the last.
+    let is_told = |found: &&RunFinding| {
+        found.finding.severity > Severity::Note && found.finding.code != Code::TooFew
+    };
+    let say = |found: &RunFinding| match found.cases.len() {
+        0 => found.finding.code.to_string(),
+        1 => format!("{} (1 case)", found.finding.code),
+        cases => format!("{} ({cases} cases)", found.finding.code),
+    };
+    let found: Vec<String> = assessment.findings.iter().filter(is_told).map(say).collect();
+    if found.is_empty() { String::new() } else { format!("found so far: {}", found.join(", ")) }
+}
+
 /// How much is done: `█████░░░░░░░░░░░░░░░`.
 fn bar(done: u64, all: u64) -> String {
     let full = (u128::from(BAR_COLUMNS) * u128::from(done) / u128::from(all.max(1))) as u64;
@@ -191,6 +222,7 @@ fn columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assess::finding::Finding;
     use model::case::Work;
     use model::zoo;
 
@@ -219,6 +251,27 @@ mod tests {
         assert_eq!(told(&sustained), "case 1 of 4, trial 3");
         let later = Next { done: 10, ..next(&case, &[]) };
         assert!(told(&later).ends_with(", about 0s left"), "{}", told(&later));
+    }
+
+    #[test]
+    fn what_gives_reason_to_doubt_is_told() {
+        let mut assessment = assess::assess(&zoo::record());
+        let found = |code, severity, cases: &[&str]| RunFinding {
+            finding: Finding { code, severity, message: String::new(), remedy: String::new() },
+            cases: cases.iter().map(|case| case.to_string()).collect(),
+        };
+        assessment.findings = vec![
+            found(Code::VirtualDevice, Severity::Note, &[]),
+            found(Code::TooFew, Severity::Doubt, &["a", "b"]),
+        ];
+        assert_eq!(found_so_far(&assessment), "");
+        assessment.findings.extend([
+            found(Code::CacheLeak, Severity::Void, &["a", "b"]),
+            found(Code::Stalled, Severity::Doubt, &["b"]),
+            found(Code::Steal, Severity::Doubt, &[]),
+        ]);
+        let expected = "found so far: CacheLeak (2 cases), Stalled (1 case), Steal";
+        assert_eq!(found_so_far(&assessment), expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, times, times_interval};
 use assess::Assessment;
 use assess::comparison::Comparison;
+use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::case::{Isa, OWN_PEER};
 use model::peer::Peer;
@@ -18,8 +19,40 @@ pub fn compilers(assessment: &Assessment, style: &Style) -> String {
     }
     out.push('\n');
     out.push_str(&rows(assessment).render(style));
+    let answer =
+        answer(assessment).map(|text| format!("\n{}", style.wrap("", Paint::Plain, &text)));
+    out.extend(answer);
     out.push_str(&frame::below(assessment, style, &|id| id.to_string()));
     out
+}
+
+/// From what to what the same loop goes by how it was built; none where only one was.
+pub(crate) fn answer(assessment: &Assessment) -> Option<String> {
+    let of = |id: &str| assessment.cases.iter().find(|case| case.id == id);
+    let built: Vec<(&Comparison, &Summary)> = assessment
+        .comparisons
+        .iter()
+        .filter_map(|found| Some((found, of(&found.case)?)))
+        .filter(|(found, case)| found.ratio > 0.0 && case.verdict != Verdict::Void)
+        .collect();
+    let slowest = built.iter().min_by(|(a, _), (b, _)| a.ratio.total_cmp(&b.ratio))?;
+    let fastest = built.iter().max_by(|(a, _), (b, _)| a.ratio.total_cmp(&b.ratio))?;
+    let base = of(&slowest.0.base)?;
+    if built.len() < 2 {
+        return None;
+    }
+    Some(format!(
+        "The same question by {} builds comes to {} ({}) to {} ({}) of {}, which does {}: the \
+         compiler and its options alone are worth {}.",
+        built.len(),
+        times(slowest.0.ratio),
+        label(slowest.1),
+        times(fastest.0.ratio),
+        label(fastest.1),
+        label(base),
+        words::main_figure(base).0,
+        times(fastest.0.ratio / slowest.0.ratio)
+    ))
 }
 
 /// What each compiler says of itself, once.

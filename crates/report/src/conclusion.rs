@@ -2,9 +2,11 @@
 //! recipe says both.
 
 use crate::names::Names;
-use crate::words::{listed, main_estimate, server};
+use crate::words::main_estimate;
 use crate::writes::WriteNames;
-use crate::{closing, counting, latency, memory, strategies, survey, syncs, touching};
+use crate::{
+    closing, compilers, counting, latency, memory, strategies, survey, syncs, touching, versus,
+};
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::{ServedBy, Summary};
@@ -53,7 +55,11 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
         "write-strategies" => strategies::closing(assessment, &name),
         "touch-pages" => touching::closing(assessment),
         "sync-latency" => syncs::answer(assessment),
-        _ => fastest(assessment, &name).into_iter().collect(),
+        "compilers" => compilers::answer(assessment).into_iter().collect(),
+        _ => [fastest(assessment, &name), versus::decided(assessment, &name)]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 
@@ -69,9 +75,21 @@ fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Str
         let summary = served.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
         let (estimate, say) = main_estimate(summary)?;
         let doubtful = if summary.verdict == Verdict::Sound { "" } else { " (doubtful)" };
-        let server = server(summary, assessment.storage.as_ref());
-        Some(format!("by {server} {} at {}{doubtful}", name(&summary.id), say(estimate.median)))
+        let (name, rate) = (name(&summary.id), say(estimate.median));
+        Some(format!("{}, {name} at {rate}{doubtful}", source(*by)))
     };
     let all: Vec<String> = ServedBy::ALL.iter().filter_map(of).collect();
-    (!all.is_empty()).then(|| format!("Fastest that stands, by what served it: {}.", listed(&all)))
+    (!all.is_empty()).then(|| format!("Fastest: {}.", all.join("; ")))
+}
+
+/// Where bytes came from, or went to.
+fn source(by: ServedBy) -> &'static str {
+    match by {
+        ServedBy::Ram => "in memory",
+        ServedBy::PageCache => "in the page cache",
+        ServedBy::Device => "on the device",
+        ServedBy::Mixed => "partly on the device",
+        ServedBy::Unverified => "where nothing can be verified",
+        ServedBy::NoIo => "without any I/O",
+    }
 }

@@ -1,5 +1,6 @@
 //! Read methods side by side: for each cache state and block size a table of threads × engines.
 
+use crate::conclusion;
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
 use crate::names::Names;
@@ -72,11 +73,16 @@ pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
     if blocks.is_empty() {
         out.push_str("\nno case was measured\n");
     }
-    let versus = versus::list(&assessment.comparisons, &names, style);
+    let versus = versus::list(assessment, &|id| names.short(id), style);
     if !versus.is_empty() {
         out.push_str(&format!("\n{versus}"));
     }
     out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    let answer = conclusion::answer(assessment);
+    if !answer.is_empty() {
+        out.push('\n');
+    }
+    out.extend(answer.iter().map(|text| style.wrap("", Paint::Plain, text)));
     out
 }
 

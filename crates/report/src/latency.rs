@@ -146,14 +146,32 @@ fn legend(groups: &[Group], style: &Style) -> String {
     style.wrap("", Paint::Faint, &marks.join("; "))
 }
 
-/// How the figures change with the number of iterations, a sentence or two for each group.
+/// What a read takes, and how that changes with the number of iterations, for each group.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    groups(assessment).iter().map(change).collect()
+    let groups = groups(assessment);
+    typical(&groups).into_iter().chain(groups.iter().map(change)).collect()
+}
+
+/// What a read takes where most of them were made.
+fn typical(groups: &[Group]) -> Option<String> {
+    let said = |group: &Group| {
+        let (_, summary) = group.rows.iter().rev().find(|(_, summary)| stands(summary))?;
+        let (p50, p99) = (summary.latency.p50?, summary.latency.p99?);
+        let [p50, p99] = [p50, p99].map(|percentile| words::percentile(Some(percentile)));
+        Some(format!("{} {p50} and {p99}", name(group)))
+    };
+    let all: Vec<String> = groups.iter().filter_map(said).collect();
+    (!all.is_empty()).then(|| format!("A read takes (p50 and p99): {}.", all.join("; ")))
+}
+
+/// `warm random`.
+fn name<'a>(group: &'a Group) -> &'a str {
+    group.title.split(':').next().unwrap_or_default()
 }
 
 /// How the answer changes from the fewest iterations to the most: the rows' own figures.
 fn change(group: &Group) -> String {
-    let title = group.title.split(':').next().unwrap_or_default();
+    let title = name(group);
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
         return format!("{title}: no figure stands.");

@@ -29,7 +29,7 @@ pub fn markdown(assessment: &Assessment) -> String {
     let control = assessment.control.as_ref().map(|control| control::said(control, &name));
     page.paragraphs(control.as_slice());
     if !assessment.comparisons.is_empty() {
-        page.table(&versus::grid(&assessment.comparisons, &name));
+        page.table(&versus::grid(assessment, &name));
         page.paragraphs(versus::unlisted(&assessment.comparisons).as_slice());
     }
     let findings = assessment.findings.iter().map(|found| {

@@ -3,7 +3,7 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure, listed};
+use crate::words::{self, NONE, count, figure, listed, sentence};
 use assess::Assessment;
 use assess::levels::{Level, Levels};
 use assess::saturation::Saturation;
@@ -40,7 +40,15 @@ pub fn memory(assessment: &Assessment, style: &Style) -> String {
 /// What the cases show together: the levels of memory, and how many threads saturate it.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     let levels = assessment.levels.iter().map(said_levels);
-    levels.chain(assessment.saturations.iter().map(said_saturation)).collect()
+    let mut saturations: Vec<(String, Vec<&Saturation>)> = Vec::new();
+    for saturation in &assessment.saturations {
+        let found = said_threads(saturation);
+        match saturations.iter_mut().find(|(known, _)| *known == found) {
+            Some((_, members)) => members.push(saturation),
+            None => saturations.push((found, vec![saturation])),
+        }
+    }
+    levels.chain(saturations.iter().map(said_saturations)).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {
@@ -199,13 +207,28 @@ fn said_level(level: &Level, is_last: bool) -> String {
     format!("{ns} up to {}{cache}", units::bytes(level.to))
 }
 
-fn said_saturation(saturation: &Saturation) -> String {
-    let Saturation { kernel, isa, pages, threads, most_threads, highest, .. } = saturation;
-    let found = match threads {
+fn said_threads(saturation: &Saturation) -> String {
+    match saturation.threads {
         Some(1) => "one thread already gets what memory gives".to_string(),
         Some(threads) => format!("{threads} threads saturate memory"),
-        None => format!("not saturated by {}", count(*most_threads as usize, "thread")),
+        None => {
+            format!("not saturated by {}", count(saturation.most_threads as usize, "thread"))
+        }
+    }
+}
+
+/// Those of which the same is found.
+fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> String {
+    let name = |saturation: &Saturation| {
+        let Saturation { kernel, isa, pages, .. } = saturation;
+        format!("{kernel} {isa}, {}", pages_of(*pages))
     };
-    let pages = pages_of(*pages);
-    format!("{kernel} {isa}, {pages}: {found}, {} at most.", units::rate(*highest))
+    match members.as_slice() {
+        [one] => format!("{}: {found}, {} at most.", name(one), units::rate(one.highest)),
+        all => {
+            let said = |one: &&Saturation| format!("{}, {}", name(one), units::rate(one.highest));
+            let all: Vec<String> = all.iter().map(said).collect();
+            format!("{}; at most: {}.", sentence(found), all.join("; "))
+        }
+    }
 }

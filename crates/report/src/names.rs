@@ -4,6 +4,7 @@ use crate::words::{count, listed};
 use assess::Assessment;
 use model::case::{Case, Work};
 use model::plan::Role;
+use std::fmt;
 
 /// The words that the names of all asked cases share that read files, and those of all that
 /// write them.
@@ -36,15 +37,21 @@ impl Names {
 
     /// The name of a case with this id, without what is common.
     pub(crate) fn short(&self, id: &str) -> String {
+        let own = self.own_words(id);
+        if own.is_empty() { id.to_string() } else { own.join(" ") }
+    }
+
+    /// The words of an id without what is common; none where that is all.
+    pub(crate) fn own_words(&self, id: &str) -> Vec<String> {
         let common = if writes(id) { &self.written } else { &self.read };
         let mut own = words(id);
         for word in common {
             match own.iter().position(|known| known == word) {
                 Some(index) => own.remove(index),
-                None => return id.to_string(),
+                None => return words(id),
             };
         }
-        if own.is_empty() { id.to_string() } else { own.join(" ") }
+        own
     }
 
     /// What is common, in full words: `pread, depth 1 and a file of 256MiB`.
@@ -92,6 +99,37 @@ pub(crate) fn words(id: &str) -> Vec<String> {
     head.split(' ').map(str::to_string).chain(size).collect()
 }
 
+/// Two names as one: what tells them from each other, and what they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Apart {
+    pub(crate) one: String,
+    pub(crate) other: String,
+    pub(crate) shared: Vec<String>,
+}
+
+impl Apart {
+    pub(crate) fn of(one: &[String], other: &[String]) -> Apart {
+        let own = |words: &[String], other: &[String]| {
+            let own: Vec<String> = words.iter().filter(|w| !other.contains(w)).cloned().collect();
+            // Where all else is left out of the names, one that tells nothing has none.
+            if own.is_empty() { "without".to_string() } else { own.join(" ") }
+        };
+        let shared = one.iter().filter(|word| other.contains(word)).cloned().collect();
+        Apart { one: own(one, other), other: own(other, one), shared }
+    }
+}
+
+/// `mmap vs pread, cold 4KiB`.
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Apart { one, other, shared } = self;
+        match shared.is_empty() {
+            true => write!(f, "{one} vs {other}"),
+            false => write!(f, "{one} vs {other}, {}", shared.join(" ")),
+        }
+    }
+}
+
 /// A word of an id, for somebody who does not know them: `d8` is `depth 8`.
 pub(crate) fn spelled(word: &str) -> String {
     let number = |prefix: &str| word.strip_prefix(prefix)?.parse::<usize>().ok();
@@ -121,6 +159,19 @@ mod tests {
     use model::case::{Engine, FileWork, WriteEngine, WriteWork};
     use model::zoo;
     use std::collections::HashSet;
+
+    #[test]
+    fn of_two_names_it_is_said_once_what_they_share() {
+        let apart = |one: &str, other: &str| {
+            let words = |name: &str| name.split_whitespace().map(str::to_string).collect();
+            let (one, other): (Vec<String>, Vec<String>) = (words(one), words(other));
+            Apart::of(&one, &other).to_string()
+        };
+        assert_eq!(apart("mmap cold 4KiB", "pread cold 4KiB"), "mmap vs pread, cold 4KiB");
+        assert_eq!(apart("cold", "warm"), "cold vs warm");
+        assert_eq!(apart("mmap advice:random", "mmap"), "advice:random vs without, mmap");
+        assert_eq!(apart("advice:random", ""), "advice:random vs without");
+    }
 
     #[test]
     fn what_is_common_is_said_once() {

@@ -41,6 +41,17 @@ pub struct Room {
     pub free: u64,
 }
 
+/// To whole minutes from an hour on, and to whole seconds from a minute on: finer is not known.
+fn rounded_up(time: Duration) -> Duration {
+    let unit = match time.as_secs() {
+        3600.. => 60_000,
+        60.. => 1_000,
+        _ => 100,
+    };
+    let steps = time.as_millis().div_ceil(unit) * unit;
+    Duration::from_millis(u64::try_from(steps).unwrap_or(u64::MAX))
+}
+
 /// The needs of a plan, below the plan itself.
 pub fn needs(needs: &Needs, style: &Style) -> String {
     let mut out = format!("\n{}\n", style.paint("needed", Paint::Strong));
@@ -57,7 +68,7 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         &format!(
             "at most {} in {trials}{ends}; what is done between them comes on top: files are made, \
              warmed and evicted, devices become quiet, what was written is read back",
-            units::time(needs.measuring)
+            units::time(rounded_up(needs.measuring))
         ),
     );
     if needs.disk.is_empty() {
@@ -96,6 +107,18 @@ fn said_of(room: &Room) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_rounded_up_to_what_can_be_known() {
+        for (time, rounded) in [
+            (Duration::from_millis(0), "0s"),
+            (Duration::from_millis(101), "200ms"),
+            (Duration::from_millis(61_200), "1m 2s"),
+            (Duration::from_millis(12_609_800), "3h 31m"),
+        ] {
+            assert_eq!(units::time(rounded_up(time)), rounded);
+        }
+    }
 
     #[test]
     fn what_is_needed_is_told() {

@@ -10,7 +10,7 @@ use assess::Assessment;
 use assess::comparison::Difference;
 use assess::records::{Apart, LeftOut, Pair, Versus};
 use assess::summary::Summary;
-use model::case::{Op, Work};
+use assess::trend::Quantity;
 use model::units;
 
 /// Of more cases than this that are left out for one reason, the first are named.
@@ -117,14 +117,11 @@ pub(crate) fn name(pair: &Pair, names: &Names) -> String {
 /// The median of what the ratio is of: bytes a second; where bytes are beside the point,
 /// operations.
 pub(crate) fn speed(summary: &Summary) -> String {
-    let by_operations = match &summary.case.work {
-        Work::File(_) => false,
-        Work::Write(work) => work.op == Op::Sync,
-        Work::Memory(work) => !work.kernel.is_bulk(),
+    let said = match Quantity::of(&summary.case) {
+        Quantity::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
+        Quantity::NsPerOp => summary.iops.map(|found| per_second(found.median)),
     };
-    let estimate = if by_operations { summary.iops } else { summary.throughput };
-    let say = if by_operations { per_second } else { units::rate };
-    estimate.map_or(NONE.to_string(), |estimate| say(estimate.median))
+    said.unwrap_or(NONE.to_string())
 }
 
 /// Cases that are not compared, by the reason.

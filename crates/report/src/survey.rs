@@ -48,16 +48,26 @@ impl Rung {
         }
     }
 
-    fn title(self) -> &'static str {
+    /// What it is called.
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Rung::Memory => "memory",
             Rung::PageCache => "page cache (warm)",
             Rung::Cold => "storage, through the page cache (cold)",
-            Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
+            Rung::Direct => "storage, past the page cache (direct)",
             Rung::AsIs => "file, cached or not as it was found",
+            Rung::Writing => "writing",
+        }
+    }
+
+    /// The same over a table, where its words are told too.
+    fn heading(self) -> &'static str {
+        match self {
+            Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
             Rung::Writing => {
                 "writing (accepted: the calls returned; durable: the syncs; p50, p99: of either)"
             }
+            _ => self.title(),
         }
     }
 }
@@ -96,7 +106,7 @@ pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>
         let cases = assessment.cases.iter();
         cases.filter(|summary| Rung::of(&summary.case) == Some(rung)).collect::<Vec<_>>()
     };
-    let all = RUNGS.into_iter().map(|rung| (rung.title(), on(rung)));
+    let all = RUNGS.into_iter().map(|rung| (rung.heading(), on(rung)));
     all.filter(|(_, cases)| !cases.is_empty()).collect()
 }
 
@@ -116,7 +126,7 @@ fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
         let on_rung = |summary: &&Summary| Rung::of(&summary.case) == Some(rung);
         let mut summaries = assessment.cases.iter().filter(on_rung).peekable();
         if summaries.peek().is_some() {
-            grid.heading(rung.title());
+            grid.heading(rung.heading());
         }
         for summary in summaries {
             let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);

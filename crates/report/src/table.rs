@@ -28,7 +28,7 @@ pub fn table(assessment: &Assessment, style: &Style) -> String {
     } else {
         out.push_str(&rows(assessment, &names).render(style));
     }
-    let versus = versus::list(&assessment.comparisons, &names, style);
+    let versus = versus::list(assessment, &|id| names.short(id), style);
     if !versus.is_empty() {
         out.push_str(&format!("\n{versus}"));
     }

@@ -1,27 +1,35 @@
 //! Comparisons of cases that differ in one axis only.
 
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::names::{Apart, Names, words as words_of};
 use crate::style::{Paint, Style};
-use crate::words::{NONE, difference, difference_paint, listed, times, times_interval};
+use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
+use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
+use assess::summary::Summary;
 
 /// Of more comparisons than this only those that found a difference are listed; the others are
 /// counted.
 const LISTED_MAX: usize = 12;
 
 /// The comparisons as a table, or nothing if there are none.
-pub(crate) fn list(comparisons: &[Comparison], names: &Names, style: &Style) -> String {
-    if comparisons.is_empty() {
+pub(crate) fn list(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+    style: &Style,
+) -> String {
+    if assessment.comparisons.is_empty() {
         return String::new();
     }
-    let mut out = grid(comparisons, &|id| names.short(id)).render(style);
-    out.extend(unlisted(comparisons).map(|text| style.wrap("", Paint::Plain, &text)));
+    let mut out = grid(assessment, name).render(style);
+    let unlisted = unlisted(&assessment.comparisons);
+    out.extend(unlisted.map(|text| style.wrap("", Paint::Plain, &text)));
     out
 }
 
 /// The comparisons that are listed; `name` gives the name that a case has in the view.
-pub(crate) fn grid(comparisons: &[Comparison], name: &dyn Fn(&str) -> String) -> Grid {
+pub(crate) fn grid(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Grid {
+    let (comparisons, pair) = (&assessment.comparisons, in_view(assessment, name));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
     };
@@ -34,7 +42,7 @@ pub(crate) fn grid(comparisons: &[Comparison], name: &dyn Fn(&str) -> String) ->
     for found in comparisons.iter().filter(is_listed) {
         let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
         let paint = difference_paint(found.difference);
-        let texts = [pair(found, name), times(found.ratio), interval, difference(found)];
+        let texts = [pair(found).to_string(), times(found.ratio), interval, difference(found)];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
     }
     grid
@@ -56,24 +64,94 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     (!others.is_empty()).then(|| format!("and {}", listed(&others)))
 }
 
-/// `mmap vs pread, cold 4KiB t1`: an id begins with its engine, and the rest is the same.
-pub(crate) fn pair(found: &Comparison, name: &dyn Fn(&str) -> String) -> String {
-    let (case, mut base) = (name(&found.case), name(&found.base));
-    // Where all else is left out of the names, telling the OS nothing has no name but its id.
-    if case.starts_with("advice:") && base == found.base {
-        base = "without".to_string();
+/// What two cases are called in a view where `name` gives the name of each.
+pub(crate) fn in_view(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> impl Fn(&Comparison) -> Apart {
+    let names = Names::of(assessment);
+    move |found| {
+        pair(found, assessment, &|summary| match name(&summary.id) {
+            // A case that has no name of its own is called by its id there.
+            id if id == summary.id => names.own_words(&id),
+            name => words_of(&name),
+        })
     }
-    match (case.split_once(' '), base.split_once(' ')) {
-        (Some((engine, rest)), Some((other, same))) if rest == same => {
-            format!("{engine} vs {other}, {rest}")
+}
+
+/// What tells the two cases from each other, and what they share; `words` gives those for a case.
+pub(crate) fn pair(
+    found: &Comparison,
+    assessment: &Assessment,
+    words: &dyn Fn(&Summary) -> Vec<String>,
+) -> Apart {
+    let of = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
+    let Some((case, base)) = of(&found.case).zip(of(&found.base)) else {
+        return Apart::of(&words_of(&found.case), &words_of(&found.base));
+    };
+    let is_of_peers = case.case.peer != base.case.peer;
+    let named = |summary: &Summary| {
+        let (mut words, peer) = (words(summary), &summary.case.peer);
+        // No id names this program's own worker, which others are held against.
+        if is_of_peers && !words.contains(peer) {
+            words.insert(0, peer.clone());
         }
-        _ => format!("{case} vs {base}"),
+        words
+    };
+    Apart::of(&named(case), &named(base))
+}
+
+/// Of more than this the clearest are told.
+const DECIDED_MOST: usize = 6;
+
+/// What the rounds decide, whatever the number of threads, and how many comparisons they do not:
+/// `mmap vs pread, warm 4KiB: 2.96× to 3.15×`.
+pub(crate) fn decided(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
+    let (all, apart) = (&assessment.comparisons, in_view(assessment, name));
+    let is_threads =
+        |word: &String| word.strip_prefix('t').is_some_and(|n| n.parse::<u32>().is_ok());
+    let mut groups: Vec<(Apart, Vec<&Comparison>)> = Vec::new();
+    for found in all {
+        let mut apart = apart(found);
+        apart.shared.retain(|word| !is_threads(word));
+        match groups.iter_mut().find(|(known, _)| *known == apart) {
+            Some((_, members)) => members.push(found),
+            None => groups.push((apart, vec![found])),
+        }
+    }
+    groups.retain(|(_, members)| {
+        let is_different = |found: &&Comparison| found.difference == Difference::Different;
+        let is_more = |found: &&Comparison| found.ratio > 1.0;
+        members.iter().all(is_different)
+            && (members.iter().all(is_more) || !members.iter().any(is_more))
+    });
+    let effect = |members: &[&Comparison]| {
+        members.iter().map(|found| found.ratio.ln().abs()).fold(f64::INFINITY, f64::min)
+    };
+    groups.sort_by(|(_, a), (_, b)| effect(b).total_cmp(&effect(a)));
+    let clauses: Vec<String> = groups.iter().take(DECIDED_MOST).map(clause).collect();
+    let different = all.iter().filter(|found| found.difference == Difference::Different).count();
+    let counted = format!("Of {}, {different} found a difference", count(all.len(), "comparison"));
+    match (all.len(), clauses.is_empty()) {
+        (0, _) => None,
+        (_, true) => Some(format!("{counted}.")),
+        (_, false) => Some(format!("{counted}. The clearest: {}.", clauses.join("; "))),
+    }
+}
+
+fn clause((apart, members): &(Apart, Vec<&Comparison>)) -> String {
+    let ratios = || members.iter().map(|found| found.ratio);
+    let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+    match members.len() {
+        1 => format!("{apart}: {}", times(most)),
+        _ => format!("{apart}: {} to {}", times(least), times(most)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::made;
 
     fn found(threads: usize, difference: Difference) -> Comparison {
         Comparison {
@@ -92,7 +170,8 @@ mod tests {
     fn said(count: usize) -> String {
         let cycle = [Difference::Different, Difference::Equivalent, Difference::Inconclusive];
         let all: Vec<Comparison> = (0..count).map(|n| found(n, cycle[n % 3])).collect();
-        list(&all, &Names::default(), &Style { colour: false, width: 80 })
+        let assessment = Assessment { comparisons: all, ..made::all_failed() };
+        list(&assessment, &str::to_string, &Style { colour: false, width: 80 })
     }
 
     #[test]
@@ -104,5 +183,24 @@ mod tests {
         assert!(many.contains("mmap vs pread, cold t3"), "{many}");
         assert!(said(3).contains("inconclusive (n ≈ 21)"), "{}", said(3));
         assert!(many.ends_with("and 5 equivalent and 4 inconclusive\n"), "{many}");
+    }
+
+    #[test]
+    fn what_is_decided_for_all_threads_is_told() {
+        let said = |comparisons: Vec<Comparison>| {
+            let assessment = Assessment { comparisons, ..made::all_failed() };
+            decided(&assessment, &str::to_string)
+        };
+        let different = |threads| found(threads, Difference::Different);
+        let less = |threads| Comparison { ratio: 0.8, ..different(threads) };
+        let open = |threads| found(threads, Difference::Inconclusive);
+        assert_eq!(said(Vec::new()), None);
+        let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
+        let clearest = "The clearest: mmap vs pread, cold: 1.20× to 1.50×.";
+        assert_eq!(all, format!("Of 2 comparisons, 2 found a difference. {clearest}"));
+        for mixed in [vec![different(1), open(2)], vec![different(1), less(2)]] {
+            let said = said(mixed).unwrap();
+            assert!(said.ends_with("found a difference."), "{said}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the page cache was as claimed.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Fault, is_many_times};
 use crate::finding::Severity;
 use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
@@ -253,9 +253,6 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// From so many times as much on it is told how many times, not how many per cent.
-const TIMES_LEAST: f64 = 3.0;
-
 /// Devices read more than the figure counts (METHODOLOGY.md). An operation counts with its whole
 /// pages: less cannot be read through the page cache.
 pub(super) fn over_read(context: &Context) -> Option<Fault> {
@@ -271,8 +268,8 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
     });
     let share = share.filter(|share| *share > 1.0 + OVER_READ_MOST)?;
     let much = match share {
-        share if share < TIMES_LEAST => format!("{} more than", percent(share - 1.0)),
-        share => format!("{share:.0} times"),
+        share if is_many_times(share) => format!("{share:.0} times"),
+        share => format!("{} more than", percent(share - 1.0)),
     };
     let devices = context.measured.storage.iter().flat_map(|storage| &storage.devices);
     let ahead = devices.filter_map(|device| {

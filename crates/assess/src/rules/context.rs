@@ -34,6 +34,11 @@ impl Fault {
     }
 }
 
+/// Whether a share is better told as so many times, not as so many per cent.
+pub(super) fn is_many_times(share: f64) -> bool {
+    share >= 3.0
+}
+
 impl Context<'_> {
     /// The work on a file, unless the null engine does it, which reads none.
     pub(crate) fn file(&self) -> Option<&FileWork> {

@@ -205,13 +205,17 @@ pub(super) fn excluded(context: &Context) -> Option<Fault> {
         false => rate(estimate.median),
     };
     let figure = context.summary.throughput.or(context.summary.iops)?;
+    let (with, without) = (told(excluded.rate_with_them), told(figure));
+    let change = match with == without {
+        true => format!("with them it is {with} too"),
+        false => format!("with them it is {with}, not {without}"),
+    };
     let message = format!(
-        "{} of {} rounds do not count ({}): with them it is {}, not {}",
+        "{} of {} rounds {} not count ({}): {change}",
         excluded.trials,
         excluded.trials + context.measured.n(),
+        if excluded.trials == 1 { "does" } else { "do" },
         reasons.join(", "),
-        told(excluded.rate_with_them),
-        told(figure)
     );
     let remedy = "nothing if both are alike; else run again when the machine is quieter";
     Fault::new(Severity::Note, message, remedy)

@@ -1,6 +1,6 @@
 //! Where the bytes came from, whether they are the right ones, and who else read.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Fault, is_many_times};
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
 use crate::measured::Counted;
@@ -212,11 +212,12 @@ fn sharing(
         share if share > FOREIGN_DOUBT => Severity::Doubt,
         _ => Severity::Note,
     };
-    let message = format!(
-        "{} (in {}): they shared its time",
-        seen(percent(shares.into_iter().fold(0.0, f64::max))),
-        context.how_many(is_disturbed)
-    );
+    let much = match shares.into_iter().fold(0.0, f64::max) {
+        share if is_many_times(share) => format!("{share:.0} times"),
+        share => percent(share),
+    };
+    let message =
+        format!("{} (in {}): they shared its time", seen(much), context.how_many(is_disturbed));
     Fault::new(severity, message, "stop what else uses the device, and run again")
 }
 

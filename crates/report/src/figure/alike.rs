@@ -1,14 +1,14 @@
 //! Cases that are alike but for some axes: which lines belong into one picture, and what they are
 //! called there.
 
-use crate::names::{Names, spelled, words as words_of};
+use crate::names::{Names, spelled};
 use crate::words::{self, count, listed};
 use crate::writes::WriteNames;
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::trend::Quantity;
-use model::case::{Case, OWN_PEER, Work};
+use model::case::{Case, Engine, OWN_PEER, Work};
 use model::plan::Role;
 use model::units;
 
@@ -133,7 +133,8 @@ fn part<T>(
     let is_split = groups.len() > 1;
     let mut bins: Vec<(Vec<String>, Vec<T>)> = Vec::new();
     for (value, things) in groups {
-        let said = value.filter(|_| is_split).map(|value| say_value(axis, &value));
+        let told = value.filter(|value| is_split && !is_plain(axis, value));
+        let said = told.map(|value| say_value(axis, &value));
         match bins.last_mut() {
             Some((values, held)) if is_joined(axis) && held.len() + things.len() <= LINES_MOST => {
                 values.extend(said);
@@ -153,6 +154,11 @@ fn part<T>(
 /// cache states and blocks are questions of their own.
 fn is_joined(axis: &str) -> bool {
     !["cache", "block", "op", "size"].contains(&axis)
+}
+
+/// Whether a value is what one expects where nothing is said.
+fn is_plain(axis: &str, value: &str) -> bool {
+    matches!((axis, value), ("depth", "1") | ("isa", "auto") | ("advice", "none"))
 }
 
 /// Those cases of this program's own worker, if there are any.
@@ -197,11 +203,15 @@ pub(super) struct Labels {
 pub(super) struct Labeller {
     names: Names,
     written: WriteNames,
+    /// Whether each case reads its whole file, so that how many reads that takes tells nothing.
+    is_whole: bool,
 }
 
 impl Labeller {
     pub(super) fn of(assessment: &Assessment) -> Labeller {
-        Labeller { names: Names::of(assessment), written: WriteNames::of(assessment) }
+        let mut files = asked(&assessment.cases).filter_map(|summary| summary.case.file());
+        let is_whole = files.all(|work| work.ops >= work.blocks());
+        Labeller { names: Names::of(assessment), written: WriteNames::of(assessment), is_whole }
     }
 
     /// The words for a case.
@@ -209,8 +219,13 @@ impl Labeller {
         let case = &summary.case;
         match &case.work {
             Work::Write(_) => self.written.phrases(case),
-            Work::File(_) => {
-                words_of(&self.names.short(&summary.id)).iter().map(|word| short(word)).collect()
+            Work::File(work) => {
+                // Only io_uring has more than one in flight.
+                let is_plain = |word: &str| word == "d1" && work.engine != Engine::Uring;
+                let is_all = |word: &str| word.starts_with("ops:") && self.is_whole;
+                let words = self.names.own_words(&summary.id);
+                let told = words.iter().filter(|word| !is_plain(word) && !is_all(word));
+                told.map(|word| short(word)).collect()
             }
             Work::Memory(work) => {
                 let own = Some(case.peer.clone()).filter(|peer| *peer != OWN_PEER);
@@ -229,7 +244,17 @@ impl Labeller {
 
 /// The words of lines, each of which stands for some cases.
 pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
-    let all: Vec<Vec<String>> = lines.iter().map(|line| words_of_line(line, names)).collect();
+    let all = lines.iter().map(|line| words_of_line(line, names)).collect();
+    let Labels { own, common } = told_once(all);
+    let own = own.into_iter().zip(lines).map(|(own, line)| {
+        let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
+        own + if is_doubtful { " ?" } else { "" }
+    });
+    Labels { own: own.collect(), common }
+}
+
+/// Names without the words that all of them have.
+pub(super) fn told_once(all: Vec<Vec<String>>) -> Labels {
     let Some((first, others)) = all.split_first() else {
         return Labels { own: Vec::new(), common: String::new() };
     };
@@ -243,13 +268,12 @@ pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
     if all.iter().any(is_bare) && !common.is_empty() {
         common.remove(0);
     }
-    let own = all.iter().zip(lines).map(|(words, line)| {
-        let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
-        let words = words.iter().filter(|word| !common.contains(word)).cloned();
-        words.collect::<Vec<_>>().join(" ") + if is_doubtful { " ?" } else { "" }
+    let own = all.iter().map(|words| {
+        let own: Vec<String> =
+            words.iter().filter(|word| !common.contains(word)).cloned().collect();
+        own.join(" ")
     });
-    let own = own.collect();
-    Labels { own, common: listed(&common) }
+    Labels { own: own.collect(), common: listed(&common) }
 }
 
 /// The words that the names of all cases of a line share, and which rate they are of.

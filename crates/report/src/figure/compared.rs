@@ -8,6 +8,7 @@ use super::legend::{Key, Legend, Note};
 use super::measure::wrapped;
 use super::palette::{Colour, FAINT, GRID, INK, SERIES};
 use crate::names::Names;
+use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
@@ -29,35 +30,10 @@ struct Row<'a> {
 /// The comparisons within a record; none where there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     let names = Labeller::of(assessment);
-    let rows = assessment.comparisons.iter().map(|found| (pair(found, assessment, &names), found));
+    let label =
+        |found| versus::pair(found, assessment, &|summary| names.words(summary)).to_string();
+    let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
-}
-
-/// `mmap vs pread, cold 4KiB`: what tells the two from each other, and what they share.
-fn pair(found: &Comparison, assessment: &Assessment, names: &Labeller) -> String {
-    let peer = |id: &str| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == id);
-        summary.map(|summary| summary.case.peer.as_str())
-    };
-    let is_of_peers = peer(&found.case) != peer(&found.base);
-    let words = |id: &str| {
-        let summary = assessment.cases.iter().find(|summary| summary.id == id);
-        let mut words = summary.map_or(vec![id.to_string()], |summary| names.words(summary));
-        // No id names this program's own worker, which others are held against.
-        let peer = summary.map(|summary| summary.case.peer.clone()).unwrap_or_default();
-        if !words.contains(&peer) && is_of_peers {
-            words.insert(0, peer);
-        }
-        words
-    };
-    let (case, base) = (words(&found.case), words(&found.base));
-    let own = |one: &[String], other: &[String]| {
-        let own: Vec<String> = one.iter().filter(|word| !other.contains(word)).cloned().collect();
-        if own.is_empty() { "without".to_string() } else { own.join(" ") }
-    };
-    let both: Vec<String> = case.iter().filter(|word| base.contains(word)).cloned().collect();
-    let both = if both.is_empty() { String::new() } else { format!(", {}", both.join(" ")) };
-    format!("{} vs {}{both}", own(&case, &base), own(&base, &case))
 }
 
 /// The cases of two records, B by A; none where nothing is compared.

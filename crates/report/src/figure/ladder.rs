@@ -2,13 +2,12 @@
 //! bounds it.
 
 use super::Drawing;
-use super::alike::is_rate;
+use super::alike::{Labeller, Labels, asked, is_rate, told_once};
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
-use super::legend::{Key, Legend, void_key};
+use super::legend::{Key, Legend, Note, void_key};
 use super::measure::{width, wrapped};
 use super::palette::{Colour, FAINT, GRID, INK, SERIES, VOID};
-use crate::names::Names;
 use crate::survey::{RUNGS, Rate, Rung, labels, rung_label};
 use crate::words::{self, NOT_DURABLE, count, listed};
 use assess::Assessment;
@@ -16,7 +15,6 @@ use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::summary::{ServedBy, Summary};
 use model::case::Kernel;
-use model::plan::Role;
 use model::units;
 
 /// More bars than this are a list.
@@ -77,7 +75,7 @@ struct Bound {
 /// The ladder of a survey, and of any run with a few figures; none where nothing has a rate that
 /// stands.
 pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
-    let rows = rows(assessment);
+    let (rows, common) = rows(assessment);
     let bars = || {
         rows.iter().filter_map(|row| match row {
             Row::Bar(bar) => Some(bar),
@@ -102,11 +100,14 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let said = bars().filter(|bar| bar.rate.is_some()).map(|bar| width(&bar.said));
     let beside = said.fold(0.0, f64::max) + GAP;
     let axis = Axis::log(least, most * 1.02, units::rate).between(LEFT, WIDTH - beside - 2.0);
-    let height = LINE * 2.0 + rows.iter().map(row_height).sum::<f64>() + 8.0 + legend.height;
+    let note = Note::of(&common);
+    let height =
+        note.height() + LINE * 2.0 + rows.iter().map(row_height).sum::<f64>() + 8.0 + legend.height;
     let title = if is_survey { "From memory to storage" } else { "Throughput of each case" };
     Some(Drawing::of("ladder", title, alt(&rows, &bounds), height, |canvas| {
-        labels_along(canvas, &axis, LINE / 2.0);
-        let mut y = LINE;
+        note.draw(canvas, 0.0);
+        let mut y = note.height() + LINE;
+        labels_along(canvas, &axis, y - LINE / 2.0);
         for row in &rows {
             draw_row(canvas, row, &axis, &bounds, y);
             y += row_height(row);
@@ -116,38 +117,38 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     }))
 }
 
-/// The rates of all cases that were asked for, rung by rung.
-fn rows(assessment: &Assessment) -> Vec<Row> {
-    let (labels, names) = (labels(assessment), Names::of(assessment));
-    let mut rows = Vec::new();
-    for rung in RUNGS {
-        let on_rung = |summary: &&Summary| {
-            summary.role == Role::Asked && Rung::of(&summary.case) == Some(rung)
-        };
-        let mut is_first = true;
-        for summary in assessment.cases.iter().filter(on_rung) {
-            if std::mem::take(&mut is_first) {
-                rows.push(Row::Title(wrapped(title(rung), WIDTH * 0.9)));
-            }
-            let label = match labels.get(&summary.id) {
-                Some(label) => rung_label(rung, label).trim().to_string(),
-                None => names.short(&summary.id),
-            };
-            rows.extend(bars(summary, &label).into_iter().map(Row::Bar));
+/// The rates of all cases that were asked for, rung by rung, and what is common to their names.
+fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
+    let on_rungs: Vec<(Rung, &Summary)> = RUNGS
+        .into_iter()
+        .flat_map(|rung| {
+            let on_rung = move |summary: &&Summary| Rung::of(&summary.case) == Some(rung);
+            asked(&assessment.cases).filter(on_rung).map(move |summary| (rung, summary))
+        })
+        .collect();
+    let Labels { own, common } = names(assessment, &on_rungs);
+    let (mut rows, mut last) = (Vec::new(), None);
+    for ((rung, summary), label) in on_rungs.into_iter().zip(own) {
+        if last.replace(rung) != Some(rung) {
+            rows.push(Row::Title(wrapped(rung.title(), WIDTH * 0.9)));
         }
+        rows.extend(bars(summary, &label).into_iter().map(Row::Bar));
     }
-    rows
+    (rows, if common.is_empty() { common } else { format!("all: {common}") })
 }
 
-fn title(rung: Rung) -> &'static str {
-    match rung {
-        Rung::Memory => "memory",
-        Rung::PageCache => "page cache (warm)",
-        Rung::Cold => "storage, through the page cache (cold)",
-        Rung::Direct => "storage, past the page cache (direct)",
-        Rung::AsIs => "file, cached or not as it was found",
-        Rung::Writing => "writing",
+/// What bars are called: in a survey as in its table.
+fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Labels {
+    if assessment.recipe != "survey" {
+        let names = Labeller::of(assessment);
+        return told_once(on_rungs.iter().map(|(_, summary)| names.words(summary)).collect());
     }
+    let labels = labels(assessment);
+    let own = on_rungs.iter().map(|(rung, summary)| {
+        let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);
+        rung_label(*rung, label).trim().to_string()
+    });
+    Labels { own: own.collect(), common: String::new() }
 }
 
 fn bars(summary: &Summary, label: &str) -> Vec<Bar> {
@@ -189,8 +190,11 @@ fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by:
         (_, Worth::Doubtful) => format!("{said} ?"),
         (_, Worth::Void) => format!("{} void", words::figure(summary, said)),
     };
-    let label = wrapped(label, WIDTH - LEFT - 2.0);
-    Bar { label, rate: rate.filter(|rate| rate.median > 0.0), worth, said, by }
+    let rate = rate.filter(|rate| rate.median > 0.0);
+    // What has no bar is said beside the label.
+    let beside = if rate.is_none() { GAP + width(&said) } else { 0.0 };
+    let label = wrapped(label, WIDTH - LEFT - 2.0 - beside);
+    Bar { label, rate, worth, said, by }
 }
 
 /// Reading memory by one thread and by the most, and the device past the page cache.
@@ -293,10 +297,7 @@ fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, bounds: &[Bound], top: f64)
     let Some(rate) = bar.rate else {
         let after = bar.label.last().map_or(0.0, |line| width(line));
         let y = top + LINE * (bar.label.len() as f64 - 0.5);
-        let beside = LEFT + after + GAP + width(&bar.said) < WIDTH;
-        let (x, anchor) =
-            if beside { (LEFT + after + GAP, Anchor::Start) } else { (WIDTH, Anchor::End) };
-        return canvas.text(&bar.said, (x, y), anchor, said_in);
+        return canvas.text(&bar.said, (LEFT + after + GAP, y), Anchor::Start, said_in);
     };
     let (from, to) = (top + LINE * bar.label.len() as f64, top + row_height(row) - BELOW);
     draw_bar(canvas, bar, &rate, axis, (from, to));

@@ -96,6 +96,16 @@ fn kind(case: &Case) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// Of which operations: `reads, random 4KiB`.
+fn plural(kind: &str) -> String {
+    match kind.split_once(' ') {
+        Some(("read", rest)) => format!("reads, {rest}"),
+        Some(("write", rest)) => format!("writes, {rest}"),
+        Some(("copy", rest)) => format!("copies, {rest}"),
+        _ => kind.to_string(),
+    }
+}
+
 fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<Drawing> {
     let stands = |summary: &&&Summary| summary.verdict != Verdict::Void;
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
@@ -125,13 +135,14 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<D
     let marks = SHARES.map(|(share, label, _)| (share, label));
     let y = Axis::of_marks((floor, 1.0), &marks).between(top + PLOT, top);
     let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
-    let of_part = if part.shared.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", part.shared.join(", "))
-    };
+    let shared = part.shared.iter().map(|word| match (of, word.as_str()) {
+        (Of::Syncs, "write") => "after writes",
+        (Of::Syncs, "sync") => "after nothing",
+        (_, word) => word,
+    });
+    let of_part: String = shared.map(|word| format!(", {word}")).collect();
     let title = match of {
-        Of::Operations => format!("Latency of {kind}{of_part}"),
+        Of::Operations => format!("Latency of {}{of_part}", plural(kind)),
         Of::Syncs => format!("Latency of syncs{of_part}"),
     };
     let name = format!("latency {kind} {}", part.shared.join(" "));

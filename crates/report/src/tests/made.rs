@@ -177,7 +177,7 @@ pub(super) fn interrupted() -> Assessment {
 }
 
 /// A run of which every trial failed.
-pub(super) fn all_failed() -> Assessment {
+pub(crate) fn all_failed() -> Assessment {
     let mut cases: Vec<Summary> = ladder(|work, rate| measured(work, ServedBy::Device, rate))
         .iter()
         .map(without_figures)

@@ -1,7 +1,7 @@
 //! Every view of every assessment, held as snapshots; and the JSON, held against its schema.
 
 mod build;
-mod made;
+pub(crate) mod made;
 mod made_memory;
 mod made_writing;
 mod hostile;
