@@ -4,6 +4,7 @@
 //! called, and by no other. There is no ticking thread, so what a terminal costs is in no trial;
 //! a view that stands still during a long trial is the price.
 
+use crate::store;
 use assess::finding::{Code, Severity};
 use assess::stats::Estimate;
 use assess::{Assessment, RunFinding};
@@ -12,6 +13,7 @@ use model::case::{Case, Op};
 use model::trial::{Outcome, Trial};
 use model::units;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The lines. They are gone when this is dropped.
@@ -89,7 +91,7 @@ impl Progress {
 
     /// A trial begins.
     pub fn trial(&self, next: &Next) {
-        if !self.is_shown() {
+        if self.bar.is_hidden() {
             return;
         }
         let Next { done, planned, .. } = *next;
@@ -104,14 +106,16 @@ impl Progress {
         self.show(done, planned, &self.whereabouts(next), &lines);
     }
 
-    /// Whether somebody sees it: what is shown only is made only then.
-    pub fn is_shown(&self) -> bool {
-        !self.bar.is_hidden()
-    }
-
-    /// What the trials so far come to.
-    pub fn judged(&mut self, assessment: &Assessment) {
-        self.found = found_so_far(assessment);
+    /// Judges the record as it is now, between trials and for somebody who looks on only.
+    pub fn judge(&mut self, record: &Path) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        match store::read(record) {
+            Ok(record) => self.found = found_so_far(&assess::assess(&record)),
+            // The run does not depend on it.
+            Err(error) => log::warn!("the record so far cannot be read: {error:#}"),
+        }
     }
 
     /// A trial is over.
@@ -140,7 +144,7 @@ impl Progress {
 
     /// Draws the view: the line of the bar and `lines` below it, none wider than the terminal.
     fn show(&self, done: u64, all: u64, beside: &str, lines: &[String]) {
-        if !self.is_shown() {
+        if self.bar.is_hidden() {
             return;
         }
         let columns = columns();

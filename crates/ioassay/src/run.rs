@@ -9,7 +9,7 @@ use crate::progress::{Next, Progress};
 use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
-use crate::store::{self, Store};
+use crate::store::Store;
 use crate::turns::order_of_round;
 use anyhow::{Result, bail};
 use model::case::{Allocation, Case, OWN_PEER, Op, Work, WriteWork};
@@ -130,21 +130,9 @@ impl Run<'_> {
                 (0..cases.len()).filter(same).any(|same| !is_settled(same))
             };
             open.retain(|&case| is_open(case));
-            self.judge_so_far();
+            self.progress.judge(self.store.path());
         }
         Ok(())
-    }
-
-    /// Judges the record as it is now, for somebody who looks on; no trial is under way.
-    fn judge_so_far(&mut self) {
-        if !self.progress.is_shown() {
-            return;
-        }
-        match store::read(self.store.path()) {
-            Ok(record) => self.progress.judged(&assess::assess(&record)),
-            // The run does not depend on it.
-            Err(error) => log::warn!("the record so far cannot be read: {error:#}"),
-        }
     }
 
     /// Case after case, the trials of each following each other without a pause, until its rate is
@@ -190,7 +178,7 @@ impl Run<'_> {
                     break;
                 }
             }
-            self.judge_so_far();
+            self.progress.judge(self.store.path());
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure, listed, sentence};
+use crate::words::{self, NONE, count, figure, listed};
 use assess::Assessment;
 use assess::levels::{Level, Levels};
 use assess::saturation::Saturation;
@@ -228,7 +228,7 @@ fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> String {
         all => {
             let said = |one: &&Saturation| format!("{}, {}", name(one), units::rate(one.highest));
             let all: Vec<String> = all.iter().map(said).collect();
-            format!("{}; at most: {}.", sentence(found), all.join("; "))
+            format!("{found}; at most: {}.", all.join("; "))
         }
     }
 }
