@@ -49,7 +49,7 @@ impl Terminal {
 
     /// One trial after another that go on for longer than a test.
     fn long(desk: &Desk, columns: u16) -> Terminal {
-        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=all"];
+        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
         let args = [&args[..], &["--cache=as-is", "--time=1h"]].concat();
         Terminal::start(desk, columns, &args, &[])
     }
@@ -169,7 +169,7 @@ fn a_view_is_gone_when_a_run_is_stopped() {
 #[test]
 fn nothing_is_drawn_during_a_trial() {
     let desk = Desk::new();
-    let terminal = Terminal::long(&desk, 100);
+    let mut terminal = Terminal::long(&desk, 100);
     terminal.wait_until_it_shows("round 1 of 100, trial ");
     let began = Instant::now();
     let mut before = terminal.written().len();
@@ -182,6 +182,7 @@ fn nothing_is_drawn_during_a_trial() {
             (before, rests_since) = (now, Instant::now());
         }
     }
+    assert_eq!(terminal.child.try_wait().unwrap(), None, "there is no trial any more");
 }
 
 #[test]
