@@ -1,7 +1,7 @@
 //! The judgement of a whole record.
 
 use crate::answer::{Answer, answer};
-use crate::ceiling::{Bounds, Held, bounds};
+use crate::ceiling::{Bases, Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
@@ -214,7 +214,8 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     }
     // A void case is nobody's ceiling, so ceilings come after the verdicts. What is found above
     // its ceiling is not one itself: ceilings have none.
-    let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &rows)).collect();
+    let bases = Bases::of(&rows);
+    let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
     let bases: HashSet<String> = held.map(|held| held.base.clone()).collect();
     let found: Vec<Vec<Finding>> =

@@ -58,19 +58,58 @@ impl Held {
     }
 }
 
+/// The rows that bound others, looked for once: a record may have thousands of cases.
+#[derive(Debug)]
+pub(crate) struct Bases<'a, 'r> {
+    /// Those that read memory.
+    memory: Vec<&'a Row<'r>>,
+    /// The one that reads the device fastest, and whether more in flight gave no more.
+    read: Option<(&'a Row<'r>, bool)>,
+    /// The one that writes to it fastest.
+    written: Option<(&'a Row<'r>, bool)>,
+}
+
+impl<'a, 'r> Bases<'a, 'r> {
+    pub(crate) fn of(rows: &'a [Row<'r>]) -> Bases<'a, 'r> {
+        let device = |writes| {
+            let base = fastest_direct(rows, writes)?;
+            Some((base, rows.iter().any(|row| shows_plateau(row, base))))
+        };
+        Bases {
+            memory: rows.iter().filter(|row| reads_memory(row)).collect(),
+            read: device(false),
+            written: device(true),
+        }
+    }
+
+    fn memory(&self) -> impl Iterator<Item = &'a Row<'r>> {
+        self.memory.iter().copied()
+    }
+
+    /// What memory gives to as many threads as `row` has; where that was not measured, to the next
+    /// larger number, or to the most if they had all processors: the others can have no more.
+    fn memory_bound(&self, row: &Row) -> Option<&'a Row<'r>> {
+        let threads = row.measured.case.threads();
+        let known = || self.memory().map(|row| row.measured.case.threads());
+        let above = known().filter(|known| *known >= threads).min();
+        let all = known().max().filter(|most| *most >= row.measured.host.cores);
+        memory_read(self.memory(), above.or(all)?)
+    }
+}
+
 /// What bounds `row`: reading memory with as many threads for what memory and the page cache
 /// serve, the fastest direct row for what a device serves: one that reads for what is read, one
 /// that writes for what is written.
-pub(crate) fn bounds(row: &Row, rows: &[Row]) -> Bounds {
+pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
     let loaded_by = loaded_by.filter(|by| moves_bulk(row, *by) && is_beyond_if_loaded(row));
-    let memory = memory_read(rows, 1);
+    let memory = memory_read(bases.memory(), 1);
     Bounds {
-        ceiling: served_by.and_then(|by| held(row, by, rows, &|base| row.share_of(base))),
+        ceiling: served_by.and_then(|by| held(row, by, bases, &|base| row.share_of(base))),
         of_memory: served_by.and(memory).and_then(|m| Some(row.share_of(m)?.median)),
         loaded_ceiling: loaded_by
-            .and_then(|by| held(row, by, rows, &|base| row.loaded_share_of(base))),
+            .and_then(|by| held(row, by, bases, &|base| row.loaded_share_of(base))),
         loaded_of_memory: loaded_by.and(memory).and_then(|m| Some(row.loaded_share_of(m)?.median)),
         bus: served_by.and_then(|_| bus(row)),
     }
@@ -118,19 +157,19 @@ fn is_beyond_if_loaded(row: &Row) -> bool {
 fn held(
     row: &Row,
     served_by: ServedBy,
-    rows: &[Row],
+    bases: &Bases,
     share_of: &dyn Fn(&Row) -> Option<Ratio>,
 ) -> Option<Held> {
     let is_sound = |base: &Row| base.summary.verdict == Verdict::Sound;
     let (kind, base, is_firm) = match served_by {
         ServedBy::Ram | ServedBy::PageCache => {
-            let base = memory_bound(rows, row).filter(|_| !reads_memory(row))?;
+            let base = bases.memory_bound(row).filter(|_| !reads_memory(row))?;
             (CeilingKind::Memory, base, is_sound(base))
         }
         ServedBy::Device => {
-            let base = fastest_direct(rows, row.write().is_some())?;
-            let is_firm = is_sound(base) && rows.iter().any(|row| shows_plateau(row, base));
-            (CeilingKind::Device, base, is_firm)
+            let bound = if row.write().is_some() { bases.written } else { bases.read };
+            let (base, is_plateau) = bound?;
+            (CeilingKind::Device, base, is_sound(base) && is_plateau)
         }
         ServedBy::Mixed | ServedBy::NoIo | ServedBy::Unverified => return None,
     };
@@ -151,18 +190,12 @@ fn reads_memory(row: &Row) -> bool {
 }
 
 /// The row that reads memory fastest with exactly `threads` threads.
-pub(crate) fn memory_read<'a, 'r>(rows: &'a [Row<'r>], threads: u32) -> Option<&'a Row<'r>> {
-    fastest(rows.iter().filter(|row| reads_memory(row) && row.measured.case.threads() == threads))
-}
-
-/// What memory gives to as many threads as `row` has; where that was not measured, to the next
-/// larger number, or to the most if they had all processors: the others can have no more.
-fn memory_bound<'a, 'r>(rows: &'a [Row<'r>], row: &Row) -> Option<&'a Row<'r>> {
-    let threads = row.measured.case.threads();
-    let known = || rows.iter().filter(|row| reads_memory(row)).map(|r| r.measured.case.threads());
-    let above = known().filter(|known| *known >= threads).min();
-    let all = known().max().filter(|most| *most >= row.measured.host.cores);
-    memory_read(rows, above.or(all)?)
+pub(crate) fn memory_read<'a, 'r: 'a>(
+    rows: impl IntoIterator<Item = &'a Row<'r>>,
+    threads: u32,
+) -> Option<&'a Row<'r>> {
+    let is_it = |row: &&Row| reads_memory(row) && row.measured.case.threads() == threads;
+    fastest(rows.into_iter().filter(is_it))
 }
 
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {

@@ -7,6 +7,7 @@ use crate::words::{NONE, count, difference, difference_paint, listed, times, tim
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::summary::Summary;
+use std::collections::HashMap;
 
 /// Of more comparisons than this only those that found a difference are listed; the others are
 /// counted.
@@ -69,9 +70,9 @@ pub(crate) fn in_view(
     assessment: &Assessment,
     name: &dyn Fn(&str) -> String,
 ) -> impl Fn(&Comparison) -> Apart {
-    let names = Names::of(assessment);
+    let (names, cases) = (Names::of(assessment), by_id(assessment));
     move |found| {
-        pair(found, assessment, &|summary| match name(&summary.id) {
+        pair(found, &cases, &|summary| match name(&summary.id) {
             // A case that has no name of its own is called by its id there.
             id if id == summary.id => names.own_words(&id),
             name => words_of(&name),
@@ -79,13 +80,18 @@ pub(crate) fn in_view(
     }
 }
 
+/// The cases by their id: of thousands, each is asked for.
+pub(crate) fn by_id(assessment: &Assessment) -> HashMap<&str, &Summary> {
+    assessment.cases.iter().map(|summary| (summary.id.as_str(), summary)).collect()
+}
+
 /// What tells the two cases from each other, and what they share; `words` gives those for a case.
 pub(crate) fn pair(
     found: &Comparison,
-    assessment: &Assessment,
+    cases: &HashMap<&str, &Summary>,
     words: &dyn Fn(&Summary) -> Vec<String>,
 ) -> Apart {
-    let of = |id: &str| assessment.cases.iter().find(|summary| summary.id == id);
+    let of = |id: &str| cases.get(id).copied();
     let Some((case, base)) = of(&found.case).zip(of(&found.base)) else {
         return Apart::of(&words_of(&found.case), &words_of(&found.base));
     };

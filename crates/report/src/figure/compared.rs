@@ -29,9 +29,8 @@ struct Row<'a> {
 
 /// The comparisons within a record; none where there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
-    let names = Labeller::of(assessment);
-    let label =
-        |found| versus::pair(found, assessment, &|summary| names.words(summary)).to_string();
+    let (names, cases) = (Labeller::of(assessment), versus::by_id(assessment));
+    let label = |found| versus::pair(found, &cases, &|summary| names.words(summary)).to_string();
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
