@@ -50,6 +50,6 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
 /// The bytes of the arrays that huge pages can hold; none if an array is smaller than one.
 fn whole_huge_pages(work: &MemoryWork) -> Option<u64> {
     let array = work.content(0, 0).size;
-    let arrays = work.kernel.arrays() * u64::from(work.threads);
-    (array >= HUGE_PAGE).then(|| array / HUGE_PAGE * HUGE_PAGE * arrays)
+    let arrays = work.kernel.arrays().saturating_mul(work.threads.into());
+    (array >= HUGE_PAGE).then(|| (array / HUGE_PAGE * HUGE_PAGE).saturating_mul(arrays))
 }

@@ -11,6 +11,8 @@ use assess::trend::Quantity;
 use model::case::{Case, Engine, OWN_PEER, Work};
 use model::plan::Role;
 use model::units;
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// More lines than this are a tangle.
 pub(super) const LINES_MOST: usize = 6;
@@ -75,19 +77,22 @@ pub(super) fn is_rate(case: &Case) -> bool {
 }
 
 /// Things in groups of the same key, in the order of the first of each.
-pub(super) fn grouped<T, K: PartialEq>(
+pub(super) fn grouped<T, K: Eq + Hash>(
     things: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
 ) -> Vec<(K, Vec<T>)> {
-    let mut groups: Vec<(K, Vec<T>)> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
+    let mut groups: Vec<Vec<T>> = Vec::new();
     for thing in things {
-        let key = key(&thing);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, members)) => members.push(thing),
-            None => groups.push((key, vec![thing])),
+        let place = *places.entry(key(&thing)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
         }
+        groups[place].push(thing);
     }
-    groups
+    let mut keys: Vec<(K, usize)> = places.into_iter().collect();
+    keys.sort_by_key(|(_, place)| *place);
+    keys.into_iter().map(|(key, _)| key).zip(groups).collect()
 }
 
 /// Things that a picture each is made of: those that agree in as few axes as make them few enough,
