@@ -19,6 +19,7 @@ use crate::manual::completions;
 use crate::store;
 use anyhow::{Context, Result};
 use report::Style;
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -95,8 +96,11 @@ fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {
 }
 
 /// A thread that panics would leave the others of its team waiting: the worker ends instead, and
-/// the coordinator hears its last words.
+/// the coordinator hears its last words. A coordinator that is killed takes it along: a trial may
+/// last for hours, and nobody would hear what it came to.
 fn serve() -> Result<u8> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .context("failed to ask for a signal when the coordinator ends")?;
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         usual(panic);

@@ -19,10 +19,9 @@ impl Running {
     }
 
     /// One trial that goes on for longer than this test.
-    fn long(desk: &Desk, time: &str) -> Running {
-        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=all"];
-        let running =
-            Running::start(desk, &[&args[..], &["--cache=as-is", "--time", time]].concat());
+    fn long(desk: &Desk) -> Running {
+        let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
+        let running = Running::start(desk, &[&args[..], &["--cache=as-is", "--time=1h"]].concat());
         let path = desk.path("record");
         wait_for("the header of the record", || {
             std::fs::read(&path).is_ok_and(|bytes| bytes.contains(&b'\n')).then_some(())
@@ -62,7 +61,7 @@ fn check_left(desk: &Desk) -> String {
 fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         let desk = Desk::new();
-        let mut running = Running::long(&desk, "1h");
+        let mut running = Running::long(&desk);
         running.send(signal);
         let status = running.end();
         assert_eq!(status.code(), Some(code), "{status:?}");
@@ -73,10 +72,26 @@ fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
 #[test]
 fn a_run_that_is_killed_leaves_a_readable_record_and_no_file() {
     let desk = Desk::new();
-    let mut running = Running::long(&desk, "1s");
+    let mut running = Running::long(&desk);
+    let workers = wait_for("a worker", || workers(&running));
     running.send(Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
     assert_eq!(check_left(&desk), "missing");
+    // Its trial would go on for an hour.
+    wait_for("the end of its workers", || workers.iter().all(|id| !is_alive(id)).then_some(()));
+}
+
+/// The processes that it has started, if it has.
+fn workers(running: &Running) -> Option<Vec<String>> {
+    let id = running.child.id();
+    let all = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+    let all: Vec<String> = all.split_whitespace().map(str::to_string).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// Whether a process does anything: one that nobody waited for has no command any more.
+fn is_alive(id: &str) -> bool {
+    std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|command| !command.is_empty())
 }
 
 /// Whether the process holds a file of the desk's directory that has no name any more.
@@ -111,7 +126,7 @@ fn a_run_that_is_stopped_while_its_file_is_written_leaves_nothing_of_it() {
 #[test]
 fn a_second_signal_changes_nothing() {
     let desk = Desk::new();
-    let mut running = Running::long(&desk, "1h");
+    let mut running = Running::long(&desk);
     running.send(Signal::TERM);
     running.send(Signal::TERM);
     assert_eq!(running.end().code(), Some(143));
