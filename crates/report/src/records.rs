@@ -8,6 +8,7 @@ use crate::words::{NONE, count, difference, difference_paint, listed, per_second
 use crate::words::{sentence, times_interval};
 use assess::Assessment;
 use assess::comparison::Difference;
+use assess::finding::Verdict;
 use assess::records::{Apart, LeftOut, Pair, Versus};
 use assess::summary::Summary;
 use assess::trend::Quantity;
@@ -115,13 +116,14 @@ pub(crate) fn name(pair: &Pair, names: &Names) -> String {
 }
 
 /// The median of what the ratio is of: bytes a second; where bytes are beside the point,
-/// operations.
+/// operations; with a question mark if it is doubtful.
 pub(crate) fn speed(summary: &Summary) -> String {
     let said = match Quantity::of(&summary.case) {
         Quantity::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
         Quantity::NsPerOp => summary.iops.map(|found| per_second(found.median)),
     };
-    said.unwrap_or(NONE.to_string())
+    let doubt = if summary.verdict == Verdict::Doubtful { "?" } else { "" };
+    said.map_or(NONE.to_string(), |said| said + doubt)
 }
 
 /// Cases that are not compared, by the reason.
@@ -148,11 +150,26 @@ pub(crate) fn closing(versus: &Versus) -> String {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
     format!(
-        "{} The rounds of A and B were not made at the same time: what changed on the machine \
+        "{}{} The rounds of A and B were not made at the same time: what changed on the machine \
          between them is in each ratio. {}",
         verdicts(versus, &names(versus)),
+        doubts(versus),
         controls(versus)
     )
+}
+
+/// Of how many cases the figure that is compared is doubtful; nothing where none is.
+fn doubts(versus: &Versus) -> String {
+    let doubtful = |of: fn(&Pair) -> &Summary| {
+        versus.pairs.iter().filter(|pair| of(pair).verdict == Verdict::Doubtful).count()
+    };
+    match (doubtful(|pair| &pair.a), doubtful(|pair| &pair.b)) {
+        (0, 0) => String::new(),
+        (a, b) => format!(
+            " Doubtful (?) are {a} of A's figures and {b} of B's, and so is what is compared with \
+             them: a report of each says why."
+        ),
+    }
 }
 
 /// In how many cases B is faster, slower, or neither.
