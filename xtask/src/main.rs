@@ -10,8 +10,10 @@ mod tidy;
 mod test;
 mod programs;
 mod document;
+mod generated;
 mod bench;
 mod honesty;
+mod repeat;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -36,7 +38,13 @@ ioassay's own chores
                      root), into HONESTY.md: six minutes. With --only those faults whose names have
                      TEXT in them, printed and not written. With --clean the section about N (20)
                      quick surveys of /dev/shm and as many of DIR, without a fault, instead: half an
-                     hour";
+                     hour
+  cargo xtask repeat [--pairs N] [--dir DIR] [--records FOLDER]
+                     one small recipe N + 1 (41) times, with nothing changed: how often two records
+                     that follow each other are called different, and how often the earlier's
+                     interval holds the later's figure, into METHODOLOGY.md. Test files are in DIR
+                     (target/), records in FOLDER (target/repetitions/): those that are there are
+                     judged again, not made again. Half an hour on a quiet machine";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -61,6 +69,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["tidy"] => tidy::run(root()),
         ["bench", ref options @ ..] => bench::run(root(), options),
         ["honesty", ref options @ ..] => honesty::run(root(), options),
+        ["repeat", ref options @ ..] => repeat::run(root(), options),
         _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
     }
 }

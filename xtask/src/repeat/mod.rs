@@ -1,0 +1,145 @@
+//! One recipe again and again on this machine, for real: how often two records of it that follow
+//! each other are called different, and how often the earlier's interval holds the later's figure.
+//!
+//! Nothing is changed between them, so whatever is called different is called so wrongly. A
+//! simulation cannot ask this: it knows only the noise that somebody thought of.
+
+mod tally;
+
+use crate::programs::{self, Interrupt};
+use crate::{document, generated};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tally::Tally;
+
+/// What is measured each time.
+const RECIPE: &str = include_str!("recipe.toml");
+
+/// The document that has the table, in the folder of the workspace.
+const DOCUMENT: &str = "METHODOLOGY.md";
+
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+struct Options {
+    /// Pairs of records that follow each other: one record more is made.
+    pairs: usize,
+    /// Where the test files are.
+    directory: PathBuf,
+    /// Where the records are kept. Those that are there already are judged, and not made again.
+    records: PathBuf,
+}
+
+/// Repeats the recipe from the workspace at `root`, and writes the table into the document.
+///
+/// # Errors
+/// When a run fails, or somebody interrupts this. Records that were made are kept: the next call
+/// goes on after them.
+pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
+    let options = parse(root, options)?;
+    println!("building");
+    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
+    fs::create_dir_all(&options.records).context(options.records.display().to_string())?;
+    let recipe = options.records.join("repetitions.toml");
+    fs::write(&recipe, RECIPE)?;
+    let interrupt = Interrupt::watch()?;
+    let paths: Vec<PathBuf> = (0..=options.pairs)
+        .map(|index| options.records.join(format!("{index:03}.jsonl")))
+        .collect();
+    for path in &paths {
+        if !path.exists() {
+            println!("{}", path.display());
+            measure(&program, &recipe, &options.directory, path)?;
+        }
+        interrupt.go_on()?;
+    }
+    let mut tally = Tally::default();
+    for pair in paths.windows(2) {
+        tally.add(&compare(&program, pair)?)?;
+    }
+    let text = circumstances(root, &program, &paths[0])? + &tally.text();
+    println!("{text}");
+    let document = root.join(DOCUMENT);
+    let old = fs::read_to_string(&document)?;
+    fs::write(&document, generated::replace(&old, "repetitions", &text)?)?;
+    println!("wrote {}", document.display());
+    Ok(())
+}
+
+/// Makes one record. A figure with a doubt is a figure: the exit status may be 1.
+fn measure(program: &Path, recipe: &Path, directory: &Path, record: &Path) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(["run", "--quiet", "--json", "--record"]).arg(record).arg(recipe).arg(directory);
+    programs::output(command, 0..=1).map(drop)
+}
+
+/// What `ioassay compare` says of two records.
+fn compare(program: &Path, pair: &[PathBuf]) -> Result<Value> {
+    let mut command = Command::new(program);
+    command.args(["compare", "--json"]).args(pair);
+    Ok(serde_json::from_str(&programs::read(command, 0..=0)?)?)
+}
+
+/// When, where and with what the records were made, in a sentence.
+fn circumstances(root: &Path, program: &Path, first: &Path) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(["report", "--json"]).arg(first);
+    let report: Value = serde_json::from_str(&programs::read(command, 0..=1)?)?;
+    let began = report["began"].as_str().unwrap_or("unknown");
+    let version = programs::own_version(root, program)?;
+    Ok(document::paragraph(&format!(
+        "Records from {began} on, by {version}; {}.",
+        document::describe(&report)
+    )))
+}
+
+fn parse(root: &Path, words: &[&str]) -> Result<Options> {
+    let mut options = Options {
+        pairs: 40,
+        directory: root.join("target"),
+        records: root.join("target/repetitions"),
+    };
+    let mut rest = words;
+    while let [name, value, after @ ..] = rest {
+        match *name {
+            "--pairs" => {
+                options.pairs = value.parse().with_context(|| format!("--pairs {value}"))?
+            }
+            "--dir" => options.directory = value.into(),
+            "--records" => options.records = value.into(),
+            _ => bail!("repeat has no option `{name}`: it has --pairs, --dir and --records"),
+        }
+        rest = after;
+    }
+    ensure!(rest.is_empty(), "{} has no value", rest.join(" "));
+    ensure!(options.pairs > 0, "--pairs 0: at least one pair says anything");
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let parse = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
+        };
+        let [directory, records] = ["/w/target", "/w/target/repetitions"].map(PathBuf::from);
+        assert_eq!(parse(""), Ok(Options { pairs: 40, directory, records: records.clone() }));
+        let expected = Options { pairs: 3, directory: "/d".into(), records };
+        assert_eq!(parse("--dir /d --pairs 3"), Ok(expected));
+        for (line, expected) in [
+            ("--pairs x", "--pairs x"),
+            ("--pairs 0", "at least one pair"),
+            ("--dir", "--dir has no value"),
+            ("--fast 3", "no option `--fast`"),
+        ] {
+            let error = parse(line).expect_err("it is wrong");
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
