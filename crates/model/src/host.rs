@@ -68,12 +68,24 @@ pub enum Direct {
 }
 
 /// A block device under the file system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Its name: `vda`, `nvme0n1`.
     pub name: String,
     /// The model it reports, if it does.
     pub model: Option<String>,
+    /// The revision of its firmware, if it tells one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+    /// Whether the OS takes it for a disk that turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
+    /// The I/O scheduler that is chosen: `none`, `mq-deadline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// Requests that its queue holds before who sends more has to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u64>,
     /// Whether a hypervisor presents it: what is below is unknown.
     pub is_virtual: bool,
     /// Readahead in bytes.

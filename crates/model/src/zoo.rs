@@ -183,7 +183,7 @@ pub fn storage() -> Storage {
             read_ahead: Some(128 << 10),
             write_cache: Some(WriteCache::Back),
             fua: Some(true),
-            loop_direct: None,
+            ..Device::default()
         }],
         capacity: 1 << 40,
         free: 1 << 39,

@@ -142,6 +142,10 @@ fn device(device: &Device) -> wire::Device<'_> {
     wire::Device {
         name: &device.name,
         model: device.model.as_deref(),
+        firmware: device.firmware.as_deref(),
+        rotational: device.rotational,
+        scheduler: device.scheduler.as_deref(),
+        nr_requests: device.nr_requests,
         is_virtual: device.is_virtual,
         read_ahead: device.read_ahead,
         write_cache: device.write_cache.map(|cache| cache.name()),

@@ -1,7 +1,7 @@
 //! From a mount to what is at its bottom: the block devices whose counters see its bytes.
 
 use crate::mounts::{self, Mount};
-use crate::sysfs::{entries, file_name, number, text};
+use crate::sysfs::{chosen, entries, file_name, number, text};
 use model::host::{Device, Medium, WriteCache};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -140,13 +140,30 @@ impl Finder {
     fn ground_of_disk(&self, path: &Path, depth: u32) -> Ground {
         let name = file_name(path);
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
-        let model = text(&path.join("device/model")).filter(|model| !model.is_empty());
+        let told = |file: &str| text(&path.join(file)).filter(|text| !text.is_empty());
+        let model = told("device/model");
+        // NVMe, SCSI and MMC each have a name of their own for it.
+        let revisions = ["device/firmware_rev", "device/rev", "device/fwrev"];
+        let firmware = revisions.iter().find_map(|file| told(file));
+        let rotational = number(&path.join("queue/rotational")).map(|turns| turns == 1);
+        let scheduler = told("queue/scheduler").and_then(|text| chosen(&text));
+        let nr_requests = number(&path.join("queue/nr_requests"));
         let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
         let fua = number(&path.join("queue/fua")).map(|fua| fua == 1);
         let loop_direct = number(&path.join("loop/dio")).map(|dio| dio == 1);
-        let is_virtual = false;
-        let mut device =
-            Device { name, model, is_virtual, read_ahead, write_cache, fua, loop_direct };
+        let mut device = Device {
+            name,
+            model,
+            firmware,
+            rotational,
+            scheduler,
+            nr_requests,
+            is_virtual: false,
+            read_ahead,
+            write_cache,
+            fua,
+            loop_direct,
+        };
         if path.join("loop").is_dir() {
             return self.ground_of_loop(path, device, depth);
         }
@@ -285,6 +302,10 @@ mod tests {
         let sys = Sys::new();
         let files = [
             ("device/model", "  ZEBRA SSD  "),
+            ("device/rev", "4B2Q"),
+            ("queue/rotational", "0"),
+            ("queue/scheduler", "none [mq-deadline] kyber"),
+            ("queue/nr_requests", "1023"),
             ("queue/read_ahead_kb", "128"),
             ("queue/write_cache", "write back"),
         ];
@@ -296,6 +317,10 @@ mod tests {
         let disk = Device {
             name: "sda".to_string(),
             model,
+            firmware: Some("4B2Q".to_string()),
+            rotational: Some(false),
+            scheduler: Some("mq-deadline".to_string()),
+            nr_requests: Some(1023),
             is_virtual: false,
             read_ahead,
             write_cache: Some(WriteCache::Back),

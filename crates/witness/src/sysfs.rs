@@ -12,6 +12,15 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
+/// The choice that is in force of those that a file lists: `none [mq-deadline] kyber`. Where
+/// there is one only, it may stand alone.
+pub(crate) fn chosen(text: &str) -> Option<String> {
+    let words = || text.split_ascii_whitespace();
+    let marked = words().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let alone = words().next().filter(|_| words().count() == 1);
+    marked.or(alone).map(str::to_string)
+}
+
 /// What is in a directory, in the order of the names; nothing if there is no such directory.
 pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -73,6 +82,14 @@ pub(crate) mod tests {
                 symlink(target, directory.join(file_name(target))).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn the_choice_in_force_is_marked_or_alone() {
+        assert_eq!(chosen("always [madvise] never").as_deref(), Some("madvise"));
+        assert_eq!(chosen("none").as_deref(), Some("none"));
+        assert_eq!(chosen("none mq-deadline"), None);
+        assert_eq!(chosen(""), None);
     }
 
     #[test]

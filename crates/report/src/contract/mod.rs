@@ -193,6 +193,14 @@ pub(crate) struct Device<'a> {
     pub(crate) name: &'a str,
     /// The model it reports.
     pub(crate) model: Option<&'a str>,
+    /// The revision of its firmware.
+    pub(crate) firmware: Option<&'a str>,
+    /// Whether the OS takes it for a disk that turns.
+    pub(crate) rotational: Option<bool>,
+    /// The I/O scheduler that was chosen.
+    pub(crate) scheduler: Option<&'a str>,
+    /// Requests that its queue holds before who sends more has to wait.
+    pub(crate) nr_requests: Option<u64>,
     /// Whether a hypervisor presents it: what is below is unknown.
     pub(crate) is_virtual: bool,
     /// Readahead in bytes.

@@ -69,12 +69,9 @@ pub(super) fn rich() -> Assessment {
     let storage = assessment.storage.as_mut().expect("the zoo has storage");
     storage.devices = vec![Device {
         name: "vda".into(),
-        model: None,
         is_virtual: true,
         read_ahead: Some(4096),
-        write_cache: None,
-        fua: None,
-        loop_direct: None,
+        ..Device::default()
     }];
     assessment.findings.push(RunFinding {
         finding: finding(

@@ -152,12 +152,11 @@ fn virtual_disk(assessment: &mut Assessment) {
     let storage = assessment.storage.as_mut().expect("the zoo has storage");
     storage.devices = vec![Device {
         name: "vda".into(),
-        model: None,
         is_virtual: true,
         read_ahead: Some(4096),
         write_cache: Some(WriteCache::Back),
         fua: Some(true),
-        loop_direct: None,
+        ..Device::default()
     }];
     (storage.capacity, storage.free) = (252 << 30, 49 << 30);
 }
