@@ -1,6 +1,7 @@
 //! The control groups a process is in, and what they hold back.
 
 use crate::mounts::{self, Mount};
+use crate::root::Root;
 use crate::sysfs;
 use model::host::{Device, Limit, Limited};
 use procfs::{FromRead, ProcessCGroups};
@@ -8,20 +9,21 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of memory that the control groups of this process still allow it, the tightest of all
 /// up the path. None where no group limits it.
-pub(crate) fn memory_left() -> Option<u64> {
-    directories(std::process::id(), "memory").iter().filter_map(|group| left_in(group)).min()
+pub(crate) fn memory_left(root: &Root) -> Option<u64> {
+    directories(root, "self", "memory").iter().filter_map(|group| left_in(group)).min()
 }
 
 /// Files that may tell, as [`parse_throttled`] reads it, how long the groups of process `pid` were
 /// held back by their quota of CPU time.
 pub(crate) fn cpu_stats(pid: u32) -> Vec<PathBuf> {
-    directories(pid, "cpu").iter().map(|group| group.join("cpu.stat")).collect()
+    let pid = pid.to_string();
+    directories(&Root::machine(), &pid, "cpu").iter().map(|group| group.join("cpu.stat")).collect()
 }
 
 /// How many processors' time the control groups of this process allow it, the tightest of all up
 /// the path. None where no group has a quota.
-pub(crate) fn cpu_quota() -> Option<f64> {
-    let groups = directories(std::process::id(), "cpu");
+pub(crate) fn cpu_quota(root: &Root) -> Option<f64> {
+    let groups = directories(root, "self", "cpu");
     groups.iter().filter_map(|group| quota_of(group)).reduce(f64::min)
 }
 
@@ -43,15 +45,14 @@ fn quota_of(group: &Path) -> Option<f64> {
 
 /// What the control groups of this process allow it of each of `devices`, the tightest of all up
 /// the path.
-pub(crate) fn limits(devices: &[Device]) -> Vec<Limit> {
-    let me = std::process::id();
+pub(crate) fn limits(root: &Root, devices: &[Device]) -> Vec<Limit> {
     // Version 1 has a controller of another name.
-    let mut groups = directories(me, "blkio");
-    groups.extend(directories(me, "io"));
+    let mut groups = directories(root, "self", "blkio");
+    groups.extend(directories(root, "self", "io"));
     groups.sort();
     groups.dedup();
     let of_device = |device: &Device| {
-        let number = sysfs::text(&Path::new("/sys/class/block").join(&device.name).join("dev"))?;
+        let number = sysfs::text(&root.at("/sys/class/block").join(&device.name).join("dev"))?;
         Some(limits_of(&groups, &device.name, &number))
     };
     devices.iter().filter_map(of_device).flatten().collect()
@@ -89,12 +90,15 @@ fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
     of_version_2.or_else(|| in_file(file)?.trim().parse().ok())
 }
 
-/// The directories of the groups of process `pid` that `controller` acts on, from its own up to
+/// The directories of the groups of `process`, a number or `self`, that `controller` acts on, from its own up to
 /// the topmost that can be seen. Both versions: a machine may have both.
-pub(crate) fn directories(pid: u32, controller: &str) -> Vec<PathBuf> {
-    let Ok(groups) = std::fs::read(format!("/proc/{pid}/cgroup")) else { return Vec::new() };
+pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<PathBuf> {
+    let path = root.at(format!("/proc/{process}/cgroup"));
+    let Ok(groups) = std::fs::read(path) else {
+        return Vec::new();
+    };
     let Ok(groups) = ProcessCGroups::from_read(&groups[..]) else { return Vec::new() };
-    let mounts = mounts::all().unwrap_or_default();
+    let mounts = mounts::all(root).unwrap_or_default();
     let mut directories = Vec::new();
     for group in groups {
         let found = mounts.iter().find(|mount| match mount.file_system.as_str() {
@@ -102,7 +106,8 @@ pub(crate) fn directories(pid: u32, controller: &str) -> Vec<PathBuf> {
             "cgroup" => mount.has(controller) && group.controllers.iter().any(|c| c == controller),
             _ => false,
         });
-        directories.extend(found.map(|mount| path_up(mount, &group.pathname)).unwrap_or_default());
+        let up = found.map(|mount| path_up(mount, &group.pathname)).unwrap_or_default();
+        directories.extend(up.iter().map(|directory| root.at(directory)));
     }
     directories
 }

@@ -1,10 +1,10 @@
 //! From a mount to what is at its bottom: the block devices whose counters see its bytes.
 
-use crate::mounts::{self, Mount};
+use crate::host;
+use crate::mounts::{Mount, mount_of_path};
+use crate::root::Root;
 use crate::sysfs::{chosen, entries, file_name, number, text};
 use model::host::{Device, Medium, WriteCache};
-use rustix::fs::{Mode, OFlags};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Overlays of loops of overlays end somewhere; what is deeper is not looked for.
@@ -22,16 +22,15 @@ pub(crate) struct Ground {
 
 /// Looks for devices.
 pub(crate) struct Finder {
-    /// Where sysfs is mounted.
-    sys: PathBuf,
+    root: Root,
     /// Whether this machine is a virtual one. Then so are its disks, and what they tell of
     /// themselves is fiction (METHODOLOGY.md).
     is_guest: bool,
 }
 
 impl Finder {
-    pub(crate) fn new(is_guest: bool) -> Finder {
-        Finder { sys: PathBuf::from("/sys"), is_guest }
+    pub(crate) fn new(root: &Root) -> Finder {
+        Finder { root: root.clone(), is_guest: host::hypervisor(root).is_some() }
     }
 
     /// What is at the bottom of `mount`.
@@ -41,7 +40,7 @@ impl Finder {
 
     /// What is at the bottom of the block device `major:minor`, without a file system.
     pub(crate) fn ground_of_number(&self, number: &str) -> Ground {
-        let block = self.sys.join("dev/block").join(number);
+        let block = self.root.at("/sys/dev/block").join(number);
         self.ground_of_blocks("block device", &[block], DEPTH)
     }
 
@@ -70,7 +69,7 @@ impl Finder {
                  cached elsewhere is not seen"
             )),
             _ => {
-                let block = self.sys.join("dev/block").join(&mount.device);
+                let block = self.root.at("/sys/dev/block").join(&mount.device);
                 self.ground_of_blocks(kind, &[block], depth)
             }
         }
@@ -82,7 +81,7 @@ impl Finder {
         let lower = mount.values("lowerdir").flat_map(|list| list.split(':'));
         let layers = mount.values("upperdir").chain(lower).chain(mount.values("lowerdir+"));
         let below = layers
-            .filter_map(|layer| mount_of_path(Path::new(layer)))
+            .filter_map(|layer| mount_of_path(&self.root, Path::new(layer)))
             // A path that means something else in this container may lead back here.
             .find(|below| below.id != mount.id);
         let Some(below) = below else {
@@ -101,7 +100,7 @@ impl Finder {
     fn members_of_btrfs(&self, mount: &Mount) -> Vec<PathBuf> {
         let node = self.block_of_node(&mount.source);
         let Some(name) = node.file_name() else { return Vec::new() };
-        entries(&self.sys.join("fs/btrfs"))
+        entries(&self.root.at("/sys/fs/btrfs"))
             .map(|file_system| file_system.join("devices"))
             .find(|devices| devices.join(name).exists())
             .map_or(Vec::new(), |devices| entries(&devices).collect())
@@ -109,14 +108,14 @@ impl Finder {
 
     /// The directory in sysfs of a device node, whose name may be a link: `/dev/mapper/x`.
     fn block_of_node(&self, node: &Path) -> PathBuf {
-        let node = std::fs::canonicalize(node).unwrap_or_else(|_| node.to_path_buf());
-        self.sys.join("class/block").join(node.file_name().unwrap_or_default())
+        let node = std::fs::canonicalize(self.root.at(node)).unwrap_or_else(|_| node.to_path_buf());
+        self.root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
     }
 
     /// The common ground of some block devices, given by their directories in sysfs.
     fn ground_of_blocks(&self, kind: &str, blocks: &[PathBuf], depth: u32) -> Ground {
         let mut disks: Vec<PathBuf> = blocks.iter().flat_map(|block| disks_of(block)).collect();
-        disks.sort();
+        disks.sort_by_key(|disk| file_name(disk));
         disks.dedup();
         let grounds: Vec<Ground> =
             disks.iter().map(|disk| self.ground_of_disk(disk, depth)).collect();
@@ -193,7 +192,7 @@ impl Finder {
             ));
         }
         let backing = text(&path.join("loop/backing_file"));
-        let below = backing.and_then(|file| mount_of_path(Path::new(&file)));
+        let below = backing.and_then(|file| mount_of_path(&self.root, Path::new(&file)));
         let Some(below) = below.map(|mount| self.ground_at(&mount, depth - 1)) else {
             notes.push(format!("{name}: the file behind this loop device cannot be reached"));
             device.is_virtual = self.is_guest;
@@ -207,12 +206,6 @@ impl Finder {
 
 fn unseen(note: String) -> Ground {
     Ground { medium: Medium::Unseen, devices: Vec::new(), notes: vec![note] }
-}
-
-/// The mount that `path` is on; no right to read it is needed.
-fn mount_of_path(path: &Path) -> Option<Mount> {
-    let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    mounts::mount_of(&File::from(file)).ok()
 }
 
 /// The disks below a block device: of a partition its disk, of a mapped or RAID device what it
@@ -269,7 +262,7 @@ mod tests {
 
     impl Sys {
         fn ground(&self, mount: &Mount) -> Ground {
-            Finder { sys: self.path().to_path_buf(), is_guest: false }.ground(mount)
+            Finder { root: self.root(), is_guest: false }.ground(mount)
         }
 
         #[track_caller]
@@ -402,7 +395,7 @@ mod tests {
         sys.block("pci/nvme0n1", 2, &[]);
         let is_virtual = |minor| sys.ground(&ext4(minor)).devices[0].is_virtual;
         assert_eq!([0, 1, 2].map(is_virtual), [true, true, false]);
-        let guest = Finder { sys: sys.path().to_path_buf(), is_guest: true };
+        let guest = Finder { root: sys.root(), is_guest: true };
         assert!(guest.ground(&ext4(2)).devices[0].is_virtual);
     }
 

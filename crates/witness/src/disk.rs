@@ -3,9 +3,9 @@
 use crate::cgroup;
 use crate::device::{Finder, Ground};
 use crate::error::Error;
-use crate::host;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
+use crate::root::Root;
 use crate::storage;
 use crate::sysfs::{entries, file_name, text};
 use model::evidence::Probe;
@@ -50,8 +50,9 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
     let size = node.size()?;
     let logical_block = rustix::fs::ioctl_blksszget(&node.file)
         .map_err(Error::refused("ask for the logical block size of", &node.path))?;
-    let users = Users { sys: PathBuf::from("/sys"), mounts: mounts::all()?, swaps: swaps() };
-    let family = Family::of(&users.sys, &node.number).ok_or_else(|| {
+    let root = Root::machine();
+    let users = Users { root: root.clone(), mounts: mounts::all(&root)?, swaps: swaps() };
+    let family = Family::of(&root, &node.number).ok_or_else(|| {
         let unlisted = std::io::Error::other(format!("/sys has no device {}", node.number));
         Error::refused("find out who uses", &node.path)(unlisted)
     })?;
@@ -77,15 +78,15 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
 pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let node = Node::open(path)?;
     let size = node.size()?;
-    let Ground { medium, devices, notes } =
-        Finder::new(host::hypervisor().is_some()).ground_of_number(&node.number);
+    let root = Root::machine();
+    let Ground { medium, devices, notes } = Finder::new(&root).ground_of_number(&node.number);
     let mut storage = Storage {
         directory: node.path.clone(),
         file_system: NO_FILE_SYSTEM.to_string(),
         mount_point: PathBuf::new(),
         mount_options: String::new(),
         medium,
-        limits: cgroup::limits(&devices),
+        limits: cgroup::limits(&root, &devices),
         devices,
         capacity: size,
         free: size,
@@ -214,8 +215,8 @@ impl Member {
 
 impl Family {
     /// Of the device `number`, if sysfs has it.
-    fn of(sys: &Path, number: &str) -> Option<Family> {
-        let itself = std::fs::canonicalize(sys.join("dev/block").join(number)).ok()?;
+    fn of(root: &Root, number: &str) -> Option<Family> {
+        let itself = std::fs::canonicalize(root.at("/sys/dev/block").join(number)).ok()?;
         let is_partition = |path: &Path| path.join("partition").exists();
         let relatives: Vec<PathBuf> = match itself.parent().filter(|_| is_partition(&itself)) {
             Some(disk) => vec![disk.to_path_buf()],
@@ -228,8 +229,7 @@ impl Family {
 
 /// Who uses devices.
 struct Users {
-    /// Where sysfs is mounted.
-    sys: PathBuf,
+    root: Root,
     mounts: Vec<Mount>,
     /// Numbers of devices.
     swaps: Vec<String>,
@@ -268,12 +268,13 @@ impl Users {
 
     /// A btrfs has a number of its own, and lists its members while it is mounted.
     fn is_in_btrfs(&self, name: &str) -> bool {
-        entries(&self.sys.join("fs/btrfs")).any(|known| known.join("devices").join(name).exists())
+        entries(&self.root.at("/sys/fs/btrfs"))
+            .any(|known| known.join("devices").join(name).exists())
     }
 
     /// The loop device that is made of device `number`, which it does not hold.
     fn loop_on(&self, number: &str) -> Option<String> {
-        entries(&self.sys.join("block")).find_map(|disk| {
+        entries(&self.root.at("/sys/block")).find_map(|disk| {
             let backing = text(&disk.join("loop/backing_file"))?;
             let is_it = number_of(Path::new(&backing)).ok().flatten()? == number;
             is_it.then(|| file_name(&disk))
@@ -312,8 +313,8 @@ mod tests {
     #[track_caller]
     fn check(sys: &Sys, users: (&[Mount], &[&str]), minor: u32, expected: &[&str]) {
         let (mounts, swaps) = (users.0.to_vec(), users.1.iter().map(|s| s.to_string()).collect());
-        let users = Users { sys: sys.path().to_path_buf(), mounts, swaps };
-        let family = Family::of(sys.path(), &format!("8:{minor}")).unwrap();
+        let users = Users { root: sys.root(), mounts, swaps };
+        let family = Family::of(&sys.root(), &format!("8:{minor}")).unwrap();
         assert_eq!(users.of(&family), expected, "{family:#?}");
     }
 

@@ -1,6 +1,7 @@
 //! The machine.
 
 use crate::cgroup;
+use crate::root::Root;
 use model::case::Isa;
 use model::host::Host;
 use procfs::{FromRead, Meminfo};
@@ -11,9 +12,14 @@ use std::path::Path;
 ///
 /// What it does not tell is empty, 0 or none.
 pub fn host(isas: Vec<Isa>) -> Host {
+    host_at(&Root::machine(), isas)
+}
+
+/// As [`host`], of the machine whose files are below `root`.
+pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let uname = rustix::system::uname();
-    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-    let meminfo = std::fs::read("/proc/meminfo").ok();
+    let cpuinfo = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
+    let meminfo = std::fs::read(root.at("/proc/meminfo")).ok();
     let meminfo = meminfo.and_then(|text| Meminfo::from_read(&text[..]).ok());
     let memory = meminfo.as_ref().map_or(0, |info| info.mem_total);
     let free = meminfo.and_then(|info| info.mem_available).unwrap_or(memory);
@@ -23,14 +29,14 @@ pub fn host(isas: Vec<Isa>) -> Host {
         cpu: cpu_model(&cpuinfo).unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
         cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()),
         isas,
-        last_level_cache: last_level_cache(Path::new(CPUS)),
-        caches: data_caches(&Path::new(CPUS).join("cpu0")),
+        last_level_cache: last_level_cache(&root.at(CPUS)),
+        caches: data_caches(&root.at(CPUS).join("cpu0")),
         memory,
-        memory_available: free.min(cgroup::memory_left().unwrap_or(u64::MAX)),
+        memory_available: free.min(cgroup::memory_left(root).unwrap_or(u64::MAX)),
         page: rustix::param::page_size() as u64,
-        hypervisor: hypervisor(),
-        clock_source: read(&format!("{CLOCK}/current_clocksource")),
-        cpu_quota: cgroup::cpu_quota(),
+        hypervisor: hypervisor(root),
+        clock_source: read(&root.at(CLOCK).join("current_clocksource")),
+        cpu_quota: cgroup::cpu_quota(root),
     }
 }
 
@@ -39,7 +45,7 @@ const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0";
 
 /// The text of a small file of `/proc` or `/sys` without blanks around it; none where there is
 /// none.
-fn read(path: &str) -> Option<String> {
+fn read(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     // The strings of a device tree end with a zero byte.
@@ -70,7 +76,7 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
 fn data_caches(cpu: &Path) -> Vec<u64> {
     let mut levels: BTreeMap<u32, u64> = BTreeMap::new();
     for index in std::fs::read_dir(cpu.join("cache")).into_iter().flatten().flatten() {
-        let text = |name: &str| read(&index.path().join(name).to_string_lossy());
+        let text = |name: &str| read(&index.path().join(name));
         let level = text("level").and_then(|level| level.parse().ok());
         let size = text("size").as_deref().and_then(parse_cache_size);
         let holds_data = text("type").is_some_and(|kind| kind != "Instruction");
@@ -88,7 +94,7 @@ fn last_level_cache(cpus: &Path) -> u64 {
     for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
         let indices = std::fs::read_dir(cpu.path().join("cache"));
         for index in indices.into_iter().flatten().flatten() {
-            let text = |name: &str| read(&index.path().join(name).to_string_lossy());
+            let text = |name: &str| read(&index.path().join(name));
             let level = text("level").and_then(|level| level.parse().ok());
             let size = text("size").as_deref().and_then(parse_cache_size);
             if let (Some(level), Some(size), Some(shared)) = (level, size, text("shared_cpu_list"))
@@ -115,17 +121,17 @@ fn parse_cache_size(text: &str) -> Option<u64> {
 
 /// Which hypervisor this machine runs under; `unknown` when it is certain that there is one and
 /// not which. None on bare metal.
-pub(crate) fn hypervisor() -> Option<String> {
-    let dmi = |name: &str| read(&format!("/sys/class/dmi/id/{name}"));
-    let flags = read("/proc/cpuinfo").unwrap_or_default();
+pub(crate) fn hypervisor(root: &Root) -> Option<String> {
+    let dmi = |name: &str| read(&root.at("/sys/class/dmi/id").join(name));
+    let flags = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
     Signs {
-        xen: read("/sys/hypervisor/type"),
+        xen: read(&root.at("/sys/hypervisor/type")),
         cpu_flag: cpuinfo_value(&flags, "flags")
             .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
-        device_tree: read("/sys/firmware/devicetree/base/hypervisor/compatible"),
+        device_tree: read(&root.at("/sys/firmware/devicetree/base/hypervisor/compatible")),
         vendor: dmi("sys_vendor"),
         product: dmi("product_name"),
-        clocks: read(&format!("{CLOCK}/available_clocksource")),
+        clocks: read(&root.at(CLOCK).join("available_clocksource")),
     }
     .name()
 }

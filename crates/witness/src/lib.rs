@@ -7,6 +7,7 @@ pub mod error;
 pub mod page_cache;
 mod layout;
 mod space;
+mod root;
 mod sysfs;
 mod mounts;
 mod machine;
@@ -19,6 +20,8 @@ mod storage;
 mod disk;
 mod settle;
 pub mod counters;
+#[cfg(test)]
+mod tests;
 
 pub use disk::{Disk, disk, storage_of_disk};
 pub use error::Error;

@@ -2,6 +2,7 @@
 
 use crate::cgroup;
 use crate::error::Error;
+use crate::root::Root;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ impl MemoryGroup {
     /// [`Error::NoMemoryGroup`] with what was refused: it needs root, or a group that is delegated
     /// to this user.
     pub fn create(limit_bytes: u64) -> Result<MemoryGroup, Error> {
-        let directories = cgroup::directories(std::process::id(), "memory");
+        let directories = cgroup::directories(&Root::machine(), "self", "memory");
         let found = directories.iter().find_map(|group| Some((group, version_below(group)?)));
         let Some((parent, version)) = found else {
             let answer = io::Error::other("there is none that limits memory");

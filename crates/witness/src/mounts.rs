@@ -1,6 +1,8 @@
 //! What is mounted, and which mount a file is on.
 
 use crate::error::{Error, descriptor_path};
+use crate::root::Root;
+use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
@@ -40,9 +42,21 @@ impl Mount {
 }
 
 /// Every mount that this process sees.
-pub(crate) fn all() -> Result<Vec<Mount>, Error> {
-    let text = std::fs::read(MOUNTINFO).map_err(Error::refused("read", Path::new(MOUNTINFO)))?;
+pub(crate) fn all(root: &Root) -> Result<Vec<Mount>, Error> {
+    let path = root.at(MOUNTINFO);
+    let text = std::fs::read(&path).map_err(Error::refused("read", &path))?;
     Ok(parse(&text))
+}
+
+/// The mount that `path` is on; no right to read it is needed.
+pub(crate) fn mount_of_path(root: &Root, path: &Path) -> Option<Mount> {
+    if root.is_machine() {
+        let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        return mount_of(&File::from(file)).ok();
+    }
+    // Of those that share a point the last one covers the others.
+    let above = all(root).ok()?.into_iter().filter(|mount| path.starts_with(&mount.point));
+    above.max_by_key(|mount| mount.point.components().count())
 }
 
 /// The mount that `file` is on, by its number: `st_dev` is not the one of mountinfo on btrfs and
@@ -50,7 +64,7 @@ pub(crate) fn all() -> Result<Vec<Mount>, Error> {
 pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     let id = mount_id(file)?;
     let unlisted = || std::io::Error::other(format!("mount {id} is not listed in {MOUNTINFO}"));
-    let found = all()?.into_iter().find(|mount| mount.id == id);
+    let found = all(&Root::machine())?.into_iter().find(|mount| mount.id == id);
     found.ok_or_else(|| Error::refused_on("find the mount of", file)(unlisted()))
 }
 

@@ -3,9 +3,9 @@
 use crate::cgroup;
 use crate::device::{Finder, Ground};
 use crate::error::{Error, descriptor_path};
-use crate::host;
 use crate::mounts::{self, Mount};
 use crate::page_cache;
+use crate::root::Root;
 use crate::space::Space;
 use model::content::{Content, Kind};
 use model::evidence::Probe;
@@ -74,8 +74,8 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
 
 /// All that is known without trying.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
-    let Ground { medium, devices, mut notes } =
-        Finder::new(host::hypervisor().is_some()).ground(mount);
+    let root = Root::machine();
+    let Ground { medium, devices, mut notes } = Finder::new(&root).ground(mount);
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let Space { capacity, free } = Space::from_statvfs(space);
@@ -85,7 +85,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         mount_point: mount.point.clone(),
         mount_options: mount.options.join(","),
         medium,
-        limits: cgroup::limits(&devices),
+        limits: cgroup::limits(&root, &devices),
         devices,
         capacity,
         free,

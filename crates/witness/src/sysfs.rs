@@ -37,6 +37,7 @@ pub(crate) fn file_name(path: &Path) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::root::Root;
     use std::fs;
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
@@ -53,8 +54,13 @@ pub(crate) mod tests {
             sys
         }
 
-        pub(crate) fn path(&self) -> &Path {
-            self.0.path()
+        /// Where sysfs is mounted.
+        pub(crate) fn path(&self) -> PathBuf {
+            self.0.path().join("sys")
+        }
+
+        pub(crate) fn root(&self) -> Root {
+            Root::of(self.0.path())
         }
 
         /// A block device of number 8:`minor`, at `path` below `devices`.

@@ -1,0 +1,4 @@
+//! Machines that this one is not: their `/sys` and `/proc`, and what is said of them.
+
+mod tree;
+mod servers;
