@@ -9,8 +9,9 @@ use crate::disturbance::exclude;
 use crate::finding::{Finding, Verdict};
 use crate::levels::{Levels, all_levels};
 use crate::measured::Measured;
+use crate::ratio::Ratio;
 use crate::row::Row;
-use crate::rules::{self, Context};
+use crate::rules::{self, Context, Overhead};
 use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::Summary;
@@ -188,9 +189,12 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
 
 /// What is found on a row by itself.
 fn found(row: &Row, rows: &[Row]) -> Vec<Finding> {
-    let overhead_ns = overhead_of(row, rows);
     let (measured, summary) = (&row.measured, &row.summary);
-    rules::find(&Context { measured, summary, overhead_ns })
+    let overhead = null_of(row, rows).and_then(|null| {
+        let share = Ratio::of_any(&null.measured.ns_per_op(), &measured.ns_per_op())?;
+        Some(Overhead { ns: overhead_ns(null)?, share })
+    });
+    rules::find(&Context { measured, summary, overhead })
 }
 
 /// The twins of a record, each judged by itself: they bound nothing, and nothing bounds them.
@@ -254,29 +258,29 @@ fn overhead_ns(null: &Row) -> Option<f64> {
     Some(null.summary.ns_per_op?.median)
 }
 
-/// What the null engine takes for an operation in the order of that of `row`, for an order costs
-/// time to compute; in another order, where that one was not measured. To write it has to stamp
-/// its blocks, so a null that writes larger blocks says nothing of smaller ones; where none
-/// writes, one that reads tells the least that it can be.
-fn overhead_of(row: &Row, rows: &[Row]) -> Option<f64> {
+/// The null engine that tells what an operation of `row` costs the tool: in the order of that, for
+/// an order costs time to compute; in another order, where that one was not measured. To write it
+/// has to stamp its blocks, so a null that writes larger blocks says nothing of smaller ones; where
+/// none writes, one that reads tells the least that it can be.
+fn null_of<'a, 'r>(row: &Row, rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
     let pattern = match &row.measured.case.work {
         Work::File(work) => work.pattern,
         Work::Write(work) => {
             let null = null_writes(rows)
-                .filter_map(|row| Some((row.measured.case.write()?, overhead_ns(row)?)))
-                .filter(|(null, _)| null.block <= work.block)
-                .max_by_key(|(null, _)| (null.pattern == work.pattern, null.block));
-            if let Some((_, ns)) = null {
-                return Some(ns);
+                .filter_map(|row| Some((row, row.measured.case.write()?)))
+                .filter(|(row, null)| row.measured.n() > 0 && null.block <= work.block)
+                .max_by_key(|(_, null)| (null.pattern == work.pattern, null.block));
+            if let Some((row, _)) = null {
+                return Some(row);
             }
             work.pattern
         }
         Work::Memory(_) => return None,
     };
+    let measured = || null_reads(rows).filter(|row| row.measured.n() > 0);
     let same_order =
         |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == pattern);
-    let null = null_reads(rows).find(|row| same_order(row) && row.measured.n() > 0);
-    null.or_else(|| null_reads(rows).find(|row| row.measured.n() > 0)).and_then(overhead_ns)
+    measured().find(same_order).or_else(|| measured().next())
 }
 
 /// The findings of all rows, one entry a code, gravest first.

@@ -6,7 +6,7 @@
 
 use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
-use crate::permutation::{ALIKE_MOST, is_rarer};
+use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
 use model::sample::{PROGRESS_NS, Sample};
@@ -286,15 +286,15 @@ const DRIFT_MOST: f64 = 0.5;
 
 /// The index of the first rate after the step in the rates, if there is one: the split into two
 /// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
-/// than in most random orders of the same rates.
+/// than in most orders of the same rates.
 pub(crate) fn split(rates: &[f64]) -> Option<usize> {
-    split_by(rates, LOWER_MOST, ALIKE_MOST)
+    split_by(rates, LOWER_MOST, RARE)
 }
 
-/// The same where the lower level is at most the share `lower_most` of the higher, and at most
-/// `alike_most` of 1 000 random orders are as good.
-pub(crate) fn split_by(rates: &[f64], lower_most: f64, alike_most: usize) -> Option<usize> {
-    let (at, _) = best_split(rates)?;
+/// The same where the lower level is at most the share `lower_most` of the higher, and at most the
+/// share `p` of the orders is as good.
+pub(crate) fn split_by(rates: &[f64], lower_most: f64, p: f64) -> Option<usize> {
+    let at = best_split(rates)?;
     let (before, after) = rates.split_at(at);
     let levels = (mean(before), mean(after));
     let (low, high) = (levels.0.min(levels.1), levels.0.max(levels.1));
@@ -302,23 +302,29 @@ pub(crate) fn split_by(rates: &[f64], lower_most: f64, alike_most: usize) -> Opt
     if low > lower_most * high || drifts(before) || drifts(after) {
         return None;
     }
-    let explained = |rates: &[f64]| best_split(rates).map_or(0.0, |(_, explained)| explained);
-    is_rarer(rates, explained, alike_most).then_some(at)
+    let (centered, n) = (centered(rates), rates.len());
+    is_rare_split(&centered, SIDE_LEAST, |at, sum| explained(n, at, sum), p).then_some(at)
 }
 
-/// The split into two levels that leaves the least squares, and the squares that it explains.
-fn best_split(rates: &[f64]) -> Option<(usize, f64)> {
-    let n = rates.len();
-    let total: f64 = rates.iter().sum();
-    let mut sum: f64 = rates.iter().take(SIDE_LEAST - 1).sum();
-    let explained = |at: usize| {
-        sum += rates[at - 1];
-        let (before, after) = (at as f64, (n - at) as f64);
-        let step = sum / before - (total - sum) / after;
-        (at, step * step * before * after / n as f64)
-    };
+/// The split into two levels that leaves the least squares.
+fn best_split(rates: &[f64]) -> Option<usize> {
+    let (centered, n) = (centered(rates), rates.len());
+    let explained = |at: &usize| explained(n, *at, centered[..*at].iter().sum());
     let places = SIDE_LEAST..(n + 1).saturating_sub(SIDE_LEAST);
-    places.map(explained).max_by(|a, b| a.1.total_cmp(&b.1))
+    places.max_by(|a, b| explained(a).total_cmp(&explained(b)))
+}
+
+/// How far each of the rates is from their mean.
+fn centered(rates: &[f64]) -> Vec<f64> {
+    let mean = mean(rates);
+    rates.iter().map(|rate| rate - mean).collect()
+}
+
+/// The squares that a split of `n` rates explains, where the first `at` of them are by `sum`
+/// together above the mean of all.
+fn explained(n: usize, at: usize, sum: f64) -> f64 {
+    let (n, at) = (n as f64, at as f64);
+    sum * sum * n / (at * (n - at))
 }
 
 /// The step on which at least half of `trials` agree: in the same direction, and after as many
@@ -436,6 +442,17 @@ mod tests {
         assert_eq!(split(&[0.0; 30]), None);
     }
 
+    /// Three of twelve rounds are as rare at the start as at the end, whatever shuffles would say.
+    #[test]
+    fn a_step_is_as_rare_in_reverse() {
+        for (at, expected) in [(3, Some(3)), (4, Some(4)), (6, Some(6)), (9, Some(9))] {
+            let rates: Vec<f64> = (0..12).map(|n| if n < at { 100.0 } else { 40.0 }).collect();
+            assert_eq!(split(&rates), expected);
+            let mirrored: Vec<f64> = rates.iter().rev().copied().collect();
+            assert_eq!(split(&mirrored), expected.map(|at| 12 - at));
+        }
+    }
+
     /// The squares that a split into two levels leaves, less those that one level leaves.
     fn naive_explained(rates: &[f64], at: usize) -> f64 {
         let left = |part: &[f64]| part.iter().map(|r| (r - mean(part)).powi(2)).sum::<f64>();
@@ -443,10 +460,21 @@ mod tests {
     }
 
     proptest! {
+        /// Which way time goes decides nothing: few rates, whose orders are counted, and many.
+        #[test]
+        fn a_course_in_reverse_has_the_same_step(
+            n in 6usize..40, at in 3usize..37, fall in 0.0f64..0.9, seed in 0u64..1_000_000
+        ) {
+            let level = |step| if step < at { 1e8 } else { 1e8 * (1.0 - fall) };
+            let rates = noisy(&mut Rng::new(seed), n, level, 0.15, 0.0);
+            let mirrored: Vec<f64> = rates.iter().rev().copied().collect();
+            prop_assert_eq!(split(&rates), split(&mirrored).map(|at| n - at));
+        }
+
         #[test]
         fn the_best_split_leaves_the_least(rates in proptest::collection::vec(0.0f64..1e3, 6..40)) {
-            let (at, explained) = best_split(&rates).expect("there are six");
-            prop_assert!((explained - naive_explained(&rates, at)).abs() < 1e-3);
+            let at = best_split(&rates).expect("there are six");
+            let explained = naive_explained(&rates, at);
             for other in SIDE_LEAST..=rates.len() - SIDE_LEAST {
                 prop_assert!(naive_explained(&rates, other) <= explained + 1e-3);
             }

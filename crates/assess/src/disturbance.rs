@@ -3,9 +3,11 @@
 //! A round is left out for what was counted on the machine, by limits that were fixed before, and
 //! never for its own figure: who leaves out what is slow has decided what is fast.
 
-use crate::measured::{Counted, Measured};
+use crate::measured::{Counted, Measured, a_second, with_mean_of};
 use crate::served::SHARE_NOISE;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, median};
+use model::case::{Cache, Op, WriteWork};
+use model::evidence::Residency;
 use model::host::Medium;
 use model::plan::ROUNDS_MIN;
 
@@ -25,15 +27,18 @@ pub struct Excluded {
 
 /// More stolen CPU time than this leaves a round out (METHODOLOGY.md).
 const STEAL_MOST: f64 = 0.10;
-/// Less stolen CPU time than this is a tick or two of the OS's clock, and leaves nothing out.
-const STEAL_NS_LEAST: u64 = 30_000_000;
+/// Stolen CPU time up to this, in a trial of the usual length, is at most two ticks of the OS's
+/// clock, and leaves nothing out.
+const STEAL_NS_LEAST: f64 = 25e6;
 /// More time held back by a CPU quota than this leaves a round out (METHODOLOGY.md).
 const THROTTLED_MOST: f64 = 0.05;
-/// More that others read than this, as a share of what the worker did, leaves a round out
+/// A rate at which others read above this share of the case's usual rate leaves a round out
 /// (METHODOLOGY.md).
 const FOREIGN_MOST: f64 = 0.20;
 /// If more than this share of the rounds would be left out none is (METHODOLOGY.md).
 const EXCLUDED_MOST: f64 = 0.20;
+/// Less than this of a file in the page cache is not warm (METHODOLOGY.md).
+pub(crate) const WARM_LEAST: f64 = 0.999;
 
 /// The share of the threads' time for which a CPU quota held them back. The OS counts that time
 /// for each processor.
@@ -53,7 +58,9 @@ pub(crate) fn share_of_others(trial: &Counted) -> Option<f64> {
 /// enough others are left. Trials that follow each other are one, cut into pieces: none can go.
 pub(crate) fn exclude(measured: &mut Measured) {
     let n = measured.n();
-    let gates: Vec<Option<Gate>> = measured.trials.iter().map(|t| gate(measured, t)).collect();
+    let limits = Limits::of(measured);
+    let gate = |trial: &Counted| limits.gate(measured, trial);
+    let gates: Vec<Option<Gate>> = measured.trials.iter().map(gate).collect();
     let disturbed = gates.iter().flatten().count();
     let is_few = disturbed as f64 <= EXCLUDED_MOST * n as f64;
     let is_left = n - disturbed >= ROUNDS_MIN as usize;
@@ -68,21 +75,75 @@ pub(crate) fn exclude(measured: &mut Measured) {
     }
 }
 
-/// Why a trial is to be left out, if it is.
-fn gate(measured: &Measured, trial: &Counted) -> Option<Gate> {
-    let is_above = |parts: Option<(u64, u64)>, most: f64| {
-        parts.is_some_and(|(part, whole)| part as f64 > most * whole as f64)
-    };
+/// The limits of a case that follow from all of its rounds: the same for each of them, so that how
+/// fast a round was decides nothing about it.
+#[derive(Debug)]
+struct Limits {
+    /// Stolen CPU time, as a share of the machine's.
+    stolen: f64,
+    /// Bytes a second that the devices read for others; none where the worker's are not known.
+    others: Option<f64>,
+}
+
+impl Limits {
+    fn of(measured: &Measured) -> Limits {
+        let usual = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
+        let machine_ns = usual(&|trial| Some(trial.evidence.machine_cpu_ns? as f64));
+        let ticks = machine_ns.map_or(0.0, |ns| STEAL_NS_LEAST / ns.max(1.0));
+        let own = usual(&|trial| a_second(trial.evidence.task_read_bytes?, window_ns(trial)));
+        Limits { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
+    }
+
+    /// Why a trial is to be left out, if it is.
+    fn gate(&self, measured: &Measured, trial: &Counted) -> Option<Gate> {
+        let is_above = |parts: Option<(u64, u64)>, most: f64| {
+            parts.is_some_and(|(part, whole)| part as f64 > most * whole as f64)
+        };
+        let evidence = trial.evidence;
+        if is_above(evidence.steal_ns.zip(evidence.machine_cpu_ns), self.stolen) {
+            return Some(Gate::Steal);
+        }
+        if is_above(throttled_parts(measured, trial), THROTTLED_MOST) {
+            return Some(Gate::Throttled);
+        }
+        let others = rate_of_others(trial).filter(|_| is_read_from_device(measured, trial));
+        if others.zip(self.others).is_some_and(|(others, most)| others > most) {
+            return Some(Gate::Foreign);
+        }
+        is_reclaimed(measured, trial).then_some(Gate::Reclaimed)
+    }
+}
+
+fn window_ns(trial: &Counted) -> u64 {
+    trial.evidence.window_ns
+}
+
+/// Bytes a second that the devices read for others.
+fn rate_of_others(trial: &Counted) -> Option<f64> {
+    let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
+    a_second(all.saturating_sub(own), window_ns(trial))
+}
+
+/// Whether a part of a file that is claimed to be warm was not in the page cache before or after,
+/// or came from a device: shares of the file, so that how much of it a trial read decides nothing.
+/// Of what is written over only the share before counts.
+fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
     let evidence = trial.evidence;
-    let stolen = evidence.steal_ns.filter(|ns| *ns >= STEAL_NS_LEAST).zip(evidence.machine_cpu_ns);
-    if is_above(stolen, STEAL_MOST) {
-        return Some(Gate::Steal);
+    if measured.storage.is_none_or(|storage| storage.medium == Medium::Ram) {
+        return false;
     }
-    if is_above(throttled_parts(measured, trial), THROTTLED_MOST) {
-        return Some(Gate::Throttled);
+    let is_cold = |seen: Option<Residency>| seen.is_some_and(|seen| seen.share() < WARM_LEAST);
+    let is_warm_write = |work: &WriteWork| work.cache == Cache::Warm && work.op == Op::Write;
+    match measured.file() {
+        Some(work) if work.cache == Cache::Warm => {
+            let most = SHARE_NOISE * work.size as f64;
+            is_cold(evidence.residency_before)
+                || is_cold(evidence.residency_after)
+                || evidence.task_read_bytes.is_some_and(|bytes| bytes as f64 > most)
+        }
+        Some(_) => false,
+        None => measured.write().is_some_and(is_warm_write) && is_cold(evidence.residency_before),
     }
-    let others = share_of_others(trial).filter(|_| is_read_from_device(measured, trial));
-    others.filter(|share| *share > FOREIGN_MOST).map(|_| Gate::Foreign)
 }
 
 /// Whether a device served what a trial read: only then do others that read hold it up.
@@ -106,7 +167,10 @@ impl Excluded {
         Some(Excluded {
             trials: excluded.len(),
             reasons: reasons.filter(|(_, trials)| *trials > 0).collect(),
-            rate_with_them: Estimate::of(&rates)?,
+            rate_with_them: with_mean_of(
+                Estimate::of(&rates),
+                measured.all().map(|trial| trial.done()),
+            )?,
         })
     }
 }

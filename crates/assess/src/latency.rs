@@ -60,7 +60,7 @@ fn longer(latencies: &Latencies) -> Vec<(u64, f64)> {
             ns as f64 >= last_ns as f64 * POINTS_APART || share * POINTS_APART <= last_share
         });
         if is_apart || seen == count {
-            longer.push((ns, share));
+            longer.push((ns.min(latencies.max_ns), share));
         }
     }
     longer

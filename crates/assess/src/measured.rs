@@ -1,5 +1,6 @@
 //! The trials of one case that count.
 
+use crate::stats::Estimate;
 use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
@@ -19,6 +20,8 @@ named! {
         Throttled "throttled",
         /// Others read from the devices.
         Foreign "foreign",
+        /// The OS took a part of a warm file out of the page cache.
+        Reclaimed "reclaimed",
     }
 }
 
@@ -65,6 +68,19 @@ pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
 /// How the reason of a trial begins that the machine could not do.
 pub(crate) const UNAVAILABLE: &str = "unavailable: ";
+
+/// An estimate whose mean is that of all its parts by all their wholes, each of a trial. Where
+/// trials do the same work that is the harmonic mean of their rates, where they last as long the
+/// arithmetic one: the rate of a program that does them all.
+pub(crate) fn with_mean_of(
+    estimate: Option<Estimate>,
+    parts: impl Iterator<Item = (f64, f64)>,
+) -> Option<Estimate> {
+    let estimate = estimate?;
+    let (part, whole) = parts.fold((0.0, 0.0), |sum, (part, whole)| (sum.0 + part, sum.1 + whole));
+    let mean = if whole > 0.0 { part / whole } else { estimate.mean };
+    Some(Estimate { mean: mean.clamp(estimate.min, estimate.max), ..estimate })
+}
 
 /// One value of a quantity a round: the round and the value.
 pub(crate) type Rounds = Vec<(u32, f64)>;
@@ -177,6 +193,18 @@ impl<'a> Measured<'a> {
         self.trials.iter().map(|trial| (trial.round, trial.rate)).collect()
     }
 
+    /// Nanoseconds of a thread for an operation, in each round: elapsed · threads / operations.
+    /// With several in flight it is a part of the time that each of them takes.
+    pub(crate) fn ns_per_op(&self) -> Rounds {
+        let threads = f64::from(self.case.threads());
+        let ns = |trial: &Counted| {
+            let (ops, elapsed_ns) = (trial.sample.ops(), trial.sample.elapsed_ns());
+            let ns = threads * elapsed_ns as f64 / ops as f64;
+            (ops > 0 && elapsed_ns > 0).then_some((trial.round, ns))
+        };
+        self.trials.iter().filter_map(ns).collect()
+    }
+
     /// Bytes a second of each round, without loading; only rounds that loaded anything.
     pub(crate) fn loaded_rates(&self) -> Rounds {
         let rate = |trial: &Counted| Some((trial.round, trial.loaded_throughput()?));
@@ -220,6 +248,12 @@ impl<'a> Counted<'a> {
         [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
     }
 
+    /// What was done, as [`rate`] counts it, and the seconds that it took.
+    pub(crate) fn done(&self) -> (f64, f64) {
+        let seconds = self.timed_ns as f64 / NS_PER_SECOND;
+        (self.rate * seconds, seconds)
+    }
+
     /// Nanoseconds of loading, of the thread that loaded longest; none if none loaded.
     pub(crate) fn load_ns(&self) -> Option<u64> {
         self.sample.spans.iter().map(|span| span.load_ns).max().filter(|load_ns| *load_ns > 0)
@@ -227,11 +261,18 @@ impl<'a> Counted<'a> {
 
     /// Bytes a second without loading: by the thread that took longest for the rest.
     fn loaded_throughput(&self) -> Option<f64> {
+        let (bytes, seconds) = self.loaded()?;
+        Some(bytes / seconds)
+    }
+
+    /// The bytes of a trial that loaded anything, and the seconds that the thread took which took
+    /// longest for the rest.
+    pub(crate) fn loaded(&self) -> Option<(f64, f64)> {
         self.load_ns()?;
         let rest_ns =
             |span: &Span| span.end_ns.saturating_sub(span.start_ns).saturating_sub(span.load_ns);
         let longest_ns = self.sample.spans.iter().map(rest_ns).max().filter(|ns| *ns > 0)?;
-        Some(self.sample.bytes() as f64 / longest_ns as f64 * NS_PER_SECOND)
+        Some((self.sample.bytes() as f64, longest_ns as f64 / NS_PER_SECOND))
     }
 }
 

@@ -1,46 +1,96 @@
 //! Whether values come in an order that chance would seldom give them.
+//!
+//! Both tests depend on the values and on how good their order is, and on nothing else: the same
+//! values in reverse are as rare.
 
 use model::random::Rng;
 
-/// How often the order of the values is shuffled.
-const ORDERS: usize = 1_000;
-/// Of as many orders the measured one and those that are as good may be at most this many: p < .01.
-pub(crate) const ALIKE_MOST: usize = 10;
-/// Decides the shuffles: the same record has the same findings.
+/// An order as rare as this is not chance: p < .01 (METHODOLOGY.md).
+pub(crate) const RARE: f64 = 0.01;
+/// How often values are shuffled where their orders are too many to count.
+const ORDERS: u32 = 9_999;
+/// The smallest probability that so many random orders can tell.
+pub(crate) const RAREST: f64 = 1.0 / (ORDERS + 1) as f64;
+/// Decides the shuffles: the same values have the same findings.
 const SEED: u64 = 0x57e9;
+/// All orders of up to as many values are counted: two to this power of sets at most.
+const COUNTED_MOST: usize = 16;
 
-/// Whether the `statistic` of the `values` in their order is above 0 and reached in fewer than 10
-/// of 1 000 random orders of the same values: p < .01, whatever their distribution is.
-pub(crate) fn is_rare(values: &[f64], statistic: impl Fn(&[f64]) -> f64) -> bool {
-    is_rarer(values, statistic, ALIKE_MOST)
-}
-
-/// The same, reached in at most `alike_most` of 1 000 orders, the one of the values among them.
-pub(crate) fn is_rarer(
-    values: &[f64],
-    statistic: impl Fn(&[f64]) -> f64,
-    alike_most: usize,
-) -> bool {
-    let measured = statistic(values);
-    if measured <= 0.0 {
-        return false;
-    }
-    // What is the same in another order is as good, however its sums are rounded.
-    let alike_from = measured * (1.0 - 1e-9);
+/// Whether the `statistic` of the `values` in their order is above 0, and at most the share `p` of
+/// random orders reaches it, the one of the values among them.
+pub(crate) fn is_rare(values: &[f64], statistic: impl Fn(&[f64]) -> f64, p: f64) -> bool {
+    let Some(alike_from) = alike_from(statistic(values)) else { return false };
     let mut rng = Rng::new(SEED);
     let mut shuffled = values.to_vec();
-    let is_alike = |_: &usize| {
+    // What is shuffled does not depend on the order that was measured.
+    shuffled.sort_by(f64::total_cmp);
+    let is_alike = |_: &u32| {
         rng.shuffle(&mut shuffled);
         statistic(&shuffled) >= alike_from
     };
     // One of the orders that are as good is the one that was measured.
-    let alike = 1 + (0..ORDERS).filter(is_alike).take(alike_most).count();
-    alike <= alike_most
+    let most = (p / RAREST + 1e-6).floor() as usize;
+    (0..ORDERS).filter(is_alike).take(most).count() < most
+}
+
+/// The same of the greatest value of `of_part` over all splits of the values into a first part and
+/// the rest with at least `side_least` on either side. It is given how many values the first part
+/// has and their sum. Of up to 16 values all orders are counted, so that the share is exact.
+pub(crate) fn is_rare_split(
+    values: &[f64],
+    side_least: usize,
+    of_part: impl Fn(usize, f64) -> f64,
+    p: f64,
+) -> bool {
+    let n = values.len();
+    let places = side_least..(n + 1).saturating_sub(side_least);
+    let greatest = |values: &[f64]| {
+        let mut sum: f64 = values.iter().take(side_least - 1).sum();
+        let at = |at: usize| {
+            sum += values[at - 1];
+            of_part(at, sum)
+        };
+        places.clone().map(at).fold(0.0, f64::max)
+    };
+    if n > COUNTED_MOST {
+        return is_rare(values, greatest, p);
+    }
+    let Some(alike_from) = alike_from(greatest(values)) else { return false };
+    let is_alike = |at: usize, sum: f64| places.contains(&at) && of_part(at, sum) >= alike_from;
+    share_of_orders(values, is_alike) <= p
+}
+
+/// From where on a statistic is as good as the measured one: what is the same in another order is,
+/// however its sums are rounded. None where there is nothing to be reached.
+fn alike_from(measured: f64) -> Option<f64> {
+    (measured > 0.0).then_some(measured * (1.0 - 1e-9))
+}
+
+/// The share of all orders of the values that have a first part which `is_alike`, told by how many
+/// values it has and by their sum.
+///
+/// An order is a way from the empty set to all values that adds one at a time, so the ways that
+/// meet no such set are counted set by set: two to the power of their number, not its factorial.
+fn share_of_orders(values: &[f64], is_alike: impl Fn(usize, f64) -> bool) -> f64 {
+    let sets = 1usize << values.len();
+    let mut sums = vec![0.0; sets];
+    // The share of the orders of the values of a set of which no first part is alike.
+    let mut free = vec![1.0; sets];
+    for set in 1..sets {
+        let last = set.trailing_zeros() as usize;
+        sums[set] = sums[set & (set - 1)] + values[last];
+        let size = set.count_ones() as usize;
+        let without = |at: &usize| set & (1 << at) != 0;
+        let ways: f64 = (0..values.len()).filter(without).map(|at| free[set ^ (1 << at)]).sum();
+        free[set] = if is_alike(size, sums[set]) { 0.0 } else { ways / size as f64 };
+    }
+    1.0 - free[sets - 1]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// How far the last value is above the first: any two orders are equally likely.
     fn rise(values: &[f64]) -> f64 {
@@ -51,11 +101,45 @@ mod tests {
     fn a_rare_order_is_one_of_a_hundred() {
         let ascending = |n: u32| -> Vec<f64> { (0..n).map(f64::from).collect() };
         // The least comes first and the greatest last in one of n·(n-1) orders.
-        assert!(is_rare(&ascending(20), rise));
-        assert!(!is_rare(&ascending(5), rise));
+        assert!(is_rare(&ascending(20), rise, RARE));
+        assert!(!is_rare(&ascending(5), rise, RARE));
         let mut turned = ascending(20);
         turned.reverse();
-        assert!(!is_rare(&turned, rise), "it falls");
-        assert!(!is_rare(&[1.0; 20], rise), "all orders are the same");
+        assert!(!is_rare(&turned, rise, RARE), "it falls");
+        assert!(!is_rare(&[1.0; 20], rise, RARE), "all orders are the same");
+    }
+
+    /// The same by writing down every order.
+    fn naive_share(values: &[f64], is_alike: &dyn Fn(usize, f64) -> bool) -> f64 {
+        fn orders(rest: &[f64], part: &mut Vec<f64>, seen: &mut dyn FnMut(&[f64])) {
+            if rest.is_empty() {
+                seen(part);
+            }
+            for at in 0..rest.len() {
+                let mut others = rest.to_vec();
+                part.push(others.remove(at));
+                orders(&others, part, seen);
+                part.pop();
+            }
+        }
+        let (mut alike, mut all) = (0u32, 0u32);
+        orders(values, &mut Vec::new(), &mut |order| {
+            let hit = (1..=order.len()).any(|n| is_alike(n, order[..n].iter().sum()));
+            (alike, all) = (alike + u32::from(hit), all + 1);
+        });
+        f64::from(alike) / f64::from(all)
+    }
+
+    proptest! {
+        #[test]
+        fn counting_sets_counts_orders(
+            values in proptest::collection::vec(-50i32..50, 1..7), least in -60i32..60
+        ) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            let is_alike = |n: usize, sum: f64| n < 5 && sum / n as f64 > f64::from(least);
+            let found = share_of_orders(&values, is_alike);
+            let naive = naive_share(&values, &is_alike);
+            prop_assert!((found - naive).abs() < 1e-9, "{} {}", found, naive);
+        }
     }
 }

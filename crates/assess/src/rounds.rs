@@ -2,7 +2,7 @@
 //! order.
 
 use crate::course::split;
-use crate::permutation::is_rare;
+use crate::permutation::{RARE, is_rare};
 use crate::stats::{Estimate, median};
 
 /// Two levels of a rate: that of the first rounds, and that of the others.
@@ -45,7 +45,7 @@ pub(crate) fn drift(rates: &[f64]) -> Option<f64> {
     let r = lag_one(&ranks);
     let half_width = Estimate::of(rates)?.relative_half_width()?;
     let matters = r > 0.0 && half_width * ((1.0 + r) / (1.0 - r)).sqrt() > PRECISE;
-    (matters && is_rare(&ranks, lag_one)).then_some(r)
+    (matters && is_rare(&ranks, lag_one, RARE)).then_some(r)
 }
 
 /// The autocorrelation of values with those that come next; 0 where all are the same.

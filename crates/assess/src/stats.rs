@@ -16,7 +16,8 @@ pub struct Estimate {
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// The arithmetic mean.
+    /// The mean: of rates that of all that was done by all the time that it took, else the
+    /// arithmetic one.
     pub mean: f64,
     /// The smallest.
     pub min: f64,
@@ -160,13 +161,14 @@ pub(crate) fn percentile_ns(latencies: &Latencies, tail: u64) -> Option<u64> {
     Some(value_at(latencies, rank_below(latencies.count(), tail)?))
 }
 
-/// The latency of rank `rank`, from 1, in ascending order.
+/// The latency of rank `rank`, from 1, in ascending order. A worker rounds latencies to the middle
+/// of a bucket, which may lie above the longest: that one is exact, and none is above it.
 fn value_at(latencies: &Latencies, rank: u64) -> u64 {
     let mut seen: u64 = 0;
     for (ns, count) in &latencies.counts {
         seen = count.saturating_add(seen);
         if seen >= rank {
-            return *ns;
+            return (*ns).min(latencies.max_ns);
         }
     }
     latencies.max_ns
@@ -282,6 +284,14 @@ mod tests {
         let p99_9 = Percentile::of(&Latencies { counts, max_ns: 100_000 }, 10);
         let (ns, low_ns, high_ns) = (99_900, 99_880, 99_920);
         assert_eq!(p99_9, Some(Percentile { ns, low_ns, high_ns, solid: true }));
+    }
+
+    /// The middle of the last bucket may lie above the longest of all, which is exact.
+    #[test]
+    fn no_percentile_is_above_the_longest() {
+        let latencies = Latencies { counts: vec![(100, 500), (205, 500)], max_ns: 203 };
+        let p90 = Percentile::of(&latencies, 1_000).map(|p90| (p90.ns, p90.high_ns));
+        assert_eq!(p90, Some((203, 203)));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
-use crate::measured::{Counted, Measured, UNAVAILABLE, a_second, only_syncs};
+use crate::measured::{
+    Counted, Measured, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs, with_mean_of,
+};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
@@ -85,8 +87,9 @@ pub struct Summary {
     pub bus: Option<Estimate>,
     /// Operations a second, by the same time as the throughput.
     pub iops: Option<Estimate>,
-    /// Nanoseconds one thread and one slot took for an operation: elapsed · threads / operations,
-    /// until the last operation had returned.
+    /// Nanoseconds of a thread for an operation, all its slots together: elapsed · threads /
+    /// operations, until the last operation had returned. With `depth` operations in flight each
+    /// of them takes about `depth` times as long: that is what its latency tells.
     pub ns_per_op: Option<Estimate>,
     /// Percentiles.
     pub latency: Latency,
@@ -174,11 +177,6 @@ impl Summary {
         } else {
             (None, None)
         };
-        let threads = f64::from(measured.case.threads());
-        let ns_per_op = |trial: &Counted| {
-            let (ops, elapsed_ns) = (trial.sample.ops(), trial.sample.elapsed_ns());
-            (ops > 0 && elapsed_ns > 0).then(|| threads * elapsed_ns as f64 / ops as f64)
-        };
         let estimate =
             |value: &dyn Fn(&Counted) -> Option<f64>| Estimate::of(&measured.values(value));
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
@@ -193,11 +191,19 @@ impl Summary {
             verdict: verdict(measured.n(), &[]),
             served_by,
             hit_share,
-            throughput: estimate(&|trial| (!only_syncs(measured.case)).then_some(trial.rate)),
+            throughput: with_mean_of(
+                estimate(&|trial| (!only_syncs(measured.case)).then_some(trial.rate)),
+                measured.trials.iter().map(Counted::done),
+            ),
             loaded: served_by.and_then(|by| Loaded::of(measured, by)),
             bus: None,
-            iops: estimate(&|trial| a_second(trial.sample.ops(), trial.timed_ns)),
-            ns_per_op: estimate(&ns_per_op),
+            iops: with_mean_of(
+                estimate(&|trial| a_second(trial.sample.ops(), trial.timed_ns)),
+                (measured.trials.iter()).map(|trial| {
+                    (trial.sample.ops() as f64, trial.timed_ns as f64 / NS_PER_SECOND)
+                }),
+            ),
+            ns_per_op: ns_per_op(measured),
             latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
             writing: Writing::of(measured),
             course: Course::of(measured),
@@ -243,13 +249,25 @@ impl Loaded {
         }
         let rates: Vec<f64> = measured.loaded_rates().into_iter().map(|(_, rate)| rate).collect();
         Some(Loaded {
-            throughput: Estimate::of(&rates)?,
+            throughput: with_mean_of(
+                Estimate::of(&rates),
+                measured.trials.iter().filter_map(Counted::loaded),
+            )?,
             load_ns: Estimate::of(&measured.values(|trial| Some(trial.load_ns()? as f64)))?,
             served_by: measured.case.file().map_or(by, |work| served_loaded(work, by)),
             of_memory: None,
             ceiling: None,
         })
     }
+}
+
+/// What a thread takes for an operation.
+fn ns_per_op(measured: &Measured) -> Option<Estimate> {
+    let threads = f64::from(measured.case.threads());
+    let values: Vec<f64> = measured.ns_per_op().into_iter().map(|(_, ns)| ns).collect();
+    let spent =
+        |trial: &Counted| (threads * trial.sample.elapsed_ns() as f64, trial.sample.ops() as f64);
+    with_mean_of(Estimate::of(&values), measured.trials.iter().map(spent))
 }
 
 /// A case without a trial is void, else the gravest finding decides.

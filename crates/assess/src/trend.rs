@@ -3,6 +3,7 @@
 use crate::assessment::Assessment;
 use crate::course::split_by;
 use crate::finding::Verdict;
+use crate::permutation::{RARE, RAREST};
 use crate::stats::{Estimate, median};
 use crate::summary::Summary;
 use model::case::{Case, Engine, Op, Work, WriteEngine};
@@ -90,8 +91,6 @@ struct Figure {
 const RUNS_MOST: usize = 1_000;
 /// A step makes the lower level at most this share of the higher (METHODOLOGY.md).
 const LOWER_MOST: f64 = 0.95;
-/// Of 1 000 random orders of the runs at most so many may be as good, over all cases together.
-const ALIKE_MOST: usize = 10;
 
 impl Trends {
     /// Adds a run that was judged.
@@ -155,7 +154,7 @@ pub fn step(runs: &[Option<Estimate>], cases: usize) -> Option<Step> {
     let told: Vec<(usize, Estimate)> =
         runs.iter().enumerate().filter_map(|(at, run)| Some((at, (*run)?))).collect();
     let medians: Vec<f64> = told.iter().map(|(_, run)| run.median).collect();
-    let split = split_by(&medians, LOWER_MOST, (ALIKE_MOST / cases.max(1)).max(1))?;
+    let split = split_by(&medians, LOWER_MOST, (RARE / cases.max(1) as f64).max(RAREST))?;
     let (before, after) = told.split_at(split);
     let of = |side: &[(usize, Estimate)], value: fn(&Estimate) -> Option<f64>| {
         let values: Option<Vec<f64>> = side.iter().map(|(_, run)| value(run)).collect();

@@ -1,7 +1,9 @@
 //! What a case that writes comes to: what was accepted, and what was durable.
 
 use crate::latency::Latency;
-use crate::measured::{Counted, Measured, Rounds, a_second, only_syncs};
+use crate::measured::{
+    Counted, Measured, NS_PER_SECOND, Rounds, a_second, only_syncs, with_mean_of,
+};
 use crate::stats::{Estimate, median};
 use model::case::{Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
@@ -196,8 +198,17 @@ impl Writing {
         let read_back = || measured.trials.iter().filter_map(|trial| trial.read_back);
         let page = measured.host.page;
         Some(Writing {
-            accepted: estimate(&accepted_rates(measured)),
-            durable: estimate(&durable_rates(measured)),
+            accepted: with_mean_of(
+                estimate(&accepted_rates(measured)),
+                (measured.trials.iter()).map(|trial| {
+                    let sample = trial.sample;
+                    (sample.bytes() as f64, sample.elapsed_ns() as f64 / NS_PER_SECOND)
+                }),
+            ),
+            durable: with_mean_of(
+                estimate(&durable_rates(measured)),
+                measured.trials.iter().map(Counted::done),
+            ),
             sync: Latency::of(measured.trials.iter().map(|trial| &trial.sample.syncs)),
             syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
                 .filter(|_| work.sync.is_call()),

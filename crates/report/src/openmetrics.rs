@@ -70,8 +70,8 @@ const METRICS: [Metric; 13] = [
     },
     Metric {
         name: "ioassay_operation_seconds",
-        help: "Median time that one thread and one slot took for an operation. No sample of a \
-               void case.",
+        help: "Median time of a thread for an operation, all it has in flight together: threads \
+               by operations a second. No sample of a void case.",
         samples: operation_times,
     },
     Metric {

@@ -2,6 +2,7 @@
 
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::{Counted, Measured};
+use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, FileWork, WriteWork};
 
@@ -10,8 +11,17 @@ use model::case::{Cache, FileWork, WriteWork};
 pub(crate) struct Context<'a> {
     pub(crate) measured: &'a Measured<'a>,
     pub(crate) summary: &'a Summary,
-    /// What the null engine takes for an operation, if that was measured.
-    pub(crate) overhead_ns: Option<f64>,
+    /// What the tool itself takes, if that was measured.
+    pub(crate) overhead: Option<Overhead>,
+}
+
+/// What the null engine takes for an operation, beside a case that does something.
+#[derive(Debug)]
+pub(crate) struct Overhead {
+    /// Nanoseconds: the median of its rounds.
+    pub(crate) ns: f64,
+    /// As a share of an operation of the case, by rounds in which both were measured.
+    pub(crate) share: Ratio,
 }
 
 /// What a rule found; the table of rules adds the code.

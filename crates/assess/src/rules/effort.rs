@@ -1,6 +1,6 @@
 //! Whether the tool, the CPU or the trials themselves are what the figure shows.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Fault, Overhead};
 use crate::finding::Severity;
 use crate::stats::median;
 use crate::summary::ServedBy;
@@ -26,17 +26,18 @@ const IMBALANCE_NOTE: f64 = 10.0;
 /// Idle time of threads in per cent that makes a figure one of the slowest thread.
 const IMBALANCE_DOUBT: f64 = 25.0;
 
-/// What the null engine takes is a large part of an operation (METHODOLOGY.md). Both are the time
-/// of one thread, so depth and threads need no correction: with operations in flight a thread
-/// still spends the loop's own time on each.
+/// What the null engine takes is a large part of an operation: the median of the ratios of rounds
+/// in which both were measured, so that a drift of the machine is in neither (METHODOLOGY.md). Both
+/// are the time of one thread, so depth and threads need no correction: with operations in flight a
+/// thread still spends the loop's own time on each.
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
     // Another program has a loop of its own, whose overhead was not measured.
     let is_own = context.measured.case.peer == OWN_PEER;
     if !is_own || (context.file().is_none() && context.write().is_none()) {
         return None;
     }
-    let (overhead, ns) = (context.overhead_ns?, context.summary.ns_per_op?.median);
-    let share = overhead / ns;
+    let Overhead { ns: overhead, share } = context.overhead.as_ref()?;
+    let (share, ns) = (share.median, context.summary.ns_per_op?.median);
     let severity = match share {
         share if share >= OVERHEAD_DOUBT => Severity::Doubt,
         share if share >= OVERHEAD_NOTE => Severity::Note,
@@ -44,7 +45,7 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
     };
     let message = format!(
         "the tool itself takes {} of the {} of an operation ({}): the null engine shows it",
-        nanoseconds(overhead),
+        nanoseconds(*overhead),
         nanoseconds(ns),
         percent(share)
     );

@@ -200,18 +200,20 @@ pub(super) fn excluded(context: &Context) -> Option<Fault> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
         excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();
-    let told = |estimate: Estimate| match only_syncs(context.measured.case) {
-        true => format!("{}IOPS", scaled(estimate.median)),
-        false => rate(estimate.median),
+    let value = |value: f64| match only_syncs(context.measured.case) {
+        true => format!("{}IOPS", scaled(value)),
+        false => rate(value),
+    };
+    let told = |estimate: Estimate| match estimate.low.zip(estimate.high) {
+        Some((low, high)) => {
+            format!("{} [{}, {}]", value(estimate.median), value(low), value(high))
+        }
+        None => value(estimate.median),
     };
     let figure = context.summary.throughput.or(context.summary.iops)?;
     let (with, without) = (told(excluded.rate_with_them), told(figure));
-    let change = match with == without {
-        true => format!("with them it is {with} too"),
-        false => format!("with them it is {with}, not {without}"),
-    };
     let message = format!(
-        "{} of {} rounds {} not count ({}): {change}",
+        "{} of {} rounds {} not count ({}): the figure is {without}, and {with} with them",
         excluded.trials,
         excluded.trials + context.measured.n(),
         if excluded.trials == 1 { "does" } else { "do" },
@@ -225,6 +227,7 @@ fn why(gate: Gate) -> &'static str {
     match gate {
         Gate::Steal => "the hypervisor gave more than 10 % of the CPU time to others",
         Gate::Throttled => "a CPU quota held the worker back for more than 5 % of its time",
-        Gate::Foreign => "others read more than 20 % as much from the devices",
+        Gate::Foreign => "others read from the devices at more than 20 % of the case's usual rate",
+        Gate::Reclaimed => "the OS took a part of the file out of the page cache",
     }
 }

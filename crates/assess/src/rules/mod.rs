@@ -11,8 +11,8 @@ mod host;
 mod environment;
 mod course;
 
-pub(crate) use context::Context;
 use context::Fault;
+pub(crate) use context::{Context, Overhead};
 
 use crate::ceiling::Bounds;
 use crate::finding::{Code, Finding, Severity};

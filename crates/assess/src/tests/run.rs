@@ -502,3 +502,40 @@ proptest! {
         prop_assert_eq!(case.verdict == Verdict::Void, gravest == Some(Severity::Void));
     }
 }
+
+/// Eight operations in flight take eight times as long each as a thread takes for one of them.
+#[test]
+fn an_operation_of_a_thread_is_a_part_of_its_latency() {
+    let mut record = flawless(FileWork { depth: 8, engine: Engine::Uring, ..work(Cache::Direct) });
+    each(&mut record, |trial| {
+        let sample = sample(trial);
+        let elapsed_ns = sample.spans[0].end_ns - sample.spans[0].start_ns;
+        let latency_ns = 8 * elapsed_ns / sample.spans[0].ops;
+        let counts = vec![(latency_ns, sample.spans[0].ops)];
+        sample.latencies = Latencies { counts, max_ns: latency_ns };
+    });
+    let case = assess(&record).cases.remove(0);
+    let (ns, iops) = (case.ns_per_op.expect("it has one"), case.iops.expect("it has some"));
+    let p50 = case.latency.p50.expect("there are enough").ns as f64;
+    assert!((8.0 * ns.median / p50 - 1.0).abs() < 0.05, "{ns:?} {p50}");
+    assert!((ns.median * iops.median / 1e9 - 1.0).abs() < 0.05, "{ns:?} {iops:?}");
+}
+
+/// Of the same work done twice, once in half the time, the mean rate is what both did by the time
+/// that both took.
+#[test]
+fn a_mean_rate_is_all_work_by_all_time() {
+    let mut record = zoo::record_of(work(Cache::Cold), 10);
+    each(&mut record, |trial| {
+        let ns = if trial.round < 5 { 1_000_000_000 } else { 2_000_000_000 };
+        for span in &mut sample(trial).spans {
+            span.end_ns = span.start_ns + ns;
+        }
+    });
+    let case = assess(&record).cases.remove(0);
+    let mean = |estimate: Option<crate::stats::Estimate>| estimate.expect("there is one").mean;
+    assert!((mean(case.throughput) / FILE as f64 - 10.0 / 15.0).abs() < 1e-9);
+    let ops = sample(&mut record.trials[0]).ops() as f64;
+    assert!((mean(case.iops) / ops - 10.0 / 15.0).abs() < 1e-9);
+    assert!((mean(case.ns_per_op) * ops / 1e9 - 1.5).abs() < 1e-9);
+}

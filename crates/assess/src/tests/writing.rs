@@ -648,6 +648,11 @@ fn what_is_written_over_was_cached_before() {
         |pages| move |r: &mut Record| evidence(r, |e| e.residency_before = residency(pages));
     check(flawless_write(warm()), before(PAGES), "sound device:");
     check(flawless_write(warm()), before(PAGES / 2), "void device: NotWarm void");
+    let one = |r: &mut Record| {
+        before(PAGES)(r);
+        r.trials[3].evidence.residency_before = residency(PAGES / 2);
+    };
+    check(flawless_write(warm()), one, "sound device: Excluded note");
     check(flawless_write(over()), before(PAGES / 2), "sound device:");
 }
 

@@ -48,7 +48,8 @@ pub(crate) struct Case<'a> {
     pub(crate) bus: Option<Estimate>,
     /// Operations a second.
     pub(crate) iops: Option<Estimate>,
-    /// Nanoseconds one thread and one slot took for an operation: elapsed * threads / operations.
+    /// Nanoseconds of a thread for an operation, all it has in flight together: elapsed * threads /
+    /// operations. At depth d the latency of each is about d times as long.
     pub(crate) ns_per_op: Option<Estimate>,
     /// Latency percentiles over all rounds, in nanoseconds.
     pub(crate) latency_ns: Latency,
@@ -106,7 +107,8 @@ pub(crate) struct Excluded {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Reason {
     /// `steal`: the hypervisor gave CPU time to others. `throttled`: a CPU quota held the worker
-    /// back. `foreign`: others read from the devices.
+    /// back. `foreign`: others read from the devices. `reclaimed`: the OS took a part of a
+    /// warm file out of the page cache.
     #[schemars(extend("enum" = names!(Gate)))]
     pub(crate) reason: &'static str,
     /// How many of them.

@@ -16,7 +16,7 @@ pub(crate) struct Estimate {
     pub(crate) min: f64,
     /// The largest.
     pub(crate) max: f64,
-    /// The arithmetic mean.
+    /// The mean; of rates that of all that was done by all the time that it took.
     pub(crate) mean: f64,
 }
 
