@@ -83,7 +83,7 @@ fn memory_latency_ns(rows: &[Row]) -> Option<f64> {
         .filter(|row| {
             let work = row.measured.case.memory();
             let is_chase = |w: &model::case::MemoryWork| {
-                let is_far = is_beyond_caches(w.working_set, row.measured.host);
+                let is_far = is_beyond_caches(w.working_set, &row.measured);
                 w.kernel == Kernel::Chase && w.threads == 1 && is_far
             };
             row.stands() && work.is_some_and(is_chase)

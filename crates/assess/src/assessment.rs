@@ -1,13 +1,14 @@
 //! The judgement of a whole record.
 
 use crate::answer::{Answer, answer};
+use crate::caches::Caches;
 use crate::ceiling::{Bases, Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
 use crate::disturbance::exclude;
 use crate::finding::{Finding, Verdict};
-use crate::levels::{Levels, all_levels};
+use crate::levels::{Levels, all_levels, last_cache_below};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::row::Row;
@@ -215,6 +216,12 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let found: Vec<Vec<Finding>> = rows.iter().map(|row| found(row, &rows)).collect();
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
+    }
+    // Where the OS tells no size of a cache the levels may, of which void cases are no part.
+    if rows.first().is_some_and(|row| !row.measured.caches.are_known())
+        && let Some(below) = last_cache_below(&rows)
+    {
+        rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
     }
     // A void case is nobody's ceiling, so ceilings come after the verdicts. What is found above
     // its ceiling is not one itself: ceilings have none.

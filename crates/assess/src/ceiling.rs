@@ -1,17 +1,13 @@
 //! The measured bounds that apply to a case.
 
 use crate::finding::Verdict;
+use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteWork};
-use model::host::Host;
 use model::pattern::Pattern;
-
-/// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
-/// rule (a) of STREAM).
-const CACHES_LEAST: u64 = 4;
 
 /// A row with at most half as much in flight that comes this near shows that more gives no more.
 const PLATEAU: f64 = 0.95;
@@ -19,9 +15,9 @@ const PLATEAU: f64 = 0.95;
 /// Direct rows with at least so many bytes in flight show what a device gives, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
 
-/// Whether that many bytes are far more than the caches hold.
-pub(crate) fn is_beyond_caches(bytes: u64, host: &Host) -> bool {
-    bytes >= CACHES_LEAST.saturating_mul(host.last_level_cache)
+/// Whether that many bytes are known to be far more than the caches of the threads of a case hold.
+pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
+    measured.caches.are_exceeded(bytes, measured.case.threads()) == Some(true)
 }
 
 /// What the figures of a row are held against. Computed for all rows before any is changed.
@@ -92,7 +88,7 @@ impl<'a, 'r> Bases<'a, 'r> {
         let threads = row.measured.case.threads();
         let known = || self.memory().map(|row| row.measured.case.threads());
         let above = known().filter(|known| *known >= threads).min();
-        let all = known().max().filter(|most| *most >= row.measured.host.cores);
+        let all = known().max().filter(|most| *most >= row.measured.host.parallelism());
         memory_read(self.memory(), above.or(all)?)
     }
 }
@@ -128,7 +124,7 @@ fn bus(row: &Row) -> Option<Estimate> {
 /// memory's. Of a mapping in memory of which a word of each page is touched, only that is moved.
 fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     if let Some(work) = row.measured.case.memory() {
-        return work.kernel.is_bulk() && is_beyond_caches(work.working_set, row.measured.host);
+        return work.kernel.is_bulk() && is_beyond_caches(work.working_set, &row.measured);
     }
     let in_memory = matches!(served_by, ServedBy::Ram | ServedBy::PageCache | ServedBy::Mixed);
     if let Some(work) = row.write() {
@@ -148,7 +144,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
 /// A file in memory of the program's own is an array like any other.
 fn is_beyond_if_loaded(row: &Row) -> bool {
     let is_small = |work: &FileWork| {
-        work.engine == Engine::Load && !is_beyond_caches(work.size, row.measured.host)
+        work.engine == Engine::Load && !is_beyond_caches(work.size, &row.measured)
     };
     !row.file().is_some_and(is_small)
 }
@@ -184,7 +180,7 @@ fn held(
 fn reads_memory(row: &Row) -> bool {
     let is_base = |work: &MemoryWork| {
         let reads = work.kernel == Kernel::Read && work.pages == Pages::Huge;
-        reads && is_beyond_caches(work.working_set, row.measured.host)
+        reads && is_beyond_caches(work.working_set, &row.measured)
     };
     row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
 }

@@ -140,7 +140,7 @@ impl<'a, 'r> Loaded<'a, 'r> {
             return Some(Loaded { row, throughput, rates: row.measured.loaded_rates() });
         }
         let work = row.measured.case.memory().filter(|work| work.kernel == Kernel::Count)?;
-        let is_memory = is_beyond_caches(work.working_set, row.measured.host);
+        let is_memory = is_beyond_caches(work.working_set, &row.measured);
         let throughput = row.summary.throughput.filter(|_| is_memory && row.stands())?;
         row.is_own().then(|| Loaded { row, throughput, rates: row.measured.rates() })
     }
@@ -171,10 +171,12 @@ impl<'a, 'r> Counts<'a, 'r> {
         let device = fastest(self.rows().filter(is_served(ServedBy::Device)));
         let device = device.and_then(|row| self.figure(row));
         let of_memory = device.as_ref().and_then(|figure| figure.of_count.or(figure.of_read));
-        let host = self.all.first().map(|row| row.measured.host);
+        let caches = self.all.first().map(|row| row.measured.caches);
+        let threads = self.rows().map(|row| row.measured.case.threads()).max().unwrap_or(1);
+        let exceeds = caches.and_then(|caches| caches.are_exceeded(self.size, threads));
         CountingAnswer {
             size: self.size,
-            fits_caches: host.is_some_and(|host| !is_beyond_caches(self.size, host)),
+            fits_caches: exceeds == Some(false),
             memory_reads: self.memory_reads(),
             in_memory: self.in_memory.iter().map(|loaded| self.loaded_figure(loaded)).collect(),
             page_cache: fastest(page_cache).and_then(|row| self.figure(row)),

@@ -45,6 +45,8 @@ named! {
         ThrottledWriteback "ThrottledWriteback",
         /// Memory did not lie in the pages that were asked for.
         PageSize "PageSize",
+        /// Nobody tells how large the caches are: arrays may have lain in one.
+        CacheSizeUnknown "CacheSizeUnknown",
         /// The figure is above the measured bound that applies to it.
         AboveCeiling "AboveCeiling",
         /// The tool's own overhead is a large part of the figure.

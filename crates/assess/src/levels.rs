@@ -1,9 +1,10 @@
 //! The levels of memory: plateaus of the time a load takes, over ascending working sets.
 
+use crate::caches::LADDER_LEAST;
 use crate::measured::Measured;
 use crate::row::{Row, grouped};
 use crate::stats::median;
-use model::case::{Kernel, Pages};
+use model::case::{Kernel, OWN_PEER, Pages};
 
 /// The levels that one thread sees through pages of one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +63,20 @@ pub(crate) fn all_levels(rows: &[Row]) -> Vec<Levels> {
         is_chase.then(|| (row.measured.case.peer.clone(), work.isa, work.pages))
     });
     chases.iter().filter_map(|chases| levels_of(chases)).collect()
+}
+
+/// The size that the last cache is below, by the levels that the own worker's chases show: the
+/// least working set of the last level, which is memory's. None where the chases end before it is
+/// sure that there is no cache behind them. Huge pages show caches alone; base pages show the
+/// tables of pages too.
+pub(crate) fn last_cache_below(rows: &[Row]) -> Option<u64> {
+    let all = all_levels(rows);
+    let own = all.iter().filter(|levels| levels.peer == OWN_PEER);
+    let ends = own.filter_map(|levels| match levels.levels.as_slice() {
+        [_, .., last] if last.to >= LADDER_LEAST => Some((levels.pages == Pages::Base, last.from)),
+        _ => None,
+    });
+    ends.min().map(|(_, from)| from)
 }
 
 /// The levels that chases of one peer through pages of one size show.

@@ -12,6 +12,7 @@ mod significance;
 pub mod stats;
 mod permutation;
 pub mod finding;
+mod caches;
 mod measured;
 pub mod ratio;
 mod served;
@@ -37,6 +38,7 @@ pub mod strategies;
 
 mod assessment;
 pub mod trend;
+mod surroundings;
 pub mod records;
 
 #[cfg(test)]

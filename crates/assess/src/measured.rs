@@ -1,5 +1,6 @@
 //! The trials of one case that count.
 
+use crate::caches::Caches;
 use crate::stats::Estimate;
 use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
@@ -97,6 +98,8 @@ pub(crate) struct Measured<'a> {
     /// The rounds of the others, and what went wrong in each.
     pub(crate) failed: Vec<(u32, String)>,
     pub(crate) host: &'a Host,
+    /// What is known of its caches: from the OS, or where it tells nothing from other cases.
+    pub(crate) caches: Caches,
     pub(crate) storage: Option<&'a Storage>,
     /// Where the file is that copies read.
     pub(crate) source: Option<&'a Storage>,
@@ -139,6 +142,7 @@ impl<'a> Measured<'a> {
             excluded: Vec::new(),
             failed,
             host: &header.host,
+            caches: Caches::of(&header.host),
             storage: header.storage.as_ref(),
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
             sustain: header.plan.sustain,

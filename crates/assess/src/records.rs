@@ -5,12 +5,15 @@ use crate::comparison::{self, Comparison, Difference};
 use crate::row::Row;
 use crate::significance::{holm, median_test, values_needed};
 use crate::summary::Summary;
+use crate::surroundings::{
+    facts, note, note_facts, note_known, note_load, settings, storage_facts,
+};
 use model::case::Case;
-use model::host::{Device, Storage};
 use model::plan::Role;
-use model::record::{Header, Record};
-use model::units;
+use model::record::Record;
 use std::collections::BTreeSet;
+
+pub use crate::surroundings::Apart;
 
 /// Two records compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,19 +32,6 @@ pub struct Versus {
     pub pairs: Vec<Pair>,
     /// Asked cases that are not compared.
     pub left_out: Vec<LeftOut>,
-}
-
-/// What is not the same in both.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Apart {
-    /// What: an axis, or a fact of the machine, the storage or the run.
-    pub what: String,
-    /// What it is in the first.
-    pub a: String,
-    /// In the second.
-    pub b: String,
-    /// Of how many cases; 0 of the whole record.
-    pub cases: usize,
 }
 
 /// A case in both records.
@@ -72,8 +62,19 @@ const LEVEL: f64 = 0.05;
 
 /// Axes that decide what a figure is of: cases that differ in one of them are not the same, and
 /// are compared only where somebody insists.
-const DECISIVE: [&str; 10] =
-    ["cache", "size", "working_set", "block", "depth", "threads", "op", "sync", "every", "ops"];
+const DECISIVE: [&str; 11] = [
+    "cache",
+    "size",
+    "working_set",
+    "block",
+    "step",
+    "depth",
+    "threads",
+    "op",
+    "sync",
+    "every",
+    "ops",
+];
 
 /// Compares two records. Whatever stands against it is told; whether it is compared all the same
 /// is for others to say.
@@ -88,6 +89,8 @@ pub fn compare(a: &Record, b: &Record) -> Versus {
     }
     let mut others = Vec::new();
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
+    note_known(&mut others, &settings(&a.header), &settings(&b.header));
+    note_load(&mut others, &a.header, &b.header);
     let mut left_out = alone(rows_a, rows_b, &matches);
     let mut pairs = Vec::new();
     for found in &matches {
@@ -231,105 +234,4 @@ fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
         }
     }
     pairs
-}
-
-/// Notes that something of a case is not the same in both; once, with the number of such cases.
-fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
-    if a == b {
-        return;
-    }
-    let is_known = |known: &&mut Apart| known.what == what && known.a == a && known.b == b;
-    match list.iter_mut().find(is_known) {
-        Some(known) => known.cases += 1,
-        None => {
-            let (what, a, b) = (what.to_string(), a.to_string(), b.to_string());
-            list.push(Apart { what, a, b, cases: 1 });
-        }
-    }
-}
-
-/// A fact of a record: what it is, and its value.
-type Fact = (String, String);
-
-/// Notes the facts that are not the same in both.
-fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
-    let value = |facts: &[Fact], what: &str| {
-        let fact = facts.iter().find(|(known, _)| known == what);
-        fact.map_or("none".to_string(), |(_, value)| value.clone())
-    };
-    let mut names: Vec<&String> = a.iter().map(|(what, _)| what).collect();
-    names.extend(b.iter().map(|(what, _)| what).filter(|what| value(a, what) == "none"));
-    names.dedup();
-    for what in names {
-        let (in_a, in_b) = (value(a, what), value(b, what));
-        let is_known = list.iter().any(|known| known.what == *what);
-        if in_a != in_b && !is_known {
-            list.push(Apart { what: what.clone(), a: in_a, b: in_b, cases: 0 });
-        }
-    }
-}
-
-/// The facts of a storage without which figures of files are of two different things.
-fn storage_facts(header: &Header) -> Vec<Fact> {
-    let of = |storage: &Storage, whose: &str| {
-        let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
-        let kinds: Vec<&str> = kinds.into_iter().collect();
-        [
-            (format!("file system{whose}"), storage.file_system.clone()),
-            (format!("medium{whose}"), storage.medium.to_string()),
-            (format!("kind of device{whose}"), kinds.join(", ")),
-        ]
-    };
-    let target = header.storage.iter().flat_map(|storage| of(storage, ""));
-    let source = header.source_storage.iter().flat_map(|storage| of(storage, " copied from"));
-    target.chain(source).collect()
-}
-
-fn kind(device: &Device) -> &'static str {
-    match (device.loop_direct, device.is_virtual) {
-        (Some(true), _) => "loop device past the page cache",
-        (Some(false), _) => "loop device through the page cache",
-        (None, true) => "virtual",
-        (None, false) => "physical",
-    }
-}
-
-/// What else is told where it differs.
-fn facts(header: &Header) -> Vec<Fact> {
-    let (host, plan) = (&header.host, &header.plan);
-    let mut facts = vec![
-        ("host", host.name.clone()),
-        ("CPU", host.cpu.clone()),
-        ("cores", host.cores.to_string()),
-        ("memory", units::bytes_rounded(host.memory)),
-        ("OS", host.os.clone()),
-        ("page", units::bytes(host.page)),
-        ("hypervisor", host.hypervisor.clone().unwrap_or("none".to_string())),
-        ("CPU quota", host.cpu_quota.map_or("none".to_string(), |quota| quota.to_string())),
-        ("version of ioassay", header.tool.version.clone()),
-        ("content", plan.content.to_string()),
-        ("memory limit", plan.memory_limit.map_or("none".to_string(), units::bytes_rounded)),
-        ("sustained", plan.sustain.map_or("no".to_string(), units::time)),
-    ];
-    if let Some(storage) = &header.storage {
-        let device = |device: &Device| match &device.model {
-            Some(model) => format!("{} ({model})", device.name),
-            None => device.name.clone(),
-        };
-        let write_cache = |device: &Device| device.write_cache.map(|cache| cache.to_string());
-        let limit = |limit: &model::host::Limit| {
-            format!("{} {} a second of {}", limit.a_second, limit.what, limit.device)
-        };
-        let listed = |texts: Vec<String>| texts.join(", ");
-        facts.push(("devices", listed(storage.devices.iter().map(device).collect())));
-        let caches = storage.devices.iter().filter_map(write_cache).collect();
-        facts.push(("write cache", listed(caches)));
-        facts.push(("mount options", storage.mount_options.clone()));
-        facts.push(("limits", listed(storage.limits.iter().map(limit).collect())));
-    }
-    let versions = header.peers.iter().map(|peer| {
-        let version = peer.version.clone().unwrap_or("unknown".to_string());
-        (format!("peer {}", peer.name), version)
-    });
-    facts.into_iter().map(|(what, value)| (what.to_string(), value)).chain(versions).collect()
 }

@@ -34,7 +34,7 @@ pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
     let loops = grouped(rows.iter().filter(|row| row.stands()), |row| {
         let case = row.measured.case;
         let MemoryWork { kernel, isa, pages, working_set, .. } = *case.memory()?;
-        let is_memory = kernel.is_bulk() && is_beyond_caches(working_set, row.measured.host);
+        let is_memory = kernel.is_bulk() && is_beyond_caches(working_set, &row.measured);
         is_memory.then(|| (case.peer.clone(), kernel, isa, pages, working_set))
     });
     loops.iter().filter_map(|rows| saturation(rows)).collect()

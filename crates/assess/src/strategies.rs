@@ -59,8 +59,9 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
 }
 
 fn is_asked(row: &Row) -> bool {
+    let page = row.measured.host.page;
     let writes = |work: &WriteWork| {
-        work.op == Op::Write && work.engine != WriteEngine::Null && !writes_pages(work)
+        work.op == Op::Write && work.engine != WriteEngine::Null && !writes_pages(work, page)
     };
     row.is_own()
         && row.measured.role == Role::Asked

@@ -25,22 +25,19 @@ pub struct Touching {
     /// Id of the case on a file.
     pub file: String,
     /// Id of the case in memory: second touch, with as many threads, or the nearest number that
-    /// was measured; of those in pages of 4 KiB where that was measured.
+    /// was measured; of those in base pages where that was measured.
     pub memory: String,
     /// Operations a second in memory over those on the file, from paired rounds. What is written
     /// to the file counts when it was accepted.
     pub ratio: Ratio,
 }
 
-/// The page of which a byte is touched.
-const PAGE: u64 = 4096;
-
 /// Every case on a file that touches pages, where the same was done in memory. Only rows of this
 /// program's own worker that stand take part.
 pub(crate) fn touchings(rows: &[Row]) -> Vec<Touching> {
     let touching = |file: &Row| {
         let (phase, size) = touched(file)?;
-        let memory = nearest_memory(rows, phase, file.measured.case.threads(), size)?;
+        let memory = nearest_memory(rows, phase, file, size)?;
         let ratio = Ratio::of_any(&ops_a_second(memory), &ops_a_second(file))?;
         let ids = (file.summary.id.clone(), memory.summary.id.clone());
         Some(Touching { phase, file: ids.0, memory: ids.1, ratio })
@@ -54,38 +51,53 @@ fn is_held(row: &Row) -> bool {
 
 /// What is done to the pages of a file, and its size; none where they are not just touched.
 fn touched(row: &Row) -> Option<(Phase, u64)> {
+    let page = row.measured.host.page;
     if let Some(work) = row.file() {
-        return reads_pages(work).then_some((Phase::Read, work.size));
+        return reads_pages(work, page).then_some((Phase::Read, work.size));
     }
     let work = row.measured.case.write()?;
-    writes_pages(work).then_some((Phase::Write, work.size))
+    writes_pages(work, page).then_some((Phase::Write, work.size))
 }
 
-fn reads_pages(work: &FileWork) -> bool {
-    let is_mapped = work.engine == Engine::Mmap && work.block == PAGE && work.touch == Touch::Page;
-    is_mapped || steps_by_pages(work.block, work.pattern, work.stride, work.ops, work.size)
+fn reads_pages(work: &FileWork, page: u64) -> bool {
+    let FileWork { block, pattern, stride, ops, size, .. } = *work;
+    let is_mapped = work.engine == Engine::Mmap && block == page && work.touch == Touch::Page;
+    is_mapped || (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }
 
 /// Whether one byte of each page is written, and the rest is left alone.
-pub(crate) fn writes_pages(work: &WriteWork) -> bool {
+pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
+    let WriteWork { block, pattern, stride, ops, size, .. } = *work;
     let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
-    is_write && steps_by_pages(work.block, work.pattern, work.stride, work.ops, work.size)
+    is_write && (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }
 
-/// Whether each operation is on one byte of a page of its own: more operations than pages would
-/// come to the first one again.
-fn steps_by_pages(block: u64, pattern: Pattern, stride: u64, ops: u64, size: u64) -> bool {
-    let is_strided = block == 1 && pattern == Pattern::Strided && stride == PAGE;
-    is_strided && (1..=size.div_ceil(PAGE)).contains(&ops)
+/// How the operations of a case go through a file.
+struct Steps {
+    block: u64,
+    pattern: Pattern,
+    stride: u64,
+    ops: u64,
+    size: u64,
 }
 
-/// The case in memory that is most like one of so many threads on a file of this size.
+impl Steps {
+    /// Whether each operation is on one byte of a page of its own: more operations than pages
+    /// would come to the first one again.
+    fn are_pages(&self, page: u64) -> bool {
+        let is_strided = self.block == 1 && self.pattern == Pattern::Strided && self.stride == page;
+        is_strided && (1..=self.size.div_ceil(page.max(1))).contains(&self.ops)
+    }
+}
+
+/// The case in memory that is most like `file`, of this size.
 fn nearest_memory<'a, 'r>(
     rows: &'a [Row<'r>],
     phase: Phase,
-    threads: u32,
+    file: &Row,
     size: u64,
 ) -> Option<&'a Row<'r>> {
+    let (threads, page) = (file.measured.case.threads(), file.measured.host.page);
     let kernel = match phase {
         Phase::Write => Kernel::TouchPages,
         Phase::Read => Kernel::ReadPages,
@@ -97,7 +109,7 @@ fn nearest_memory<'a, 'r>(
     rows.iter()
         .filter(|row| is_held(row))
         .filter_map(|row| Some((row, row.measured.case.memory()?)))
-        .filter(|(_, work)| work.kernel == kernel)
+        .filter(|(_, work)| work.kernel == kernel && work.step == page)
         .min_by_key(|(_, work)| distance(work))
         .map(|(row, _)| row)
 }

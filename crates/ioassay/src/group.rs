@@ -105,6 +105,7 @@ const MEMORY_AXES: &[(&str, &str)] = &[
     ("isa", "best"),
     ("working_set", "dram"),
     ("pages", "huge"),
+    ("step", "page"),
     ("threads", "1"),
     ("time", "200ms"),
 ];

@@ -2,13 +2,14 @@
 //!
 //! | axis | symbol | stands for |
 //! |---|---|---|
-//! | threads | `cores` | as many as there are processors |
+//! | threads | `cores` | as many as can run at a time: CPUs, or what a quota leaves of them |
 //! | threads | `ramp` | 1, 2, 4 … up to that |
 //! | threads | `sweep` | 1, 2, 4 … up to twice that |
 //! | isa | `best` | the widest instruction set of the processor |
 //! | isa | `each` | each that it has |
-//! | working_set | `dram` | four times the last-level cache |
+//! | working_set | `dram` | four times all last-level caches; 2 GiB where their size is unknown |
 //! | working_set | `modest` | 256 MiB, or a quarter of the available memory if that is less |
+//! | step, stride | `page` | the bytes of a page |
 //! | ops | `all` | each block once |
 //! | ops | `lane` | of a strided pattern, each block that is strides from the first |
 //! | working_set | `sweep` | 8 KiB, 16 KiB … up to that |
@@ -26,13 +27,14 @@ use model::units;
 /// When it names a peer that is not known.
 pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
     let host = place.host;
+    let cores = host.parallelism();
     let one = |value: String| vec![value];
     Ok(match (axis, text) {
-        ("threads", "cores") => one(host.cores.to_string()),
-        ("threads", "ramp") => doublings(1, host.cores.into(), |threads| threads.to_string()),
-        ("threads", "sweep") => {
-            doublings(1, 2 * u64::from(host.cores), |threads| threads.to_string())
-        }
+        ("threads", "cores") => one(cores.to_string()),
+        ("threads", "ramp") => doublings(1, cores.into(), |threads| threads.to_string()),
+        ("threads", "sweep") => doublings(1, 2 * u64::from(cores), |threads| threads.to_string()),
+        ("stride", "page") => one(host.page.to_string()),
+        ("step", "page") => one(units::bytes(host.page)),
         ("ops", "all") => one(OPS_ALL.to_string()),
         ("ops", "lane") => one(OPS_LANE.to_string()),
         ("isa", "best") => {
@@ -55,7 +57,8 @@ pub const OPS_LANE: u64 = u64::MAX - 1;
 
 /// What nobody misses.
 fn modest(host: &Host) -> u64 {
-    (256 << 20).min(host.memory_available / 4 / 4096 * 4096)
+    let page = host.page.max(1);
+    (256 << 20).min(host.memory_available / 4 / page * page)
 }
 
 /// From `first` on, each twice the one before, and `last`.
@@ -64,10 +67,20 @@ fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<String>
     below.take_while(|n| *n < last).chain([last]).map(text).collect()
 }
 
-/// STREAM's rule: at least four times what the last-level cache holds.
+/// STREAM's rule: at least four times what the last-level caches hold. Where nobody knows how much
+/// that is, four times the largest one that is sold, or what can be had: then there is a finding
+/// on it (METHODOLOGY.md).
 fn dram(host: &Host) -> u64 {
-    (4 * host.last_level_cache).max(64 << 20).next_multiple_of(1 << 20)
+    let unknown = || DRAM_UNKNOWN.min(host.memory_available / 4 / MIB * MIB);
+    let bytes = host.last_level_cache.map_or_else(unknown, |bytes| bytes.saturating_mul(4));
+    bytes.max(DRAM_LEAST).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
 }
+
+const MIB: u64 = 1 << 20;
+/// Smaller arrays are none of memory, whatever the caches.
+const DRAM_LEAST: u64 = 64 << 20;
+/// Where the size of the caches is not known.
+const DRAM_UNKNOWN: u64 = 2 << 30;
 
 fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
     let is_known = |name: &str| place.peers.iter().any(|peer| peer.name == name);
@@ -108,6 +121,47 @@ mod tests {
         check("block", "cores", &["cores"]);
         check("peer", "compilers", &["zebra"]);
         check("peer", "rust", &["rust"]);
+    }
+
+    /// Checks what `text` stands for on a changed machine of the zoo.
+    fn check_on(change: impl Fn(&mut Host), axis: &str, text: &str, expected: &[&str]) {
+        let mut host = zoo::host();
+        change(&mut host);
+        let place = Place { host: &host, storage: None, peers: &[] };
+        assert_eq!(resolve(axis, text, &place).expect(text), expected, "{axis} {text}");
+    }
+
+    #[test]
+    fn a_quota_of_two_processors_on_64_runs_two_threads() {
+        let pod = |host: &mut Host| (host.cores, host.cpu_quota) = (64, Some(2.0));
+        check_on(pod, "threads", "cores", &["2"]);
+        check_on(pod, "threads", "ramp", &["1", "2"]);
+        check_on(pod, "threads", "sweep", &["1", "2", "4"]);
+        let odd = |host: &mut Host| (host.cores, host.cpu_quota) = (64, Some(2.5));
+        check_on(odd, "threads", "cores", &["3"]);
+    }
+
+    #[test]
+    fn arrays_for_memory_have_a_size_where_that_of_the_caches_is_not_known() {
+        let unknown = |host: &mut Host| host.last_level_cache = None;
+        check_on(unknown, "working_set", "dram", &["2GiB"]);
+        let small = |host: &mut Host| {
+            (host.last_level_cache, host.memory_available) = (None, (1 << 30) + 5);
+        };
+        check_on(small, "working_set", "dram", &["256MiB"]);
+        let tiny = |host: &mut Host| {
+            (host.last_level_cache, host.memory_available) = (None, 100 << 20);
+        };
+        check_on(tiny, "working_set", "dram", &["64MiB"]);
+    }
+
+    #[test]
+    fn a_page_is_that_of_the_machine() {
+        let arm = |host: &mut Host| host.page = 64 << 10;
+        check_on(arm, "stride", "page", &["65536"]);
+        check_on(arm, "step", "page", &["64KiB"]);
+        check("stride", "page", &["4096"]);
+        check("step", "page", &["4KiB"]);
     }
 
     #[test]

@@ -5,9 +5,6 @@ use crate::run::Run;
 use model::memory::Kernel;
 use model::random::Rng;
 
-/// Bytes between two touches: a page of most machines.
-const PAGE: usize = 4096;
-
 /// The loop of `kernel`; none if it is bulk.
 pub(crate) fn run(kernel: Kernel) -> Option<Run> {
     match kernel {
@@ -27,16 +24,16 @@ fn chase(cycle: &[u64], start: u64, steps: u64) -> u64 {
     (0..steps).fold(start, |place, _| cycle[place as usize])
 }
 
-/// Writes `word` into the first word of every page.
-fn touch_pages(words: &mut [u64], word: u64) {
-    for first in words.iter_mut().step_by(PAGE / size_of::<u64>()) {
+/// Writes `word` into the first of every `step` words.
+fn touch_pages(words: &mut [u64], step: usize, word: u64) {
+    for first in words.iter_mut().step_by(step) {
         store(first, word);
     }
 }
 
-/// The wrapping sum of the first words of all pages. No load waits for another.
-fn read_pages(words: &[u64]) -> u64 {
-    words.iter().step_by(PAGE / size_of::<u64>()).fold(0, |sum: u64, first| {
+/// The wrapping sum of the first of every `step` words. No load waits for another.
+fn read_pages(words: &[u64], step: usize) -> u64 {
+    words.iter().step_by(step).fold(0, |sum: u64, first| {
         // SAFETY: a reference is valid, aligned and initialised, and nobody writes to it
         // meanwhile. The load is volatile: each pass must do it, though it reads the same.
         sum.wrapping_add(unsafe { std::ptr::from_ref(first).read_volatile() })

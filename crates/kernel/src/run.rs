@@ -20,12 +20,12 @@ pub enum Run {
     /// place is `cycle[place]`. Panics if a place is outside `cycle`. See
     /// [`cycle`](crate::cycle).
     Chase(fn(cycle: &[u64], start: u64, steps: u64) -> u64),
-    /// Writes the word into the first word of every 4096 bytes, counted from the start of the
-    /// slice.
-    TouchPages(fn(words: &mut [u64], word: u64)),
-    /// The wrapping sum of the first words of every 4096 bytes, counted from the start of the
-    /// slice.
-    ReadPages(fn(words: &[u64]) -> u64),
+    /// Writes the word into the first of every `step` words, counted from the start of the slice.
+    /// Panics if that is 0.
+    TouchPages(fn(words: &mut [u64], step: usize, word: u64)),
+    /// The wrapping sum of the first of every `step` words, counted from the start of the slice.
+    /// Panics if that is 0.
+    ReadPages(fn(words: &[u64], step: usize) -> u64),
 }
 
 /// The digest of bytes that were read from file offset `offset`.

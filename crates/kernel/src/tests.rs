@@ -308,12 +308,12 @@ fn pages_are_touched_in_their_first_word() {
         let Run::TouchPages(touch) = variant(kernel, Isa::Auto).expect("a row").run() else {
             panic!("the row of {kernel} holds another loop")
         };
-        for count in [0, 1, 511, 512, 513, 1024, 5000] {
+        for (count, step) in touches() {
             let mut words = vec![7; count];
-            touch(&mut words, 9);
+            touch(&mut words, step, 9);
             for (place, word) in words.iter().enumerate() {
-                let naive = if place.is_multiple_of(512) { 9 } else { 7 };
-                assert_eq!(*word, naive, "{place} of {count}");
+                let naive = if place.is_multiple_of(step) { 9 } else { 7 };
+                assert_eq!(*word, naive, "{place} of {count} by {step}");
             }
         }
     }
@@ -325,13 +325,19 @@ fn pages_are_read_in_their_first_word() {
         panic!("the row holds another loop")
     };
     let words = random_words(5000);
-    for count in [0, 1, 511, 512, 513, 1024, 5000] {
+    for (count, step) in touches() {
         let mut naive = 0u64;
         for (place, word) in words[..count].iter().enumerate() {
-            naive = naive.wrapping_add(if place.is_multiple_of(512) { *word } else { 0 });
+            naive = naive.wrapping_add(if place.is_multiple_of(step) { *word } else { 0 });
         }
-        assert_eq!(read(&words[..count]), naive, "{count}");
+        assert_eq!(read(&words[..count], step), naive, "{count} by {step}");
     }
+}
+
+/// Numbers of words, and steps: lines, pages of 4 KiB and of 16 KiB.
+fn touches() -> impl Iterator<Item = (usize, usize)> {
+    let counts = [0, 1, 511, 512, 513, 1024, 5000];
+    [8, 512, 2048].into_iter().flat_map(move |step| counts.map(|count| (count, step)))
 }
 
 #[test]

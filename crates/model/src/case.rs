@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub use crate::axes::Axes;
 pub use crate::cache::Cache;
-pub use crate::memory::{Isa, Kernel, MemoryWork, Pages};
+pub use crate::memory::{Isa, Kernel, MemoryWork, Pages, STEP};
 pub use crate::writing::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
 
 /// The name of this program's own worker: the usual value of the axis `peer`.
@@ -162,29 +162,36 @@ impl Case {
                 ("time", units::time(work.time)),
             ],
             Work::Write(work) => work.axes(),
-            Work::Memory(work) => vec![
-                ("kernel", work.kernel.to_string()),
-                ("isa", work.isa.to_string()),
-                ("working_set", units::bytes(work.working_set)),
-                ("pages", work.pages.to_string()),
-                ("threads", work.threads.to_string()),
-                ("time", units::time(work.time)),
-            ],
+            Work::Memory(work) => {
+                let step = work.kernel.touches_pages().then(|| ("step", units::bytes(work.step)));
+                let axes = [
+                    ("kernel", work.kernel.to_string()),
+                    ("isa", work.isa.to_string()),
+                    ("working_set", units::bytes(work.working_set)),
+                    ("pages", work.pages.to_string()),
+                    ("threads", work.threads.to_string()),
+                    ("time", units::time(work.time)),
+                ];
+                axes.into_iter().chain(step).collect()
+            }
         });
         axes
     }
 
     /// Reads a case from its axes, in any order; every axis must be there, once. The axes `peer`,
-    /// `pages`, and `isa` of a file may be missing, as they are in records of the first version
+    /// `pages`, `step`, and `isa` of a file may be missing, as they are in records of the first version
     /// of this program: then they have the value that it had for all.
     pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
         let given = Given(axes);
         let work = if given.has("kernel") {
+            let kernel: Kernel = given.name("kernel")?;
+            let step = units::parse_bytes(given.text_or("step", "4KiB")?)?;
             Work::Memory(MemoryWork {
-                kernel: given.name("kernel")?,
+                kernel,
                 isa: given.name("isa")?,
                 working_set: units::parse_bytes(given.text("working_set")?)?,
                 pages: given.text_or("pages", "huge")?.parse()?,
+                step: if kernel.touches_pages() { step } else { STEP },
                 threads: given.small("threads")?,
                 time: units::parse_time(given.text("time")?)?,
             })
@@ -228,7 +235,11 @@ impl Case {
                 let MemoryWork { kernel, isa, threads, .. } = work;
                 let working_set = units::bytes(work.working_set);
                 let pages = if work.pages == Pages::Base { " pages:base" } else { "" };
-                format!("memory {kernel} {isa} {working_set}{pages} t{threads}")
+                let step = match work.step {
+                    STEP => String::new(),
+                    step => format!(" step:{}", units::bytes(step)),
+                };
+                format!("memory {kernel} {isa} {working_set}{pages}{step} t{threads}")
             }
         };
         if self.peer == OWN_PEER { work } else { format!("{} {work}", self.peer) }

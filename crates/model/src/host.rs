@@ -3,7 +3,9 @@
 use crate::case::Isa;
 use crate::evidence::Probe;
 use crate::named;
-use serde::{Deserialize, Serialize, Serializer};
+use crate::setup::Setup;
+use crate::units;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// The machine.
@@ -15,12 +17,17 @@ pub struct Host {
     pub os: String,
     /// The processor's model.
     pub cpu: String,
-    /// Processors this program may run on.
+    /// CPUs this program may run on; where that is not told, those that are online.
     pub cores: u32,
     /// Instruction sets the kernels can use.
     pub isas: Vec<Isa>,
-    /// Bytes of the last-level cache, as the OS reports it.
-    pub last_level_cache: u64,
+    /// Bytes of all last-level caches together, as the OS reports them; none where it does not.
+    #[serde(default, deserialize_with = "if_positive")]
+    pub last_level_cache: Option<u64>,
+    /// Bytes of the largest one of them: one thread has no more. Records of the first version do
+    /// not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_cache: Option<u64>,
     /// Bytes of the data caches that the first processor uses, from the first level to the last.
     #[serde(default)]
     pub caches: Vec<u64>,
@@ -30,6 +37,9 @@ pub struct Host {
     pub memory_available: u64,
     /// Bytes of a page.
     pub page: u64,
+    /// Bytes of a huge page, as the OS tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub huge_page: Option<u64>,
     /// Which hypervisor it runs under, if any is told of: `kvm`, or `unknown`.
     pub hypervisor: Option<String>,
     /// The clock source of the OS.
@@ -38,6 +48,34 @@ pub struct Host {
     /// quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
+    /// How it is set up.
+    #[serde(default)]
+    pub setup: Setup,
+    /// What was found out on the way and a reader should know, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Host {
+    /// How many threads can run at a time: no more than there are CPUs for, and none that a quota
+    /// would only hold back. A part of a processor's time is one more.
+    pub fn parallelism(&self) -> u32 {
+        let quota = self.cpu_quota.map_or(u32::MAX, |quota| quota.ceil() as u32);
+        self.cores.min(quota).max(1)
+    }
+
+    /// Bytes of a huge page, if they are known: from the OS, or by the tables of x86-64 and of
+    /// 64-bit ARM, where one entry stands for a page full of entries of 8 bytes.
+    pub fn huge_page_bytes(&self) -> Option<u64> {
+        let has_such_tables = self.isas.iter().any(|isa| *isa != Isa::Scalar);
+        let by_tables = || self.page.checked_mul(self.page / 8).filter(|_| has_such_tables);
+        self.huge_page.or_else(by_tables).filter(|bytes| *bytes > 0)
+    }
+}
+
+/// Records of the first version have a 0 where nothing is known.
+fn if_positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::deserialize(from)?.filter(|bytes| *bytes > 0))
 }
 
 named! {
@@ -101,6 +139,22 @@ pub struct Device {
     /// for any other device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_direct: Option<bool>,
+}
+
+impl Device {
+    /// What is known of how it is set up, each with its name.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let yes = |is: bool| if is { "yes" } else { "no" }.to_string();
+        let facts = [
+            ("scheduler", self.scheduler.clone()),
+            ("nr_requests", self.nr_requests.map(|most| most.to_string())),
+            ("read-ahead", self.read_ahead.map(units::bytes)),
+            ("rotational", self.rotational.map(yes)),
+            ("firmware", self.firmware.clone()),
+            ("write cache", self.write_cache.map(|cache| cache.to_string())),
+        ];
+        facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
 }
 
 named! {
@@ -204,4 +258,50 @@ pub struct Fixture {
 /// Unicode is written as the replacement character.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+
+    #[test]
+    fn a_quota_bounds_how_many_threads_run_at_a_time() {
+        let check = |cores, cpu_quota, expected| {
+            let host = Host { cores, cpu_quota, ..zoo::host() };
+            assert_eq!(host.parallelism(), expected, "{cores} cores, quota {cpu_quota:?}");
+        };
+        check(64, None, 64);
+        check(64, Some(2.0), 2);
+        check(64, Some(1.5), 2);
+        check(64, Some(0.2), 1);
+        check(2, Some(64.0), 2);
+    }
+
+    #[test]
+    fn huge_pages_are_what_the_os_says_or_what_the_processor_has() {
+        let check = |page, huge_page, isas: &[Isa], expected| {
+            let host = Host { page, huge_page, isas: isas.to_vec(), ..zoo::host() };
+            assert_eq!(host.huge_page_bytes(), expected, "{page} {huge_page:?} {isas:?}");
+        };
+        let (x86, arm) = ([Isa::Scalar, Isa::Sse2], [Isa::Scalar, Isa::Neon]);
+        check(4096, None, &x86, Some(2 << 20));
+        check(16 << 10, None, &arm, Some(32 << 20));
+        check(64 << 10, None, &arm, Some(512 << 20));
+        check(64 << 10, Some(2 << 20), &arm, Some(2 << 20));
+        check(4096, Some(1 << 20), &[Isa::Scalar], Some(1 << 20));
+        check(4096, None, &[Isa::Scalar], None);
+    }
+
+    /// A host as the first version wrote it, whose caches the OS did not tell.
+    #[test]
+    fn a_cache_of_no_bytes_is_one_that_is_not_known() {
+        let mut old = serde_json::to_value(zoo::host()).expect("a host is plain data");
+        for newer in ["largest_cache", "huge_page", "setup", "notes"] {
+            old.as_object_mut().expect("it is an object").remove(newer);
+        }
+        old["last_level_cache"] = 0.into();
+        let host: Host = serde_json::from_value(old).expect("it can be read");
+        assert_eq!(host, Host { last_level_cache: None, ..zoo::host() });
+    }
 }

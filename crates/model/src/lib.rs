@@ -23,6 +23,7 @@ pub mod evidence;
 pub mod trial;
 pub mod line;
 pub mod wire;
+pub mod setup;
 pub mod host;
 pub mod plan;
 pub mod record;

@@ -27,11 +27,11 @@ named! {
         Count "count",
         /// Follows a random cycle of pointers, one a cache line.
         Chase "chase",
-        /// Writes one word in every 4 KiB.
+        /// Writes one word of every page.
         TouchPages "touch-pages",
         /// The same in memory that was never touched: the OS finds and clears each page.
         FirstTouch "first-touch",
-        /// Reads one word in every 4 KiB.
+        /// Reads one word of every page.
         ReadPages "read-pages",
     }
 }
@@ -118,25 +118,37 @@ pub struct MemoryWork {
     pub working_set: u64,
     /// What the arrays are mapped by.
     pub pages: Pages,
+    /// Bytes from one touch to the next, where pages are touched: the machine's page, if each
+    /// touch is to be one fault. Without meaning for other kernels: [`STEP`].
+    pub step: u64,
     /// Threads at work.
     pub threads: u32,
     /// The longest a trial lasts.
     pub time: Duration,
 }
 
-/// The page of every machine that a touch steps by.
-const PAGE: u64 = 4096;
-/// The huge page of x86 and of most ARM.
-const HUGE_PAGE: u64 = 2 << 20;
+/// The usual step of a touch, and that of all records of the first version.
+pub const STEP: u64 = 4096;
+/// What the bytes of an array are a multiple of. Peers agree on it, whatever a page is.
+const ARRAY_GRANULE: u64 = 4096;
 /// A cache line: what an operation is, but for pages.
-const LINE: u64 = 64;
+pub const LINE: u64 = 64;
+
+/// Bytes that an array of `size` is mapped over where it is to lie in huge pages of `huge` bytes.
+///
+/// In small ones it lies from its first byte to its last, however short it is. Of large ones, such
+/// as the 512 MiB of ARM with pages of 64 KiB, nobody has one to spare for the tail of each array.
+pub fn huge_span(size: u64, huge: u64) -> Option<u64> {
+    const SMALL_MOST: u64 = 2 << 20;
+    if huge <= SMALL_MOST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
+}
 
 impl MemoryWork {
     /// What an array of `thread` holds in a trial with `seed`: its part of the working set,
     /// divided by the number of arrays. A multiple of 4 KiB, and at least that.
     pub fn content(&self, thread: u32, seed: u64) -> Content {
         let share = self.working_set / u64::from(self.threads) / self.kernel.arrays();
-        let size = share.next_multiple_of(PAGE).max(PAGE);
+        let size = share.next_multiple_of(ARRAY_GRANULE).max(ARRAY_GRANULE);
         let kind = if self.kernel == Kernel::Count { Kind::Ints(20) } else { Kind::Random };
         Content { seed: mix(seed ^ u64::from(thread)), size, kind }
     }
@@ -178,11 +190,22 @@ impl MemoryWork {
         if is_whole { span.ops.checked_mul(LINE)?.checked_mul(arrays) } else { None }
     }
 
-    /// Bytes that its arrays take, in whole pages of their kind.
-    pub fn footprint(&self) -> u64 {
-        let page = if self.pages == Pages::Huge { HUGE_PAGE } else { PAGE };
-        let array = self.content(0, 0).size.checked_next_multiple_of(page).unwrap_or(u64::MAX);
-        array.saturating_mul(self.kernel.arrays()).saturating_mul(self.threads.into())
+    /// Bytes that its arrays take, in whole pages of their kind: of `page` bytes, or `huge` if such
+    /// are known.
+    pub fn footprint(&self, page: u64, huge: Option<u64>) -> u64 {
+        let size = self.content(0, 0).size;
+        let huge = huge.filter(|_| self.pages == Pages::Huge);
+        let mapped = huge.map_or(Some(size), |huge| huge_span(size, huge));
+        let array = mapped.and_then(|bytes| bytes.checked_next_multiple_of(page.max(1)));
+        array
+            .unwrap_or(u64::MAX)
+            .saturating_mul(self.kernel.arrays())
+            .saturating_mul(self.threads.into())
+    }
+
+    /// Words that are touched in an array: the first of each step.
+    pub fn touches(&self) -> u64 {
+        self.content(0, 0).size.div_ceil(self.step)
     }
 
     fn expected_of(&self, seed: u64, span: &Span) -> Option<u64> {
@@ -195,11 +218,11 @@ impl MemoryWork {
             Kernel::Read => content.digest(whole).wrapping_mul(passes),
             Kernel::Count => content.count(whole).wrapping_mul(passes),
             Kernel::Write | Kernel::WriteNt => written().wrapping_mul(words),
-            Kernel::TouchPages | Kernel::FirstTouch => written().wrapping_mul(content.size / PAGE),
+            Kernel::TouchPages | Kernel::FirstTouch => written().wrapping_mul(self.touches()),
             Kernel::ReadPages => {
-                let words = (0..words).step_by((PAGE / 8) as usize);
+                let words = (0..words).step_by((self.step / 8) as usize);
                 let sum = words.fold(0u64, |sum, index| sum.wrapping_add(content.word(index)));
-                sum.wrapping_mul(span.ops / (content.size / PAGE))
+                sum.wrapping_mul(span.ops / self.touches())
             }
             Kernel::Copy | Kernel::CopyNt => content.digest(whole),
             Kernel::Triad | Kernel::TriadNt => {
@@ -223,6 +246,7 @@ mod tests {
             isa: Isa::Auto,
             working_set: 24 << 10,
             pages: Pages::Base,
+            step: STEP,
             threads: 1,
             time: Duration::from_millis(1),
         };
@@ -245,12 +269,49 @@ mod tests {
     }
 
     #[test]
+    fn a_touch_is_of_the_first_word_of_each_step() {
+        let of = |kernel, step| {
+            let pages = Pages::Base;
+            let (isa, time) = (Isa::Auto, Duration::from_millis(1));
+            let work =
+                MemoryWork { kernel, isa, working_set: 136 << 10, pages, step, threads: 1, time };
+            let content = work.content(0, 7);
+            let naive: Vec<u64> =
+                (0..content.size / 8).step_by(step as usize / 8).map(|i| content.word(i)).collect();
+            assert_eq!(work.touches(), naive.len() as u64, "{step}");
+            let span = Span { ops: 3 * work.touches(), ..Span::default() };
+            let sample = Sample { spans: vec![span], ..Sample::default() };
+            let read = naive.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
+            let expected = match kernel {
+                Kernel::ReadPages => read.wrapping_mul(3),
+                _ => work.written(0, 7).wrapping_mul(naive.len() as u64),
+            };
+            assert_eq!(work.expected_digest(7, &sample), Some(expected), "{kernel} {step}");
+        };
+        for kernel in [Kernel::ReadPages, Kernel::TouchPages, Kernel::FirstTouch] {
+            for step in [4096, 16 << 10, 64 << 10, 1 << 20] {
+                of(kernel, step);
+            }
+        }
+    }
+
+    #[test]
+    fn only_small_huge_pages_are_spent_on_short_arrays() {
+        assert_eq!(huge_span(1, 2 << 20), Some(2 << 20));
+        assert_eq!(huge_span(3 << 20, 2 << 20), Some(4 << 20));
+        assert_eq!(huge_span(64 << 20, 512 << 20), Some(64 << 20));
+        assert_eq!(huge_span(700 << 20, 512 << 20), Some(700 << 20));
+        assert_eq!(huge_span(u64::MAX, 2 << 20), None);
+    }
+
+    #[test]
     fn bytes_are_those_of_whole_passes() {
         let work = |kernel, pages| MemoryWork {
             kernel,
             isa: Isa::Auto,
             working_set: 24 << 10,
             pages,
+            step: STEP,
             threads: 2,
             time: Duration::from_millis(1),
         };
@@ -263,8 +324,12 @@ mod tests {
         // Two threads, three arrays each, of a page.
         assert_eq!(bytes(Kernel::Triad, 64), Some(12 << 10));
         assert_eq!(bytes(Kernel::Chase, 7), Some(448));
-        assert_eq!(work(Kernel::Triad, Pages::Base).footprint(), 24 << 10);
-        assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(), 12 << 20);
+        assert_eq!(work(Kernel::Triad, Pages::Base).footprint(4096, Some(2 << 20)), 24 << 10);
+        assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(4096, Some(2 << 20)), 12 << 20);
+        // On ARM with pages of 64 KiB and huge ones of 512 MiB, and where there are none.
+        let large = work(Kernel::Triad, Pages::Huge).footprint(64 << 10, Some(512 << 20));
+        assert_eq!(large, 6 * (64 << 10));
+        assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(64 << 10, None), large);
     }
 
     #[test]

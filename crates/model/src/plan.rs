@@ -4,6 +4,7 @@ use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PE
 use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Direct, Host, Medium, Storage};
+use crate::memory::LINE;
 use crate::named;
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
@@ -150,10 +151,14 @@ impl Place<'_> {
                 .or_else(|| self.buffer_refusal(&Shape::of_write(work)))
                 .or_else(|| self.data_refusal(work))
                 .or_else(|| self.storage_refusal(work.cache, work.block)),
-            Work::Memory(work) => self
-                .isa_refusal(work.isa)
-                .or_else(|| kernel_refusal(work))
-                .or_else(|| self.memory_refusal("a working set", work.footprint())),
+            Work::Memory(work) => {
+                self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
+                    self.memory_refusal(
+                        "a working set",
+                        work.footprint(self.host.page, self.host.huge_page_bytes()),
+                    )
+                })
+            }
         })
     }
 
@@ -278,6 +283,9 @@ fn kernel_refusal(work: &MemoryWork) -> Option<String> {
             "a working set of {} has not 4KiB for each of {arrays} arrays",
             units::bytes(work.working_set)
         ));
+    }
+    if !work.step.is_multiple_of(LINE) {
+        return Some(format!("a step of {} is no multiple of {LINE} bytes", work.step));
     }
     let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
     without.then(|| format!("{} uses no vectors: isa scalar", work.kernel))

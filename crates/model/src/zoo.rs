@@ -1,6 +1,6 @@
 //! Awkward cases that everything must get right: tests of every floor walk through them.
 
-use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages};
+use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP};
 use crate::case::{Allocation, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork};
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
@@ -9,6 +9,7 @@ use crate::peer::Peer;
 use crate::plan::{Place, Plan, Role};
 use crate::record::{End, Header, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
+use crate::setup::Setup;
 use crate::trial::{Outcome, Trial};
 use std::time::Duration;
 
@@ -126,11 +127,21 @@ pub fn cases() -> Vec<Case> {
                 isa: Isa::Scalar,
                 working_set: 1 << 20,
                 pages,
+                step: STEP,
                 threads: 2,
                 time: Duration::from_millis(100),
             })));
         }
     }
+    cases.push(Case::own(Work::Memory(MemoryWork {
+        kernel: Kernel::FirstTouch,
+        isa: Isa::Auto,
+        working_set: 1 << 20,
+        pages: Pages::Base,
+        step: 64 << 10,
+        threads: 2,
+        time: Duration::from_millis(100),
+    })));
     cases
 }
 
@@ -142,14 +153,18 @@ pub fn host() -> Host {
         cpu: "Zebra 9000".to_string(),
         cores: 2,
         isas: vec![Isa::Scalar, Isa::Sse2, Isa::Avx2],
-        last_level_cache: 32 << 20,
+        last_level_cache: Some(32 << 20),
+        largest_cache: None,
         caches: vec![32 << 10, 512 << 10, 32 << 20],
         memory: 24 << 30,
         memory_available: 20 << 30,
         page: 4096,
+        huge_page: None,
         hypervisor: None,
         clock_source: Some("tsc".to_string()),
         cpu_quota: None,
+        setup: Setup::default(),
+        notes: Vec::new(),
     }
 }
 

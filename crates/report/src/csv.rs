@@ -72,6 +72,7 @@ const OF_CASE: &[Column] = &[
     ("touch", |row| row.word("touch")),
     ("isa", |row| row.word("isa")),
     ("pages", |row| row.word("pages")),
+    ("step_bytes", |row| row.bytes("step")),
     ("advice", |row| row.word("advice")),
     ("submission", |row| row.word("submission")),
     ("sync", |row| row.word("sync")),
@@ -230,11 +231,12 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The axes that a column says otherwise than by its name.
-    const RENAMED: [(&str, &str); 7] = [
+    const RENAMED: [(&str, &str); 8] = [
         ("stride", "stride_blocks"),
         ("size", "size_bytes"),
         ("working_set", "working_set_bytes"),
         ("block", "block_bytes"),
+        ("step", "step_bytes"),
         ("every", "every_blocks"),
         ("ops", "ops_limit"),
         ("time", "time_limit_seconds"),

@@ -7,7 +7,7 @@ use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
 use assess::finding::Severity;
 use assess::{Assessment, RunFinding};
-use model::host::{Device, Medium, Storage};
+use model::host::{Device, Host, Medium, Storage};
 use model::plan::Skip;
 use model::record::End;
 use model::units;
@@ -45,16 +45,45 @@ fn machine(assessment: &Assessment) -> String {
     let host = &assessment.host;
     let mut machine = vec![
         host.cpu.clone(),
-        count(host.cores as usize, "core"),
+        cores(host),
         format!("{} of memory", units::bytes_rounded(host.memory)),
         host.os.clone(),
     ];
+    machine.extend(unusual(host));
     machine.extend(host.hypervisor.as_ref().map(|hypervisor| match hypervisor.as_str() {
         "unknown" => "in a virtual machine".to_string(),
         name => format!("in a virtual machine ({name})"),
     }));
     machine.join(" · ")
 }
+
+/// The processors that threads can use, and how many there are where that is not the same.
+fn cores(host: &Host) -> String {
+    let (usable, all) = (host.parallelism(), host.cores);
+    let kinds: Vec<String> =
+        host.setup.core_kinds.iter().map(|kind| format!("{} {}", kind.count, kind.name)).collect();
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    match usable == all {
+        true => format!("{}{kinds}", count(all as usize, "core")),
+        false => format!("{usable} of {}{kinds} by quota", count(all as usize, "core")),
+    }
+}
+
+/// How a machine is set up that is not the usual way and moves figures.
+fn unusual(host: &Host) -> Vec<String> {
+    let setup = &host.setup;
+    let nodes = setup.nodes.iter().filter(|node| !node.cpus.is_empty()).count();
+    let nodes = (nodes > 1).then(|| count(nodes, "NUMA node"));
+    let governor = setup.governor.as_ref().filter(|name| *name != GOVERNOR_USUAL);
+    let governor = governor.map(|name| format!("governor {name}"));
+    // Where fewer threads want to run than there are processors others took none of them.
+    let load = setup.load.filter(|load| *load >= 0.5 * f64::from(host.cores));
+    let load = load.map(|load| format!("load {load:.1} when it began"));
+    nodes.into_iter().chain(governor).chain(load).collect()
+}
+
+/// It keeps the frequency where it is highest, so that no trial pays for the way up to it.
+const GOVERNOR_USUAL: &str = "performance";
 
 /// What was set for the whole run and decides what its figures mean.
 fn limits(assessment: &Assessment) -> Vec<String> {
@@ -152,7 +181,7 @@ pub(crate) fn below(
 }
 
 /// What else is to be known: what runtimes needed to become fast, which is in no figure, and what
-/// was found out about the storage.
+/// was found out about the machine and the storage.
 pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     let mut longest: Vec<(&str, u64)> = Vec::new();
     for summary in &assessment.cases {
@@ -169,8 +198,9 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
             units::nanoseconds(*ns as f64)
         )
     };
+    let host = assessment.host.notes.iter();
     let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
-    longest.iter().map(say).chain(storage.cloned()).collect()
+    longest.iter().map(say).chain(host.chain(storage).cloned()).collect()
 }
 
 /// Why trials failed: each reason once, with the ids of its cases and the number of trials.

@@ -1,5 +1,6 @@
 //! The assessment as JSON, in the form of [`crate::contract`].
 
+mod host;
 mod memory;
 mod records;
 mod trial;
@@ -15,7 +16,7 @@ use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
 use model::case::{Case, Work};
-use model::host::{Device, Direct, Fixture, Host, Limit, Storage};
+use model::host::{Device, Direct, Fixture, Limit, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
@@ -69,7 +70,7 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         recipe: &assessment.recipe,
         rounds: assessment.rounds,
         seed: assessment.seed,
-        host: host(&assessment.host),
+        host: host::host(&assessment.host),
         storage: assessment.storage.as_ref().map(storage),
         source_storage: assessment.source_storage.as_ref().map(storage),
         fixtures: assessment.fixtures.iter().map(fixture).collect(),
@@ -88,24 +89,6 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         touching: assessment.touching.iter().map(writing::touching).collect(),
         sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
         memory_limit: assessment.memory_limit,
-    }
-}
-
-fn host(host: &Host) -> wire::Host<'_> {
-    wire::Host {
-        name: &host.name,
-        os: &host.os,
-        cpu: &host.cpu,
-        cores: host.cores,
-        isas: host.isas.iter().map(|isa| isa.name()).collect(),
-        last_level_cache: host.last_level_cache,
-        caches: &host.caches,
-        memory: host.memory,
-        memory_available: host.memory_available,
-        page: host.page,
-        hypervisor: host.hypervisor.as_deref(),
-        clock_source: host.clock_source.as_deref(),
-        cpu_quota: host.cpu_quota,
     }
 }
 
@@ -288,6 +271,7 @@ fn axes(case: &Case) -> wire::Axes {
             isa: work.isa.name(),
             working_set: work.working_set,
             pages: work.pages.name(),
+            step: work.kernel.touches_pages().then_some(work.step),
             threads: work.threads,
             time_s: work.time.as_secs_f64(),
         }),

@@ -19,9 +19,6 @@ const LEGEND: &str = "an operation touches one page; op/s: the sync at the end i
                       without it; memory by file: without it, operations a second in memory, \
                       touched for the second time, over those of the row";
 
-/// What touches pages moves no more at a time.
-const PAGE: u64 = 4096;
-
 const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's start to the last \
                             one's end, syncs included; user and system are CPU time; CPU is of one \
                             processor; blocked is the share of the time in which the threads \
@@ -38,7 +35,8 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&format!("\n{}", style.wrap("", Paint::Faint, LEGEND_SPENT)));
         out.push_str(&spent(assessment).render(style));
     }
-    let beside = writes::beside(assessment, &|summary| phase(summary).is_none(), &name);
+    let page = assessment.host.page;
+    let beside = writes::beside(assessment, &|summary| phase(summary, page).is_none(), &name);
     out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
@@ -51,9 +49,10 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
 /// The name that a case has in this view, by its id.
 pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
     let names = WriteNames::of(assessment);
-    let touched = |id: &str| {
+    let page = assessment.host.page;
+    let touched = move |id: &str| {
         let summary = find(assessment, id)?;
-        Some(format!("{} {}", verb(phase(summary)?), label(summary)))
+        Some(format!("{} {}", verb(phase(summary, page)?), label(summary)))
     };
     move |id| touched(id).unwrap_or_else(|| names.name(assessment, id))
 }
@@ -62,8 +61,9 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
     assessment.cases.iter().find(|summary| summary.id == id)
 }
 
-/// What a row does to a page; none for what touches no pages, and for a control.
-fn phase(summary: &Summary) -> Option<Phase> {
+/// What a row does to a page, which has so many bytes: it moves no more at a time. None for what
+/// touches no pages, and for a control.
+fn phase(summary: &Summary, page: u64) -> Option<Phase> {
     match &summary.case.work {
         _ if summary.role == Role::Control => None,
         Work::Memory(work) => match work.kernel {
@@ -72,10 +72,10 @@ fn phase(summary: &Summary) -> Option<Phase> {
             _ => None,
         },
         Work::File(work) => {
-            (work.engine != Engine::Null && work.block <= PAGE).then_some(Phase::Read)
+            (work.engine != Engine::Null && work.block <= page).then_some(Phase::Read)
         }
         Work::Write(work) => {
-            (work.engine != WriteEngine::Null && work.block <= PAGE).then_some(Phase::Write)
+            (work.engine != WriteEngine::Null && work.block <= page).then_some(Phase::Write)
         }
     }
 }
@@ -99,7 +99,8 @@ fn heading(assessment: &Assessment, phase: Phase) -> String {
 }
 
 fn common_sync(assessment: &Assessment) -> Option<Sync> {
-    let all = assessment.cases.iter().filter(|summary| phase(summary).is_some());
+    let page = assessment.host.page;
+    let all = assessment.cases.iter().filter(|summary| phase(summary, page).is_some());
     let mut syncs = all.filter_map(|summary| Some(summary.case.write()?.sync));
     let first = syncs.next()?;
     syncs.all(|sync| sync == first).then_some(first)
@@ -166,7 +167,8 @@ fn cache(cache: Cache) -> Option<String> {
 fn grid(assessment: &Assessment, mut grid: Grid, cells: &dyn Fn(&Summary) -> Vec<Cell>) -> Grid {
     let common = common_sync(assessment);
     for of in Phase::ALL {
-        let here = || assessment.cases.iter().filter(|summary| phase(summary) == Some(*of));
+        let page = assessment.host.page;
+        let here = || assessment.cases.iter().filter(|summary| phase(summary, page) == Some(*of));
         if here().next().is_some() {
             grid.heading(&heading(assessment, *of));
         }

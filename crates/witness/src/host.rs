@@ -1,7 +1,9 @@
 //! The machine.
 
-use crate::cgroup;
+use crate::machine::{MEMINFO, parse_kilobytes};
 use crate::root::Root;
+use crate::setup::setup;
+use crate::{cgroup, cpus, sysfs};
 use model::case::Isa;
 use model::host::Host;
 use procfs::{FromRead, Meminfo};
@@ -19,25 +21,49 @@ pub fn host(isas: Vec<Isa>) -> Host {
 pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let uname = rustix::system::uname();
     let cpuinfo = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
-    let meminfo = std::fs::read(root.at("/proc/meminfo")).ok();
+    let meminfo = std::fs::read(root.at(MEMINFO)).ok();
     let meminfo = meminfo.and_then(|text| Meminfo::from_read(&text[..]).ok());
     let memory = meminfo.as_ref().map_or(0, |info| info.mem_total);
     let free = meminfo.and_then(|info| info.mem_available).unwrap_or(memory);
+    let (cores, of_cores) = cpus::usable(root);
+    let (last_level_cache, largest_cache) = last_level_caches(&root.at(CPUS)).unzip();
+    let of_caches = last_level_cache.is_none().then(|| CACHES_UNTOLD.to_string());
     Host {
         name: uname.nodename().to_string_lossy().into_owned(),
         os: format!("{} {}", uname.sysname().to_string_lossy(), uname.release().to_string_lossy()),
         cpu: cpu_model(&cpuinfo).unwrap_or_else(|| uname.machine().to_string_lossy().into_owned()),
-        cores: rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()),
+        cores,
         isas,
-        last_level_cache: last_level_cache(&root.at(CPUS)),
+        last_level_cache,
+        largest_cache,
         caches: data_caches(&root.at(CPUS).join("cpu0")),
         memory,
         memory_available: free.min(cgroup::memory_left(root).unwrap_or(u64::MAX)),
-        page: rustix::param::page_size() as u64,
+        page: page(root),
+        huge_page: huge_page(root),
         hypervisor: hypervisor(root),
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
         cpu_quota: cgroup::cpu_quota(root),
+        setup: setup(root, &cpuinfo),
+        notes: of_cores.into_iter().chain(of_caches).collect(),
     }
+}
+
+const CACHES_UNTOLD: &str = "the OS does not tell how large the caches are: whether an array lies \
+                             in memory is known only where chases show the levels";
+
+/// Bytes of a page.
+fn page(root: &Root) -> u64 {
+    let of_tree = || parse_kilobytes(&sysfs::text(&root.at("/proc/self/smaps"))?, "KernelPageSize");
+    let asked = root.is_machine().then(|| rustix::param::page_size() as u64);
+    asked.or_else(of_tree).unwrap_or(4096)
+}
+
+/// Bytes of a huge page: of a transparent one, or else of those that are set aside.
+fn huge_page(root: &Root) -> Option<u64> {
+    let transparent = sysfs::number(&root.at("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"));
+    let set_aside = || parse_kilobytes(&sysfs::text(&root.at(MEMINFO))?, "Hugepagesize");
+    transparent.or_else(set_aside).filter(|bytes| bytes.is_power_of_two())
 }
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -88,8 +114,9 @@ fn data_caches(cpu: &Path) -> Vec<u64> {
 }
 
 /// Bytes of all caches of the highest level that the CPUs have, each counted once however many
-/// CPUs share it. In a VM it may be the share of the host.
-fn last_level_cache(cpus: &Path) -> u64 {
+/// CPUs share it, and bytes of the largest one of them. In a VM it may be the share of the host.
+/// None where the OS tells of none.
+fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     let mut caches: BTreeMap<(u32, String), u64> = BTreeMap::new();
     for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
         let indices = std::fs::read_dir(cpu.path().join("cache"));
@@ -97,14 +124,15 @@ fn last_level_cache(cpus: &Path) -> u64 {
             let text = |name: &str| read(&index.path().join(name));
             let level = text("level").and_then(|level| level.parse().ok());
             let size = text("size").as_deref().and_then(parse_cache_size);
-            if let (Some(level), Some(size), Some(shared)) = (level, size, text("shared_cpu_list"))
-            {
+            let shared = text("shared_cpu_list");
+            if let (Some(level), Some(size), Some(shared)) = (level, size, shared) {
                 caches.insert((level, shared), size);
             }
         }
     }
-    let last = caches.keys().map(|(level, _)| *level).max();
-    caches.iter().filter(|((level, _), _)| Some(*level) == last).map(|(_, size)| size).sum()
+    let last = caches.keys().map(|(level, _)| *level).max()?;
+    let of_last = || caches.iter().filter(|((level, _), _)| *level == last).map(|(_, size)| *size);
+    Some((of_last().sum(), of_last().max()?)).filter(|(all, _)| *all > 0)
 }
 
 /// `32768K`, as sysfs writes it.
@@ -223,12 +251,12 @@ mod tests {
                 std::fs::write(index.join(name), format!("{text}\n")).unwrap();
             }
         };
-        assert_eq!(last_level_cache(cpus.path()), 0);
+        assert_eq!(last_level_caches(cpus.path()), None);
         for (cpu, shared) in [(0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3")] {
             add(cpu, 2, "512K", &cpu.to_string());
             add(cpu, 3, "4096K", shared);
         }
-        assert_eq!(last_level_cache(cpus.path()), 8 << 20);
+        assert_eq!(last_level_caches(cpus.path()), Some((8 << 20, 4 << 20)));
         let code = cpus.path().join("cpu0/cache/index1");
         std::fs::create_dir_all(&code).unwrap();
         for (name, text) in [("level", "1"), ("size", "32K"), ("type", "Instruction\n")] {
@@ -277,6 +305,7 @@ mod tests {
         assert!(host.cores >= 1 && !host.cpu.is_empty(), "{host:?}");
         assert!(host.memory_available > 0 && host.memory_available <= host.memory, "{host:?}");
         assert!(host.page.is_power_of_two() && host.page >= 4096, "{host:?}");
+        assert!(host.huge_page.is_none_or(|bytes| bytes > host.page), "{host:?}");
         assert_eq!(host.isas, [Isa::Scalar]);
     }
 }

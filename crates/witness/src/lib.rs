@@ -14,6 +14,8 @@ mod machine;
 mod traffic;
 mod cgroup;
 mod memory_group;
+mod cpus;
+mod setup;
 mod host;
 mod device;
 mod storage;

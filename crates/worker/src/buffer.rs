@@ -12,7 +12,7 @@ pub struct Buffers {
     stride: usize,
 }
 
-/// O_DIRECT wants buffers at multiples of the device's block; a page is one of all of them.
+/// O_DIRECT wants buffers at multiples of the device's block, of which no usual one is larger.
 const ALIGN: usize = 4096;
 
 impl Buffers {

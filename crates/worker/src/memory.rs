@@ -2,10 +2,25 @@
 
 use memmap2::{Advice, MmapMut};
 use model::case::Pages;
+use model::memory::huge_span;
 use std::io;
+use std::sync::OnceLock;
 
 /// A huge page where a page is 4 KiB, in bytes: both on x86-64 and on 64-bit ARM.
-const HUGE_BYTES: usize = 2 << 20;
+const HUGE_BYTES_USUAL: usize = 2 << 20;
+
+/// Where the OS tells how large one is.
+const HUGE_BYTES: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
+
+/// Bytes of a huge page of this machine. It is asked for once, before anything is timed.
+fn huge_bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let told = std::fs::read_to_string(HUGE_BYTES).ok();
+        let told = told.and_then(|text| text.trim().parse().ok());
+        told.filter(|bytes: &usize| bytes.is_power_of_two()).unwrap_or(HUGE_BYTES_USUAL)
+    })
+}
 
 /// The smallest page of any machine, in bytes.
 const PAGE_BYTES: usize = 4096;
@@ -21,8 +36,8 @@ pub struct Memory {
 impl Memory {
     /// Maps `length` bytes, all zero. The OS gives a page when it is first touched.
     ///
-    /// With [`Pages::Huge`] they lie in huge pages from the first byte to the last, however few
-    /// they are, where the OS has one to give. With none it is left to the OS.
+    /// With [`Pages::Huge`] they lie in huge pages over their [`huge_span`], where the OS has some
+    /// to give. With none it is left to the OS.
     ///
     /// # Errors
     /// When the OS has no such room, with the size.
@@ -39,13 +54,15 @@ impl Memory {
             return Ok(Memory { map, start: 0, length });
         }
         let overflow = || io::Error::other("no machine can address as many");
-        let whole = length.max(1).checked_next_multiple_of(HUGE_BYTES).ok_or_else(overflow)?;
+        let huge = huge_bytes();
+        let span = huge_span(length as u64, huge as u64).map(|span| span.max(1) as usize);
+        let span = span.ok_or_else(overflow)?;
         // What is mapped before the first huge page and behind the last is never touched.
-        let mapped = whole.checked_add(HUGE_BYTES).ok_or_else(overflow)?;
+        let mapped = span.checked_add(huge).ok_or_else(overflow)?;
         let map = MmapMut::map_anon(mapped)?;
         let address = map.as_ptr().addr();
-        let start = address.next_multiple_of(HUGE_BYTES) - address;
-        advise(&map, Advice::HugePage, start, whole);
+        let start = address.next_multiple_of(huge) - address;
+        advise(&map, Advice::HugePage, start, span);
         Ok(Memory { map, start, length })
     }
 
@@ -133,7 +150,7 @@ mod tests {
     fn check(length: usize, pages: Pages) {
         let mut memory = Memory::resident(length, pages).expect("there is room for little");
         assert_eq!(memory.bytes(), vec![0xA5; length], "{length} bytes, {pages}");
-        let align = if pages == Pages::Huge { HUGE_BYTES } else { PAGE_BYTES };
+        let align = if pages == Pages::Huge { huge_bytes() } else { PAGE_BYTES };
         assert!(memory.bytes().as_ptr().addr().is_multiple_of(align), "{length} bytes, {pages}");
         let words = length / 8;
         memory.words_mut().fill(7);
@@ -146,7 +163,7 @@ mod tests {
     #[test]
     fn memory_of_any_length_is_written_and_begins_at_its_page() {
         for pages in Pages::ALL.iter().copied() {
-            for length in [0, 1, 13, 4096, 4097, 20 << 10, HUGE_BYTES, HUGE_BYTES + 8] {
+            for length in [0, 1, 13, 4096, 4097, 20 << 10, 2 << 20, (2 << 20) + 8] {
                 check(length, pages);
             }
         }

@@ -135,6 +135,10 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
     team::run(work.threads, prepare, perform, &mut Relay::new(client));
 }
 
+/// What a touch `page` steps by on every machine, in bytes: no page is smaller, so at least one
+/// byte of each is loaded. Peers step by as many.
+const TOUCH_BYTES: usize = 4096;
+
 /// Touch page: one byte of every 4 KiB is loaded. The sum of them proves nothing, it only keeps
 /// the compiler from leaving the loads out.
 struct LookAtPages;
@@ -143,7 +147,7 @@ impl Look for LookAtPages {
     #[inline(always)]
     fn look(&self, _offset: u64, bytes: &[u8]) -> u64 {
         let mut sum = 0;
-        for page in bytes.chunks(4096) {
+        for page in bytes.chunks(TOUCH_BYTES) {
             sum += u64::from(std::hint::black_box(page[0]));
         }
         std::hint::black_box(sum);

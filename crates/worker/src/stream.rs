@@ -14,9 +14,6 @@ use std::io;
 const LINE_WORDS: usize = 8;
 const LINE_BYTES: u64 = LINE_WORDS as u64 * WORD_BYTES;
 
-/// Where a word is written by a touch of pages.
-const PAGE_WORDS: usize = 512;
-
 /// Loads in a pass of a chase, which goes on where the last one ended.
 const CHASE_STEPS: u64 = 1000;
 
@@ -31,6 +28,8 @@ pub struct Arrays {
     task: Task,
     /// Bytes of one array.
     size: u64,
+    /// Words that are touched in a pass, where only some are.
+    touches: u64,
     time_ns: u64,
     progress: Progress,
 }
@@ -44,9 +43,9 @@ enum Task {
     Triad { triad: fn(&mut [f64], &[f64], &[f64], f64), target: Memory, sources: [Memory; 2] },
     Count { count: Count, source: Memory },
     Chase { chase: fn(&[u64], u64, u64) -> u64, cycle: Memory, place: u64 },
-    TouchPages { touch: fn(&mut [u64], u64), target: Memory, word: u64 },
+    TouchPages { touch: fn(&mut [u64], usize, u64), step: usize, target: Memory, word: u64 },
     FirstTouch(FirstTouch),
-    ReadPages { read: fn(&[u64]) -> u64, source: Memory },
+    ReadPages { read: fn(&[u64], usize) -> u64, step: usize, source: Memory },
 }
 
 /// Touches the pages of memory that is new in each pass. There is never more than that of one.
@@ -57,7 +56,9 @@ enum Task {
 /// is memory to be unmapped, so that all passes are alike.
 #[derive(Debug)]
 struct FirstTouch {
-    touch: fn(&mut [u64], u64),
+    touch: fn(&mut [u64], usize, u64),
+    /// Words from one touch to the next.
+    step: usize,
     /// Of the last pass; before the first one, memory that was written when it was prepared. None
     /// only between two mappings.
     target: Option<Memory>,
@@ -90,6 +91,7 @@ impl Arrays {
             io::Result::Ok(source)
         };
         let word = work.written(thread, seed);
+        let step = (work.step / WORD_BYTES) as usize;
         let task = match run {
             Run::Read(read) => Task::Read { read, source: filled()? },
             Run::Write(write) => Task::Write { write, target: array()?, word },
@@ -107,14 +109,14 @@ impl Arrays {
             }
             Run::TouchPages(touch) if work.kernel == Kernel::FirstTouch => {
                 let (target, size, pages) = (Some(array()?), content.size as usize, work.pages);
-                Task::FirstTouch(FirstTouch { touch, target, size, pages, word, load_ns: 0 })
+                Task::FirstTouch(FirstTouch { touch, step, target, size, pages, word, load_ns: 0 })
             }
-            Run::TouchPages(touch) => Task::TouchPages { touch, target: array()?, word },
-            Run::ReadPages(read) => Task::ReadPages { read, source: filled()? },
+            Run::TouchPages(touch) => Task::TouchPages { touch, step, target: array()?, word },
+            Run::ReadPages(read) => Task::ReadPages { read, step, source: filled()? },
         };
         let time_ns = u64::try_from(work.time.as_nanos()).unwrap_or(u64::MAX);
         let progress = Progress::new(work.time, work.threads);
-        Ok(Arrays { task, size: content.size, time_ns, progress })
+        Ok(Arrays { task, size: content.size, touches: work.touches(), time_ns, progress })
     }
 
     /// Runs whole passes until the time is over; at least one.
@@ -168,8 +170,7 @@ impl Arrays {
             Task::Triad { .. } => 3,
             Task::Chase { .. } => return (CHASE_STEPS, CHASE_STEPS * LINE_BYTES),
             Task::TouchPages { .. } | Task::FirstTouch(_) | Task::ReadPages { .. } => {
-                let pages = self.size / (PAGE_WORDS as u64 * WORD_BYTES);
-                return (pages, pages * LINE_BYTES);
+                return (self.touches, self.touches * LINE_BYTES);
             }
         };
         (self.size / LINE_BYTES, arrays * self.size)
@@ -205,14 +206,14 @@ impl Task {
             Task::Chase { chase, cycle, place } => {
                 *place = chase(cycle.words(), *place, passes * CHASE_STEPS);
             }
-            Task::TouchPages { touch, target, word } => {
+            Task::TouchPages { touch, step, target, word } => {
                 let words = target.words_mut();
-                (0..passes).for_each(|_| touch(words, *word));
+                (0..passes).for_each(|_| touch(words, *step, *word));
             }
             Task::FirstTouch(first) => (0..passes).for_each(|_| first.run()),
-            Task::ReadPages { read, source } => {
+            Task::ReadPages { read, step, source } => {
                 let words = source.words();
-                (0..passes).for_each(|_| sum = sum.wrapping_add(read(words)));
+                (0..passes).for_each(|_| sum = sum.wrapping_add(read(words, *step)));
             }
         }
         sum
@@ -233,8 +234,8 @@ impl Task {
             Task::Write { target, .. } | Task::Copy { target, .. } => (target, 1),
             // The sum of a double is that of its bits.
             Task::Triad { target, .. } => (target, 1),
-            Task::TouchPages { target, .. } => (target, PAGE_WORDS),
-            Task::FirstTouch(first) => (first.target.as_ref()?, PAGE_WORDS),
+            Task::TouchPages { target, step, .. } => (target, *step),
+            Task::FirstTouch(first) => (first.target.as_ref()?, first.step),
             Task::Read { .. }
             | Task::Count { .. }
             | Task::Chase { .. }
@@ -253,7 +254,7 @@ impl FirstTouch {
         let target = Memory::map(self.size, Some(self.pages))
             .expect("as much as was unmapped just now can be mapped again");
         self.load_ns += os_now_ns() - start_ns;
-        (self.touch)(self.target.insert(target).words_mut(), self.word);
+        (self.touch)(self.target.insert(target).words_mut(), self.step, self.word);
     }
 }
 
@@ -265,15 +266,19 @@ mod tests {
     use std::time::Duration;
 
     /// Runs `kernel` and checks what its span tells; answers what it worked on.
-    fn check(kernel: Kernel, working_set: u64, pages: Pages) -> (Arrays, Span) {
+    fn check(kernel: Kernel, working_set: u64, step: u64, pages: Pages) -> (Arrays, Span) {
         let time = Duration::from_millis(2);
-        let work = MemoryWork { kernel, isa: Isa::Auto, working_set, pages, threads: 1, time };
+        let work =
+            MemoryWork { kernel, isa: Isa::Auto, working_set, pages, step, threads: 1, time };
         let run = kernel::variant(kernel, Isa::Auto).expect("every processor has it").run();
         let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
         let span = arrays.drive();
         let span = Span { digest: arrays.left().unwrap_or(span.digest), ..span };
         assert_eq!(work.expected_bytes(&span), Some(span.bytes), "{kernel}");
-        assert!(span.ops > 0 && span.ops.is_multiple_of(arrays.size / 4096), "{kernel}: {span:?}");
+        assert!(
+            span.ops > 0 && span.ops.is_multiple_of(arrays.size.div_ceil(step)),
+            "{kernel}: {span:?}"
+        );
         let span_ns = span.end_ns - span.start_ns;
         assert!(span.load_ns <= span_ns && span_ns >= 2_000_000, "{kernel}: {span:?}");
         assert_eq!(span.load_ns > 0, kernel == Kernel::FirstTouch, "{kernel}: {span:?}");
@@ -290,7 +295,9 @@ mod tests {
         for kernel in [Kernel::TouchPages, Kernel::FirstTouch, Kernel::ReadPages] {
             for pages in Pages::ALL.iter().copied() {
                 for working_set in [4096, 20 << 10, (2 << 20) + 4096] {
-                    check(kernel, working_set, pages);
+                    for step in [4096, 64 << 10] {
+                        check(kernel, working_set, step, pages);
+                    }
                 }
             }
         }
@@ -298,15 +305,17 @@ mod tests {
 
     #[test]
     fn a_first_touch_is_of_memory_that_nobody_wrote() {
-        for pages in Pages::ALL.iter().copied() {
-            let (arrays, span) = check(Kernel::FirstTouch, 1 << 20, pages);
-            let Task::FirstTouch(FirstTouch { target: Some(target), word, .. }) = arrays.task
+        let steps = [4096, 16 << 10].into_iter();
+        for (pages, bytes) in Pages::ALL.iter().flat_map(|pages| steps.clone().map(|s| (*pages, s)))
+        {
+            let (arrays, span) = check(Kernel::FirstTouch, 1 << 20, bytes, pages);
+            let Task::FirstTouch(FirstTouch { target: Some(target), word, step, .. }) = arrays.task
             else {
                 panic!("{span:?} left no memory")
             };
             for (place, left) in target.words().iter().enumerate() {
-                let naive = if place.is_multiple_of(PAGE_WORDS) { word } else { 0 };
-                assert_eq!(*left, naive, "word {place}, {pages}");
+                let naive = if place.is_multiple_of(step) { word } else { 0 };
+                assert_eq!(*left, naive, "word {place}, {pages}, a step of {bytes}");
             }
         }
     }

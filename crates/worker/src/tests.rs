@@ -3,7 +3,9 @@
 use crate::perform::perform;
 use crate::relay::Client;
 use model::case::Work;
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch};
+use model::case::{
+    Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch,
+};
 use model::content::{Content, DigestTable, Kind, Question};
 use model::pattern::Pattern;
 use model::sample::{PROGRESS_NS, Sample};
@@ -305,7 +307,9 @@ fn check_memory(work: MemoryWork) {
         let array = work.content(span.thread, job.seed).size;
         let pass = match work.kernel {
             Kernel::Chase => 64,
-            Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages => array / 4096 * 64,
+            Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages => {
+                array.div_ceil(STEP) * 64
+            }
             kernel => kernel.arrays() * array,
         };
         let ops_bytes = if work.kernel.is_bulk() { work.kernel.arrays() * 64 } else { 64 };
@@ -326,7 +330,15 @@ fn memory_kernels_leave_what_they_should() {
         for isa in Isa::ALL.iter().copied() {
             for pages in Pages::ALL.iter().copied() {
                 for (working_set, threads) in [(4096, 1), (20 << 10, 1), ((1 << 20) + 4096, 3)] {
-                    check_memory(MemoryWork { kernel, isa, working_set, pages, threads, time });
+                    check_memory(MemoryWork {
+                        kernel,
+                        isa,
+                        working_set,
+                        pages,
+                        step: STEP,
+                        threads,
+                        time,
+                    });
                 }
             }
         }
@@ -338,7 +350,7 @@ fn memory_runs_for_its_time() {
     for kernel in Kernel::ALL.iter().copied() {
         let (isa, pages, time) = (Isa::Auto, Pages::Base, Duration::from_millis(10));
         let (working_set, threads) = (8 << 10, 2);
-        check_memory(MemoryWork { kernel, isa, working_set, pages, threads, time });
+        check_memory(MemoryWork { kernel, isa, working_set, pages, step: STEP, threads, time });
     }
 }
 
@@ -348,7 +360,7 @@ fn memory_that_cannot_be_had_is_said() {
         for pages in Pages::ALL.iter().copied() {
             let (isa, working_set, threads) = (Isa::Auto, 1 << 62, 2);
             let time = Duration::from_millis(1);
-            let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+            let work = MemoryWork { kernel, isa, working_set, pages, step: STEP, threads, time };
             let (_, outcome) = outcome(Work::Memory(work.clone()), None);
             let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
             let size = work.content(0, 5).size;

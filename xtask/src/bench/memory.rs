@@ -4,7 +4,7 @@ use super::contest::{Asked, Contest, Entrant, Quantity};
 use super::figure::{Goal, Question, Unit};
 use super::ground::Ground;
 use super::{likwid, sysbench};
-use model::case::{Advice, Isa, Kernel, MemoryWork, Pages};
+use model::case::{Advice, Isa, Kernel, MemoryWork, Pages, STEP};
 use model::units;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ fn work(
     time: Duration,
 ) -> MemoryWork {
     let working_set = kernel.arrays() * array_bytes;
-    MemoryWork { kernel, isa: Isa::Auto, working_set, pages, threads, time }
+    MemoryWork { kernel, isa: Isa::Auto, working_set, pages, step: STEP, threads, time }
 }
 
 /// A row about bytes a second of the entrant `ours`, beside those of `theirs`.

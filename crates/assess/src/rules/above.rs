@@ -79,5 +79,5 @@ fn writes(case: &Case) -> bool {
 
 fn fits_caches(row: &Row) -> bool {
     let size = row.measured.case.file_size();
-    size.is_some_and(|size| !is_beyond_caches(size, row.measured.host))
+    size.is_some_and(|size| !is_beyond_caches(size, &row.measured))
 }

@@ -58,7 +58,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
         return None;
     }
     let threads = context.measured.threads_at_work();
-    let busiest = threads.min(context.measured.host.cores);
+    let busiest = threads.min(context.measured.host.parallelism());
     let busy = context.total_share(|trial| {
         Some((trial.evidence.cpu_ns?, trial.timed_ns.saturating_mul(busiest.into())))
     })?;

@@ -7,6 +7,7 @@ mod effort;
 mod pages;
 mod writing;
 mod above;
+mod caches;
 mod host;
 mod environment;
 mod course;
@@ -74,7 +75,9 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
 pub(crate) fn find_among(row: &Row, rows: &[Row], bounds: &Bounds) -> Vec<Finding> {
     let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
     let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));
-    above.into_iter().chain(host).collect()
+    let unknown = caches::cache_size_unknown(row);
+    let unknown = unknown.map(|fault| fault.named(Code::CacheSizeUnknown));
+    unknown.into_iter().chain(above).chain(host).collect()
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
@@ -112,8 +115,10 @@ mod tests {
         for code in Code::ALL {
             let rules = RULES.iter().filter(|(known, _)| known == code).count();
             // These are about the run, and about a row among others.
-            let is_apart =
-                matches!(code, Code::VirtualDevice | Code::AboveCeiling | Code::HostCache);
+            let is_apart = matches!(
+                code,
+                Code::VirtualDevice | Code::CacheSizeUnknown | Code::AboveCeiling | Code::HostCache
+            );
             let is_of_control = *code == Code::ControlDiffers;
             let expected = usize::from(!is_apart && !is_of_control);
             assert_eq!(rules, expected, "{code}");

@@ -3,26 +3,29 @@
 use super::context::{Context, Fault};
 use crate::finding::Severity;
 use crate::stats::median;
-use model::case::{Advice, Engine, MemoryWork, Pages, Work};
+use model::case::{Advice, Engine, Pages, Work};
 use model::units::{bytes_rounded, percent};
 
 /// Asked for huge pages, but less than this lies in them (METHODOLOGY.md).
 const HUGE_LEAST: f64 = 0.90;
 /// Asked for base pages, but more than this lies in huge ones (METHODOLOGY.md).
 const BASE_MOST: f64 = 0.10;
-/// Bytes of a huge page of x86, and of ARM with base pages of 4 KiB. An array that is smaller
-/// cannot lie in one.
-const HUGE_PAGE: u64 = 2 << 20;
 
 /// The worker's memory did not lie in the pages that were asked for (METHODOLOGY.md).
 ///
 /// What is known is how much memory of the whole worker is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.
 pub(super) fn page_size(context: &Context) -> Option<Fault> {
+    // Where nobody knows how large a huge page is, nobody knows what could lie in one.
+    let huge_page = context.measured.host.huge_page_bytes()?;
     let (asked, bytes) = match &context.measured.case.work {
-        Work::Memory(work) => (work.pages, whole_huge_pages(work)?),
+        Work::Memory(work) => {
+            let arrays = work.kernel.arrays().saturating_mul(work.threads.into());
+            (work.pages, in_huge_pages(work.content(0, 0).size, arrays, huge_page)?)
+        }
         Work::File(work) if work.engine == Engine::Load && work.advice == Advice::HugePage => {
-            (Pages::Huge, Some(work.size).filter(|size| *size >= HUGE_PAGE)?)
+            let threads = u64::from(work.threads.max(1));
+            (Pages::Huge, in_huge_pages(work.size / threads, threads, huge_page)?)
         }
         Work::File(_) | Work::Write(_) => return None,
     };
@@ -47,9 +50,8 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The bytes of the arrays that huge pages can hold; none if an array is smaller than one.
-fn whole_huge_pages(work: &MemoryWork) -> Option<u64> {
-    let array = work.content(0, 0).size;
-    let arrays = work.kernel.arrays().saturating_mul(work.threads.into());
-    (array >= HUGE_PAGE).then(|| (array / HUGE_PAGE * HUGE_PAGE).saturating_mul(arrays))
+/// The bytes of `arrays` of `size` bytes each that huge pages can hold; none if an array is smaller
+/// than one.
+fn in_huge_pages(size: u64, arrays: u64, huge_page: u64) -> Option<u64> {
+    (size >= huge_page).then(|| (size / huge_page * huge_page).saturating_mul(arrays))
 }

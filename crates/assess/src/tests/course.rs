@@ -4,7 +4,7 @@ use super::{check, flawless, sample, work};
 use crate::assess;
 use crate::course::Course;
 use crate::is_steady;
-use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Pages, Work, WriteWork};
+use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Pages, STEP, Work, WriteWork};
 use model::random::Rng;
 use model::record::Record;
 use model::sample::PROGRESS_NS;
@@ -289,7 +289,15 @@ fn a_step_holds_ten_of_what_makes_the_rate_uneven() {
     let memory = |working_set| {
         let (kernel, isa, pages) = (Kernel::Read, model::case::Isa::Auto, Pages::Base);
         let time = Duration::from_secs(6);
-        Case::own(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads: 1, time }))
+        Case::own(Work::Memory(MemoryWork {
+            kernel,
+            isa,
+            working_set,
+            pages,
+            step: STEP,
+            threads: 1,
+            time,
+        }))
     };
     // 1.2 GB are moved.
     assert_eq!(step_ms(memory(1 << 20), 10_000), Some(500));

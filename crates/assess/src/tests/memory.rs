@@ -1,6 +1,8 @@
 //! What several rows of memory show together: levels and saturation.
 
 use super::*;
+use crate::finding::Code;
+use crate::summary::Summary;
 
 /// Chases by one thread, each with its working set and the nanoseconds of a load.
 fn chases(record: &mut Record, pages: Pages, threads: u32, points: &[(u64, u64)]) {
@@ -92,4 +94,125 @@ fn caches_and_other_loops_are_no_saturation_of_memory() {
     assert_eq!((found[0].kernel, found[0].threads), (Kernel::Count, None));
     let rate = |id: &str| case(&assess(&record), id).throughput.map_or(0.0, |t| t.median);
     assert_eq!(found[0].highest, rate("memory count avx2 128MiB t2"));
+}
+
+/// The ladder of a processor whose last cache holds 32 MiB, up to `most` bytes.
+fn long_ladder(most: u64) -> Vec<(u64, u64)> {
+    let sets = std::iter::successors(Some(4_096u64), |bytes| Some(bytes * 2));
+    let ns = |bytes| match bytes {
+        0..=32_768 => 2,
+        ..=524_288 => 5,
+        ..=33_554_432 => 20,
+        _ => 100,
+    };
+    sets.take_while(|bytes| *bytes <= most).map(|bytes| (bytes, ns(bytes))).collect()
+}
+
+/// A run on a machine that tells no size of its caches: two reads of memory, a small one and one
+/// of `large` bytes, a warm file, and chases up to `chased` bytes.
+fn untold(large: u64, chased: Option<u64>) -> Record {
+    let mut record = flawless(work(Cache::Warm));
+    (record.header.host.last_level_cache, record.header.host.largest_cache) = (None, None);
+    for working_set in [8 << 10, large] {
+        let mut case = memory_case(Kernel::Read, 1);
+        if let Work::Memory(work) = &mut case.work {
+            work.working_set = working_set;
+        }
+        add(&mut record, case, Role::Control, 10 * FILE, 1.0, 0);
+    }
+    chases(&mut record, Pages::Huge, 1, &chased.map_or(Vec::new(), long_ladder));
+    record
+}
+
+fn doubts_the_caches(record: &Record) -> Vec<String> {
+    let judged = assess(record);
+    let found = |summary: &&Summary| {
+        summary.findings.iter().any(|found| found.code == Code::CacheSizeUnknown)
+    };
+    judged.cases.iter().filter(found).map(|summary| summary.id.clone()).collect()
+}
+
+#[test]
+fn untold_caches_make_no_row_a_ceiling_of_memory() {
+    let large = 2u64 << 30;
+    // Chases that end where a cache may still be tell nothing either.
+    for chased in [None, Some(1 << 30)] {
+        let record = untold(large, chased);
+        let judged = assess(&record);
+        assert!(judged.cases.iter().all(|case| !case.is_ceiling), "{chased:?}");
+        assert!(judged.cases.iter().all(|case| case.ceiling.is_none()), "{chased:?}");
+        let doubted = doubts_the_caches(&record);
+        assert!(doubted.contains(&"memory read avx2 2GiB t1".to_string()), "{doubted:?}");
+        // What is small claims to be no memory's.
+        assert!(!doubted.contains(&"memory read avx2 8KiB t1".to_string()), "{doubted:?}");
+    }
+}
+
+#[test]
+fn measured_levels_tell_what_the_os_does_not() {
+    let record = untold(2 << 30, Some(4 << 30));
+    assert_eq!(doubts_the_caches(&record), [] as [String; 0]);
+    let judged = assess(&record);
+    let is_ceiling = |id: &str| case(&judged, id).is_ceiling;
+    assert!(is_ceiling("memory read avx2 2GiB t1"));
+    assert!(!is_ceiling("memory read avx2 8KiB t1"));
+    // Four times the least working set of the last level, which is memory's.
+    let is_far = |large| assess(&untold(large, Some(4 << 30))).cases.iter().any(|c| c.is_ceiling);
+    assert!(is_far(256 << 20) && !is_far(255 << 20));
+}
+
+#[test]
+fn told_caches_need_no_ladder() {
+    let mut record = untold(2 << 30, None);
+    record.header.host.last_level_cache = Some(32 << 20);
+    assert_eq!(doubts_the_caches(&record), [] as [String; 0]);
+    assert!(assess(&record).cases.iter().any(|case| case.is_ceiling));
+}
+
+/// Two sockets of eight caches of 32 MiB each.
+#[test]
+fn one_thread_has_one_cache_of_many() {
+    let mut record = untold(ARRAYS, None);
+    let host = &mut record.header.host;
+    (host.last_level_cache, host.largest_cache) = (Some(512 << 20), Some(32 << 20));
+    assert!(assess(&record).cases.iter().any(|case| case.is_ceiling));
+    record.header.host.largest_cache = None;
+    assert!(assess(&record).cases.iter().all(|case| !case.is_ceiling));
+}
+
+/// ARM with pages of 64 KiB, whose huge pages are of 512 MiB: no array of 128 MiB lies in one.
+#[test]
+fn large_pages_are_no_fault_of_memory() {
+    let sizes = |huge_page, working_set, huge_bytes| {
+        let mut record = memory();
+        let host = &mut record.header.host;
+        (host.page, host.huge_page) = (64 << 10, huge_page);
+        host.isas = vec![Isa::Scalar, Isa::Neon];
+        if let Work::Memory(work) = &mut record.header.plan.cases[0].case.work {
+            (work.working_set, work.isa) = (working_set, Isa::Neon);
+        }
+        evidence(&mut record, |evidence| evidence.huge_bytes = Some(huge_bytes));
+        let found = assess(&record).cases[0].findings.clone();
+        found.iter().any(|found| found.code == Code::PageSize)
+    };
+    let huge = Some(512 << 20);
+    assert!(!sizes(huge, ARRAYS, 0), "an array is smaller than a huge page");
+    assert!(!sizes(None, ARRAYS, 0), "by the tables of the processor");
+    assert!(sizes(huge, 1 << 30, 0), "two would fit");
+    assert!(!sizes(huge, 1 << 30, 1 << 30));
+    // The tail lies in no huge page.
+    assert!(!sizes(huge, (512 << 20) + (300 << 20), 512 << 20));
+    assert!(sizes(Some(2 << 20), ARRAYS, 0), "where the OS has small ones");
+}
+
+#[test]
+fn pages_of_an_unknown_size_are_not_judged() {
+    let mut record = memory();
+    evidence(&mut record, |evidence| evidence.huge_bytes = Some(0));
+    let found = |record: &Record| {
+        assess(record).cases[0].findings.iter().any(|found| found.code == Code::PageSize)
+    };
+    assert!(found(&record), "a record of the first version, of an x86");
+    record.header.host.isas = vec![Isa::Scalar];
+    assert!(!found(&record));
 }

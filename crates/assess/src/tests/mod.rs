@@ -17,7 +17,9 @@ mod writing;
 mod writing_among;
 
 use crate::{Assessment, assess};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
+use model::case::{
+    Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch, Work,
+};
 use model::evidence::{Evidence, Probe, Residency};
 use model::plan::{Planned, Role};
 use model::record::Record;
@@ -66,7 +68,15 @@ fn memory() -> Record {
 fn memory_case(kernel: Kernel, threads: u32) -> Case {
     let (isa, pages, time) = (Isa::Avx2, Pages::Huge, Duration::from_millis(200));
     let working_set = ARRAYS;
-    Case::own(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }))
+    Case::own(Work::Memory(MemoryWork {
+        kernel,
+        isa,
+        working_set,
+        pages,
+        step: STEP,
+        threads,
+        time,
+    }))
 }
 
 fn file_case(work: FileWork) -> Case {

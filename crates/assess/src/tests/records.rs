@@ -188,3 +188,67 @@ fn many_comparisons_keep_one_level() {
     a.trials.retain(|trial| trial.round < 5);
     assert_eq!(differences(&compare(&a, &b)), [Difference::Inconclusive; 16]);
 }
+
+/// What is told besides of a record and one that was changed: what, and in which of them what.
+fn told(change: impl Fn(&mut Record)) -> Vec<String> {
+    let with_setup = || {
+        let mut record = record(1.0);
+        let setup = &mut record.header.host.setup;
+        setup.governor = Some("performance".to_string());
+        setup.load = Some(0.4);
+        setup.vulnerabilities.insert("retbleed".to_string(), "Vulnerable".to_string());
+        let storage = record.header.storage.as_mut().expect("the zoo has storage");
+        storage.devices[0].scheduler = Some("none".to_string());
+        storage.devices.push(storage.devices[0].clone());
+        storage.devices[1].name = "sdb".to_string();
+        record
+    };
+    let mut other = with_setup();
+    change(&mut other);
+    let others = compare(&with_setup(), &other).others;
+    others.iter().map(|apart| format!("{}: {} vs {}", apart.what, apart.a, apart.b)).collect()
+}
+
+#[test]
+fn what_is_set_up_otherwise_is_named() {
+    let none: [String; 0] = [];
+    assert_eq!(told(|_| {}), none);
+    let devices = |record: &mut Record, change: fn(&mut model::host::Device)| {
+        let storage = record.header.storage.as_mut().expect("the zoo has storage");
+        storage.devices.iter_mut().for_each(change);
+    };
+    let scheduler = |device: &mut model::host::Device| {
+        device.scheduler = Some("mq-deadline".to_string());
+    };
+    assert_eq!(told(|r| devices(r, scheduler)), ["scheduler: none vs mq-deadline"]);
+    let one = |device: &mut model::host::Device| {
+        if device.name == "sdb" {
+            device.scheduler = Some("bfq".to_string());
+        }
+    };
+    assert_eq!(told(|r| devices(r, one)), ["scheduler: none vs none (sda), bfq (sdb)"]);
+    let governor = |record: &mut Record| {
+        record.header.host.setup.governor = Some("powersave".to_string());
+    };
+    assert_eq!(told(governor), ["CPU governor: performance vs powersave"]);
+    let mitigated = |record: &mut Record| {
+        let state = "Mitigation: untrained return thunk".to_string();
+        record.header.host.setup.vulnerabilities.insert("retbleed".to_string(), state);
+    };
+    let expected = ["retbleed: Vulnerable vs Mitigation: untrained return thunk"];
+    assert_eq!(told(mitigated), expected);
+    let loaded = |load| move |record: &mut Record| record.header.host.setup.load = Some(load);
+    assert_eq!(told(loaded(1.2)), none);
+    assert_eq!(told(loaded(9.7)), ["load average: 0.4 vs 9.7"]);
+}
+
+#[test]
+fn what_one_record_does_not_tell_is_no_difference() {
+    let none: [String; 0] = [];
+    assert_eq!(told(|record| record.header.host.setup = Default::default()), none);
+    let untold = |record: &mut Record| {
+        let storage = record.header.storage.as_mut().expect("the zoo has storage");
+        storage.devices.iter_mut().for_each(|device| device.scheduler = None);
+    };
+    assert_eq!(told(untold), none);
+}

@@ -5,7 +5,9 @@ use crate::assess;
 use crate::finding::Verdict;
 use crate::strategies::{Rated, WritingAnswer};
 use crate::touching::{Phase, Touching};
-use model::case::{Allocation, Cache, Case, Engine, Fill, Isa, Kernel, MemoryWork, Op, Pages};
+use model::case::{
+    Allocation, Cache, Case, Engine, Fill, Isa, Kernel, MemoryWork, Op, Pages, STEP,
+};
 use model::case::{FileWork, Sync, Touch, Work, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::pattern::Pattern;
@@ -216,7 +218,7 @@ fn touching_read(engine: Engine) -> FileWork {
 fn in_memory(record: &mut Record, kernel: Kernel, pages: Pages, threads: u32, ns: u64) {
     let time = Duration::from_secs(1);
     let (isa, working_set) = (Isa::Scalar, FILE);
-    let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+    let work = MemoryWork { kernel, isa, working_set, pages, step: STEP, threads, time };
     add(record, Case::own(Work::Memory(work)), PAGES, ns, None);
 }
 

@@ -9,7 +9,7 @@ use crate::stop::Stop;
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result};
 use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, OWN_PEER};
-use model::case::{Pages, Touch, Work};
+use model::case::{Pages, STEP, Touch, Work};
 use model::content::Kind;
 use model::peer::Peer;
 use model::plan::{Place, Plan, Role};
@@ -136,7 +136,15 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
             for threads in [1, 3] {
                 let (isa, pages, time) = (Isa::Auto, Pages::Huge, Duration::from_millis(10));
                 let working_set = 16 << 20;
-                add(Work::Memory(MemoryWork { kernel, isa, working_set, pages, threads, time }));
+                add(Work::Memory(MemoryWork {
+                    kernel,
+                    isa,
+                    working_set,
+                    pages,
+                    step: STEP,
+                    threads,
+                    time,
+                }));
             }
         }
     }

@@ -251,6 +251,8 @@ pub(crate) struct MemoryAxes {
     /// What the arrays are mapped by.
     #[schemars(extend("enum" = names!(case::Pages)))]
     pub(crate) pages: &'static str,
+    /// Bytes from one touch to the next; null where no pages are touched.
+    pub(crate) step: Option<u64>,
     /// Threads at work.
     pub(crate) threads: u32,
     /// The longest a trial lasts, in seconds.

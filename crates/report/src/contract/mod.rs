@@ -19,6 +19,7 @@ macro_rules! names_or_null {
 }
 
 mod estimate;
+mod host;
 mod memory;
 mod writing;
 mod trial;
@@ -28,6 +29,7 @@ mod records;
 pub(crate) use case::{Axes, Case, Ceiling, Excluded, Failure, FileAxes, Finding, Loaded};
 pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
+pub(crate) use host::{CoreKind, Host, Node, Setup};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
 pub(crate) use trial::{Counters, Figures, Trial, TrialLatency};
@@ -117,37 +119,6 @@ pub(crate) struct Tool<'a> {
     pub(crate) version: &'a str,
     /// Its command line.
     pub(crate) command: &'a [String],
-}
-
-/// The machine.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Host<'a> {
-    /// Its name.
-    pub(crate) name: &'a str,
-    /// The OS and its release.
-    pub(crate) os: &'a str,
-    /// The processor's model.
-    pub(crate) cpu: &'a str,
-    /// Processors the program may run on.
-    pub(crate) cores: u32,
-    /// Instruction sets the memory kernels can use.
-    pub(crate) isas: Vec<&'static str>,
-    /// Bytes of the last-level cache, as the OS reports it.
-    pub(crate) last_level_cache: u64,
-    /// Bytes of the data caches that the first processor uses, from the first level to the last.
-    pub(crate) caches: &'a [u64],
-    /// Bytes of memory.
-    pub(crate) memory: u64,
-    /// Bytes of memory that could be had when the run began.
-    pub(crate) memory_available: u64,
-    /// Bytes of a page.
-    pub(crate) page: u64,
-    /// The hypervisor, `unknown` if there is one without a name, null if none is told of.
-    pub(crate) hypervisor: Option<&'a str>,
-    /// The clock source of the OS.
-    pub(crate) clock_source: Option<&'a str>,
-    /// How many processors' time control groups allowed; null without a quota.
-    pub(crate) cpu_quota: Option<f64>,
 }
 
 /// The file system the files are on, and what is below it.

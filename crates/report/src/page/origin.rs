@@ -6,8 +6,9 @@ use crate::frame;
 use crate::words::{NONE, count, listed};
 use assess::Assessment;
 use maud::{Markup, html};
-use model::host::{Direct, Fixture, Host, Limit, Storage};
+use model::host::{Device, Direct, Fixture, Host, Limit, Storage};
 use model::peer::Peer;
+use model::setup::Setup;
 use model::units;
 
 const METHOD: &str = "A round measures each case once, in random order. A figure is the median of \
@@ -49,23 +50,42 @@ pub(super) fn said(assessment: &Assessment) -> Markup {
 fn host(host: &Host) -> Vec<(&'static str, String)> {
     let isas: Vec<String> = host.isas.iter().map(ToString::to_string).collect();
     let caches: Vec<String> = host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
-    vec![
+    let known = |bytes: Option<u64>| bytes.map_or("not known".to_string(), units::bytes);
+    let mut said = vec![
         ("name", host.name.clone()),
         ("OS", host.os.clone()),
         ("processor", host.cpu.clone()),
         ("cores", host.cores.to_string()),
         ("instruction sets", listed(&isas)),
         ("data caches", listed(&caches)),
+        ("last-level caches together", known(host.last_level_cache)),
         ("memory", units::bytes_rounded(host.memory)),
         ("available when it began", units::bytes_rounded(host.memory_available)),
         ("page", units::bytes(host.page)),
+        ("huge page", known(host.huge_page_bytes())),
         ("hypervisor", host.hypervisor.clone().unwrap_or("none is told of".to_string())),
         ("clock", host.clock_source.clone().unwrap_or_default()),
         (
             "CPU quota",
             host.cpu_quota.map(|quota| format!("{quota} processors")).unwrap_or_default(),
         ),
-    ]
+    ];
+    said.extend(setup(&host.setup));
+    said
+}
+
+/// How the machine was set up: what is known of it.
+fn setup(setup: &Setup) -> Vec<(&'static str, String)> {
+    let affected = setup.affected();
+    let named = |what, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        (!names.is_empty()).then(|| (what, listed(&names)))
+    };
+    let mut said = setup.facts();
+    said.extend(named("mitigated", &affected.mitigated));
+    said.extend(named("vulnerable", &affected.others));
+    said.extend(setup.load.map(|load| ("load average when it began", load.to_string())));
+    said
 }
 
 fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, String)> {
@@ -92,11 +112,19 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
         ("mounted at", storage.mount_point.display().to_string()),
         ("mount options", storage.mount_options.clone()),
         ("free", format!("{free} of {}", units::bytes_rounded(storage.capacity))),
+        ("set up as", storage.devices.iter().map(set_up).collect::<Vec<_>>().join(" · ")),
         ("O_DIRECT", direct),
         ("page cache told by", probe),
         ("files can be evicted", if storage.evictable { "yes" } else { "no" }.to_string()),
         ("limits", listed(&limits)),
     ]
+}
+
+/// `sda: scheduler none, nr_requests 1023, read-ahead 128KiB`.
+fn set_up(device: &Device) -> String {
+    let facts: Vec<String> =
+        device.facts().into_iter().map(|(what, value)| format!("{what} {value}")).collect();
+    format!("{}: {}", device.name, facts.join(", "))
 }
 
 /// `/data/zoo: 1.0 GiB, seed 1, 3 extents`.

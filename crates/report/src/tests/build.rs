@@ -7,7 +7,9 @@ use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::stats::{Estimate, Percentile};
 use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
 use assess::trials::{Fate, Figures, TrialFigures};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, Touch, Work};
+use model::case::{
+    Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch, Work,
+};
 use model::host::Fixture;
 use model::pattern::Pattern;
 use model::plan::Role;
@@ -156,8 +158,15 @@ pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summar
 pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
     let isa = if kernel == Kernel::Chase { Isa::Scalar } else { Isa::Avx2 };
     let time = Duration::from_millis(200);
-    let work =
-        MemoryWork { kernel, isa, working_set: 128 << 20, pages: Pages::Huge, threads, time };
+    let work = MemoryWork {
+        kernel,
+        isa,
+        working_set: 128 << 20,
+        pages: Pages::Huge,
+        step: STEP,
+        threads,
+        time,
+    };
     let case = Case::own(Work::Memory(work));
     let is_chase = kernel == Kernel::Chase;
     Summary {

@@ -8,7 +8,7 @@ use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
 use assess::saturation::Saturation;
 use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages};
+use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP};
 use model::case::{Touch, Work};
 use model::pattern::Pattern;
 use model::peer::Peer;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 fn loop_of(kernel: Kernel, isa: Isa, working_set: u64, pages: Pages, rate: f64) -> Summary {
     let (threads, time) = (1, Duration::from_millis(100));
-    let work = MemoryWork { kernel, isa, working_set, pages, threads, time };
+    let work = MemoryWork { kernel, isa, working_set, pages, step: STEP, threads, time };
     let case = Case::own(Work::Memory(work));
     Summary { id: case.id(), case, ..super::build::memory(kernel, 1, rate) }
 }

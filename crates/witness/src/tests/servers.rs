@@ -37,6 +37,6 @@ fn md_raid10_on_eight_nvme_ssds() {
     check("epyc-md-raid10", "/", &["ext4 on block", ssds[0]]);
     let host = host_at(&Tree::of("epyc-md-raid10").root(), Vec::new());
     assert_eq!(host.cpu, "AMD EPYC 7763 64-Core Processor");
-    assert_eq!((host.hypervisor, host.last_level_cache), (None, 16 * (32 << 20)));
+    assert_eq!((host.hypervisor, host.last_level_cache), (None, Some(16 * (32 << 20))));
     assert_eq!(host.caches, [32 << 10, 512 << 10, 32 << 20]);
 }

@@ -1,0 +1,77 @@
+//! How much the processor's caches hold, and what is surely more than that.
+
+use model::host::Host;
+
+/// A working set this many times the last-level cache is read from memory (METHODOLOGY.md, after
+/// rule (a) of STREAM).
+const CACHES_LEAST: u64 = 4;
+
+/// Chases tell the size of the last cache only if the largest of them was over so many bytes: no
+/// cache of a processor that is sold holds a quarter of that for one thread (METHODOLOGY.md).
+pub(crate) const LADDER_LEAST: u64 = 2 << 30;
+
+/// The last-level caches. Each of the two sizes may be unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Caches {
+    /// Bytes of all of them together.
+    all: Option<u64>,
+    /// Bytes of the largest one: what one thread can use.
+    largest: Option<u64>,
+}
+
+impl Caches {
+    /// As the OS tells of them.
+    pub(crate) fn of(host: &Host) -> Caches {
+        let all = host.last_level_cache.filter(|bytes| *bytes > 0);
+        Caches { all, largest: host.largest_cache.filter(|bytes| *bytes > 0) }
+    }
+
+    /// As chases of one thread show them, that end `below` so many bytes.
+    pub(crate) fn measured(below: u64) -> Caches {
+        Caches { all: None, largest: Some(below) }
+    }
+
+    /// Whether any of their sizes is known.
+    pub(crate) fn are_known(&self) -> bool {
+        self.all.or(self.largest).is_some()
+    }
+
+    /// Whether `bytes` of `threads` together are far more than what those threads have of them;
+    /// none where no size is known.
+    ///
+    /// A thread fills the cache of the core that it runs on. Those of other sockets, or of other
+    /// parts of a processor, hold nothing for it; so a machine with many of them needs no working
+    /// set that is larger than all, unless as many threads are at work.
+    pub(crate) fn are_exceeded(&self, bytes: u64, threads: u32) -> Option<bool> {
+        let theirs = self.largest.map(|each| each.saturating_mul(threads.max(1).into()));
+        let most = [theirs, self.all].into_iter().flatten().min()?;
+        Some(bytes >= CACHES_LEAST.saturating_mul(most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    #[test]
+    fn unknown_caches_are_neither_exceeded_nor_not() {
+        let check = |all, largest, bytes, threads, expected| {
+            let host = Host { last_level_cache: all, largest_cache: largest, ..zoo::host() };
+            let found = Caches::of(&host).are_exceeded(bytes, threads);
+            assert_eq!(found, expected, "{all:?} {largest:?} {bytes} t{threads}");
+        };
+        for bytes in [8 << 10, u64::MAX] {
+            check(None, None, bytes, 1, None);
+            check(Some(0), Some(0), bytes, 1, None);
+        }
+        check(Some(32 << 20), None, (128 << 20) - 1, 1, Some(false));
+        check(Some(32 << 20), None, 128 << 20, 64, Some(true));
+        // Two sockets of eight caches each: one thread has one of them, sixteen have all.
+        let (all, each) = (Some(512 << 20), Some(32 << 20));
+        check(all, each, 128 << 20, 1, Some(true));
+        check(all, each, 128 << 20, 2, Some(false));
+        check(all, each, 2 << 30, 64, Some(true));
+        check(all, each, (2 << 30) - 1, 64, Some(false));
+    }
+}

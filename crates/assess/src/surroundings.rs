@@ -1,0 +1,172 @@
+//! What differs around two runs: the machine, how it is set up, and the storage.
+
+use model::host::{Device, Storage};
+use model::record::Header;
+use model::units;
+use std::collections::BTreeSet;
+
+/// What is not the same in both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Apart {
+    /// What: an axis, or a fact of the machine, the storage or the run.
+    pub what: String,
+    /// What it is in the first.
+    pub a: String,
+    /// In the second.
+    pub b: String,
+    /// Of how many cases; 0 of the whole record.
+    pub cases: usize,
+}
+
+/// Notes that something of a case is not the same in both; once, with the number of such cases.
+pub(crate) fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
+    if a == b {
+        return;
+    }
+    let is_known = |known: &&mut Apart| known.what == what && known.a == a && known.b == b;
+    match list.iter_mut().find(is_known) {
+        Some(known) => known.cases += 1,
+        None => {
+            let (what, a, b) = (what.to_string(), a.to_string(), b.to_string());
+            list.push(Apart { what, a, b, cases: 1 });
+        }
+    }
+}
+
+/// A fact of a record: what it is, and its value.
+pub(crate) type Fact = (String, String);
+
+/// Notes the facts that are not the same in both.
+pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
+    let value = |facts: &[Fact], what: &str| {
+        let fact = facts.iter().find(|(known, _)| known == what);
+        fact.map_or("none".to_string(), |(_, value)| value.clone())
+    };
+    let mut names: Vec<&String> = a.iter().map(|(what, _)| what).collect();
+    names.extend(b.iter().map(|(what, _)| what).filter(|what| value(a, what) == "none"));
+    names.dedup();
+    for what in names {
+        let (in_a, in_b) = (value(a, what), value(b, what));
+        let is_known = list.iter().any(|known| known.what == *what);
+        if in_a != in_b && !is_known {
+            list.push(Apart { what: what.clone(), a: in_a, b: in_b, cases: 0 });
+        }
+    }
+}
+
+/// The facts of a storage without which figures of files are of two different things.
+pub(crate) fn storage_facts(header: &Header) -> Vec<Fact> {
+    let of = |storage: &Storage, whose: &str| {
+        let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
+        let kinds: Vec<&str> = kinds.into_iter().collect();
+        [
+            (format!("file system{whose}"), storage.file_system.clone()),
+            (format!("medium{whose}"), storage.medium.to_string()),
+            (format!("kind of device{whose}"), kinds.join(", ")),
+        ]
+    };
+    let target = header.storage.iter().flat_map(|storage| of(storage, ""));
+    let source = header.source_storage.iter().flat_map(|storage| of(storage, " copied from"));
+    target.chain(source).collect()
+}
+
+fn kind(device: &Device) -> &'static str {
+    match (device.loop_direct, device.is_virtual) {
+        (Some(true), _) => "loop device past the page cache",
+        (Some(false), _) => "loop device through the page cache",
+        (None, true) => "virtual",
+        (None, false) => "physical",
+    }
+}
+
+/// What else is told where it differs.
+pub(crate) fn facts(header: &Header) -> Vec<Fact> {
+    let (host, plan) = (&header.host, &header.plan);
+    let mut facts = vec![
+        ("host", host.name.clone()),
+        ("CPU", host.cpu.clone()),
+        ("cores", host.cores.to_string()),
+        ("memory", units::bytes_rounded(host.memory)),
+        ("OS", host.os.clone()),
+        ("page", units::bytes(host.page)),
+        ("hypervisor", host.hypervisor.clone().unwrap_or("none".to_string())),
+        ("CPU quota", host.cpu_quota.map_or("none".to_string(), |quota| quota.to_string())),
+        ("version of ioassay", header.tool.version.clone()),
+        ("content", plan.content.to_string()),
+        ("memory limit", plan.memory_limit.map_or("none".to_string(), units::bytes_rounded)),
+        ("sustained", plan.sustain.map_or("no".to_string(), units::time)),
+    ];
+    if let Some(storage) = &header.storage {
+        let device = |device: &Device| match &device.model {
+            Some(model) => format!("{} ({model})", device.name),
+            None => device.name.clone(),
+        };
+        let limit = |limit: &model::host::Limit| {
+            format!("{} {} a second of {}", limit.a_second, limit.what, limit.device)
+        };
+        let listed = |texts: Vec<String>| texts.join(", ");
+        facts.push(("devices", listed(storage.devices.iter().map(device).collect())));
+        facts.push(("mount options", storage.mount_options.clone()));
+        facts.push(("limits", listed(storage.limits.iter().map(limit).collect())));
+    }
+    let versions = header.peers.iter().map(|peer| {
+        let version = peer.version.clone().unwrap_or("unknown".to_string());
+        (format!("peer {}", peer.name), version)
+    });
+    facts.into_iter().map(|(what, value)| (what.to_string(), value)).chain(versions).collect()
+}
+
+/// How the machine and its devices were set up, as far as a record tells.
+pub(crate) fn settings(header: &Header) -> Vec<Fact> {
+    let host = &header.host;
+    let mut settings = vec![
+        ("clock source", host.clock_source.clone()),
+        ("last-level caches", host.last_level_cache.map(units::bytes)),
+        ("huge page", host.huge_page_bytes().map(units::bytes)),
+    ];
+    settings.extend(host.setup.facts().into_iter().map(|(what, value)| (what, Some(value))));
+    let known = settings.into_iter().filter_map(|(what, value)| Some((what.to_string(), value?)));
+    let vulnerabilities = host.setup.vulnerabilities.clone();
+    let devices = header.storage.iter().flat_map(|storage| of_devices(&storage.devices));
+    known.chain(vulnerabilities).chain(devices).collect()
+}
+
+/// Notes the load before two runs where it differs by a thread or more: it is never quite the same.
+pub(crate) fn note_load(list: &mut Vec<Apart>, a: &Header, b: &Header) {
+    let (Some(in_a), Some(in_b)) = (a.host.setup.load, b.host.setup.load) else { return };
+    if (in_a - in_b).abs() >= 1.0 {
+        let (what, a, b) = ("load average".to_string(), in_a.to_string(), in_b.to_string());
+        list.push(Apart { what, a, b, cases: 0 });
+    }
+}
+
+/// What devices have in common, once; where they differ, by the name of each.
+fn of_devices(devices: &[Device]) -> Vec<Fact> {
+    let mut all: Vec<(&'static str, Vec<(&str, String)>)> = Vec::new();
+    for device in devices {
+        for (what, value) in device.facts() {
+            match all.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, values)) => values.push((&device.name, value)),
+                None => all.push((what, vec![(&device.name, value)])),
+            }
+        }
+    }
+    let told = |(what, values): (&str, Vec<(&str, String)>)| {
+        let is_common = values.iter().all(|(_, value)| *value == values[0].1);
+        let each = || values.iter().map(|(name, value)| format!("{value} ({name})"));
+        let text =
+            if is_common { values[0].1.clone() } else { each().collect::<Vec<_>>().join(", ") };
+        (what.to_string(), text)
+    };
+    all.into_iter().map(told).collect()
+}
+
+/// Notes the facts that both tell and that are not the same. What only one tells is unknown of the
+/// other, which may have been made by an older version.
+pub(crate) fn note_known(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
+    let is_in = |facts: &[Fact], what: &str| facts.iter().any(|(known, _)| known == what);
+    let shared = |facts: &[Fact], others: &[Fact]| -> Vec<Fact> {
+        facts.iter().filter(|(what, _)| is_in(others, what)).cloned().collect()
+    };
+    note_facts(list, &shared(a, b), &shared(b, a));
+}

@@ -1,0 +1,170 @@
+//! How the machine is set up.
+
+use crate::cpus::Cpus;
+use crate::machine::parse_kilobytes;
+use crate::root::Root;
+use crate::sysfs::{chosen, entries, file_name, number, text};
+use model::setup::{CoreKind, Node, Setup};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const CPU: &str = "/sys/devices/system/cpu";
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
+const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+
+/// How the machine is set up whose `/proc/cpuinfo` is given.
+pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
+    let huge_pages = |name| chosen(&text(&root.at(HUGE_PAGES).join(name))?);
+    Setup {
+        governor: of_policies(root, "scaling_governor"),
+        frequency_driver: of_policies(root, "scaling_driver"),
+        huge_pages: huge_pages("enabled"),
+        huge_pages_defrag: huge_pages("defrag"),
+        damon: damon(root),
+        mitigations: text(&root.at("/proc/cmdline")).and_then(|line| mitigations(&line)),
+        vulnerabilities: vulnerabilities(root),
+        microcode: microcode(cpuinfo),
+        smt: number(&root.at(CPU).join("smt/active")).map(|active| active == 1),
+        core_kinds: core_kinds(root),
+        nodes: nodes(root),
+        load: text(&root.at("/proc/loadavg")).and_then(|line| load(&line)),
+        libc: libc_version(),
+    }
+}
+
+/// What all cpufreq policies say, each once.
+fn of_policies(root: &Root, name: &str) -> Option<String> {
+    let policies = entries(&root.at(CPU).join("cpufreq"));
+    let told: BTreeSet<String> = policies.filter_map(|policy| text(&policy.join(name))).collect();
+    let told: Vec<String> = told.into_iter().filter(|text| !text.is_empty()).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Whether DAMON runs, by its threads or by a module of its own; none where the OS tells of
+/// neither.
+fn damon(root: &Root) -> Option<bool> {
+    let threads = entries(&root.at(DAMON)).filter_map(|thread| text(&thread.join("state")));
+    let modules = ["damon_reclaim", "damon_lru_sort", "damon_stat"]
+        .into_iter()
+        .filter_map(|module| text(&root.at("/sys/module").join(module).join("parameters/enabled")));
+    let states: Vec<String> = threads.chain(modules).collect();
+    let is_told = !states.is_empty() || root.at(DAMON).is_dir();
+    is_told.then(|| states.iter().any(|state| matches!(state.as_str(), "on" | "Y" | "1")))
+}
+
+/// The value of `mitigations=` on the command line of the OS; the last one counts.
+fn mitigations(command_line: &str) -> Option<String> {
+    let words = command_line.split_ascii_whitespace();
+    words.filter_map(|word| word.strip_prefix("mitigations=")).last().map(str::to_string)
+}
+
+fn vulnerabilities(root: &Root) -> BTreeMap<String, String> {
+    let files = entries(&root.at(CPU).join("vulnerabilities"));
+    files.filter_map(|file| Some((file_name(&file), text(&file)?))).collect()
+}
+
+fn microcode(cpuinfo: &str) -> Option<String> {
+    cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "microcode").then(|| value.trim().to_string())
+    })
+}
+
+/// The kinds of cores, if there are several: on x86 the OS has a device for each kind, on ARM each
+/// CPU a capacity.
+fn core_kinds(root: &Root) -> Vec<CoreKind> {
+    let of_device = |name: &str| {
+        let cpus = text(&root.at("/sys/devices").join(name).join("cpus"))?;
+        let count = Cpus::parse(&cpus)?.count();
+        (count > 0).then(|| CoreKind { name: name.to_string(), count, cpus })
+    };
+    let devices = ["cpu_core", "cpu_atom", "cpu_lowpower"];
+    let mut kinds: Vec<CoreKind> = devices.into_iter().filter_map(of_device).collect();
+    if kinds.is_empty() {
+        kinds = capacities(root);
+    }
+    if kinds.len() > 1 { kinds } else { Vec::new() }
+}
+
+/// The CPUs of each capacity, the strongest first.
+fn capacities(root: &Root) -> Vec<CoreKind> {
+    let mut cpus: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for cpu in entries(&root.at(CPU)) {
+        let index = file_name(&cpu).strip_prefix("cpu").and_then(|index| index.parse().ok());
+        if let (Some(index), Some(capacity)) = (index, number(&cpu.join("cpu_capacity"))) {
+            cpus.entry(capacity).or_default().push(index);
+        }
+    }
+    let kind = |(capacity, mut cpus): (u64, Vec<u32>)| {
+        cpus.sort_unstable();
+        CoreKind {
+            name: format!("capacity {capacity}"),
+            count: cpus.len() as u32,
+            cpus: cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
+        }
+    };
+    cpus.into_iter().rev().map(kind).collect()
+}
+
+fn nodes(root: &Root) -> Vec<Node> {
+    let node = |path: &Path| {
+        let number = file_name(path).strip_prefix("node")?.parse().ok()?;
+        let cpus = text(&path.join("cpulist"))?;
+        let prefix = format!("Node {number} ");
+        let meminfo = text(&path.join("meminfo")).unwrap_or_default().replace(&prefix, "");
+        Some(Node { number, cpus, memory: parse_kilobytes(&meminfo, "MemTotal") })
+    };
+    let directories = entries(&root.at("/sys/devices/system/node"));
+    let mut nodes: Vec<Node> = directories.filter_map(|path| node(&path)).collect();
+    nodes.sort_by_key(|node| node.number);
+    nodes
+}
+
+/// Of the last minute.
+fn load(loadavg: &str) -> Option<f64> {
+    loadavg.split(' ').next()?.parse().ok()
+}
+
+/// The C library that this program runs with.
+#[cfg(target_env = "gnu")]
+fn libc_version() -> Option<String> {
+    // SAFETY: it takes nothing, and answers a string that ends with a zero byte and lives as long
+    // as the program.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    Some(format!("glibc {}", version.to_string_lossy()))
+}
+
+/// The C library that this program runs with. This one does not tell its version.
+#[cfg(not(target_env = "gnu"))]
+fn libc_version() -> Option<String> {
+    cfg!(target_env = "musl").then(|| "musl".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_about_mitigations_counts() {
+        assert_eq!(mitigations("ro quiet"), None);
+        assert_eq!(mitigations("mitigations=auto ro").as_deref(), Some("auto"));
+        assert_eq!(mitigations("mitigations=auto mitigations=off").as_deref(), Some("off"));
+    }
+
+    #[test]
+    fn what_a_machine_does_not_tell_is_none() {
+        let nothing = tempfile::tempdir().unwrap();
+        let told = setup(&Root::of(nothing.path()), "");
+        assert_eq!(told, Setup { libc: told.libc.clone(), ..Setup::default() });
+    }
+
+    #[test]
+    fn this_machine_is_set_up_somehow() {
+        let told = setup(&Root::machine(), "");
+        assert!(told.load.is_some_and(|load| load >= 0.0), "{told:?}");
+        let is_named = told.libc.as_deref().is_some_and(|name| {
+            name.strip_prefix("glibc ").map_or(name == "musl", |version| version.contains('.'))
+        });
+        assert!(is_named, "{told:?}");
+    }
+}
