@@ -179,8 +179,8 @@ impl Case {
     }
 
     /// Reads a case from its axes, in any order; every axis must be there, once. The axes `peer`,
-    /// `pages`, `step`, and `isa` of a file may be missing, as they are in records of the first version
-    /// of this program: then they have the value that it had for all.
+    /// `pages`, `step`, and `isa` of a file may be missing, as they are in records of the first
+    /// version of this program: then they have the value that it had for all.
     pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
         let given = Given(axes);
         let work = if given.has("kernel") {

@@ -130,7 +130,7 @@ pub struct MemoryWork {
 /// The usual step of a touch, and that of all records of the first version.
 pub const STEP: u64 = 4096;
 /// What the bytes of an array are a multiple of. Peers agree on it, whatever a page is.
-const ARRAY_GRANULE: u64 = 4096;
+pub const ARRAY_GRANULE: u64 = 4096;
 /// A cache line: what an operation is, but for pages.
 pub const LINE: u64 = 64;
 

@@ -4,7 +4,7 @@ use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PE
 use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Direct, Host, Medium, Storage};
-use crate::memory::LINE;
+use crate::memory::{ARRAY_GRANULE, LINE};
 use crate::named;
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
@@ -278,7 +278,7 @@ fn threads_refusal(case: &Case) -> Option<String> {
 
 fn kernel_refusal(work: &MemoryWork) -> Option<String> {
     let arrays = work.kernel.arrays() * u64::from(work.threads);
-    if work.working_set < 4096 * arrays {
+    if work.working_set < ARRAY_GRANULE.saturating_mul(arrays) {
         return Some(format!(
             "a working set of {} has not 4KiB for each of {arrays} arrays",
             units::bytes(work.working_set)

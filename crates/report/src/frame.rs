@@ -278,3 +278,48 @@ fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
         ids => count(ids.len(), "case"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::setup::{CoreKind, Node, Setup};
+    use model::zoo;
+
+    #[test]
+    fn processors_that_a_quota_takes_away_are_told() {
+        let check = |cores_of, cpu_quota, expected: &str| {
+            let host = Host { cores: cores_of, cpu_quota, ..zoo::host() };
+            assert_eq!(cores(&host), expected);
+        };
+        check(64, None, "64 cores");
+        check(64, Some(128.0), "64 cores");
+        check(64, Some(1.5), "2 of 64 cores by quota");
+        let kind = |name: &str| CoreKind { name: name.to_string(), count: 8, cpus: String::new() };
+        let core_kinds = vec![kind("cpu_core"), kind("cpu_atom")];
+        let setup = Setup { core_kinds, ..Setup::default() };
+        let host = Host { cores: 16, setup, ..zoo::host() };
+        assert_eq!(cores(&host), "16 cores (8 cpu_core, 8 cpu_atom)");
+    }
+
+    #[test]
+    fn only_what_is_unusual_is_in_the_header() {
+        let none: [String; 0] = [];
+        assert_eq!(unusual(&zoo::host()), none);
+        let node = |number, cpus: &str| Node { number, cpus: cpus.to_string(), memory: None };
+        let setup = Setup {
+            governor: Some("performance".to_string()),
+            load: Some(0.9),
+            nodes: vec![node(0, "0-1"), node(1, "")],
+            ..Setup::default()
+        };
+        assert_eq!(unusual(&Host { setup: setup.clone(), ..zoo::host() }), none);
+        let setup = Setup {
+            governor: Some("powersave".to_string()),
+            load: Some(9.68),
+            nodes: vec![node(0, "0"), node(1, "1")],
+            ..setup
+        };
+        let expected = ["2 NUMA nodes", "governor powersave", "load 9.7 when it began"];
+        assert_eq!(unusual(&Host { setup, ..zoo::host() }), expected);
+    }
+}

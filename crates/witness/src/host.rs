@@ -113,9 +113,14 @@ fn data_caches(cpu: &Path) -> Vec<u64> {
     levels.into_values().collect()
 }
 
+/// From this level on caches are the last ones where there are several of them.
+const SHARED_LEVEL_LEAST: u32 = 3;
+
 /// Bytes of all caches of the highest level that the CPUs have, each counted once however many
 /// CPUs share it, and bytes of the largest one of them. In a VM it may be the share of the host.
-/// None where the OS tells of none.
+///
+/// None where the OS tells of none; nor where it ends with caches of the second level that cores
+/// have for themselves: many an ARM server has a cache behind them that it does not tell of.
 fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     let mut caches: BTreeMap<(u32, String), u64> = BTreeMap::new();
     for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
@@ -132,7 +137,8 @@ fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     }
     let last = caches.keys().map(|(level, _)| *level).max()?;
     let of_last = || caches.iter().filter(|((level, _), _)| *level == last).map(|(_, size)| *size);
-    Some((of_last().sum(), of_last().max()?)).filter(|(all, _)| *all > 0)
+    let is_private = last < SHARED_LEVEL_LEAST && of_last().count() > 1;
+    Some((of_last().sum(), of_last().max()?)).filter(|(all, _)| *all > 0 && !is_private)
 }
 
 /// `32768K`, as sysfs writes it.
@@ -251,6 +257,12 @@ mod tests {
                 std::fs::write(index.join(name), format!("{text}\n")).unwrap();
             }
         };
+        assert_eq!(last_level_caches(cpus.path()), None);
+        // Behind caches of each core's own there may be one that is not told of.
+        add(0, 2, "1024K", "0-1");
+        assert_eq!(last_level_caches(cpus.path()), Some((1 << 20, 1 << 20)));
+        add(0, 2, "1024K", "0");
+        add(1, 2, "1024K", "1");
         assert_eq!(last_level_caches(cpus.path()), None);
         for (cpu, shared) in [(0, "0-1"), (1, "0-1"), (2, "2-3"), (3, "2-3")] {
             add(cpu, 2, "512K", &cpu.to_string());

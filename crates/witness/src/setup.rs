@@ -16,8 +16,8 @@ const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
     let huge_pages = |name| chosen(&text(&root.at(HUGE_PAGES).join(name))?);
     Setup {
-        governor: of_policies(root, "scaling_governor"),
-        frequency_driver: of_policies(root, "scaling_driver"),
+        governor: of_cpufreq(root, "scaling_governor"),
+        frequency_driver: of_cpufreq(root, "scaling_driver"),
         huge_pages: huge_pages("enabled"),
         huge_pages_defrag: huge_pages("defrag"),
         damon: damon(root),
@@ -32,11 +32,12 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
     }
 }
 
-/// What all cpufreq policies say, each once.
-fn of_policies(root: &Root, name: &str) -> Option<String> {
-    let policies = entries(&root.at(CPU).join("cpufreq"));
-    let told: BTreeSet<String> = policies.filter_map(|policy| text(&policy.join(name))).collect();
-    let told: Vec<String> = told.into_iter().filter(|text| !text.is_empty()).collect();
+/// What cpufreq says of all CPUs, each answer once.
+fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
+    let cpus = entries(&root.at(CPU));
+    let told = cpus.filter_map(|cpu| text(&cpu.join("cpufreq").join(name)));
+    let told: BTreeSet<String> = told.filter(|text| !text.is_empty()).collect();
+    let told: Vec<String> = told.into_iter().collect();
     (!told.is_empty()).then(|| told.join(", "))
 }
 
@@ -54,8 +55,8 @@ fn damon(root: &Root) -> Option<bool> {
 
 /// The value of `mitigations=` on the command line of the OS; the last one counts.
 fn mitigations(command_line: &str) -> Option<String> {
-    let words = command_line.split_ascii_whitespace();
-    words.filter_map(|word| word.strip_prefix("mitigations=")).last().map(str::to_string)
+    let mut words = command_line.split_ascii_whitespace().rev();
+    words.find_map(|word| word.strip_prefix("mitigations=")).map(str::to_string)
 }
 
 fn vulnerabilities(root: &Root) -> BTreeMap<String, String> {

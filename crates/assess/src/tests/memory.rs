@@ -99,12 +99,8 @@ fn caches_and_other_loops_are_no_saturation_of_memory() {
 /// The ladder of a processor whose last cache holds 32 MiB, up to `most` bytes.
 fn long_ladder(most: u64) -> Vec<(u64, u64)> {
     let sets = std::iter::successors(Some(4_096u64), |bytes| Some(bytes * 2));
-    let ns = |bytes| match bytes {
-        0..=32_768 => 2,
-        ..=524_288 => 5,
-        ..=33_554_432 => 20,
-        _ => 100,
-    };
+    let ends = [(32 << 10, 2), (512 << 10, 5), (32 << 20, 20), (u64::MAX, 100)];
+    let ns = |bytes| ends.iter().find(|(end, _)| bytes <= *end).map_or(100, |(_, ns)| *ns);
     sets.take_while(|bytes| *bytes <= most).map(|bytes| (bytes, ns(bytes))).collect()
 }
 

@@ -498,6 +498,15 @@ fn cpu_bound() {
     check(threads(2), busy(950), "sound device:");
     // Four threads cannot be busier than two processors.
     check(threads(4), busy(1_900), "sound device: CpuBound note");
+    // Four processors, of which a quota leaves a time of two.
+    let quota = |cpu_quota| {
+        move |r: &mut Record| {
+            (r.header.host.cores, r.header.host.cpu_quota) = (4, cpu_quota);
+            evidence(r, |e| e.cpu_ns = Some(1_900_000_000));
+        }
+    };
+    check(threads(4), quota(Some(2.0)), "sound device: CpuBound note");
+    check(threads(4), quota(None), "sound device:");
     check(flawless(work(Cache::Warm)), busy(999), "sound page-cache:");
     // Six more threads touch the pages ahead.
     let ahead = |advice| flawless(FileWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });

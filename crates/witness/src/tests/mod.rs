@@ -2,3 +2,4 @@
 
 mod tree;
 mod servers;
+mod machines;

@@ -1,0 +1,47 @@
+//! What is said of machines that are not like this one, besides their storage.
+
+use super::tree::Tree;
+use crate::host::host_at;
+use model::case::Isa;
+use model::host::Host;
+use model::units::bytes;
+
+/// The machine `name`, and how it is set up, but for the libc, which is this program's own.
+fn told(name: &str, isas: &[Isa]) -> (Host, Vec<String>) {
+    let host = host_at(&Tree::of(name).root(), isas.to_vec());
+    let facts = host.setup.facts().into_iter().filter(|(what, _)| *what != "libc");
+    let facts = facts.map(|(what, value)| format!("{what}: {value}")).collect();
+    (host, facts)
+}
+
+/// Bytes of a page, of a huge one, of all last-level caches and of the largest.
+fn sizes(host: &Host) -> [String; 4] {
+    let told = |size: Option<u64>| size.map_or("unknown".to_string(), bytes);
+    let caches = [host.last_level_cache, host.largest_cache];
+    [told(Some(host.page)), told(host.huge_page_bytes()), told(caches[0]), told(caches[1])]
+}
+
+#[test]
+fn two_sockets_with_eight_caches_each() {
+    let (host, facts) = told("epyc-md-raid10", &[Isa::Scalar, Isa::Avx2]);
+    assert_eq!((host.cores, host.parallelism(), host.cpu_quota), (256, 256, None));
+    // One thread has a sixteenth of the caches.
+    assert_eq!(sizes(&host), ["4KiB", "2MiB", "512MiB", "32MiB"]);
+    let expected = [
+        "CPU governor: performance",
+        "cpufreq driver: amd-pstate-epp",
+        "SMT: on",
+        "NUMA nodes: node 0: CPUs 0-63,128-191, 504 GiB; node 1: CPUs 64-127,192-255, 504 GiB",
+        "microcode: 0xa0011d5",
+        "mitigations: auto",
+        "transparent huge pages: madvise",
+        "huge page defrag: madvise",
+        "DAMON: on",
+    ];
+    assert_eq!(facts, expected);
+    let affected = host.setup.affected();
+    assert_eq!(affected.mitigated, ["retbleed"]);
+    assert_eq!(affected.others, ["spec_store_bypass"]);
+    assert_eq!(host.setup.load, Some(12.5));
+    assert_eq!(host.notes, [] as [String; 0]);
+}
