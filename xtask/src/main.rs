@@ -7,6 +7,7 @@
 
 mod install;
 mod tidy;
+mod simulate;
 mod test;
 mod programs;
 mod document;
@@ -25,6 +26,9 @@ ioassay's own chores
   cargo xtask test   all that must hold: format, lints, style, tests; installs what the tests
                      need (as root on Debian; elsewhere it names what is missing)
   cargo xtask tidy   style alone: every rule of STYLE.md that a program can check
+  cargo xtask simulate [--check]
+                     the simulations behind the figures of METHODOLOGY.md, into its tables; with
+                     --check fewer of them, held against the tables
   cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)
   cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
                     [--count-size SIZE] [--write-size SIZE]
@@ -67,6 +71,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["test"] => test::run(root(), test::Demand::of_environment()),
         ["ci"] => test::run(root(), test::Demand::Everything),
         ["tidy"] => tidy::run(root()),
+        ["simulate", ref options @ ..] => simulate::run(root(), options),
         ["bench", ref options @ ..] => bench::run(root(), options),
         ["honesty", ref options @ ..] => honesty::run(root(), options),
         ["repeat", ref options @ ..] => repeat::run(root(), options),

@@ -4,7 +4,7 @@
 //! wants all of it. The cheap ones come first. No step passes by not running: what is skipped is
 //! named.
 
-use crate::{install, tidy};
+use crate::{install, simulate, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
@@ -49,12 +49,17 @@ use Action::{Cargo, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "packages", component: None, action: Own(install::run) },
     Step { name: "format", component: Some("rustfmt"), action: Cargo("fmt --all --check") },
     Step { name: "style", component: None, action: Own(|shell| tidy::run(&shell.current_dir())) },
     Step { name: "lints", component: Some("clippy"), action: Cargo(LINTS) },
     Step { name: "64-bit ARM", component: None, action: Own(check_arm) },
+    Step {
+        name: "simulations",
+        component: None,
+        action: Own(|shell| simulate::check(&shell.current_dir())),
+    },
     Step { name: "tests", component: None, action: Cargo("test --workspace --no-fail-fast") },
 ];
 

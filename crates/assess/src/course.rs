@@ -252,7 +252,7 @@ fn first_steady(rates: &[f64]) -> Option<usize> {
 }
 
 /// Whether the range and the fitted line of a window are within the limits of the SNIA.
-fn is_within_limits(window: &[f64]) -> bool {
+pub fn is_within_limits(window: &[f64]) -> bool {
     let least = window.iter().copied().fold(f64::INFINITY, f64::min);
     let most = window.iter().copied().fold(0.0, f64::max);
     let mean = mean(window);
@@ -287,7 +287,7 @@ const DRIFT_MOST: f64 = 0.5;
 /// The index of the first rate after the step in the rates, if there is one: the split into two
 /// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
 /// than in most orders of the same rates.
-pub(crate) fn split(rates: &[f64]) -> Option<usize> {
+pub fn split(rates: &[f64]) -> Option<usize> {
     split_by(rates, LOWER_MOST, RARE)
 }
 

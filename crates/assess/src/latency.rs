@@ -1,7 +1,8 @@
 //! Percentiles of latency over all rounds of a case, and how it is distributed.
 
-use crate::stats::Percentile;
+use crate::percentile::{Distribution, Percentile};
 use model::sample::Latencies;
+use std::collections::BTreeMap;
 
 /// Percentiles of latency over all rounds; absent where the sample is too small for one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -31,17 +32,25 @@ pub struct Latency {
 const POINTS_APART: f64 = 1.05;
 
 impl Latency {
-    /// The percentiles of `all` together.
-    pub(crate) fn of<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latency {
-        let merged = Latencies::sum(all);
+    /// The percentiles of `all` together, each with the unit that it is of: those of one unit
+    /// depend on each other.
+    pub(crate) fn of<'a>(all: impl Iterator<Item = (u32, &'a Latencies)>) -> Latency {
+        let mut units: BTreeMap<u32, Vec<&Latencies>> = BTreeMap::new();
+        for (unit, latencies) in all {
+            units.entry(unit).or_default().push(latencies);
+        }
+        let units: Vec<Latencies> =
+            units.into_values().map(|unit| Latencies::sum(unit.into_iter())).collect();
+        let merged = Latencies::sum(units.iter());
         let count = merged.count();
+        let distribution = Distribution::of(&units);
         Latency {
             count,
-            p50: Percentile::of(&merged, 5_000),
-            p90: Percentile::of(&merged, 1_000),
-            p99: Percentile::of(&merged, 100),
-            p99_9: Percentile::of(&merged, 10),
-            p99_99: Percentile::of(&merged, 1),
+            p50: distribution.percentile(5_000),
+            p90: distribution.percentile(1_000),
+            p99: distribution.percentile(100),
+            p99_9: distribution.percentile(10),
+            p99_99: distribution.percentile(1),
             max_ns: (count > 0).then_some(merged.max_ns),
             longer: longer(&merged),
         }

@@ -10,6 +10,7 @@
 mod binomial;
 mod significance;
 pub mod stats;
+pub mod percentile;
 mod permutation;
 pub mod finding;
 mod caches;
@@ -43,6 +44,12 @@ pub mod records;
 
 #[cfg(test)]
 mod tests;
+
+/// What is decided of a series of rates alone, for simulations.
+pub mod series {
+    pub use crate::course::{is_within_limits as is_steady_window, split as step};
+    pub use crate::rounds::drift;
+}
 
 pub use assessment::{Assessment, RunFinding, Tally, assess};
 pub use course::is_steady;

@@ -37,7 +37,7 @@ const PRECISE: f64 = 0.025;
 ///
 /// Ranks, so that one slow round decides nothing. An interval of rounds that depend on each other
 /// by `r` is too narrow by the root of `(1+r)/(1-r)` (METHODOLOGY.md).
-pub(crate) fn drift(rates: &[f64]) -> Option<f64> {
+pub fn drift(rates: &[f64]) -> Option<f64> {
     if rates.len() < ROUNDS_LEAST {
         return None;
     }

@@ -2,7 +2,6 @@
 
 use crate::binomial;
 use model::plan::ROUNDS_MIN;
-use model::sample::Latencies;
 
 /// The value of a quantity over the rounds of a case: the median with an exact 95 %
 /// order-statistic interval, and what else people ask for beside it.
@@ -108,72 +107,6 @@ fn median_ranks(n: usize) -> Option<(usize, usize)> {
 /// What an interval of 95 % leaves out below, and the rest.
 const BOTH_TAILS: [f64; 2] = [0.025, 0.975];
 
-/// A percentile of latencies with its 95 % interval, which is exact for independent operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Percentile {
-    /// The percentile in nanoseconds.
-    pub ns: u64,
-    /// Lower end of its interval.
-    pub low_ns: u64,
-    /// Upper end of its interval.
-    pub high_ns: u64,
-    /// Whether at least 100 operations lie above it; else it rests on as few as 10.
-    pub solid: bool,
-}
-
-/// Fewer operations than this above a percentile say nothing about it (METHODOLOGY.md).
-const ABOVE_MIN: u64 = 10;
-/// As many operations above a percentile make it solid (METHODOLOGY.md).
-const ABOVE_SOLID: u64 = 100;
-const PARTS: u64 = 10_000;
-
-impl Percentile {
-    /// The latency that all but `tail` of 10 000 operations do not exceed: the p99 has a tail of
-    /// 100. None where fewer than 10 operations lie above it.
-    ///
-    /// # Panics
-    /// If `tail` is not inside 0 to 10 000.
-    pub fn of(latencies: &Latencies, tail: u64) -> Option<Percentile> {
-        assert!(tail > 0 && tail < PARTS, "a tail of {tail} in {PARTS} is no percentile");
-        let n = latencies.count();
-        let rank = rank_below(n, tail)?;
-        let at_least = |count: u64| u128::from(n) * u128::from(tail) >= u128::from(count * PARTS);
-        let below = (PARTS - tail) as f64 / PARTS as f64;
-        let [low, high] = binomial::quantiles(n, below, BOTH_TAILS);
-        Some(Percentile {
-            ns: value_at(latencies, rank),
-            low_ns: value_at(latencies, low.max(1)),
-            high_ns: value_at(latencies, high.saturating_add(1).min(n)),
-            solid: at_least(ABOVE_SOLID),
-        })
-    }
-}
-
-/// The rank, from 1, of the operation that all but `tail` of 10 000 do not exceed; none where
-/// fewer than 10 operations lie above it.
-fn rank_below(n: u64, tail: u64) -> Option<u64> {
-    let above = u128::from(n) * u128::from(tail) / u128::from(PARTS);
-    (above >= u128::from(ABOVE_MIN)).then(|| n - above as u64)
-}
-
-/// [`Percentile::of`] without its interval.
-pub(crate) fn percentile_ns(latencies: &Latencies, tail: u64) -> Option<u64> {
-    Some(value_at(latencies, rank_below(latencies.count(), tail)?))
-}
-
-/// The latency of rank `rank`, from 1, in ascending order. A worker rounds latencies to the middle
-/// of a bucket, which may lie above the longest: that one is exact, and none is above it.
-fn value_at(latencies: &Latencies, rank: u64) -> u64 {
-    let mut seen: u64 = 0;
-    for (ns, count) in &latencies.counts {
-        seen = count.saturating_add(seen);
-        if seen >= rank {
-            return (*ns).min(latencies.max_ns);
-        }
-    }
-    latencies.max_ns
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,21 +158,6 @@ mod tests {
         assert!(!is_settled(&[], 0.5));
     }
 
-    /// The percentile by expanding every operation.
-    fn naive(latencies: &Latencies, rank: u64) -> u64 {
-        let each = |(ns, count): &(u64, u64)| vec![*ns; *count as usize];
-        let all: Vec<u64> = latencies.counts.iter().flat_map(each).collect();
-        all[rank as usize - 1]
-    }
-
-    fn latencies() -> impl Strategy<Value = Latencies> {
-        let counts = proptest::collection::btree_map(1u64..5_000, 1u64..200, 1..60);
-        counts.prop_map(|counts| {
-            let max_ns = counts.keys().next_back().copied().unwrap_or(0);
-            Latencies { counts: counts.into_iter().collect(), max_ns }
-        })
-    }
-
     proptest! {
         #[test]
         fn an_interval_holds_its_median(values in proptest::collection::vec(0.0f64..1e12, 1..60)) {
@@ -253,55 +171,6 @@ mod tests {
             turned.reverse();
             prop_assert_eq!(Estimate::of(&turned).map(|e| e.median), Some(estimate.median));
         }
-
-        #[test]
-        fn percentiles_match_the_naive_ones(latencies in latencies(), tail in 1u64..9_999) {
-            let n = latencies.count();
-            let found = Percentile::of(&latencies, tail);
-            prop_assert_eq!(found.is_some(), n * tail >= 10 * 10_000);
-            if let Some(found) = found {
-                let rank = (n * (10_000 - tail)).div_ceil(10_000);
-                prop_assert_eq!(found.ns, naive(&latencies, rank));
-                prop_assert!(found.low_ns <= found.ns && found.ns <= found.high_ns);
-                prop_assert!(found.high_ns <= latencies.max_ns);
-                prop_assert_eq!(found.solid, n * tail >= 100 * 10_000);
-            }
-        }
-
-        #[test]
-        fn percentiles_rise(latencies in latencies(), a in 1u64..9_999, b in 1u64..9_999) {
-            let [lower, higher] = [a.max(b), a.min(b)].map(|tail| Percentile::of(&latencies, tail));
-            if let Some((lower, higher)) = lower.zip(higher) {
-                prop_assert!(lower.ns <= higher.ns);
-            }
-        }
-    }
-
-    /// METHODOLOGY.md: the ranks of the p99.9 of 10⁵ operations are 99 880 and 99 920.
-    #[test]
-    fn a_percentile_has_the_ranks_of_the_method() {
-        let counts = (1..=100_000).map(|ns| (ns, 1)).collect();
-        let p99_9 = Percentile::of(&Latencies { counts, max_ns: 100_000 }, 10);
-        let (ns, low_ns, high_ns) = (99_900, 99_880, 99_920);
-        assert_eq!(p99_9, Some(Percentile { ns, low_ns, high_ns, solid: true }));
-    }
-
-    /// The middle of the last bucket may lie above the longest of all, which is exact.
-    #[test]
-    fn no_percentile_is_above_the_longest() {
-        let latencies = Latencies { counts: vec![(100, 500), (205, 500)], max_ns: 203 };
-        let p90 = Percentile::of(&latencies, 1_000).map(|p90| (p90.ns, p90.high_ns));
-        assert_eq!(p90, Some((203, 203)));
-    }
-
-    #[test]
-    fn a_billion_operations_have_a_percentile() {
-        let latencies =
-            Latencies { counts: vec![(70, 999_000_000), (900, 1_000_000)], max_ns: 901 };
-        let p99 = Percentile::of(&latencies, 100).expect("there are enough");
-        assert_eq!((p99.ns, p99.low_ns, p99.high_ns), (70, 70, 70));
-        let p99_99 = Percentile::of(&latencies, 1).expect("there are enough");
-        assert_eq!((p99_99.ns, p99_99.high_ns), (900, 900));
     }
 
     const SESSIONS: u32 = 4_000;
@@ -329,7 +198,7 @@ mod tests {
             / f64::from(SESSIONS)
     }
 
-    /// The coverages of METHODOLOGY.md: .98 for 10 rounds, .96 for 30, outliers or not.
+    /// By the binomial distribution .9785 for 10 rounds and .9572 for 30, outliers or not.
     #[test]
     fn intervals_cover_the_median_as_often_as_they_say() {
         // With 15 % of values far below, the median is the 0.35/0.85 quantile of the others.
@@ -346,7 +215,7 @@ mod tests {
     }
 
     /// Looking after each round and stopping when it looks good costs coverage; the least number
-    /// of rounds keeps that within 3 points (METHODOLOGY.md has .93 for a least number of 10).
+    /// of rounds keeps that within 3 points.
     #[test]
     fn stopping_early_costs_little_coverage() {
         let mut rng = Rng::new(3);

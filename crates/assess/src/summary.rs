@@ -204,7 +204,9 @@ impl Summary {
                 }),
             ),
             ns_per_op: ns_per_op(measured),
-            latency: Latency::of(measured.trials.iter().map(|trial| &trial.sample.latencies)),
+            latency: Latency::of(
+                measured.trials.iter().map(|trial| (trial.round, &trial.sample.latencies)),
+            ),
             writing: Writing::of(measured),
             course: Course::of(measured),
             spent: Spent::of(measured),

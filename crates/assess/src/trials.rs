@@ -1,7 +1,7 @@
 //! What each trial of a case came to, one by one: for who tabulates or draws them.
 
 use crate::measured::{Counted, Gate, Measured, UNAVAILABLE, a_second, only_syncs};
-use crate::stats::percentile_ns;
+use crate::percentile::percentile_ns;
 use crate::writing::{accepted_rates, durable_rates};
 use model::evidence::Evidence;
 

@@ -209,7 +209,9 @@ impl Writing {
                 estimate(&durable_rates(measured)),
                 measured.trials.iter().map(Counted::done),
             ),
-            sync: Latency::of(measured.trials.iter().map(|trial| &trial.sample.syncs)),
+            sync: Latency::of(
+                measured.trials.iter().map(|trial| (trial.round, &trial.sample.syncs)),
+            ),
             syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
                 .filter(|_| work.sync.is_call()),
             flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),

@@ -66,7 +66,7 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
     }
     let least = FLUSHES_LEAST * writing.syncs_per_trial? as f64;
     let flushes = writing.flushes_per_trial.filter(|flushes| *flushes as f64 >= least)?;
-    let p50 = writing.sync.p50.filter(|p50| p50.high_ns < SYNC_NS_LEAST)?;
+    let p50 = writing.sync.p50.filter(|p50| p50.high_ns.is_some_and(|ns| ns < SYNC_NS_LEAST))?;
     Some(format!(
         "half of the syncs took at most {}, and yet the devices flushed {flushes} times a trial",
         nanoseconds(p50.ns as f64)

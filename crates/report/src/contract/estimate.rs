@@ -57,10 +57,10 @@ pub(crate) struct LatencyIntervals {
 /// A 95 % interval of a percentile, in nanoseconds.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Interval {
-    /// Its lower end.
-    pub(crate) low: u64,
+    /// Its lower end; null with fewer than three rounds.
+    pub(crate) low: Option<u64>,
     /// Its upper end.
-    pub(crate) high: u64,
+    pub(crate) high: Option<u64>,
     /// Whether at least 100 operations lie above the percentile.
     pub(crate) solid: bool,
 }

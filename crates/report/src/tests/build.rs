@@ -4,7 +4,8 @@ use assess::Assessment;
 use assess::RunFinding;
 use assess::disturbance::Gate;
 use assess::finding::{Code, Finding, Severity, Verdict};
-use assess::stats::{Estimate, Percentile};
+use assess::percentile::Percentile;
+use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
 use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{
@@ -31,7 +32,7 @@ pub(super) fn estimate(median: f64) -> Estimate {
 
 pub(super) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
     let ns = ns as u64;
-    Some(Percentile { ns, low_ns: ns - ns / 50, high_ns: ns + ns / 40, solid })
+    Some(Percentile { ns, low_ns: Some(ns - ns / 50), high_ns: Some(ns + ns / 40), solid })
 }
 
 /// Percentiles of `count` reads around `p50`, as far as that many allow.

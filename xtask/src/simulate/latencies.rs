@@ -1,0 +1,105 @@
+//! How often the interval of a percentile of latency holds the true one.
+
+use super::noise::normal;
+use super::rounds::share;
+use super::table::Table;
+use assess::percentile::Distribution;
+use model::random::Rng;
+use model::sample::Latencies;
+
+/// Operations of a round.
+const OPERATIONS: usize = 10_000;
+/// Buckets of a latency: each is 2 % longer than the one before.
+const BUCKETS: usize = 400;
+const BUCKET: f64 = 0.02;
+/// Rounds by which the true percentile is known.
+const LONG: usize = 2_000;
+
+/// What holds operations up.
+struct Stalls {
+    name: &'static str,
+    /// By how much rounds differ, as a share.
+    between: f64,
+    /// The share of rounds in which all takes half as long again.
+    slow: f64,
+    /// How often something holds operations up in a round, at the mean.
+    often: f64,
+    /// How many operations are held up each time, at the mean.
+    many: f64,
+}
+
+const KINDS: [Stalls; 5] = [
+    Stalls { name: "independent operations", between: 0.0, slow: 0.0, often: 0.0, many: 0.0 },
+    Stalls { name: "rounds that differ by 5 %", between: 0.05, slow: 0.0, often: 0.0, many: 0.0 },
+    Stalls { name: "15 % of the rounds slow", between: 0.0, slow: 0.15, often: 0.0, many: 0.0 },
+    Stalls { name: "eight stalls a round", between: 0.05, slow: 0.0, often: 8.0, many: 10.0 },
+    Stalls { name: "two stalls a round", between: 0.02, slow: 0.0, often: 2.0, many: 25.0 },
+];
+
+impl Stalls {
+    /// The latencies of a round.
+    fn round(&self, rng: &mut Rng) -> Latencies {
+        let mut counts = [0u64; BUCKETS];
+        let mut count = |log: f64| {
+            let bucket = (log / BUCKET).clamp(0.0, (BUCKETS - 1) as f64) as usize;
+            counts[bucket] += 1;
+        };
+        let slow = if rng.unit() < self.slow { 0.5 } else { 0.0 };
+        let level = 1.0 + slow + self.between * normal(rng);
+        for _ in 0..OPERATIONS {
+            // Three uniform numbers are normal enough, and fast.
+            let noise = (0..3).map(|_| rng.unit()).sum::<f64>() - 1.5;
+            count(level + 0.3 * noise);
+        }
+        for _ in 0..poisson(rng, self.often) {
+            let length = 3.0 + 0.5 * normal(rng);
+            for _ in 0..(self.many * (0.5 + rng.unit())) as usize {
+                count(length + 0.3 * rng.unit());
+            }
+        }
+        let ns = |bucket: usize| ((bucket as f64 * BUCKET).exp() * 1e6) as u64;
+        let told = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let counts: Vec<(u64, u64)> = told.map(|(bucket, count)| (ns(bucket), *count)).collect();
+        let max_ns = counts.last().map_or(0, |(ns, _)| *ns);
+        Latencies { counts, max_ns }
+    }
+}
+
+fn poisson(rng: &mut Rng, mean: f64) -> usize {
+    let least = (-mean).exp();
+    let (mut count, mut product) = (0, rng.unit());
+    while product > least {
+        count += 1;
+        product *= rng.unit();
+    }
+    count
+}
+
+pub(super) fn coverage(sessions: usize) -> Table {
+    let mut table = Table::new(&[
+        "operations",
+        "p50, 5",
+        "p50, 10",
+        "p99, 5",
+        "p99, 10",
+        "p99, 20",
+        "p99.9, 10",
+    ]);
+    for (seed, kind) in (0..).zip(KINDS) {
+        let mut rng = Rng::new(1_000 + seed);
+        let rounds: Vec<Latencies> = (0..LONG).map(|_| kind.round(&mut rng)).collect();
+        let truth = Distribution::of(&[Latencies::sum(rounds.iter())]);
+        let of = |(tail, n): (u64, u64)| {
+            let truth = truth.percentile(tail).expect("there are many").ns;
+            share(sessions, seed + n, |rng| {
+                let units: Vec<Latencies> = (0..n).map(|_| kind.round(rng)).collect();
+                let found = Distribution::of(&units).percentile(tail).expect("there are enough");
+                let interval = found.low_ns.zip(found.high_ns);
+                interval.is_some_and(|(low, high)| low <= truth && truth <= high)
+            })
+        };
+        let columns = [(5_000, 5), (5_000, 10), (100, 5), (100, 10), (100, 20), (10, 10)];
+        table.row(kind.name, &columns.map(of));
+    }
+    table
+}

@@ -1,0 +1,41 @@
+//! Records that are made up: cases whose rounds have given rates.
+
+use model::case::{Cache, Engine, FileWork, Work};
+use model::plan::{Planned, Role};
+use model::record::Record;
+use model::trial::Outcome;
+use model::zoo;
+
+const FILE: u64 = 1 << 30;
+/// What a rate of 1 is, in bytes a second.
+pub(super) const RATE: f64 = FILE as f64;
+/// Cases differ in their engines only, so that they are compared.
+const ENGINES: [Engine; 2] = [Engine::Pread, Engine::Read];
+
+/// Cases that read a cold file from a device, whose rounds have these rates.
+pub(super) fn of(cases: &[&[f64]]) -> Record {
+    let work = FileWork { cache: Cache::Cold, size: FILE, block: 1 << 20, ..zoo::plain() };
+    let rounds = cases.first().map_or(0, |rates| rates.len());
+    let mut record = zoo::record_of(work.clone(), rounds as u32);
+    let trials = std::mem::take(&mut record.trials);
+    record.header.plan.cases.clear();
+    for (index, rates) in cases.iter().enumerate() {
+        let mut case = zoo::record_of(work.clone(), 1).header.plan.cases.remove(0).case;
+        case.work = Work::File(FileWork { engine: ENGINES[index], ..work.clone() });
+        record.header.plan.cases.push(Planned { case, role: Role::Asked });
+        for (trial, rate) in trials.iter().zip(rates.iter()) {
+            let mut trial = trial.clone();
+            trial.case = index;
+            let ns = 1e9 / rate;
+            if let Outcome::Done(sample) = &mut trial.outcome {
+                for span in &mut sample.spans {
+                    span.end_ns = span.start_ns + ns as u64;
+                }
+            }
+            trial.evidence.window_ns = ns as u64;
+            trial.evidence.machine_cpu_ns = Some((2.0 * ns) as u64);
+            record.trials.push(trial);
+        }
+    }
+    record
+}

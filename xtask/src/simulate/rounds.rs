@@ -1,0 +1,91 @@
+//! How often the interval of a figure holds the true median.
+
+use super::noise::{ALL, NORMAL, Noise, SLOW, normal};
+use super::record;
+use super::table::Table;
+use assess::stats::Estimate;
+use model::random::Rng;
+
+/// Numbers of rounds: the least, those at which it is looked whether a case is done, and the most.
+const ROUNDS: [usize; 5] = [7, 10, 14, 20, 28];
+/// The precision at which a case is done.
+const PRECISION: f64 = 0.025;
+
+/// Of many sessions the share of which `holds` is true.
+pub(super) fn share(sessions: usize, seed: u64, mut holds: impl FnMut(&mut Rng) -> bool) -> f64 {
+    let mut rng = Rng::new(seed);
+    (0..sessions).filter(|_| holds(&mut rng)).count() as f64 / sessions as f64
+}
+
+fn is_within(low: Option<f64>, high: Option<f64>, truth: f64) -> bool {
+    low.zip(high).is_some_and(|(low, high)| low <= truth && truth <= high)
+}
+
+fn covers(rates: &[f64], truth: f64) -> bool {
+    Estimate::of(rates).is_some_and(|found| is_within(found.low, found.high, truth))
+}
+
+/// The coverage by kind of noise, by number of rounds, and where rounds end when it is precise.
+pub(super) fn coverage(sessions: usize) -> Table {
+    let mut table = Table::new(&["noise", "7", "10", "14", "20", "28", "until precise"]);
+    for (seed, noise) in (0..).zip(ALL) {
+        let truth = noise.median();
+        let of = |n: usize| {
+            share(sessions, seed + n as u64, |rng| covers(&noise.rates(rng, n, |_| 1.0), truth))
+        };
+        let mut shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
+        shares.push(share(sessions, 100 + seed, |rng| covers(&until_precise(&noise, rng), truth)));
+        table.row(noise.name, &shares);
+    }
+    for noise in [NORMAL, SLOW] {
+        let truth = noise.median();
+        let of = |n: usize| share(sessions / 4, n as u64, |rng| disturbed(&noise, rng, n, truth));
+        let shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
+        let name = format!("{}, a tenth disturbed and left out", noise.name);
+        table.row(&name, &[shares.as_slice(), &[f64::NAN]].concat());
+    }
+    table
+}
+
+/// The rates of a case that goes on until it is done.
+fn until_precise(noise: &Noise, rng: &mut Rng) -> Vec<f64> {
+    let rates = noise.rates(rng, ROUNDS[ROUNDS.len() - 1], |_| 1.0);
+    let is_done = |n: &usize| assess::is_settled(&rates[..*n], PRECISION);
+    let n = (1..rates.len()).find(is_done).unwrap_or(rates.len());
+    rates[..n].to_vec()
+}
+
+/// Whether the interval holds the median that the machine has when nobody disturbs it, where others
+/// take its processors in a tenth of the rounds.
+fn disturbed(noise: &Noise, rng: &mut Rng, rounds: usize, truth: f64) -> bool {
+    let rates = noise.rates(rng, rounds, |_| 1.0);
+    let is_stolen: Vec<bool> = rates.iter().map(|_| rng.unit() < 0.1).collect();
+    let slowed = |(rate, stolen): (&f64, &bool)| if *stolen { rate * 0.6 } else { *rate };
+    let rates: Vec<f64> = rates.iter().zip(&is_stolen).map(slowed).collect();
+    let mut record = record::of(&[&rates]);
+    for (trial, stolen) in record.trials.iter_mut().zip(is_stolen) {
+        let machine_ns = trial.evidence.machine_cpu_ns.unwrap_or_default();
+        trial.evidence.steal_ns = Some(if stolen { machine_ns * 3 / 10 } else { 0 });
+    }
+    let assessment = assess::assess(&record);
+    let found = assessment.cases[0].throughput.expect("there are rounds");
+    let scale = record::RATE;
+    is_within(found.low.map(|low| low / scale), found.high.map(|high| high / scale), truth)
+}
+
+/// The coverage of the machine's median, of which a run shows one level only: each run is off by so
+/// much for all of its rounds.
+pub(super) fn runs(sessions: usize) -> Table {
+    let mut table = Table::new(&["each run is off by", "7", "10", "14", "20", "28"]);
+    for (seed, off) in (0..).zip([0.0, 0.01, 0.025, 0.05, 0.1]) {
+        let of = |n: usize| {
+            share(sessions, 200 + seed + n as u64, |rng| {
+                let level = 1.0 + off * normal(rng);
+                covers(&NORMAL.rates(rng, n, |_| level), 1.0)
+            })
+        };
+        let shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
+        table.row(&format!("{} % (standard deviation)", off * 100.0), &shares);
+    }
+    table
+}

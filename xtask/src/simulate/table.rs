@@ -1,0 +1,90 @@
+//! Tables of shares, as METHODOLOGY.md has them, and whether two of them agree.
+
+use std::fmt::Write;
+
+/// A table: a title for its first column and one for each of the others.
+#[derive(Debug)]
+pub(super) struct Table {
+    text: String,
+}
+
+impl Table {
+    pub(super) fn new(titles: &[&str]) -> Table {
+        let rule = ["|---"].repeat(titles.len()).concat();
+        Table { text: format!("| {} |\n{rule}|\n", titles.join(" | ")) }
+    }
+
+    /// Adds a row of shares, each from 0 to 1; what is no number is not simulated.
+    pub(super) fn row(&mut self, name: &str, shares: &[f64]) {
+        let _ = write!(self.text, "| {name} |");
+        for share in shares {
+            let _ = write!(self.text, " {} |", told(*share));
+        }
+        self.text.push('\n');
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// `.95`, as statisticians write shares.
+fn told(share: f64) -> String {
+    if share.is_nan() {
+        return "—".to_owned();
+    }
+    let text = format!("{share:.2}");
+    text.strip_prefix('0').map_or(text.clone(), str::to_owned)
+}
+
+/// The lines of `fresh` that `kept` does not have: a share may differ by what chance makes of so
+/// many sessions each, every other word must be the same.
+pub(super) fn differences(kept: &str, fresh: &str, sessions: [usize; 2]) -> Vec<String> {
+    let mut found = Vec::new();
+    let (kept, fresh): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), fresh.lines().collect());
+    if kept.len() != fresh.len() {
+        found.push(format!("there are {} lines, and should be {}", kept.len(), fresh.len()));
+    }
+    for (kept, fresh) in kept.iter().zip(&fresh) {
+        let cells = |line: &str| -> Vec<String> { line.split('|').map(str::to_owned).collect() };
+        let (a, b) = (cells(kept), cells(fresh));
+        let agrees = a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| agree(a, b, sessions));
+        if !agrees {
+            found.push(format!("{kept}\n  now: {fresh}"));
+        }
+    }
+    found
+}
+
+/// A share is told to a hundredth.
+const ROUNDED: f64 = 0.0101;
+/// So many standard deviations are no chance where hundreds of shares are compared.
+const DEVIATIONS: f64 = 4.5;
+
+fn agree(kept: &str, fresh: &str, sessions: [usize; 2]) -> bool {
+    let share = |cell: &str| cell.trim().parse::<f64>().ok().filter(|_| cell.contains('.'));
+    let (Some(kept), Some(fresh)) = (share(kept), share(fresh)) else {
+        return kept.trim() == fresh.trim();
+    };
+    let likely = f64::midpoint(kept, fresh).clamp(0.01, 0.99);
+    let parts: f64 = sessions.iter().map(|n| 1.0 / *n as f64).sum();
+    (kept - fresh).abs() <= ROUNDED + DEVIATIONS * (likely * (1.0 - likely) * parts).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_may_differ_by_chance_and_words_not_at_all() {
+        let mut table = Table::new(&["a", "b"]);
+        table.row("x", &[0.5]);
+        table.row("y", &[1.0]);
+        assert_eq!(table.text(), "| a | b |\n|---|---|\n| x | .50 |\n| y | 1.00 |\n");
+        let found = |kept: &str| differences(kept, table.text(), [400, 400]).len();
+        assert_eq!(found("| a | b |\n|---|---|\n| x | .45 |\n| y | 1.00 |\n"), 0);
+        assert_eq!(found("| a | b |\n|---|---|\n| x | .25 |\n| y | 1.00 |\n"), 1);
+        assert_eq!(found("| a | b |\n|---|---|\n| z | .50 |\n| y | .80 |\n"), 2);
+        assert_eq!(found("| a | b |\n"), 1);
+    }
+}
