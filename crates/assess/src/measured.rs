@@ -67,6 +67,10 @@ const TOUCHING_AHEAD: u32 = 6;
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
+/// What was counted in a window counts for what was timed in it if it is not longer than this many
+/// times that (METHODOLOGY.md).
+const WINDOW_MOST: f64 = 1.05;
+
 /// How the reason of a trial begins that the machine could not do.
 pub(crate) const UNAVAILABLE: &str = "unavailable: ";
 
@@ -242,6 +246,41 @@ impl<'a> Counted<'a> {
     /// Nanoseconds from the first thread's start to the last thread's end, its last sync included.
     pub(crate) fn wall_ns(&self) -> u64 {
         wall_ns(self.sample)
+    }
+
+    /// What was counted from the first thread's start to the last thread's end: what the worker
+    /// `told` of that. The evidence is of a longer window, in which the worker also tells what it
+    /// timed, so what was `seen` there takes its place only where that is hardly longer.
+    pub(crate) fn in_span(&self, told: Option<u64>, seen: Option<u64>) -> Option<u64> {
+        let is_near = self.evidence.window_ns as f64 <= WINDOW_MOST * self.wall_ns() as f64;
+        told.or(seen.filter(|_| is_near))
+    }
+
+    /// CPU time of the whole worker, the threads of the OS that work for it included.
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        self.in_span(self.sample.usage.cpu_ns, self.evidence.cpu_ns)
+    }
+
+    /// What its threads told, summed up; none unless all did.
+    pub(crate) fn sum_of_spans(&self, of: fn(&Span) -> Option<u64>) -> Option<u64> {
+        let spans = self.sample.spans.iter();
+        spans.map(of).try_fold(0, |sum: u64, told| Some(sum.saturating_add(told?)))
+    }
+
+    /// How long its threads were ready to run and had no processor.
+    pub(crate) fn run_delay_ns(&self) -> Option<u64> {
+        self.in_span(self.sum_of_spans(|span| span.run_delay_ns), self.evidence.run_delay_ns)
+    }
+
+    /// CPU time of the threads of the case, without those that work for them.
+    pub(crate) fn own_cpu_ns(&self) -> Option<u64> {
+        self.in_span(self.sum_of_spans(|span| span.cpu_ns), self.evidence.cpu_ns)
+    }
+
+    /// Nanoseconds from the first thread's start to the last thread's.
+    pub(crate) fn start_skew_ns(&self) -> u64 {
+        let starts = || self.sample.spans.iter().map(|span| span.start_ns);
+        starts().max().unwrap_or(0).saturating_sub(starts().min().unwrap_or(0))
     }
 
     /// Whether the digest is the one that what was read, or read back, must have; none where

@@ -13,7 +13,7 @@ use model::case::{Case, Touch};
 use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
-use model::sample::Span;
+use model::sample::{Span, Usage};
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -101,6 +101,9 @@ pub struct Summary {
     pub spent: Option<Spent>,
     /// Mean idle share of the threads in per cent; none for one thread.
     pub imbalance_percent: Option<f64>,
+    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds; none
+    /// for one thread.
+    pub start_skew_ns: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
     pub setup_ns: Option<f64>,
     /// What the OS counted around a trial.
@@ -146,15 +149,23 @@ pub struct Counters {
 
 impl Counters {
     fn of(measured: &Measured) -> Counters {
-        let median_of = |value: &dyn Fn(&Evidence) -> Option<u64>| {
-            let values = measured.values(|trial| Some(value(trial.evidence)? as f64));
-            median(&values).map(|value| value.round() as u64)
+        let median_of = |told: fn(&Usage) -> Option<u64>, seen: fn(&Evidence) -> Option<u64>| {
+            let value = |trial: &Counted| {
+                Some(trial.in_span(told(&trial.sample.usage), seen(trial.evidence))? as f64)
+            };
+            median(&measured.values(value)).map(|value| value.round() as u64)
         };
         Counters {
-            minor_faults: median_of(&|evidence| evidence.minor_faults),
-            major_faults: median_of(&|evidence| evidence.major_faults),
-            switches_voluntary: median_of(&|evidence| evidence.switches_voluntary),
-            switches_involuntary: median_of(&|evidence| evidence.switches_involuntary),
+            minor_faults: median_of(|told| told.minor_faults, |seen| seen.minor_faults),
+            major_faults: median_of(|told| told.major_faults, |seen| seen.major_faults),
+            switches_voluntary: median_of(
+                |told| told.switches_voluntary,
+                |seen| seen.switches_voluntary,
+            ),
+            switches_involuntary: median_of(
+                |told| told.switches_involuntary,
+                |seen| seen.switches_involuntary,
+            ),
         }
     }
 }
@@ -213,13 +224,16 @@ impl Summary {
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())
             }),
+            start_skew_ns: median_of(&|trial| {
+                (trial.sample.spans.len() > 1).then(|| trial.start_skew_ns() as f64)
+            }),
             setup_ns: median_of(&|trial| Some(trial.sample.setup_ns as f64)),
             counters: Counters::of(measured),
             warm_up_ns: (measured.trials.iter().map(|trial| trial.sample.warm_up_ns))
                 .max()
                 .filter(|longest| *longest > 0),
             cpu_ns_per_op: median_of(&|trial| {
-                let (cpu_ns, ops) = (trial.evidence.cpu_ns?, trial.sample.ops());
+                let (cpu_ns, ops) = (trial.cpu_ns()?, trial.sample.ops());
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
             }),
             bytes_per_trial: median_of(&|trial| Some(trial.sample.bytes() as f64)).map(whole),
@@ -282,8 +296,8 @@ fn verdict(n: usize, findings: &[Finding]) -> Verdict {
     }
 }
 
-/// The clocks of the loop and of the spans agree to this: a thread whose span is as long as this
-/// share of the time it was given was stopped by it.
+/// The clocks of the loop and of the spans agree to this: a thread that ends after this share of
+/// the time that there was, counted from the first thread's start, was stopped by it.
 const TIME_OVER: f64 = 0.99;
 
 /// The mean idle share of threads in per cent: `100·Σ(T−tᵢ)/(n·T)`. None for one thread.
@@ -296,12 +310,13 @@ fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
     if spans.len() < 2 {
         return None;
     }
-    let spans_ns = spans.iter().map(|span| span.end_ns.saturating_sub(span.start_ns) as f64);
+    let first_ns = spans.iter().map(|span| span.start_ns).min()?;
     let limit_ns = limit.as_nanos() as f64 * TIME_OVER;
-    let parts: Vec<f64> = if spans_ns.clone().all(|ns| ns >= limit_ns) {
+    let is_stopped = |span: &Span| span.end_ns.saturating_sub(first_ns) as f64 >= limit_ns;
+    let parts: Vec<f64> = if spans.iter().all(is_stopped) {
         spans.iter().map(|span| span.bytes as f64).collect()
     } else {
-        spans_ns.collect()
+        spans.iter().map(|span| span.end_ns.saturating_sub(span.start_ns) as f64).collect()
     };
     let most = parts.iter().copied().fold(0.0, f64::max);
     let mean = parts.iter().sum::<f64>() / parts.len() as f64;

@@ -43,7 +43,7 @@ pub struct Spent {
     pub user_ns: Option<f64>,
     /// CPU nanoseconds in the OS.
     pub system_ns: Option<f64>,
-    /// CPU time by wall time: 1 is one processor.
+    /// CPU time of the whole worker by wall time: 1 is one processor.
     pub processors: f64,
     /// The share of the threads' time in which they neither ran nor waited for a processor, 0 to
     /// 1: they waited for I/O, or for each other.
@@ -229,6 +229,16 @@ impl Writing {
     }
 }
 
+/// The CPU nanoseconds of a trial in the program itself and in the OS. The OS splits in ticks what
+/// it counts exactly, so the worker's are the exact time in the same proportion.
+fn split(trial: &Counted) -> Option<(f64, f64)> {
+    let (told, seen) = (trial.sample.usage, trial.evidence);
+    let user_ns = trial.in_span(told.user_ns, seen.cpu_user_ns)? as f64;
+    let system_ns = trial.in_span(told.system_ns, seen.cpu_system_ns)? as f64;
+    let (cpu_ns, all_ns) = (trial.cpu_ns()? as f64, user_ns + system_ns);
+    (all_ns > 0.0).then(|| (cpu_ns * user_ns / all_ns, cpu_ns * system_ns / all_ns))
+}
+
 impl Spent {
     /// What a trial of a case spent its time on, where the OS tells of its CPU time.
     pub(crate) fn of(measured: &Measured) -> Option<Spent> {
@@ -238,14 +248,14 @@ impl Spent {
             let wall_ns = trial.wall_ns() as f64;
             (wall_ns > 0.0).then_some(wall_ns)
         };
-        let cpu_ns = |trial: &Counted| Some(trial.evidence.cpu_ns? as f64);
+        let cpu_ns = |trial: &Counted| Some(trial.cpu_ns()? as f64);
         Some(Spent {
             wall_ns: median_of(&wall_ns)?,
-            user_ns: median_of(&|trial| Some(trial.evidence.cpu_user_ns? as f64)),
-            system_ns: median_of(&|trial| Some(trial.evidence.cpu_system_ns? as f64)),
+            user_ns: median_of(&|trial| Some(split(trial)?.0)),
+            system_ns: median_of(&|trial| Some(split(trial)?.1)),
             processors: median_of(&|trial| Some(cpu_ns(trial)? / wall_ns(trial)?))?,
             blocked_share: median_of(&|trial| {
-                let ran_ns = cpu_ns(trial)? + trial.evidence.run_delay_ns? as f64;
+                let ran_ns = trial.own_cpu_ns()? as f64 + trial.run_delay_ns()? as f64;
                 Some((1.0 - ran_ns / (threads * wall_ns(trial)?)).clamp(0.0, 1.0))
             }),
         })

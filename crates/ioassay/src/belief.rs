@@ -16,6 +16,15 @@ pub fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     }
 }
 
+/// What a thread reads of its own counters lies a little outside of its span.
+const READING_NS: u64 = 10_000_000;
+
+/// Whether a thread tells of more CPU time than its span took.
+fn runs_too_long(span: &Span) -> bool {
+    let span_ns = span.synced_ns.unwrap_or(0).max(span.end_ns).saturating_sub(span.start_ns);
+    span.cpu_ns.is_some_and(|ns| ns > span_ns.saturating_add(span_ns / 100 + READING_NS))
+}
+
 fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
     threads.sort_unstable();
@@ -30,6 +39,9 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let is_wrong = |span: &&Span| job.expected_bytes(span) != Some(span.bytes);
     if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
         return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
+    }
+    if let Some(Span { thread, .. }) = sample.spans.iter().find(|span| runs_too_long(span)) {
+        return Some(format!("more time on a processor than thread {thread} took"));
     }
     let sum = |steps: &[u64]| steps.iter().try_fold(0u64, |sum, step| sum.checked_add(*step));
     let tells = |span: &&Span| !span.progress.is_empty() && sum(&span.progress) != Some(span.bytes);

@@ -80,6 +80,10 @@ impl<'a> Fields<'a> {
         if self.has(key) { self.number(key) } else { Ok(usual) }
     }
 
+    pub(crate) fn number_if(&mut self, key: &str) -> Result<Option<u64>, ProtocolError> {
+        if self.has(key) { self.number(key).map(Some) } else { Ok(None) }
+    }
+
     pub(crate) fn has(&self, key: &str) -> bool {
         self.pairs.iter().any(|(name, _)| name == key)
     }

@@ -32,6 +32,68 @@ pub struct Span {
     /// last of them is a part, which ends with the span. Empty where nothing was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<u64>,
+    /// Its CPU time, as it read it itself just before and just after. What the OS does for it by
+    /// other threads is not in it. None where the worker does not tell, as of all that follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
+    /// How long it was ready to run and had no CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_delay_ns: Option<u64>,
+    /// Where it ran when it started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_seat: Option<Seat>,
+    /// Where it ran when it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_seat: Option<Seat>,
+}
+
+/// Where a thread runs: the numbers that the OS has for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The logical CPU.
+    pub cpu: u32,
+    /// The NUMA node of that.
+    pub node: u32,
+}
+
+/// What all threads of a worker used from the begin of a trial to the end of its last span, those
+/// included that work for it beside its own. What the worker does not tell is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// CPU time.
+    pub cpu_ns: Option<u64>,
+    /// The part of it spent in the program itself, as the OS splits it.
+    pub user_ns: Option<u64>,
+    /// The part of it spent in the OS.
+    pub system_ns: Option<u64>,
+    /// Page faults served from memory.
+    pub minor_faults: Option<u64>,
+    /// Page faults that waited for a device.
+    pub major_faults: Option<u64>,
+    /// Context switches because a thread waited.
+    pub switches_voluntary: Option<u64>,
+    /// Context switches because another wanted the CPU.
+    pub switches_involuntary: Option<u64>,
+}
+
+impl Usage {
+    /// What was used since `before`.
+    pub fn since(&self, before: &Usage) -> Usage {
+        let since = |of: fn(&Usage) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
+        Usage {
+            cpu_ns: since(|usage| usage.cpu_ns),
+            user_ns: since(|usage| usage.user_ns),
+            system_ns: since(|usage| usage.system_ns),
+            minor_faults: since(|usage| usage.minor_faults),
+            major_faults: since(|usage| usage.major_faults),
+            switches_voluntary: since(|usage| usage.switches_voluntary),
+            switches_involuntary: since(|usage| usage.switches_involuntary),
+        }
+    }
+
+    fn is_untold(&self) -> bool {
+        *self == Usage::default()
+    }
 }
 
 /// The length of a step of [`Span::progress`]: 100 ms.
@@ -101,6 +163,9 @@ pub struct Sample {
     /// Latencies of the syncs that were calls of their own.
     #[serde(default)]
     pub syncs: Latencies,
+    /// What the whole worker used meanwhile, as it read it itself.
+    #[serde(default, skip_serializing_if = "Usage::is_untold")]
+    pub usage: Usage,
 }
 
 impl Sample {

@@ -18,7 +18,7 @@
 
 use crate::case::Case;
 use crate::line::{Fields, Line};
-use crate::sample::{Latencies, Sample, Span};
+use crate::sample::{Latencies, Sample, Seat, Span, Usage};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
 use std::ffi::OsString;
@@ -85,6 +85,8 @@ pub enum Reply {
         max_ns: u64,
         /// The longest latency of a sync, exact.
         sync_max_ns: u64,
+        /// What the worker used while its threads were timed, as far as it tells.
+        usage: Usage,
     },
     /// This machine cannot do it.
     Unavailable {
@@ -159,10 +161,7 @@ impl Reply {
                     .with("digest", span.digest)
                     .with("load_ns", span.load_ns)
                     .with("sync_ns", span.sync_ns);
-                match span.synced_ns {
-                    Some(synced_ns) => line.with("synced_ns", synced_ns),
-                    None => line,
-                }
+                with_told(line, &told_of(span))
             }
             Reply::Progress { thread, bytes } => {
                 let bytes: Vec<String> = bytes.iter().map(ToString::to_string).collect();
@@ -172,11 +171,14 @@ impl Reply {
             Reply::Latency { ns, count } => {
                 Line::new("latency").with("ns", ns).with("count", count)
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns } => Line::new("done")
-                .with("setup_ns", setup_ns)
-                .with("warm_up_ns", warm_up_ns)
-                .with("max_ns", max_ns)
-                .with("sync_max_ns", sync_max_ns),
+            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, usage } => {
+                let line = Line::new("done")
+                    .with("setup_ns", setup_ns)
+                    .with("warm_up_ns", warm_up_ns)
+                    .with("max_ns", max_ns)
+                    .with("sync_max_ns", sync_max_ns);
+                with_told(line, &told_of_usage(usage))
+            }
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
             Reply::Failed { reason } => Line::new("failed").with("reason", reason),
         };
@@ -201,12 +203,13 @@ impl Reply {
                 ops: fields.number("ops")?,
                 digest: fields.number("digest")?,
                 load_ns: fields.number_or("load_ns", 0)?,
-                synced_ns: match fields.has("synced_ns") {
-                    true => Some(fields.number("synced_ns")?),
-                    false => None,
-                },
+                synced_ns: fields.number_if("synced_ns")?,
                 sync_ns: fields.number_or("sync_ns", 0)?,
                 progress: Vec::new(),
+                cpu_ns: fields.number_if("cpu_ns")?,
+                run_delay_ns: fields.number_if("run_delay_ns")?,
+                start_seat: seat(&mut fields, "start_cpu", "start_node")?,
+                end_seat: seat(&mut fields, "end_cpu", "end_node")?,
             }),
             "progress" => {
                 Reply::Progress { thread: fields.thread()?, bytes: fields.numbers("bytes")? }
@@ -220,6 +223,7 @@ impl Reply {
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
                 max_ns: fields.number("max_ns")?,
                 sync_max_ns: fields.number_or("sync_max_ns", 0)?,
+                usage: usage(&mut fields)?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
             "failed" => Reply::Failed { reason: fields.text("reason")? },
@@ -253,9 +257,64 @@ impl Reply {
             warm_up_ns: sample.warm_up_ns,
             max_ns: sample.latencies.max_ns,
             sync_max_ns: sample.syncs.max_ns,
+            usage: sample.usage,
         });
         replies
     }
+}
+
+/// What a line may tell and may leave out: keys and numbers.
+type Told = [(&'static str, Option<u64>)];
+
+fn with_told(line: Line, told: &Told) -> Line {
+    told.iter().fold(line, |line, (key, number)| match number {
+        Some(number) => line.with(key, number),
+        None => line,
+    })
+}
+
+fn told_of(span: &Span) -> [(&'static str, Option<u64>); 7] {
+    let [start, end] = [span.start_seat, span.end_seat];
+    [
+        ("synced_ns", span.synced_ns),
+        ("cpu_ns", span.cpu_ns),
+        ("run_delay_ns", span.run_delay_ns),
+        ("start_cpu", start.map(|seat| seat.cpu.into())),
+        ("start_node", start.map(|seat| seat.node.into())),
+        ("end_cpu", end.map(|seat| seat.cpu.into())),
+        ("end_node", end.map(|seat| seat.node.into())),
+    ]
+}
+
+fn told_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
+    [
+        ("cpu_ns", usage.cpu_ns),
+        ("user_ns", usage.user_ns),
+        ("system_ns", usage.system_ns),
+        ("minor_faults", usage.minor_faults),
+        ("major_faults", usage.major_faults),
+        ("switches_voluntary", usage.switches_voluntary),
+        ("switches_involuntary", usage.switches_involuntary),
+    ]
+}
+
+fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
+    Ok(Usage {
+        cpu_ns: fields.number_if("cpu_ns")?,
+        user_ns: fields.number_if("user_ns")?,
+        system_ns: fields.number_if("system_ns")?,
+        minor_faults: fields.number_if("minor_faults")?,
+        major_faults: fields.number_if("major_faults")?,
+        switches_voluntary: fields.number_if("switches_voluntary")?,
+        switches_involuntary: fields.number_if("switches_involuntary")?,
+    })
+}
+
+/// Where a thread ran; none unless both of it are told.
+fn seat(fields: &mut Fields, cpu: &str, node: &str) -> Result<Option<Seat>, ProtocolError> {
+    let [cpu, node] = [fields.number_if(cpu)?, fields.number_if(node)?];
+    let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+    Ok(small(cpu).zip(small(node)).map(|(cpu, node)| Seat { cpu, node }))
 }
 
 /// Steps of progress in a line: it stays below 64 KiB.
@@ -305,11 +364,11 @@ impl Gather {
                 count_latency(&mut self.syncs, ns, count)
                     .map_err(|problem| problem.of(&Reply::Sync { ns, count }))?;
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns } => {
+            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, usage } => {
                 let latencies = Latencies { max_ns, ..std::mem::take(&mut self.latencies) };
                 let syncs = Latencies { max_ns: sync_max_ns, ..std::mem::take(&mut self.syncs) };
                 let spans = std::mem::take(&mut self.spans);
-                let sample = Sample { setup_ns, warm_up_ns, spans, latencies, syncs };
+                let sample = Sample { setup_ns, warm_up_ns, spans, latencies, syncs, usage };
                 return Ok(Some(Outcome::Done(sample)));
             }
             Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
@@ -377,16 +436,28 @@ mod tests {
     }
 
     fn outcomes() -> impl Strategy<Value = Outcome> {
-        let span = (any::<[u64; 7]>(), any::<Option<u64>>(), 0usize..2500);
+        let seat =
+            any::<Option<(u32, u32)>>().prop_map(|seat| seat.map(|(cpu, node)| Seat { cpu, node }));
+        let told = (any::<[Option<u64>; 3]>(), [seat.clone(), seat]);
+        let usage = any::<[Option<u64>; 7]>().prop_map(|u| Usage {
+            cpu_ns: u[0],
+            user_ns: u[1],
+            system_ns: u[2],
+            minor_faults: u[3],
+            major_faults: u[4],
+            switches_voluntary: u[5],
+            switches_involuntary: u[6],
+        });
+        let span = (any::<[u64; 7]>(), told, 0usize..2500);
         let spans = proptest::collection::vec(span, 0..5);
         let counts = proptest::collection::btree_map(any::<u64>(), any::<u64>(), 0..20);
         let latencies = (counts, any::<u64>()).prop_map(|(counts, max_ns)| Latencies {
             counts: counts.into_iter().collect(),
             max_ns,
         });
-        let done = (spans, latencies.clone(), latencies, any::<[u64; 2]>()).prop_map(
-            |(spans, latencies, syncs, [setup_ns, warm_up_ns])| {
-                let spans = (0..).zip(spans).map(|(thread, (s, synced_ns, steps))| Span {
+        let done = (spans, latencies.clone(), latencies, any::<[u64; 2]>(), usage).prop_map(
+            |(spans, latencies, syncs, [setup_ns, warm_up_ns], usage)| {
+                let spans = (0..).zip(spans).map(|(thread, (s, (told, seats), steps))| Span {
                     thread,
                     start_ns: s[0],
                     end_ns: s[1],
@@ -395,11 +466,15 @@ mod tests {
                     digest: s[4],
                     load_ns: s[5],
                     sync_ns: s[6],
-                    synced_ns,
+                    synced_ns: told[0],
                     progress: vec![s[0]; steps],
+                    cpu_ns: told[1],
+                    run_delay_ns: told[2],
+                    start_seat: seats[0],
+                    end_seat: seats[1],
                 });
                 let spans = spans.collect();
-                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies, syncs })
+                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies, syncs, usage })
             },
         );
         prop_oneof![

@@ -176,6 +176,7 @@ fn case(summary: &Summary) -> wire::Case<'_> {
         course: summary.course.as_ref().map(writing::course),
         spent: summary.spent.map(writing::spent),
         imbalance_percent: summary.imbalance_percent,
+        start_skew_ns: summary.start_skew_ns,
         setup_ns: summary.setup_ns,
         warm_up_ns: summary.warm_up_ns,
         cpu_ns_per_op: summary.cpu_ns_per_op,

@@ -267,7 +267,7 @@ fn thread(directory: &Path) -> io::Result<Thread> {
     let status = std::fs::read(directory.join("status"))?;
     let status = String::from_utf8_lossy(&status);
     // Not every kernel has it.
-    let schedstat = std::fs::read_to_string(directory.join("schedstat")).ok();
+    let schedstat = std::fs::read(directory.join("schedstat")).ok();
     Ok(Thread {
         voluntary: parse_status(&status, "voluntary_ctxt_switches"),
         involuntary: parse_status(&status, "nonvoluntary_ctxt_switches"),
@@ -279,9 +279,13 @@ fn parse_status(status: &str, name: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
 }
 
-/// The second of the three numbers: nanoseconds ready to run without a CPU.
-fn parse_run_delay(schedstat: &str) -> Option<u64> {
-    schedstat.split_ascii_whitespace().nth(1)?.parse().ok()
+/// Nanoseconds ready to run without a CPU, the second of the three numbers of a thread's
+/// `schedstat`. A kernel that does not count prints zeros: a thread that has run has none.
+pub fn parse_run_delay(schedstat: &[u8]) -> Option<u64> {
+    let mut numbers = std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace();
+    let mut next = || numbers.next()?.parse::<u64>().ok();
+    let (ran_ns, delay_ns) = (next()?, next()?);
+    (ran_ns > 0).then_some(delay_ns)
 }
 
 /// What changed from `before` to `after`. A counter that went backwards did not move.
@@ -388,8 +392,9 @@ mod tests {
         assert_eq!(parse_status(status, "voluntary_ctxt_switches"), Some(150));
         assert_eq!(parse_status(status, "nonvoluntary_ctxt_switches"), Some(545));
         assert_eq!(parse_status("Name:\tx\n", "voluntary_ctxt_switches"), None);
-        assert_eq!(parse_run_delay("1000 32602 9\n"), Some(32602));
-        assert_eq!(parse_run_delay("1000\n"), None);
+        assert_eq!(parse_run_delay(b"1000 32602 9\n"), Some(32602));
+        assert_eq!(parse_run_delay(b"1000\n"), None);
+        assert_eq!(parse_run_delay(b"0 0 0\n"), None, "not counted is not none");
     }
 
     #[test]

@@ -3,14 +3,48 @@
 use crate::clock::Clock;
 use crate::drive::{Desk, Look, Walk, drive};
 use crate::engine::{BlockIo, Obstacle, Range};
+use crate::gate::Start;
 use crate::relay::{Client, Part, Relay};
-use crate::team;
+use crate::team::{self, Counted, Member};
 use model::pattern::{Pattern, Share, Steps};
 use model::sample::Span;
 use std::io;
 
 /// What a thread needs to move blocks.
 pub type Own<E> = (E, Walk, Desk);
+
+/// A thread that moves blocks.
+struct Mover<'a, E, L> {
+    thread: u32,
+    /// Of the engine, to be told with an error.
+    name: &'a str,
+    io: E,
+    walk: Walk,
+    desk: Desk,
+    look: &'a L,
+    clock: Clock,
+}
+
+impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
+    type Timed = io::Result<Span>;
+    type Told = Part;
+
+    fn perform(&mut self, start: &Start) -> io::Result<Span> {
+        drive(&mut self.io, &self.walk, self.look, self.clock, &mut self.desk, start)
+    }
+
+    fn let_go(&mut self) {
+        self.io.let_go();
+    }
+
+    fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
+        let span = timed.map_err(|error| obstacle::<E>(self.name, &error))?;
+        let progress = self.desk.progress(&span);
+        let (latencies, syncs) = (self.desk.latencies(), self.desk.syncs());
+        let span = counted.tell(Span { thread: self.thread, progress, ..span });
+        Ok(Part { span, latencies, syncs })
+    }
+}
 
 /// Runs `threads` threads, of which each has what `make` makes for it, and tells the client what
 /// came of it. `name` is that of the engine, to be told with an error.
@@ -22,16 +56,11 @@ pub fn move_blocks<E: BlockIo, L: Look + Sync>(
     client: &mut impl Client,
 ) {
     let clock = Clock::get();
-    let perform = |thread, own: &mut Own<E>| {
-        let (io, walk, desk) = own;
-        let driven = drive(io, walk, look, clock, desk);
-        io.let_go();
-        let span = driven.map_err(|error| obstacle::<E>(name, &error))?;
-        let progress = desk.progress(&span);
-        let (latencies, syncs) = (desk.latencies(), desk.syncs());
-        Ok(Part { span: Span { thread, progress, ..span }, latencies, syncs })
+    let prepare = |thread| {
+        let (io, walk, desk) = make(thread)?;
+        Ok(Mover { thread, name, io, walk, desk, look, clock })
     };
-    team::run(threads, make, perform, &mut Relay::new(client));
+    team::run(threads, prepare, &mut Relay::new(client));
 }
 
 fn obstacle<E: BlockIo>(name: &str, error: &io::Error) -> Obstacle {

@@ -6,6 +6,7 @@
 
 use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
+use crate::gate::Start;
 use crate::meter::Meter;
 use crate::progress::Progress;
 use model::case::{FileWork, Op, Sync, WriteWork};
@@ -160,6 +161,8 @@ impl Desk {
 /// What is done so far.
 #[derive(Default)]
 struct Done {
+    /// The time that there is for it.
+    time_ns: u64,
     bytes: u64,
     ops: u64,
     digest: u64,
@@ -169,8 +172,8 @@ struct Done {
 /// Moves the blocks of `walk` until its time is over, or, if it does not repeat, until each was
 /// moved once. What is in flight at the end is waited for and counts; then it is synced.
 ///
-/// The stamp that ends the last operation of a pass begins the next pass. The span's progress is
-/// at the desk: see [`Desk::progress`].
+/// The time is counted from the `start` of the first thread. The stamp that ends the last operation
+/// of a pass begins the next pass. The span's progress is at the desk: see [`Desk::progress`].
 ///
 /// # Errors
 /// That of the engine. Where it writes, with the bytes that this thread had written before.
@@ -180,12 +183,14 @@ pub fn drive<E: BlockIo, L: Look>(
     look: &L,
     clock: Clock,
     desk: &mut Desk,
+    start: &Start,
 ) -> io::Result<Span> {
-    let mut done = Done::default();
     let start_ns = os_now_ns();
+    let time_ns = walk.time_ns.saturating_sub(start.late_ns(start_ns));
+    let mut done = Done { time_ns, ..Done::default() };
     let driven = passes(io, walk, look, clock, desk, &mut done)
         .and_then(|()| finish(io, walk, clock, desk, done.ops));
-    let Done { bytes, ops, digest, load_ns } = done;
+    let Done { bytes, ops, digest, load_ns, .. } = done;
     let (end_ns, synced_ns) = driven.map_err(|error| match E::WRITES {
         true => {
             let written = bytes - io.kept();
@@ -213,7 +218,7 @@ fn passes<E: BlockIo, L: Look>(
 ) -> io::Result<()> {
     let count = walk.visits.count();
     let mut now = clock.now_ns();
-    let end = now.saturating_add(walk.time_ns);
+    let end = now.saturating_add(done.time_ns);
     desk.progress.start(now);
     loop {
         let began = now;

@@ -6,6 +6,8 @@
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
 pub mod clock;
+pub mod usage;
+pub mod gate;
 pub mod memory;
 pub mod buffer;
 pub mod source;

@@ -6,10 +6,11 @@ use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
     load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
 };
+use crate::gate::Start;
 use crate::perform_write::perform_write;
 use crate::relay::{Client, Part, Relay};
 use crate::stream::Arrays;
-use crate::team;
+use crate::team::{self, Counted, Member};
 use kernel::{Count, Digest};
 use model::case::{Engine, FileWork, Isa, MemoryWork, Touch, Work};
 use model::content::COUNTED;
@@ -17,7 +18,6 @@ use model::sample::Span;
 use model::trial::{Job, Outcome};
 use std::io;
 use std::path::Path;
-use std::sync::Barrier;
 
 /// Carries out `job`. The client is told an outcome, unless it says that it shall not begin.
 pub fn perform(job: &Job, client: &mut impl Client) {
@@ -119,20 +119,35 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
         client.outcome(Outcome::Unavailable { reason });
         return;
     };
-    let prepare = |thread| {
+    let arrays = |thread| {
         Arrays::new(work, variant.run(), thread, seed).map_err(|error| {
             Obstacle::Failed(format!("preparing the arrays of thread {thread}: {error}"))
         })
     };
-    // Nobody reads what was left while others are still timed.
-    let all_done = Barrier::new(work.threads as usize);
-    let perform = |thread, arrays: &mut Arrays| {
-        let span = arrays.drive();
-        all_done.wait();
-        let digest = arrays.left().unwrap_or(span.digest);
-        Ok(Part { span: Span { thread, digest, ..span }, ..Part::default() })
-    };
-    team::run(work.threads, prepare, perform, &mut Relay::new(client));
+    let prepare = |thread| Ok(Walker { thread, arrays: arrays(thread)? });
+    team::run(work.threads, prepare, &mut Relay::new(client));
+}
+
+/// A thread that walks through arrays.
+struct Walker {
+    thread: u32,
+    arrays: Arrays,
+}
+
+impl Member for Walker {
+    type Timed = Span;
+    type Told = Part;
+
+    fn perform(&mut self, start: &Start) -> Span {
+        self.arrays.drive(start)
+    }
+
+    fn tell(&mut self, span: Span, counted: Counted) -> Result<Part, Obstacle> {
+        let digest = self.arrays.left().unwrap_or(span.digest);
+        let progress = self.arrays.progress(&span);
+        let span = counted.tell(Span { thread: self.thread, digest, progress, ..span });
+        Ok(Part { span, ..Part::default() })
+    }
 }
 
 /// What a touch `page` steps by on every machine, in bytes: no page is smaller, so at least one

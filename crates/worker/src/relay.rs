@@ -3,7 +3,7 @@
 use crate::clock::os_now_ns;
 use crate::engine::Obstacle;
 use crate::team::Conductor;
-use model::sample::{Latencies, Sample, Span};
+use model::sample::{Latencies, Sample, Span, Usage};
 use model::trial::Outcome;
 
 /// Whoever asked for a job: is told when it is ready and what came of it.
@@ -47,10 +47,11 @@ impl<C: Client> Conductor<Part> for Relay<'_, C> {
         self.client.ready()
     }
 
-    fn end(&mut self, results: Result<Vec<Part>, Obstacle>) {
+    fn end(&mut self, results: Result<Vec<Part>, Obstacle>, usage: Usage) {
         let outcome = match results {
             Ok(parts) => {
-                let mut sample = Sample { setup_ns: self.setup_ns, ..Sample::default() };
+                let setup_ns = self.setup_ns;
+                let mut sample = Sample { setup_ns, usage, ..Sample::default() };
                 for Part { span, latencies, syncs } in parts {
                     sample.spans.push(span);
                     sample.latencies.add(&latencies);

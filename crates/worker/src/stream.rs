@@ -1,6 +1,7 @@
 //! The memory loop: passes of a kernel over arrays of its thread's own, until the time is over.
 
 use crate::clock::os_now_ns;
+use crate::gate::Start;
 use crate::memory::Memory;
 use crate::progress::Progress;
 use kernel::{Count, Run};
@@ -119,19 +120,20 @@ impl Arrays {
         Ok(Arrays { task, size: content.size, touches: work.touches(), time_ns, progress })
     }
 
-    /// Runs whole passes until the time is over; at least one.
+    /// Runs whole passes until the time is over, counted from the `start` of the first thread; at
+    /// least one.
     ///
     /// The span's digest is the sum of what every pass has read or counted; where the kernel
     /// writes it is that of [`Arrays::left`]: see [`MemoryWork::expected_digest`]. An operation is
-    /// a line of an array, a load of a chase, or a page. Its progress counts the bytes of passes
-    /// when they are over.
-    pub fn drive(&mut self) -> Span {
+    /// a line of an array, a load of a chase, or a page. For its progress see [`Arrays::progress`].
+    pub fn drive(&mut self, start: &Start) -> Span {
         let (ops, bytes) = self.moved();
         let (mut passes, mut batch, mut digest) = (0u64, 1u64, 0u64);
         let start_ns = os_now_ns();
         let mut end_ns = start_ns;
+        let time_ns = self.time_ns.saturating_sub(start.late_ns(start_ns));
         self.progress.start(start_ns);
-        while passes == 0 || end_ns - start_ns < self.time_ns {
+        while passes == 0 || end_ns - start_ns < time_ns {
             digest = digest.wrapping_add(self.task.run(batch));
             let now_ns = os_now_ns();
             self.progress.reach(now_ns, passes * bytes);
@@ -141,18 +143,21 @@ impl Arrays {
             }
             end_ns = now_ns;
         }
-        let bytes = passes * bytes;
         Span {
-            thread: 0,
             start_ns,
             end_ns,
-            bytes,
+            bytes: passes * bytes,
             ops: passes * ops,
             digest,
             load_ns: self.task.load_ns(),
-            progress: self.progress.steps(end_ns - start_ns, bytes),
             ..Span::default()
         }
+    }
+
+    /// The steps of [`Span::progress`] of the `span` that was driven: the bytes of passes count
+    /// when those are over.
+    pub fn progress(&self, span: &Span) -> Vec<u64> {
+        self.progress.steps(span.end_ns - span.start_ns, span.bytes)
     }
 
     /// The sum of the words that were left, where the kernel writes: the digest of its span. It is
@@ -272,8 +277,9 @@ mod tests {
             MemoryWork { kernel, isa: Isa::Auto, working_set, pages, step, threads: 1, time };
         let run = kernel::variant(kernel, Isa::Auto).expect("every processor has it").run();
         let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
-        let span = arrays.drive();
-        let span = Span { digest: arrays.left().unwrap_or(span.digest), ..span };
+        let span = arrays.drive(&Start::default());
+        let (digest, progress) = (arrays.left().unwrap_or(span.digest), arrays.progress(&span));
+        let span = Span { digest, progress, ..span };
         assert_eq!(work.expected_bytes(&span), Some(span.bytes), "{kernel}");
         assert!(
             span.ops > 0 && span.ops.is_multiple_of(arrays.size.div_ceil(step)),

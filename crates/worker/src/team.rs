@@ -1,13 +1,52 @@
 //! Threads that begin together and stay until everything about them has been read.
 //!
-//! A thread's life: prepare, wait at the barrier, do the timed part, wait until it is dismissed.
-//! The last wait is there for the evidence: the context switches of a thread that has ended can
-//! no longer be read, nor what pages its memory had. So what it prepared stays as long as it does.
+//! A thread's life: prepare, wait at the gate, do the timed part, wait until all have done theirs,
+//! tell what came of it, wait until it is dismissed. Nobody tells while others are still timed: it
+//! would take their processors. The last wait is there for the evidence: the context switches of a
+//! thread that has ended can no longer be read, nor what pages its memory had. So what it prepared
+//! stays as long as it does.
 
 use crate::engine::Obstacle;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::gate::{Gate, Start};
+use crate::usage::{Counter, Reading};
+use model::sample::{Span, Usage};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, mpsc};
 use std::thread;
+
+/// What a thread has prepared, and what it does with it.
+pub trait Member: Sized {
+    /// What the timed part gives.
+    type Timed;
+    /// What is told of it.
+    type Told: Send;
+
+    /// The timed part, and nothing else.
+    fn perform(&mut self, start: &Start) -> Self::Timed;
+
+    /// Ends at once what goes on beside the thread.
+    fn let_go(&mut self) {}
+
+    /// What is told of the timed part, when all are done with theirs; `counted` was read just
+    /// before and just after it.
+    fn tell(&mut self, timed: Self::Timed, counted: Counted) -> Result<Self::Told, Obstacle>;
+}
+
+/// A thread's own counters, just before and just after its timed part.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Just before.
+    pub begin: Reading,
+    /// Just after.
+    pub end: Reading,
+}
+
+impl Counted {
+    /// Tells in `span` what was counted.
+    pub fn tell(self, span: Span) -> Span {
+        self.begin.tell(self.end, span)
+    }
+}
 
 /// Whoever tells a team when to begin and hears what came of it.
 pub trait Conductor<T> {
@@ -15,39 +54,46 @@ pub trait Conductor<T> {
     fn begin(&mut self) -> bool;
 
     /// All threads are done, and still there; or one met an obstacle. One result a thread, in
-    /// their order.
-    fn end(&mut self, results: Result<Vec<T>, Obstacle>);
+    /// their order; and what the process used from their begin to the end of the last one.
+    fn end(&mut self, results: Result<Vec<T>, Obstacle>, used: Usage);
 }
 
 /// Runs `count` threads. Each makes its own things with `prepare` and, when all have and the
-/// conductor says so, does its timed part with `perform`.
+/// conductor says so, does its timed part.
 ///
 /// A panic of a thread leaves the others waiting for ever: a worker process aborts on panic.
-pub fn run<P, T: Send>(
+pub fn run<M: Member>(
     count: u32,
-    prepare: impl Fn(u32) -> Result<P, Obstacle> + Sync,
-    perform: impl Fn(u32, &mut P) -> Result<T, Obstacle> + Sync,
-    conductor: &mut impl Conductor<T>,
+    prepare: impl Fn(u32) -> Result<M, Obstacle> + Sync,
+    conductor: &mut impl Conductor<M::Told>,
 ) {
-    let barrier = Barrier::new(count as usize + 1);
-    let dismissed = Barrier::new(count as usize + 1);
-    let go = AtomicBool::new(false);
+    let gate = Gate::new(count);
+    let at_work = AtomicU32::new(count);
+    let (all_done, dismissed) = (Barrier::new(count as usize), Barrier::new(count as usize + 1));
     let (tell_ready, hear_ready) = mpsc::channel::<Result<(), Obstacle>>();
-    let (tell_result, hear_result) = mpsc::channel::<(u32, Result<T, Obstacle>)>();
+    let (tell_result, hear_result) = mpsc::channel::<(u32, Result<M::Told, Obstacle>)>();
     thread::scope(|scope| {
         for thread in 0..count {
             let (tell_ready, tell_result) = (tell_ready.clone(), tell_result.clone());
-            let (barrier, dismissed, go) = (&barrier, &dismissed, &go);
-            let (prepare, perform) = (&prepare, &perform);
+            let (gate, at_work, all_done, dismissed) = (&gate, &at_work, &all_done, &dismissed);
+            let prepare = &prepare;
             scope.spawn(move || {
+                let counter = Counter::of_this_thread();
                 let (mut own, told) = match prepare(thread) {
                     Ok(own) => (Some(own), Ok(())),
                     Err(obstacle) => (None, Err(obstacle)),
                 };
                 tell_ready.send(told).expect("the conductor hears until all are dismissed");
-                barrier.wait();
-                if let (true, Some(own)) = (go.load(Ordering::Acquire), &mut own) {
-                    let result = (thread, perform(thread, own));
+                if let (true, Some(own)) = (gate.pass(), &mut own) {
+                    let begin = counter.read();
+                    let timed = own.perform(gate.start());
+                    let end = counter.read();
+                    if at_work.fetch_sub(1, Ordering::AcqRel) == 1 {
+                        gate.used().end();
+                    }
+                    own.let_go();
+                    all_done.wait();
+                    let result = (thread, own.tell(timed, Counted { begin, end }));
                     tell_result.send(result).expect("the conductor hears until all are dismissed");
                 }
                 drop(tell_result);
@@ -58,14 +104,14 @@ pub fn run<P, T: Send>(
         drop(tell_result);
         let ready = hear_ready.iter().take(count as usize).collect::<Result<(), Obstacle>>();
         let begins = ready.is_ok() && conductor.begin();
-        go.store(begins, Ordering::Release);
-        barrier.wait();
+        gate.decide(begins);
         let mut results: Vec<_> = hear_result.iter().collect();
         results.sort_by_key(|(thread, _)| *thread);
+        let used = gate.used().usage();
         match ready {
-            Ok(()) if begins => conductor.end(results.into_iter().map(|(_, r)| r).collect()),
+            Ok(()) if begins => conductor.end(results.into_iter().map(|(_, r)| r).collect(), used),
             Ok(()) => {}
-            Err(obstacle) => conductor.end(Err(obstacle)),
+            Err(obstacle) => conductor.end(Err(obstacle), used),
         }
         dismissed.wait();
     });
@@ -74,7 +120,6 @@ pub fn run<P, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
 
     #[derive(Default)]
     struct Script {
@@ -89,14 +134,27 @@ mod tests {
             self.begins
         }
 
-        fn end(&mut self, results: Result<Vec<u32>, Obstacle>) {
+        fn end(&mut self, results: Result<Vec<u32>, Obstacle>, _: Usage) {
             self.heard.push(results);
+        }
+    }
+
+    impl Member for u32 {
+        type Timed = u32;
+        type Told = u32;
+
+        fn perform(&mut self, _: &Start) -> u32 {
+            *self * 11
+        }
+
+        fn tell(&mut self, timed: u32, _: Counted) -> Result<u32, Obstacle> {
+            Ok(timed)
         }
     }
 
     fn check(script: Script, prepare: impl Fn(u32) -> Result<u32, Obstacle> + Sync) -> Script {
         let mut script = script;
-        run(4, prepare, |thread, own| Ok(thread * 10 + *own), &mut script);
+        run(4, prepare, &mut script);
         script
     }
 
@@ -121,6 +179,17 @@ mod tests {
         }
     }
 
+    impl Member for Present<'_> {
+        type Timed = ();
+        type Told = ();
+
+        fn perform(&mut self, _: &Start) {}
+
+        fn tell(&mut self, (): (), _: Counted) -> Result<(), Obstacle> {
+            Ok(())
+        }
+    }
+
     struct Audience<'a>(&'a AtomicU32);
 
     impl Conductor<()> for Audience<'_> {
@@ -128,7 +197,7 @@ mod tests {
             true
         }
 
-        fn end(&mut self, results: Result<Vec<()>, Obstacle>) {
+        fn end(&mut self, results: Result<Vec<()>, Obstacle>, _: Usage) {
             assert!(results.is_ok());
             assert_eq!(self.0.load(Ordering::SeqCst), 4);
         }
@@ -141,7 +210,7 @@ mod tests {
             present.fetch_add(1, Ordering::SeqCst);
             Ok(Present(&present))
         };
-        run(4, prepare, |_, _| Ok(()), &mut Audience(&present));
+        run(4, prepare, &mut Audience(&present));
         assert_eq!(present.load(Ordering::SeqCst), 0);
     }
 
@@ -153,5 +222,50 @@ mod tests {
         });
         assert!(!script.began);
         assert_eq!(script.heard, [Err(obstacle())]);
+    }
+
+    /// Does nothing that is timed, and takes long to tell of it.
+    struct Talker;
+
+    impl Member for Talker {
+        type Timed = ();
+        type Told = Reading;
+
+        fn perform(&mut self, _: &Start) {}
+
+        fn tell(&mut self, (): (), counted: Counted) -> Result<Reading, Obstacle> {
+            let counter = Counter::of_this_thread();
+            let spent = |begin: Reading| begin.tell(counter.read(), Span::default()).cpu_ns;
+            let begin = counter.read();
+            while spent(begin) < Some(TALK_NS) {}
+            Ok(counted.begin)
+        }
+    }
+
+    const TALK_NS: u64 = 30_000_000;
+
+    #[derive(Default)]
+    struct Patient {
+        used: Usage,
+        told: Vec<Reading>,
+    }
+
+    impl Conductor<Reading> for Patient {
+        fn begin(&mut self) -> bool {
+            true
+        }
+
+        fn end(&mut self, results: Result<Vec<Reading>, Obstacle>, used: Usage) {
+            (self.used, self.told) = (used, results.expect("nobody meets an obstacle"));
+        }
+    }
+
+    #[test]
+    fn what_is_told_afterwards_is_not_counted() {
+        let mut patient = Patient::default();
+        run(3, |_| Ok(Talker), &mut patient);
+        assert_eq!(patient.told.len(), 3);
+        // Threads talk for 90 ms. What is left of it is the way through the gate.
+        assert!(patient.used.cpu_ns.is_some_and(|ns| ns < TALK_NS), "{:?}", patient.used);
     }
 }

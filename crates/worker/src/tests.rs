@@ -97,7 +97,22 @@ fn check(work: FileWork) -> Option<Sample> {
     }
     check_loading(&work, &sample);
     check_progress(&sample);
+    check_usage(&sample);
     Some(sample)
+}
+
+/// No thread tells of more CPU time than it had; what comes after the spans is not in it.
+fn check_usage(sample: &Sample) {
+    for span in &sample.spans {
+        let span_ns = span.synced_ns.unwrap_or(0).max(span.end_ns) - span.start_ns;
+        let cpu_ns = span.cpu_ns.expect("every OS has a clock of a thread's CPU time");
+        assert!(cpu_ns <= span_ns + span_ns / 100 + 5_000_000, "{span:?}");
+        assert!(span.start_seat.is_some() && span.end_seat.is_some(), "{span:?}");
+    }
+    let own_ns: u64 = sample.spans.iter().filter_map(|span| span.cpu_ns).sum();
+    let all_ns = sample.usage.cpu_ns.expect("so it has of a process");
+    // Both clocks are read one after the other, at the start and at the end.
+    assert!(all_ns + 1_000_000 * sample.spans.len() as u64 >= own_ns, "{sample:?}");
 }
 
 /// What went before the first block is told where there is such work, and only there.
@@ -315,12 +330,13 @@ fn check_memory(work: MemoryWork) {
         let ops_bytes = if work.kernel.is_bulk() { work.kernel.arrays() * 64 } else { 64 };
         assert!(span.bytes > 0 && span.bytes.is_multiple_of(pass), "{id}: {span:?}");
         assert_eq!(span.ops * ops_bytes, span.bytes, "{id}");
-        assert!(span.end_ns - span.start_ns >= work.time.as_nanos() as u64, "{id}: {span:?}");
     }
+    assert!(sample.elapsed_ns() >= work.time.as_nanos() as u64, "{id}: {sample:?}");
     match work.expected_digest(job.seed, &sample) {
         Some(expected) => assert_eq!(sample.digest(), expected, "{id}"),
         None => assert_eq!(work.kernel, Kernel::Chase),
     }
+    check_usage(&sample);
 }
 
 #[test]

@@ -21,6 +21,11 @@ const FILE_NS_DOUBT: f64 = 20e6;
 /// A trial of a file this short shows the start more than the steady state (a tenth of the least
 /// round of METHODOLOGY.md).
 const FILE_NS_NOTE: f64 = 100e6;
+/// The share of a trial in which threads still started that is told (METHODOLOGY.md).
+const SKEW_NOTE: f64 = 0.05;
+/// The share of a trial in which threads still started that makes it one of their start
+/// (METHODOLOGY.md).
+const SKEW_DOUBT: f64 = 0.20;
 /// Idle time of threads in per cent that is told.
 const IMBALANCE_NOTE: f64 = 10.0;
 /// Idle time of threads in per cent that makes a figure one of the slowest thread.
@@ -60,7 +65,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
     let threads = context.measured.threads_at_work();
     let busiest = threads.min(context.measured.host.parallelism());
     let busy = context.total_share(|trial| {
-        Some((trial.evidence.cpu_ns?, trial.timed_ns.saturating_mul(busiest.into())))
+        Some((trial.cpu_ns()?, trial.timed_ns.saturating_mul(busiest.into())))
     })?;
     if busy < CPU_BUSY {
         return None;
@@ -112,13 +117,31 @@ pub(super) fn too_short(context: &Context) -> Option<Fault> {
     let severity = match elapsed {
         ns if ns < doubt => Severity::Doubt,
         ns if ns < note => Severity::Note,
-        _ => return None,
+        _ => return starts_late(context, elapsed),
     };
     let message = format!(
         "a trial lasts {}: how threads start, and one interruption, are a large part of that",
         nanoseconds(elapsed)
     );
     let remedy = "give it more time, more operations or a larger file";
+    Fault::new(severity, message, remedy)
+}
+
+/// Threads still started during a large part of the trials: until then fewer were at work.
+fn starts_late(context: &Context, elapsed: f64) -> Option<Fault> {
+    let skew_ns = context.summary.start_skew_ns?;
+    let severity = match skew_ns / elapsed {
+        share if share > SKEW_DOUBT => Severity::Doubt,
+        share if share > SKEW_NOTE => Severity::Note,
+        _ => return None,
+    };
+    let message = format!(
+        "the last of {} threads started {} after the first, which is {} of a trial",
+        context.measured.case.threads(),
+        nanoseconds(skew_ns),
+        percent(skew_ns / elapsed)
+    );
+    let remedy = "give it more time, or use no more threads than processors";
     Fault::new(severity, message, remedy)
 }
 

@@ -135,13 +135,17 @@ fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64
 pub(super) fn contended(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
-    if threads > measured.host.cores || !context.moves() || has_workers_of_the_os(context) {
+    let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
+    let is_of_spans = measured.trials.iter().all(is_told);
+    // What is counted from outside is also of threads of the OS that wait in the worker's process.
+    if threads > measured.host.cores || (!is_of_spans && has_workers_of_the_os(context)) {
         return None;
     }
+    let threads = if is_of_spans { measured.case.threads() } else { threads };
     // A thread that a quota holds back is ready to run all the while.
     let waited = |trial: &Counted| {
         let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
-        let waited_ns = trial.evidence.run_delay_ns?.saturating_sub(held_back_ns);
+        let waited_ns = trial.run_delay_ns()?.saturating_sub(held_back_ns);
         Some((waited_ns, trial.wall_ns().saturating_mul(threads.into())))
     };
     let share = context.total_share(waited)?;

@@ -243,8 +243,9 @@ fn goes_through_cache(work: &WriteWork) -> bool {
 }
 
 /// The share of the threads' time until their last writes had returned in which they neither ran,
-/// nor waited for a processor, nor synced. CPU time of the syncs is subtracted too, so it is the
-/// least that can be.
+/// nor waited for a processor, nor synced. It is the least that can be: CPU time of the syncs is
+/// subtracted too, and what the OS did for them by threads of its own, which waited as well; so is
+/// what was seen in the whole window, where the worker does not tell.
 fn waiting_share(trial: &Counted) -> Option<f64> {
     let evidence = trial.evidence;
     let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);
@@ -255,6 +256,7 @@ fn waiting_share(trial: &Counted) -> Option<f64> {
         syncing_ns += span.sync_ns.saturating_sub(after_ns) as f64;
     }
     let stolen_ns = evidence.steal_ns.unwrap_or(0);
-    let running_ns = (evidence.cpu_ns? as f64) + evidence.run_delay_ns? as f64 + stolen_ns as f64;
+    let cpu_ns = trial.sample.usage.cpu_ns.or(evidence.cpu_ns)?;
+    let running_ns = cpu_ns as f64 + evidence.run_delay_ns? as f64 + stolen_ns as f64;
     (writing_ns > 0.0).then(|| 1.0 - (running_ns + syncing_ns) / writing_ns)
 }

@@ -6,8 +6,9 @@ use super::*;
 use crate::disturbance::{Excluded, Gate};
 use crate::finding::{Code, Finding};
 use crate::summary::Summary;
-use model::case::{Advice, Allocation, Op, WriteEngine, WriteWork};
+use model::case::{Advice, Allocation, Op, Touch, WriteEngine, WriteWork};
 use model::host::{Limit, Limited};
+use model::sample::{Span, Usage};
 
 const MS: u64 = 1_000_000;
 
@@ -179,6 +180,67 @@ fn contended() {
     check(flawless_write(uring), waited(900), "sound device:");
     let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
     check(flawless(FileWork { engine, advice, ..work(Cache::Cold) }), waited(900), "sound device:");
+}
+
+/// Plants what each thread told of its own span.
+fn told(waited_ms: u64) -> impl Fn(&mut Record) {
+    move |record| each_span(record, |span| span.run_delay_ns = Some(waited_ms * MS))
+}
+
+fn each_span(record: &mut Record, plant: impl Fn(&mut Span)) {
+    each(record, |trial| sample(trial).spans.iter_mut().for_each(&plant));
+}
+
+/// What a thread tells is of it alone, so threads of the OS need no exception.
+#[test]
+fn contended_as_threads_tell_themselves() {
+    let uring = || flawless(FileWork { engine: Engine::Uring, ..work(Cache::Cold) });
+    check(uring(), told(250), "doubtful device: Contended doubt");
+    check(uring(), told(50), "sound device:");
+    let (engine, touch) = (Engine::Null, Touch::None);
+    let null = || flawless(FileWork { engine, touch, ..work(Cache::AsIs) });
+    check(null(), told(250), "doubtful no-io: Contended doubt");
+    check(null(), told(50), "sound no-io:");
+    // What the threads waited outside of their spans is in the evidence, and not in the figure.
+    check(zoo::record(), |r| (waited(600)(r), told(0)(r)).0, "sound device:");
+}
+
+/// What comes after the spans, such as an array that is verified, takes as long as they do.
+fn verified_for_long(record: &mut Record) {
+    each(record, |trial| {
+        trial.evidence.window_ns *= 2;
+        let evidence = &mut trial.evidence;
+        for counter in
+            [&mut evidence.cpu_ns, &mut evidence.run_delay_ns, &mut evidence.minor_faults]
+        {
+            *counter = Some(counter.expect("the zoo has it") + 900 * MS);
+        }
+    });
+}
+
+#[test]
+fn what_comes_after_the_spans_is_no_part_of_them() {
+    let tell = |record: &mut Record| {
+        each(record, |trial| {
+            let usage = Usage { cpu_ns: Some(200 * MS), minor_faults: Some(3), ..Usage::default() };
+            sample(trial).usage = usage;
+        });
+        each_span(record, |span| (span.cpu_ns, span.run_delay_ns) = (Some(200 * MS), Some(MS)));
+    };
+    let figures = |plant: &dyn Fn(&mut Record)| {
+        let mut record = zoo::record();
+        plant(&mut record);
+        let case = assess(&record).cases.remove(0);
+        assert!(case.findings.is_empty(), "{:#?}", case.findings);
+        let blocked = case.spent.and_then(|spent| spent.blocked_share);
+        assert!(blocked.is_none_or(|share| (0.79..0.81).contains(&share)), "{blocked:?}");
+        let cpu_ns = case.cpu_ns_per_op.map(f64::round);
+        (cpu_ns, case.counters.minor_faults, blocked.is_some())
+    };
+    let known = (Some((200e6_f64 / 1024.0).round()), Some(3), true);
+    assert_eq!(figures(&|_| {}), known, "the window is hardly longer than the span");
+    assert_eq!(figures(&|r| (tell(r), verified_for_long(r)).0), known);
+    assert_eq!(figures(&verified_for_long), (None, None, false), "unknown is not zero");
 }
 
 #[test]

@@ -585,6 +585,23 @@ fn too_short() {
 }
 
 #[test]
+fn too_short_for_threads_to_start() {
+    let record = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    // The second thread starts so much later, and moves its half in less time.
+    let late = |ms: u64| {
+        move |r: &mut Record| {
+            two_spans(r, 1.0, 1);
+            each(r, |trial| sample(trial).spans[1].start_ns += ms * 1_000_000);
+        }
+    };
+    check(record(), late(0), "sound device:");
+    check(record(), late(40), "sound device:");
+    check(record(), late(150), "sound device: TooShort note");
+    // Half of the threads are then idle for a tenth of the time as well.
+    check(record(), late(300), "doubtful device: TooShort doubt, Imbalanced note");
+}
+
+#[test]
 fn imbalanced() {
     let record = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
     check(record(), |r| two_spans(r, 1.0, 1), "sound device:");

@@ -63,6 +63,9 @@ pub(crate) struct Case<'a> {
     pub(crate) spent: Option<Spent>,
     /// Mean idle share of the threads, 0 to 100; null for one thread.
     pub(crate) imbalance_percent: Option<f64>,
+    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds; null
+    /// for one thread.
+    pub(crate) start_skew_ns: Option<f64>,
     /// Nanoseconds before the clock of a trial started: median of the rounds.
     pub(crate) setup_ns: Option<f64>,
     /// The most of it that the peer's runtime needed to become fast; null where none needed any.

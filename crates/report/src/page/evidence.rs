@@ -175,6 +175,7 @@ fn effort(summary: &Summary) -> Vec<(&'static str, String)> {
     known.extend([
         ("CPU an operation", words::ns(summary.cpu_ns_per_op)),
         ("idle share of threads", or_none(summary.imbalance_percent, words::percent)),
+        ("start of the last thread", words::ns(summary.start_skew_ns)),
         ("minor faults", whole(counters.minor_faults)),
         ("major faults", whole(counters.major_faults)),
         ("voluntary switches", whole(counters.switches_voluntary)),

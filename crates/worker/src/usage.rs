@@ -1,0 +1,167 @@
+//! What the OS counts of this process and its threads, read by the worker itself.
+//!
+//! From outside a trial can only be counted together with what comes after it: the export of its
+//! histograms, the check of its arrays. So each thread reads its own counters just before its span
+//! begins and just after it has ended.
+
+use model::sample::{Seat, Span, Usage};
+use rustix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+use witness::counters::parse_run_delay;
+
+/// Reads the counters of the thread that made it.
+#[derive(Debug)]
+pub struct Counter {
+    /// None where the OS has no such file.
+    schedstat: Option<File>,
+}
+
+/// What was counted of a thread up to one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    cpu_ns: u64,
+    run_delay_ns: Option<u64>,
+    seat: Option<Seat>,
+}
+
+impl Counter {
+    /// A counter of the thread that calls this, which must be the one that reads it.
+    pub fn of_this_thread() -> Counter {
+        Counter { schedstat: File::open("/proc/thread-self/schedstat").ok() }
+    }
+
+    /// Reads it. Nothing is allocated.
+    pub fn read(&self) -> Reading {
+        let mut text = [0; 80];
+        let length = self.schedstat.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
+        let run_delay_ns = length.and_then(|length| parse_run_delay(&text[..length]));
+        Reading { cpu_ns: nanoseconds(ClockId::ThreadCPUTime), run_delay_ns, seat: seat() }
+    }
+}
+
+impl Reading {
+    /// Tells in `span` what was counted from this reading to the `end` of it.
+    pub fn tell(self, end: Reading, span: Span) -> Span {
+        let waited = |end_ns: u64| Some(end_ns.saturating_sub(self.run_delay_ns?));
+        Span {
+            cpu_ns: Some(end.cpu_ns.saturating_sub(self.cpu_ns)),
+            run_delay_ns: end.run_delay_ns.and_then(waited),
+            start_seat: self.seat,
+            end_seat: end.seat,
+            ..span
+        }
+    }
+}
+
+/// What was counted of all threads of this process, those of the OS that work for it included.
+pub fn of_process() -> Usage {
+    let cpu_ns = Some(nanoseconds(ClockId::ProcessCPUTime));
+    // SAFETY: all fields are integers, for which zeros are valid.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the only memory written to is `used`, which lives through the call.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut used) } != 0 {
+        return Usage { cpu_ns, ..Usage::default() };
+    }
+    let count = |count: libc::c_long| u64::try_from(count).ok();
+    let time_ns = |time: libc::timeval| {
+        let (seconds, microseconds) = (count(time.tv_sec)?, count(time.tv_usec)?);
+        Some(seconds * 1_000_000_000 + microseconds * 1000)
+    };
+    Usage {
+        cpu_ns,
+        user_ns: time_ns(used.ru_utime),
+        system_ns: time_ns(used.ru_stime),
+        minor_faults: count(used.ru_minflt),
+        major_faults: count(used.ru_majflt),
+        switches_voluntary: count(used.ru_nvcsw),
+        switches_involuntary: count(used.ru_nivcsw),
+    }
+}
+
+/// What a process used between two moments.
+#[derive(Debug, Default)]
+pub struct Between {
+    begin: OnceLock<Usage>,
+    end: OnceLock<Usage>,
+}
+
+impl Between {
+    /// The first moment is now.
+    pub fn begin(&self) {
+        self.begin.get_or_init(of_process);
+    }
+
+    /// The second moment is now.
+    pub fn end(&self) {
+        self.end.get_or_init(of_process);
+    }
+
+    /// What was used; nothing is known if a moment did not come.
+    pub fn usage(&self) -> Usage {
+        match (self.begin.get(), self.end.get()) {
+            (Some(begin), Some(end)) => end.since(begin),
+            _ => Usage::default(),
+        }
+    }
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Where this thread runs now.
+fn seat() -> Option<Seat> {
+    let (mut cpu, mut node) = (0u32, 0u32);
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: the only memory written to is `cpu` and `node`, which live through the call.
+    let outcome = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, none) };
+    (outcome == 0).then_some(Seat { cpu, node })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn burn(time: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            std::hint::black_box(0);
+        }
+    }
+
+    #[test]
+    fn a_thread_counts_its_own_time_and_no_others() {
+        let counter = Counter::of_this_thread();
+        let begin = counter.read();
+        let other = std::thread::spawn(|| burn(Duration::from_millis(30)));
+        other.join().expect("it only burns");
+        let idle = begin.tell(counter.read(), Span::default());
+        burn(Duration::from_millis(5));
+        let busy = begin.tell(counter.read(), Span::default());
+        // The other thread had 30 ms at most; sleeping and starting it takes far less.
+        assert!(idle.cpu_ns.is_some_and(|ns| ns < 20_000_000), "{idle:?}");
+        assert!(busy.cpu_ns > idle.cpu_ns, "{busy:?} after {idle:?}");
+        assert!(busy.end_seat.is_some(), "{busy:?}");
+    }
+
+    #[test]
+    fn a_process_counts_all_its_threads() {
+        let between = Between::default();
+        assert_eq!(between.usage(), Usage::default());
+        between.begin();
+        let other = std::thread::spawn(|| {
+            let counter = Counter::of_this_thread();
+            let begin = counter.read();
+            burn(Duration::from_millis(30));
+            begin.tell(counter.read(), Span::default()).cpu_ns
+        });
+        let burnt = other.join().expect("it only burns");
+        between.end();
+        assert!(between.usage().cpu_ns >= burnt, "{between:?}, {burnt:?}");
+        assert!(between.usage().minor_faults.is_some());
+    }
+}
