@@ -186,7 +186,7 @@ perform() {
     echo "done setup_ns=0 max_ns=0"
 }
 
-echo "hello protocol=1 name=dd version=1"
+echo "hello protocol=2 name=dd version=1"
 is_ready=no
 while read -r line; do
     case $line in

@@ -53,7 +53,7 @@ perform() {
     echo "done setup_ns=1000 max_ns=$each"
 }
 
-echo "hello protocol=1 name=fake version=1"
+echo "hello protocol=2 name=fake version=1"
 while read -r job; do
     case $job in
     job\ *) ;;

@@ -36,6 +36,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 public final class Peer {
+    /** Bytes of a page of a file: a constant of the digest, whatever the machine has. */
     private static final int PAGE = 4096;
     private static final int COUNTED = 10;
     private static final PrintStream OUT =
@@ -45,7 +46,7 @@ public final class Peer {
 
     public static void main(String[] arguments) throws Exception {
         String version = System.getProperty("java.vm.version");
-        OUT.println("hello protocol=1 name=java version=" + escape(version));
+        OUT.println("hello protocol=2 name=java version=" + escape(version));
         String line = nextLine();
         while (line != null) {
             if (line.startsWith("job ")) {
@@ -325,7 +326,19 @@ public final class Peer {
         return sum;
     }
 
+    /** The sums of the pages of the file, each bound to the place of its page. */
     private static long sum(ByteBuffer bytes, int start, int length, long offset) {
+        long sum = 0;
+        for (int done = 0; done < length;) {
+            long at = offset + done;
+            int part = Math.min(length - done, PAGE - (int) (at % PAGE));
+            sum += sumOfPage(bytes, start + done, part, at) * (at / PAGE * 2 + 1);
+            done += part;
+        }
+        return sum;
+    }
+
+    private static long sumOfPage(ByteBuffer bytes, int start, int length, long offset) {
         int end = start + length;
         int head = start + Math.min(length, (int) (-offset & 7));
         int tail = head + (end - head & ~7);
@@ -373,9 +386,21 @@ public final class Peer {
     }
 
     private static long sum(byte[] bytes, int length, long offset) {
-        int head = Math.min(length, (int) (-offset & 7));
-        int tail = head + (length - head & ~7);
-        long sum = part(bytes, 0, head, offset) + part(bytes, tail, length, 0);
+        long sum = 0;
+        for (int done = 0; done < length;) {
+            long at = offset + done;
+            int part = Math.min(length - done, PAGE - (int) (at % PAGE));
+            sum += sumOfPage(bytes, done, part, at) * (at / PAGE * 2 + 1);
+            done += part;
+        }
+        return sum;
+    }
+
+    private static long sumOfPage(byte[] bytes, int start, int length, long offset) {
+        int end = start + length;
+        int head = start + Math.min(length, (int) (-offset & 7));
+        int tail = head + (end - head & ~7);
+        long sum = part(bytes, start, head, offset) + part(bytes, tail, end, 0);
         for (int i = head; i < tail; i += 8) {
             sum += (long) LONGS.get(bytes, i);
         }

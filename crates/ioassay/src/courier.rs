@@ -220,7 +220,7 @@ mod tests {
     use model::case::{Case, Work};
     use model::zoo;
 
-    const HELLO: &str = "echo hello protocol=1 name=fake version=1; ";
+    const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
 
     /// What comes of a job that is given to a shell script.
     fn check(script: &str) -> Result<Outcome, String> {
@@ -277,7 +277,7 @@ mod tests {
             let courier = Courier::start(command, &Stop::default(), Duration::from_millis(300));
             format!("{:#}", courier.expect_err("it is no worker"))
         };
-        assert!(start("echo hello protocol=2 name=x version=1").contains("greets with"));
+        assert!(start("echo hello protocol=1 name=x version=1").contains("greets with"));
         assert!(start("sleep 60").contains("said nothing"));
         assert!(start("exit 1").contains("the worker died"));
     }

@@ -1,7 +1,7 @@
 //! The loops that only read: the sum and the count.
 
 use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, stream_turns};
-use model::content::WORD_BYTES;
+use model::content::{DIGEST_PAGE, WORD_BYTES, weight};
 
 /// A word as it lies in a file: little-endian, in memory not aligned.
 pub(crate) type Word = [u8; WORD_BYTES as usize];
@@ -51,12 +51,73 @@ pub(crate) unsafe fn read<L: Lanes>(words: &[u64]) -> u64 {
     unsafe { sum::<L>(words) }
 }
 
+/// Bytes of a page of a file.
+const PAGE: usize = DIGEST_PAGE as usize;
+
 /// See [`Digest`](crate::Digest).
 ///
 /// # Safety
 /// The processor has the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
+    let before = (PAGE - offset as usize % PAGE) % PAGE;
+    let (head, rest) = bytes.split_at(before.min(bytes.len()));
+    let (pages, tail) = rest.as_chunks::<PAGE>();
+    let first = offset.wrapping_add(head.len() as u64);
+    let last = first.wrapping_add((pages.len() * PAGE) as u64);
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let part = |offset, bytes: &[u8]| match bytes {
+            [] => 0,
+            bytes => sum_in_page::<L>(offset, bytes).wrapping_mul(weight(offset)),
+        };
+        let whole = match pages {
+            [] => 0,
+            pages if cfg!(target_endian = "little") => sum_of_pages::<L>(first, pages),
+            pages => (first..)
+                .step_by(PAGE)
+                .zip(pages)
+                .fold(0, |sum: u64, (offset, page)| sum.wrapping_add(part(offset, page))),
+        };
+        whole.wrapping_add(part(offset, head)).wrapping_add(part(last, tail))
+    }
+}
+
+/// The digest of whole `pages`, of which the first is at `offset`.
+///
+/// No page is summed up by itself, for that would cost as much as a quarter of it: the sums go on,
+/// and after each page what they have come to is added up. A page is in as many of those as there
+/// are pages from it on, so twice their sum tells by how much the weights rise.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn sum_of_pages<L: Lanes>(offset: u64, pages: &[[u8; PAGE]]) -> u64 {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe {
+        let (mut sums, mut so_far) = ([L::splat(0); TURN], L::splat(0));
+        for page in pages {
+            let (words, _) = page.as_chunks();
+            let (turns, _) = vectors::<L>(words).0.as_chunks::<TURN>();
+            for turn in turns {
+                for (sum, vector) in sums.iter_mut().zip(turn) {
+                    *sum = sum.add(L::load(vector));
+                }
+            }
+            so_far = so_far.add(total(sums));
+        }
+        let [sum, so_far] = [total(sums), so_far].map(|vector| sum_of_words(&vector));
+        let behind = weight(offset).wrapping_add(2 * pages.len() as u64);
+        behind.wrapping_mul(sum).wrapping_sub(so_far.wrapping_mul(2))
+    }
+}
+
+/// The sum of `bytes`, of which the first is at `offset`.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn sum_in_page<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     let place = (offset % WORD_BYTES) as usize;
     let head_bytes = (WORD_BYTES as usize - place) % WORD_BYTES as usize;
     let (head, body) = bytes.split_at(head_bytes.min(bytes.len()));
@@ -143,13 +204,24 @@ unsafe fn fold<L: Lanes>(words: &[Word], fold: &impl Fold) -> u64 {
         for word in self::vectors(words_left).0 {
             last = fold.step(last, u64::load(word));
         }
-        let [first, others @ ..] = sums;
-        let mut total = first;
-        for sum in others {
-            total = total.add(sum);
-        }
-        words_of(&total).iter().fold(last, |sum, word| sum.wrapping_add(*word))
+        last.wrapping_add(sum_of_words(&total(sums)))
     }
+}
+
+/// All sums in one.
+///
+/// # Safety
+/// The processor has the instruction set of `L`.
+#[inline(always)]
+unsafe fn total<L: Lanes>([a, b, c, d, e, f, g, h]: [L; TURN]) -> L {
+    // SAFETY: the caller vouches for the instruction set.
+    unsafe { (a.add(b).add(c.add(d))).add(e.add(f).add(g.add(h))) }
+}
+
+/// The wrapping sum of the words of a vector.
+#[inline(always)]
+fn sum_of_words<L: Lanes>(vector: &L) -> u64 {
+    words_of(vector).iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
 /// `words` as vectors, and the words left over: fewer than a vector.

@@ -3,9 +3,11 @@
 //! Word `i` of a file (8 bytes, little-endian) is a pure function of `i` and the seed, so the
 //! data neither compresses nor repeats, and any part of it can be checked without keeping a copy.
 //!
-//! The **digest** of some bytes is the wrapping sum of each byte shifted to its place in its
-//! word: `Σ byte(o) << 8·(o mod 8)` over file offsets `o`. For whole words that is the sum of the
-//! words. A sum does not ask for an order: threads, blocks and passes may come as they like.
+//! The **sum** of some bytes is the wrapping sum of each byte shifted to its place in its word:
+//! `Σ byte(o) << 8·(o mod 8)` over file offsets `o`. For whole words that is the sum of the words.
+//! Their **digest** is the same sum with each byte times the [`weight`] of its page, so a page that
+//! is read in the place of another is found. Neither asks for an order: threads, blocks and passes
+//! may come as they like.
 
 use crate::random::{GOLDEN, mix};
 use crate::units::ParseError;
@@ -140,11 +142,27 @@ impl Content {
         tail.copy_from_slice(&last[..tail.len()]);
     }
 
-    /// The digest of the bytes at `range`, computed word by word.
+    /// The digest of the bytes at `range`, computed page by page.
     ///
     /// # Panics
     /// If the range leaves the file.
     pub fn digest(&self, range: Range<u64>) -> u64 {
+        let (mut digest, mut start) = (0u64, range.start);
+        loop {
+            let end = (start / DIGEST_PAGE + 1).saturating_mul(DIGEST_PAGE).min(range.end);
+            digest = digest.wrapping_add(self.sum(start..end).wrapping_mul(weight(start)));
+            if end >= range.end {
+                return digest;
+            }
+            start = end;
+        }
+    }
+
+    /// The sum of the bytes at `range`, computed word by word.
+    ///
+    /// # Panics
+    /// If the range leaves the file.
+    pub fn sum(&self, range: Range<u64>) -> u64 {
         assert!(range.start <= range.end && range.end <= self.size, "{range:?} leaves the file");
         let (first, last) = (range.start.div_ceil(WORD_BYTES), range.end / WORD_BYTES);
         if first > last {
@@ -188,6 +206,17 @@ impl Content {
     }
 }
 
+/// Bytes of a page of a file, to whose place the digest binds its bytes: a constant of the format,
+/// whatever pages the machine has.
+pub const DIGEST_PAGE: u64 = 4096;
+
+/// By which the digest multiplies the bytes of the page at `offset`. It is odd, so that no page
+/// loses a bit, and another one for each page.
+#[inline]
+pub const fn weight(offset: u64) -> u64 {
+    (offset / DIGEST_PAGE).wrapping_mul(2).wrapping_add(1)
+}
+
 /// A mask of the lowest `bytes` bytes of a word, fewer than 8.
 const fn below(bytes: u64) -> u64 {
     (1 << (8 * bytes)) - 1
@@ -198,7 +227,8 @@ const fn below(bytes: u64) -> u64 {
 /// The timed loops use a vectorised sum; this is the oracle they are tested against.
 pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
     (offset..).zip(bytes).fold(0, |sum, (offset, &byte)| {
-        sum.wrapping_add(u64::from(byte) << (8 * (offset % WORD_BYTES)))
+        let in_word = u64::from(byte) << (8 * (offset % WORD_BYTES));
+        sum.wrapping_add(in_word.wrapping_mul(weight(offset)))
     })
 }
 
@@ -223,7 +253,7 @@ const GRANULES_MAX: u64 = 1 << 20;
 impl DigestTable {
     /// Computes the table: one pass over the content, about 1 s for 4 GiB.
     pub fn new(content: Content, question: Question) -> DigestTable {
-        let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(4096);
+        let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(DIGEST_PAGE);
         let mut sum = 0u64;
         let mut prefix = vec![0];
         for start in (0..content.size / granule).map(|index| index * granule) {
@@ -275,6 +305,21 @@ mod tests {
         for text in ["", "ints", "ints:0", "ints:-1", "ones"] {
             let error = text.parse::<Kind>().unwrap_err().to_string();
             assert!(error.contains("write random or ints:20"), "{error}");
+        }
+    }
+
+    #[test]
+    fn pages_in_the_place_of_each_other_have_another_digest() {
+        let content = Content { seed: 5, size: 64 << 10, kind: Kind::Random };
+        let page = |index: usize| index * 4096..(index + 1) * 4096;
+        let right = bytes_of(content);
+        let mut swapped = right.clone();
+        let (head, rest) = swapped.split_at_mut(9 * 4096);
+        head[page(2)].swap_with_slice(&mut rest[..4096]);
+        let mut repeated = right.clone();
+        repeated.copy_within(page(3), 7 * 4096);
+        for (bytes, is_right) in [(right, true), (swapped, false), (repeated, false)] {
+            assert_eq!(digest_of(0, &bytes) == content.digest(0..content.size), is_right);
         }
     }
 
@@ -341,6 +386,9 @@ mod tests {
             let bytes = &bytes_of(content)[range.start as usize..range.end as usize];
             let naive = digest_of(range.start, bytes);
             prop_assert_eq!(content.digest(range.clone()), naive);
+            let pages = range.clone().step_by(4096).zip(bytes.chunks(4096));
+            let cut = pages.fold(0, |sum: u64, (at, page)| sum.wrapping_add(digest_of(at, page)));
+            prop_assert_eq!(cut, naive, "however it is cut and put in order");
             prop_assert_eq!(DigestTable::new(content, Content::digest).digest(range), naive);
         }
 

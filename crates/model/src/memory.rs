@@ -215,7 +215,7 @@ impl MemoryWork {
         let written = || self.written(span.thread, seed);
         Some(match self.kernel {
             Kernel::Chase => return None,
-            Kernel::Read => content.digest(whole).wrapping_mul(passes),
+            Kernel::Read => content.sum(whole).wrapping_mul(passes),
             Kernel::Count => content.count(whole).wrapping_mul(passes),
             Kernel::Write | Kernel::WriteNt => written().wrapping_mul(words),
             Kernel::TouchPages | Kernel::FirstTouch => written().wrapping_mul(self.touches()),
@@ -224,7 +224,7 @@ impl MemoryWork {
                 let sum = words.fold(0u64, |sum, index| sum.wrapping_add(content.word(index)));
                 sum.wrapping_mul(span.ops / self.touches())
             }
-            Kernel::Copy | Kernel::CopyNt => content.digest(whole),
+            Kernel::Copy | Kernel::CopyNt => content.sum(whole),
             Kernel::Triad | Kernel::TriadNt => {
                 let second = self.second_content(span.thread, seed);
                 let [b, c] = [content, second]

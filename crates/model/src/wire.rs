@@ -1,7 +1,7 @@
 //! The protocol between the tool and a worker: lines of text on stdin and stdout.
 //!
 //! ```text
-//! worker  > hello protocol=1 name=rust version=0.1.0
+//! worker  > hello protocol=2 name=rust version=0.1.0
 //! tool    < job seed=7 engine=pread cache=cold … file=/data/test
 //! worker  > ready                      threads wait at the barrier; evidence is taken
 //! tool    < go
@@ -27,7 +27,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 pub use crate::line::ProtocolError;
 
 /// The version both sides must speak.
-pub const PROTOCOL: u64 = 1;
+pub const PROTOCOL: u64 = 2;
 
 /// What the tool says to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -230,6 +230,28 @@ fn a_sum_is_the_same_with_every_isa() {
     }
 }
 
+/// A file in which one page has changed places with another is read as it should be, and is not
+/// what it should be.
+#[test]
+fn a_block_in_the_place_of_another_is_found() {
+    let work = FileWork { size: 64 << 10, cache: Cache::Cold, ..zoo::plain() };
+    let content = Content { seed: SEED, size: work.size, kind: Kind::Random };
+    let mut bytes = vec![0; work.size as usize];
+    content.fill(0, &mut bytes);
+    let (head, rest) = bytes.split_at_mut(4 * 4096);
+    head[4096..2 * 4096].swap_with_slice(&mut rest[..4096]);
+    let file = file_of(content);
+    std::fs::write(file.path(), bytes).expect("a small file fits");
+    let table = DigestTable::new(content, Content::digest);
+    for engine in engines() {
+        let work = Work::File(FileWork { engine, ..work.clone() });
+        let (job, outcome) = outcome(work, Some(file.path().to_path_buf()));
+        let Some(sample) = sample_of(&job, outcome) else { continue };
+        assert_eq!(sample.bytes(), content.size);
+        assert_ne!(Some(sample.digest()), job.expected_digest(&table, &sample), "{engine}");
+    }
+}
+
 #[test]
 fn instructions_that_are_not_there_are_unavailable() {
     let lacks = |isa: &&Isa| **isa != Isa::Auto && !kernel::available().contains(isa);

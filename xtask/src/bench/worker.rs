@@ -172,7 +172,7 @@ mod tests {
     use model::case::{Case, Work};
     use model::zoo;
 
-    const HELLO: &str = "echo hello protocol=1 name=fake version=1;";
+    const HELLO: &str = "echo hello protocol=2 name=fake version=1;";
 
     /// Has a worker that is the shell script `script`, after its greeting, do a job.
     fn check(script: &str) -> Result<Measured, String> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Desk with a table of one peer `fake`, which greets and then does as the shell `script` says.
 fn desk_with(script: &str) -> (Desk, PathBuf) {
     let desk = Desk::new();
-    let greeting = "echo hello protocol=1 name=fake version=1; ";
+    let greeting = "echo hello protocol=2 name=fake version=1; ";
     std::fs::write(desk.state().join("fake.sh"), format!("{greeting}{script}\n")).unwrap();
     let table = desk.state().join("peers.toml");
     let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\

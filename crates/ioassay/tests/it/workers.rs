@@ -16,7 +16,7 @@ use model::zoo;
 use std::process::Command;
 use std::time::Duration;
 
-const HELLO: &str = "echo hello protocol=1 name=fake version=1; ";
+const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
 
 /// A file of 256 blocks.
 const SIZE: u64 = 1 << 20;

@@ -35,7 +35,7 @@ fn table(desk: &Desk) -> std::path::PathBuf {
     };
     let mut rows = row("honest", &[PROGRAM, "worker"]);
     for (name, span, _) in LIES {
-        let greeting = format!("echo hello protocol=1 name={name} version=1; ");
+        let greeting = format!("echo hello protocol=2 name={name} version=1; ");
         rows += &row(name, &["sh", "-c", &(greeting + &script(name, span))]);
     }
     let table = desk.state().join("peers.toml");
