@@ -1,7 +1,7 @@
 //! All files of a run: those that are read, those that are written over, and where others are made.
 
 use crate::device::Disk;
-use crate::fixture::{Stay, TestFile, check_space};
+use crate::fixture::{Purpose, Stay, TestFile, check_space};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stop::Stop;
@@ -81,19 +81,21 @@ impl Files {
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
         for &size in &needs.read {
             let watch = (progress, stop);
-            let file = TestFile::create(directory, "read", content(size), stay, watch)?;
+            let file = TestFile::create(directory, Purpose::Read, content(size), stay, watch)?;
             files.read.insert(size, file);
         }
         for &size in &needs.copied {
             let Some(source) = source else { break };
             check_space(&source.storage, place.host, &[size])?;
             let watch = (progress, stop);
-            let file = TestFile::create(&source.directory, "source", content(size), stay, watch)?;
+            let file =
+                TestFile::create(&source.directory, Purpose::Source, content(size), stay, watch)?;
             files.sources.insert(size, file);
         }
         for &size in &needs.kept {
             let watch = (progress, stop);
-            let file = TestFile::create(directory, "write", content(size), Stay::Removed, watch)?;
+            let file =
+                TestFile::create(directory, Purpose::Write, content(size), Stay::Removed, watch)?;
             files.kept.insert(size, file);
         }
         Ok(files)

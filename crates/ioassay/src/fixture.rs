@@ -1,7 +1,8 @@
 //! A file that stays through a run: made, brought into the cache state a case claims, and removed.
 //!
-//! A test file is unlinked as soon as it is open, unless it is to be kept: however this process
-//! ends, by a signal or a power cut, nothing is left behind. Workers open it through `/proc`.
+//! A test file that is only read never has a name, where the file system can do that; another is
+//! unlinked as soon as it is open. However this process ends, by a signal or a power cut, nothing
+//! is left behind, unless it is to be kept. Workers open it through `/proc`.
 
 use crate::device::Disk;
 use crate::progress::Progress;
@@ -12,6 +13,7 @@ use model::content::{Content, DigestTable, Question};
 use model::evidence::Probe;
 use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
+use rustix::fs::OFlags;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
@@ -45,28 +47,54 @@ pub enum Stay {
     Kept,
 }
 
+/// What a test file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is read.
+    Read,
+    /// It is copied.
+    Source,
+    /// It is written over.
+    Write,
+}
+
+impl Purpose {
+    /// A word of the file's name.
+    fn word(self) -> &'static str {
+        match self {
+            Purpose::Read => "read",
+            Purpose::Source => "source",
+            Purpose::Write => "write",
+        }
+    }
+}
+
 impl TestFile {
-    /// Writes a file of `content` into `directory`; `purpose` is a word of its name.
+    /// Writes a file of `content` into `directory` for a `purpose`.
     ///
     /// # Errors
     /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
     pub fn create(
         directory: &Path,
-        purpose: &str,
+        purpose: Purpose,
         content: Content,
         stay: Stay,
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
         let Content { seed, size, .. } = content;
         let pid = std::process::id();
-        let name = format!("ioassay-{purpose}-{}-{pid}.data", units::bytes(size));
+        let word = purpose.word();
+        let name = format!("ioassay-{word}-{}-{pid}.data", units::bytes(size));
         let visible = directory.join(name);
-        let file = create_new(&visible)?;
+        let is_nameless = stay == Stay::Removed && purpose != Purpose::Write;
+        let nameless = is_nameless.then(|| create_nameless(directory)).flatten();
+        let has_name = nameless.is_none();
+        let file = nameless.map_or_else(|| create_new(&visible), Ok)?;
         let remove = || {
             std::fs::remove_file(&visible)
                 .with_context(|| format!("failed to unlink '{}'", visible.display()))
         };
-        if stay == Stay::Removed {
+        if has_name && stay == Stay::Removed {
             remove()?;
         }
         let written = write_content(&file, content, progress, stop)
@@ -214,6 +242,23 @@ pub fn create_new(path: &Path) -> Result<File> {
         .with_context(|| format!("failed to create '{}'", path.display()))
 }
 
+/// Creates a file in `directory` that never has a name, and never gets one. None where the file
+/// system has no such files, as overlayfs on older systems, NFS and FUSE.
+///
+/// Only what is read alone may be such a file: to sync a file without a name is less work for some
+/// file systems.
+fn create_nameless(directory: &Path) -> Option<File> {
+    let flags = OFlags::TMPFILE | OFlags::EXCL;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .custom_flags(flags.bits() as i32)
+        .open(directory)
+        .inspect_err(|error| log::debug!("no file without a name: {error}"))
+        .ok()
+}
+
 /// Writes the whole content and waits until it is on the medium.
 ///
 /// # Errors
@@ -291,4 +336,41 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::content::Kind;
+
+    /// What `/proc` calls a file that was made for a purpose, and what its folder then has.
+    fn check(purpose: Purpose) -> (String, usize) {
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let content = Content { seed: 1, size: 8192, kind: Kind::Random };
+        let watch = (&Progress::hidden(), &Stop::default());
+        let file = TestFile::create(folder.path(), purpose, content, Stay::Removed, watch)
+            .expect("there is room for little");
+        let mut bytes = vec![0; 8192];
+        content.fill(0, &mut bytes);
+        assert_eq!(std::fs::read(file.path()).expect("workers open it so"), bytes);
+        let name = std::fs::read_link(file.path()).expect("it is open");
+        let entries = std::fs::read_dir(folder.path()).expect("it is there").count();
+        (name.to_string_lossy().into_owned(), entries)
+    }
+
+    #[test]
+    fn what_is_only_read_never_has_a_name() {
+        let (name, entries) = check(Purpose::Write);
+        assert!(name.contains("ioassay-write-8KiB") && entries == 0, "{name}");
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let has_nameless = create_nameless(folder.path()).is_some();
+        for purpose in [Purpose::Read, Purpose::Source] {
+            let (name, entries) = check(purpose);
+            assert_eq!(name.contains("ioassay-"), !has_nameless, "{name}");
+            assert_eq!(entries, 0);
+        }
+        // No directory at all, and none that has such files: it is made in the other way.
+        assert!(create_nameless(Path::new("/nowhere")).is_none());
+        assert!(create_nameless(Path::new("/proc")).is_none());
+    }
 }

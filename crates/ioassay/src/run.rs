@@ -184,6 +184,7 @@ impl Run<'_> {
     }
 
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
+    #[expect(clippy::result_large_err, reason = "an outcome is made once a trial")]
     fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
         if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);

@@ -22,6 +22,7 @@ pub mod peer;
 pub mod evidence;
 pub mod trial;
 pub mod line;
+mod told;
 pub mod wire;
 pub mod setup;
 pub mod host;

@@ -63,7 +63,6 @@ pub enum End {
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a line is taken apart as soon as it is read")]
 pub enum Line {
     /// The first one.
     Header {

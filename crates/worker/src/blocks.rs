@@ -38,7 +38,7 @@ impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
     }
 
     fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
-        let span = timed.map_err(|error| obstacle::<E>(self.name, &error))?;
+        let span = timed.map_err(|error| obstacle(self.name, &error))?;
         let progress = self.desk.progress(&span);
         let (latencies, syncs) = (self.desk.latencies(), self.desk.syncs());
         let span = counted.tell(Span { thread: self.thread, progress, ..span });
@@ -63,10 +63,10 @@ pub fn move_blocks<E: BlockIo, L: Look + Sync>(
     team::run(threads, prepare, &mut Relay::new(client));
 }
 
-fn obstacle<E: BlockIo>(name: &str, error: &io::Error) -> Obstacle {
+fn obstacle(name: &str, error: &io::Error) -> Obstacle {
     let text = format!("{name}: {error}");
     match error.kind() {
-        io::ErrorKind::Unsupported if E::WRITES => Obstacle::Unavailable(text),
+        io::ErrorKind::Unsupported => Obstacle::Unavailable(text),
         _ => Obstacle::Failed(text),
     }
 }

@@ -43,6 +43,7 @@ pub(super) enum Entrant<'a> {
 
 /// What came of a trial.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few are made, and each is taken apart at once")]
 enum Answer {
     Sample(Sample),
     /// In the unit of the question.

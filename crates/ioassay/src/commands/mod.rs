@@ -19,7 +19,9 @@ use crate::manual::completions;
 use crate::store;
 use anyhow::{Context, Result};
 use report::Style;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::{
+    Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -95,10 +97,21 @@ fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {
     form::deliver(&assess::assess(&store::read(record)?), form, style)
 }
 
+/// Each thread opens its file and its own counters, so hundreds of threads need more than the 1024
+/// open files that are usual. Up to the hard limit anyone may have.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, ..limit };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        log::warn!("the limit of open files stays {:?}: {error}", limit.current);
+    }
+}
+
 /// A thread that panics would leave the others of its team waiting: the worker ends instead, and
 /// the coordinator hears its last words. A coordinator that is killed takes it along: a trial may
 /// last for hours, and nobody would hear what it came to.
 fn serve() -> Result<u8> {
+    raise_open_files();
     set_parent_process_death_signal(Some(Signal::KILL))
         .context("failed to ask for a signal when the coordinator ends")?;
     let usual = std::panic::take_hook();

@@ -1,6 +1,6 @@
 //! Real runs: every engine in every cache state, and what is said of them.
 
-use crate::desk::{Desk, argument, skip};
+use crate::desk::{Desk, PROGRAM, argument, skip};
 use serde_json::{Value, json};
 
 /// The cases of a report that were asked for.
@@ -220,4 +220,32 @@ fn colour_is_used_where_it_is_asked_for() {
     let axes = ["--threads=1", "--engine=pread", "--cache=as-is", "--color=always"];
     let output = desk.ioassay(&[&run[..], &axes].concat());
     assert!(output.stdout.contains(&0x1b), "{output:?}");
+}
+
+/// Each thread opens files of its own; and none has more time than went by, or waits for more.
+#[test]
+fn many_threads_have_their_files_and_no_more_time_than_there_was() {
+    let desk = Desk::new();
+    std::fs::write(
+        desk.path("many.toml"),
+        "name = \"many\"\nquestion = \"How are many?\"\n[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\n\
+         threads = [1, 60]\nblock = \"4KiB\"\ntime = \"60ms\"\n[[cases]]\nengine = \"null\"\n",
+    )
+    .unwrap();
+    let mut limited = desk.start("sh");
+    limited.args(["-c", "ulimit -Sn 64 && exec \"$0\" \"$@\"", PROGRAM, "run", "many.toml", "."]);
+    limited.args(["--size=1MiB", "--rounds=1", "--json", "--quiet"]);
+    let output = limited.output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    check_measured(&report, 1);
+    for case in asked(&report) {
+        let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{case:#}"));
+        let threads = number(&case["case"]["threads"]);
+        let spent = &case["spent"];
+        // One thread of the worker beside them is on its way to sleep.
+        assert!(number(&spent["processors"]) <= threads * 1.05 + 0.05, "{case:#}");
+        assert!((0.0..=1.0).contains(&number(&spent["blocked_share"])), "{case:#}");
+        assert_eq!(case["start_skew_ns"].is_null(), threads == 1.0, "{case:#}");
+    }
 }

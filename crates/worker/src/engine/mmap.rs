@@ -41,6 +41,14 @@ impl Mapping {
     }
 }
 
+/// The error where the OS does not take `advice`. Before Linux 5.14 it cannot populate a mapping on
+/// demand, and answers as to advice that it does not know.
+fn refusal(advice: Advice, error: &io::Error) -> io::Error {
+    let is_unknown = advice == Advice::Populate && error.raw_os_error() == Some(libc::EINVAL);
+    let kind = if is_unknown { io::ErrorKind::Unsupported } else { error.kind() };
+    io::Error::new(kind, format!("madvise '{advice}' failed: {error}"))
+}
+
 impl BlockIo for Mapping {
     const LOADS_ARE_IO: bool = true;
 
@@ -60,10 +68,8 @@ impl BlockIo for Mapping {
         };
         let (offset, length) = (self.range.offset as usize, self.range.length as usize);
         if let Some(advice) = advice {
-            map.advise_range(advice, offset, length).map_err(|error| {
-                let text = format!("madvise '{}' failed: {error}", self.advice);
-                io::Error::new(error.kind(), text)
-            })?;
+            map.advise_range(advice, offset, length)
+                .map_err(|error| refusal(self.advice, &error))?;
         }
         let map = self.map.insert(Arc::new(map));
         if self.advice == Advice::TouchAhead && length > 0 {
@@ -92,5 +98,18 @@ impl BlockIo for Mapping {
         // Those that touch the mapping hold it too, until they have ended.
         self.ahead = None;
         self.map = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_that_the_os_does_not_know_is_unsupported() {
+        let kind = |advice, code| refusal(advice, &io::Error::from_raw_os_error(code)).kind();
+        assert_eq!(kind(Advice::Populate, libc::EINVAL), io::ErrorKind::Unsupported);
+        assert_ne!(kind(Advice::Populate, libc::EIO), io::ErrorKind::Unsupported);
+        assert_ne!(kind(Advice::Sequential, libc::EINVAL), io::ErrorKind::Unsupported);
     }
 }

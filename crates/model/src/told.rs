@@ -1,0 +1,66 @@
+//! What a worker may tell of its own counters, and may leave out.
+
+use crate::line::{Fields, Line, ProtocolError};
+use crate::sample::{Seat, Span, Usage};
+
+/// What a line may tell and may leave out: keys and numbers.
+pub(crate) type Told = [(&'static str, Option<u64>)];
+
+/// The line with what is told.
+pub(crate) fn with_told(line: Line, told: &Told) -> Line {
+    told.iter().fold(line, |line, (key, number)| match number {
+        Some(number) => line.with(key, number),
+        None => line,
+    })
+}
+
+/// What a span may tell besides.
+pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 7] {
+    let [start, end] = [span.start_seat, span.end_seat];
+    [
+        ("synced_ns", span.synced_ns),
+        ("cpu_ns", span.cpu_ns),
+        ("run_delay_ns", span.run_delay_ns),
+        ("start_cpu", start.map(|seat| seat.cpu.into())),
+        ("start_node", start.map(|seat| seat.node.into())),
+        ("end_cpu", end.map(|seat| seat.cpu.into())),
+        ("end_node", end.map(|seat| seat.node.into())),
+    ]
+}
+
+/// What may be told of a process.
+pub(crate) fn told_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
+    [
+        ("cpu_ns", usage.cpu_ns),
+        ("user_ns", usage.user_ns),
+        ("system_ns", usage.system_ns),
+        ("minor_faults", usage.minor_faults),
+        ("major_faults", usage.major_faults),
+        ("switches_voluntary", usage.switches_voluntary),
+        ("switches_involuntary", usage.switches_involuntary),
+    ]
+}
+
+/// What was told of a process.
+pub(crate) fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
+    Ok(Usage {
+        cpu_ns: fields.number_if("cpu_ns")?,
+        user_ns: fields.number_if("user_ns")?,
+        system_ns: fields.number_if("system_ns")?,
+        minor_faults: fields.number_if("minor_faults")?,
+        major_faults: fields.number_if("major_faults")?,
+        switches_voluntary: fields.number_if("switches_voluntary")?,
+        switches_involuntary: fields.number_if("switches_involuntary")?,
+    })
+}
+
+/// Where a thread ran; none unless both of it are told.
+pub(crate) fn seat(
+    fields: &mut Fields,
+    cpu: &str,
+    node: &str,
+) -> Result<Option<Seat>, ProtocolError> {
+    let [cpu, node] = [fields.number_if(cpu)?, fields.number_if(node)?];
+    let small = |number: Option<u64>| number.and_then(|number| u32::try_from(number).ok());
+    Ok(small(cpu).zip(small(node)).map(|(cpu, node)| Seat { cpu, node }))
+}
