@@ -45,3 +45,39 @@ fn two_sockets_with_eight_caches_each() {
     assert_eq!(host.setup.load, Some(12.5));
     assert_eq!(host.notes, [] as [String; 0]);
 }
+
+/// The cores' caches are not the last ones: what is behind them is not told.
+#[test]
+fn pages_of_64_kib_and_caches_that_are_not_told() {
+    let (host, facts) = told("arm-64k-pages", &[Isa::Scalar, Isa::Neon]);
+    assert_eq!((host.cores, host.parallelism()), (80, 80));
+    assert_eq!(sizes(&host), ["64KiB", "512MiB", "unknown", "unknown"]);
+    assert_eq!(facts, ["NUMA nodes: node 0: CPUs 0-79", "transparent huge pages: always"]);
+    let [note] = host.notes.as_slice() else { panic!("{:?}", host.notes) };
+    assert!(note.contains("does not tell how large the caches are"), "{note}");
+}
+
+#[test]
+fn cores_of_two_kinds() {
+    let (host, facts) = told("hybrid-laptop", &[Isa::Scalar, Isa::Avx2]);
+    assert_eq!((host.cores, host.parallelism()), (16, 16));
+    assert_eq!(sizes(&host), ["4KiB", "2MiB", "18MiB", "18MiB"]);
+    let expected = [
+        "CPU governor: powersave",
+        "cpufreq driver: intel_pstate",
+        "kinds of cores: 0-7 are cpu_core; 8-15 are cpu_atom",
+        "SMT: on",
+    ];
+    assert_eq!(facts, expected);
+    let kinds = host.setup.core_kinds.iter().map(|kind| (kind.name.as_str(), kind.count));
+    assert_eq!(kinds.collect::<Vec<_>>(), [("cpu_core", 8), ("cpu_atom", 8)]);
+}
+
+#[test]
+fn a_pod_has_the_time_of_few_of_the_cpus_that_it_sees() {
+    let (host, _) = told("kubernetes-pod", &[Isa::Scalar, Isa::Avx2]);
+    assert_eq!((host.cores, host.cpu_quota, host.parallelism()), (64, Some(1.5), 2));
+    assert_eq!(sizes(&host), ["4KiB", "2MiB", "32MiB", "16MiB"]);
+    // 2 GiB, of which 512 MiB are taken, half of that by files that give way.
+    assert_eq!(host.memory_available, (2 << 30) - (256 << 20));
+}
