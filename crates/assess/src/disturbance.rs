@@ -49,8 +49,8 @@ pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u
 }
 
 /// What the devices read for others, as a share of what they read for the worker.
-pub(crate) fn share_of_others(trial: &Counted) -> Option<f64> {
-    let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
+pub(crate) fn share_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
+    let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
     (own > 0).then(|| all.saturating_sub(own) as f64 / own as f64)
 }
 
@@ -106,7 +106,8 @@ impl Limits {
         if is_above(throttled_parts(measured, trial), THROTTLED_MOST) {
             return Some(Gate::Throttled);
         }
-        let others = rate_of_others(trial).filter(|_| is_read_from_device(measured, trial));
+        let others =
+            rate_of_others(measured, trial).filter(|_| is_read_from_device(measured, trial));
         if others.zip(self.others).is_some_and(|(others, most)| others > most) {
             return Some(Gate::Foreign);
         }
@@ -119,8 +120,8 @@ fn window_ns(trial: &Counted) -> u64 {
 }
 
 /// Bytes a second that the devices read for others.
-fn rate_of_others(trial: &Counted) -> Option<f64> {
-    let (all, own) = (trial.evidence.device_read_bytes?, trial.evidence.task_read_bytes?);
+fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
+    let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
     a_second(all.saturating_sub(own), window_ns(trial))
 }
 

@@ -23,6 +23,8 @@ named! {
         Ram "Ram",
         /// What is below cannot be seen from here: FUSE, a network.
         Unverified "Unverified",
+        /// A counter does not count, or not what would have to be known.
+        CountersUnseen "CountersUnseen",
         /// A loop device took part that goes through the page cache itself.
         LoopCached "LoopCached",
         /// The bytes that were read, or read back, are not those that were written.

@@ -5,6 +5,7 @@ use crate::stats::Estimate;
 use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
+use model::layer::Amplification;
 use model::named;
 use model::plan::Role;
 use model::record::Record;
@@ -125,6 +126,27 @@ pub(crate) struct Counted<'a> {
     pub(crate) rate: f64,
     /// The nanoseconds that the rate is by.
     pub(crate) timed_ns: u64,
+}
+
+impl Measured<'_> {
+    /// What the devices that are watched write for each byte written; each byte once, where no
+    /// storage is known.
+    pub(crate) fn writes(&self) -> Amplification {
+        self.storage.map_or(Amplification::ONE, Storage::writes)
+    }
+
+    /// The bytes that devices read for anyone, however many of them read a byte. None where that
+    /// is not known.
+    pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {
+        let times = self.storage.map_or(Amplification::ONE, Storage::reads).exact()?;
+        trial.evidence.device_read_bytes?.checked_div(times.into())
+    }
+
+    /// The most bytes of files that can be on devices by what these wrote: less are, where they
+    /// wrote one more often than they must.
+    pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
+        trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())
+    }
 }
 
 impl<'a> Measured<'a> {

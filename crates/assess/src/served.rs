@@ -65,7 +65,7 @@ fn served_by_blocks(
     let hits: Vec<(f64, u64)> = measured
         .trials
         .iter()
-        .filter_map(|trial| Some((hit_share(work, trial)?, trial.sample.bytes())))
+        .filter_map(|trial| Some((hit_share(measured, work, trial)?, trial.sample.bytes())))
         .collect();
     let app: f64 = hits.iter().map(|(_, bytes)| *bytes as f64).sum();
     if app == 0.0 {
@@ -106,14 +106,19 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
 /// The share of the bytes written that had not reached a device when the clock stopped, as far as
 /// its last sync: `1 - dev/app` (METHODOLOGY.md), over all trials that tell. What others write at
 /// the same time hides some of it, trial by trial. None where no trial tells, or none writes.
+///
+/// Of what the devices wrote each byte counts as often as it is due there at least. Where that may
+/// be more often, it is known only of what hardly reached them at all.
 pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let pairs = measured.trials.iter().filter_map(|trial| {
         let app = trial.sample.bytes();
-        Some((app.saturating_sub(trial.evidence.device_write_bytes?), app))
+        Some((app.saturating_sub(measured.written_at_most(trial)?), app))
     });
     let (unreached, app) = pairs
         .fold((0.0, 0.0), |sum, (unreached, app)| (sum.0 + unreached as f64, sum.1 + app as f64));
-    (app > 0.0).then(|| unreached / app)
+    let share = (app > 0.0).then(|| unreached / app)?;
+    let is_told = measured.writes().exact().is_some() || share >= 1.0 - SHARE_NOISE;
+    is_told.then_some(share)
 }
 
 /// What a sync without a write came to: the device, if it was told to flush.
@@ -153,8 +158,8 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
 /// Readahead fetches more than was asked for, and that hides hits from the counter. Over a whole
 /// pass it cannot: a page that is cached is not fetched. In a random part of a pass it can, and
 /// there the share of the file that was cached before is what is expected to hit.
-pub(crate) fn hit_share(work: &FileWork, trial: &Counted) -> Option<f64> {
-    let fetched = trial.evidence.task_read_bytes.or(trial.evidence.device_read_bytes)?;
+pub(crate) fn hit_share(measured: &Measured, work: &FileWork, trial: &Counted) -> Option<f64> {
+    let fetched = trial.evidence.task_read_bytes.or(measured.read_once(trial))?;
     let app = trial.sample.bytes();
     let by_counter = (1.0 - fetched as f64 / app as f64).clamp(0.0, 1.0);
     let is_partial_random = work.pattern == Pattern::Random && app < work.size;

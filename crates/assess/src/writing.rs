@@ -5,7 +5,7 @@ use crate::measured::{
     Counted, Measured, NS_PER_SECOND, Rounds, a_second, only_syncs, with_mean_of,
 };
 use crate::stats::{Estimate, median};
-use model::case::{Op, Sync, WriteWork};
+use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
 use model::sample::{Sample, Span};
 
@@ -62,6 +62,19 @@ pub(crate) enum Durability {
     Holds,
     /// It is beyond what this machine's counters see.
     Unseen,
+    /// The devices have caches, and do not count their flushes.
+    Uncounted,
+    /// Writes through the caches may have taken the place of flushes; whether the OS says of all
+    /// devices that they can.
+    Through {
+        /// It does.
+        is_sure: bool,
+    },
+    /// What is mounted flushes nothing.
+    BarriersOff {
+        /// Whether writes through the caches may have reached the medium all the same.
+        is_through: bool,
+    },
     /// The file system keeps its files in memory.
     InMemory,
     /// The worker told of no sync that returned in so many trials.
@@ -81,29 +94,49 @@ impl Durability {
         };
         let is_untold = |trial: &Counted| work.sync.is_call() && trial.sample.synced_ns().is_none();
         let untold = count(&is_untold);
-        let devices = measured.storage.map_or(&[][..], |storage| &storage.devices);
-        let cached = || devices.iter().filter(|d| d.write_cache == Some(WriteCache::Back));
-        let has_cache = cached().next().is_some();
-        match measured.storage.map(|storage| storage.medium) {
-            Some(Medium::Ram) => return Durability::InMemory,
+        let medium = measured.storage.map(|storage| storage.medium);
+        let storage = match (medium, measured.storage) {
+            (Some(Medium::Ram), _) => return Durability::InMemory,
             _ if untold > 0 && work.op != Op::Sync => return Durability::Untold(untold),
-            Some(Medium::Unseen) | None => return Durability::Unseen,
-            Some(Medium::Block) if !has_cache => return Durability::Holds,
-            Some(Medium::Block) => {}
+            (Some(Medium::Unseen), _) | (_, None) => return Durability::Unseen,
+            (_, Some(storage)) => storage,
+        };
+        let is_back = |device: &&Device| device.write_cache == Some(WriteCache::Back);
+        let cached = || storage.devices.iter().filter(is_back);
+        if cached().next().is_none() && !storage.drops_syncs() {
+            return Durability::Holds;
         }
-        let may_write_through = cached().all(|device: &Device| device.fua != Some(false));
-        match count(&|trial| {
-            let is_written = may_write_through && is_written_through(work, trial);
-            !is_written && is_flushed(work, trial) == Some(false)
-        }) {
-            0 => Durability::Holds,
-            trials => Durability::Unflushed(trials),
+        let may_write_through = cached().all(|device| device.fua != Some(false));
+        if storage.are_barriers_off() {
+            // A write past the page cache that changes no metadata is sent through by itself.
+            let is_plain = work.allocation == Allocation::Overwrite && work.cache == Cache::Direct;
+            let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
+            return Durability::BarriersOff { is_through: is_through && !storage.drops_syncs() };
+        }
+        let through = |trial: &Counted| may_write_through && is_written_through(work, trial);
+        let is_flushed = |trial: &Counted| is_flushed(work, trial);
+        let unflushed = count(&|trial| !through(trial) && is_flushed(trial) == Some(false));
+        let uncounted = count(&|trial| !through(trial) && is_flushed(trial).is_none());
+        let through = count(&|trial| is_flushed(trial) != Some(true) && through(trial));
+        match (unflushed, uncounted, through) {
+            (0, 0, 0) => Durability::Holds,
+            (0, 0, _) => Durability::Through { is_sure: cached().all(|d| d.fua == Some(true)) },
+            (0, ..) => Durability::Uncounted,
+            (trials, ..) => Durability::Unflushed(trials),
         }
     }
 
     /// Whether the rate until the last sync is that of durable data, as far as the evidence goes.
     fn is_durable(self) -> bool {
-        matches!(self, Durability::Holds | Durability::Unseen)
+        let is_denied = matches!(
+            self,
+            Durability::NotClaimed
+                | Durability::InMemory
+                | Durability::Untold(_)
+                | Durability::Unflushed(_)
+                | Durability::BarriersOff { is_through: false }
+        );
+        !is_denied
     }
 }
 

@@ -25,6 +25,7 @@ pub mod line;
 mod told;
 pub mod wire;
 pub mod setup;
+pub mod layer;
 pub mod host;
 pub mod plan;
 pub mod record;

@@ -205,6 +205,8 @@ pub fn storage() -> Storage {
         residency_probe: Some(Probe::Cachestat),
         evictable: true,
         direct: Direct::Accepted { offset_align: 512, bypasses: Some(true) },
+        layers: Vec::new(),
+        barriers_off: Vec::new(),
         limits: Vec::new(),
         notes: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use crate::mounts::{self, Mount};
 use crate::root::Root;
 use crate::sysfs;
-use model::host::{Device, Limit, Limited};
+use model::host::{Limit, Limited};
 use procfs::{FromRead, ProcessCGroups};
 use std::path::{Path, PathBuf};
 
@@ -43,19 +43,19 @@ fn quota_of(group: &Path) -> Option<f64> {
     Some(quota as f64 / period as f64)
 }
 
-/// What the control groups of this process allow it of each of `devices`, the tightest of all up
-/// the path.
-pub(crate) fn limits(root: &Root, devices: &[Device]) -> Vec<Limit> {
+/// What the control groups of this process allow it of each of the devices `nodes`, the tightest
+/// of all up the path.
+pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> Vec<Limit> {
     // Version 1 has a controller of another name.
     let mut groups = directories(root, "self", "blkio");
     groups.extend(directories(root, "self", "io"));
     groups.sort();
     groups.dedup();
-    let of_device = |device: &Device| {
-        let number = sysfs::text(&root.at("/sys/class/block").join(&device.name).join("dev"))?;
-        Some(limits_of(&groups, &device.name, &number))
+    let of_node = |node: &str| {
+        let number = sysfs::text(&root.at("/sys/class/block").join(node).join("dev"))?;
+        Some(limits_of(&groups, node, &number))
     };
-    devices.iter().filter_map(of_device).flatten().collect()
+    nodes.filter_map(of_node).flatten().collect()
 }
 
 /// The tightest limit of each kind that one of `groups` sets to the device `number`.
@@ -90,8 +90,8 @@ fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
     of_version_2.or_else(|| in_file(file)?.trim().parse().ok())
 }
 
-/// The directories of the groups of `process`, a number or `self`, that `controller` acts on, from its own up to
-/// the topmost that can be seen. Both versions: a machine may have both.
+/// The directories of the groups of `process`, a number or `self`, that `controller` acts on, from
+/// its own up to the topmost that can be seen. Both versions: a machine may have both.
 pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<PathBuf> {
     let path = root.at(format!("/proc/{process}/cgroup"));
     let Ok(groups) = std::fs::read(path) else {

@@ -33,14 +33,37 @@ pub struct Witness<'a> {
     clock: Option<libc::clockid_t>,
     io: Option<File>,
     stat: Option<File>,
-    /// The `stat` of each device; none where one of them cannot be read.
-    devices: Option<Vec<File>>,
+    devices: Devices,
     machine: Option<File>,
     meminfo: Option<File>,
     vmstat: Option<File>,
     pressure: Pressure<Option<File>>,
     throttled: Vec<File>,
     buffer: Vec<u8>,
+}
+
+/// The `stat` of each device whose counters count; none where one of them cannot be read.
+#[derive(Debug, Default)]
+struct Devices {
+    /// Those that count reads and writes.
+    moved: Option<Vec<File>>,
+    /// Those that count flushes.
+    flushed: Option<Vec<File>>,
+}
+
+impl Devices {
+    /// A counter that a canary did not move is not asked: its zero would mean nothing.
+    fn of(storage: &Storage) -> Devices {
+        let open_all = |names: Vec<&str>| {
+            let files: Option<Vec<File>> =
+                names.into_iter().map(|name| open(&traffic::stat_of(name))).collect();
+            files.filter(|files| !files.is_empty())
+        };
+        Devices {
+            moved: open_all(storage.watched_nodes()).filter(|_| storage.counts_bytes()),
+            flushed: open_all(storage.flushed_nodes()).filter(|_| storage.counts_flushes()),
+        }
+    }
 }
 
 /// What PSI tells of, three times the same.
@@ -60,7 +83,8 @@ pub struct Snapshot {
     task: Option<Task>,
     read_bytes: Option<u64>,
     write_bytes: Option<u64>,
-    devices: Option<Traffic>,
+    moved: Option<Traffic>,
+    flushes: Option<u64>,
     machine: Option<Machine>,
     dirty: Option<u64>,
     dirty_limit: Option<u64>,
@@ -98,16 +122,13 @@ impl<'a> Witness<'a> {
     pub fn new(pid: u32, file: Option<&'a File>, storage: Option<&Storage>) -> Witness<'a> {
         let of_process = |name: &str| open(Path::new(&format!("/proc/{pid}/{name}")));
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
-        let devices = storage.filter(|storage| !storage.devices.is_empty()).and_then(|storage| {
-            storage.devices.iter().map(|device| open(&traffic::stat_of(&device.name))).collect()
-        });
         Witness {
             pid,
             file: file.zip(storage.and_then(|storage| storage.residency_probe)),
             clock: cpu_clock(pid),
             io: of_process("io"),
             stat: of_process("stat"),
-            devices,
+            devices: storage.map_or(Devices::default(), Devices::of),
             machine: open(Path::new("/proc/stat")),
             meminfo: open(Path::new(machine::MEMINFO)),
             vmstat: open(Path::new("/proc/vmstat")),
@@ -162,10 +183,12 @@ impl<'a> Witness<'a> {
 
     fn machine_into(&mut self, snapshot: &mut Snapshot) {
         let buffer = &mut self.buffer;
-        snapshot.devices = self.devices.as_ref().and_then(|devices| {
+        let mut sum = |devices: &Option<Vec<File>>| {
             let stat = |device| traffic::parse_stat(read_file(device, buffer)?);
-            traffic::sum(devices.iter().map(stat))
-        });
+            traffic::sum(devices.as_ref()?.iter().map(stat))
+        };
+        snapshot.moved = sum(&self.devices.moved);
+        snapshot.flushes = sum(&self.devices.flushed).and_then(|traffic| traffic.flushes);
         snapshot.machine = read(&self.machine, buffer).and_then(machine::parse_machine);
         snapshot.dirty = read(&self.meminfo, buffer).and_then(machine::parse_dirty);
         let page = rustix::param::page_size() as u64;
@@ -306,11 +329,11 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         residency_before: before.residency,
         residency_after: after.residency,
         task_read_bytes: delta(|s| s.read_bytes),
-        device_read_bytes: delta(|s| Some(s.devices?.sectors_read)).map(|n| n * SECTOR),
-        device_reads: delta(|s| Some(s.devices?.reads)),
-        device_write_bytes: delta(|s| Some(s.devices?.sectors_written)).map(|n| n * SECTOR),
-        device_writes: delta(|s| Some(s.devices?.writes)),
-        device_flushes: delta(|s| s.devices?.flushes),
+        device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
+        device_reads: delta(|s| Some(s.moved?.reads)),
+        device_write_bytes: delta(|s| Some(s.moved?.sectors_written)).map(|n| n * SECTOR),
+        device_writes: delta(|s| Some(s.moved?.writes)),
+        device_flushes: delta(|s| s.flushes),
         task_write_bytes: delta(|s| s.write_bytes),
         dirty_before: before.dirty,
         dirty_after: after.dirty,
@@ -427,15 +450,14 @@ mod tests {
 
     #[test]
     fn what_one_snapshot_lacks_is_absent_and_what_went_back_did_not_move() {
-        let of = |reads, sectors_read, sectors_written, flushes| {
+        let of = |reads, sectors_read, sectors_written| {
             let writes = sectors_written / 8;
-            let sectors =
-                Traffic { reads, sectors_read, writes, sectors_written, ..Traffic::default() };
-            Some(Traffic { flushes, ..sectors })
+            Some(Traffic { reads, sectors_read, writes, sectors_written, ..Traffic::default() })
         };
         let before = Snapshot {
             at_ns: 50,
-            devices: of(5, 100, 80, Some(3)),
+            moved: of(5, 100, 80),
+            flushes: Some(3),
             cpu_ns: Some(9),
             dirty: Some(70),
             dirty_limit: Some(1000),
@@ -445,7 +467,8 @@ mod tests {
         };
         let after = Snapshot {
             at_ns: 80,
-            devices: of(7, 104, 24, Some(8)),
+            moved: of(7, 104, 24),
+            flushes: Some(8),
             throttled_ns: Some(4),
             dirty: Some(60),
             dirty_limit: Some(900),
@@ -468,7 +491,7 @@ mod tests {
             ..Evidence::default()
         };
         assert_eq!(between(&before, &after), expected);
-        let older = Snapshot { devices: of(9, 104, 24, None), ..after };
+        let older = Snapshot { flushes: None, ..after };
         assert_eq!(between(&before, &older).device_flushes, None);
     }
 }

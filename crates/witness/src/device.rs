@@ -4,7 +4,10 @@ use crate::host;
 use crate::mounts::{Mount, mount_of_path};
 use crate::root::Root;
 use crate::sysfs::{chosen, entries, file_name, number, text};
+use crate::topology::{self, Node, Spread};
 use model::host::{Device, Medium, WriteCache};
+use model::layer::{Amplification, Layer};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Overlays of loops of overlays end somewhere; what is deeper is not looked for.
@@ -16,8 +19,28 @@ pub(crate) struct Ground {
     pub(crate) medium: Medium,
     /// Empty for memory, and for what cannot be seen from here.
     pub(crate) devices: Vec<Device>,
+    /// The way down to them, the bottom first.
+    pub(crate) layers: Vec<Layer>,
+    /// Bytes of the block devices that the file system is made on; 0 if they do not tell.
+    pub(crate) size: u64,
+    /// What is mounted so that a sync flushes nothing.
+    pub(crate) barriers_off: Vec<String>,
     /// What a reader should know, a sentence each.
     pub(crate) notes: Vec<String>,
+}
+
+impl Ground {
+    fn of(medium: Medium, notes: Vec<String>) -> Ground {
+        let (devices, layers, barriers_off) = (Vec::new(), Vec::new(), Vec::new());
+        Ground { medium, devices, layers, size: 0, barriers_off, notes }
+    }
+
+    /// The names of all block devices on the way down, each once: a limit may be set to any.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &str> {
+        let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes);
+        let names = self.devices.iter().map(|device| &device.name).chain(of_layers);
+        names.map(String::as_str).collect::<BTreeSet<&str>>().into_iter()
+    }
 }
 
 /// Looks for devices.
@@ -41,7 +64,7 @@ impl Finder {
     /// What is at the bottom of the block device `major:minor`, without a file system.
     pub(crate) fn ground_of_number(&self, number: &str) -> Ground {
         let block = self.root.at("/sys/dev/block").join(number);
-        self.ground_of_blocks("block device", &[block], DEPTH)
+        self.ground_of_blocks("block device", &[block], Spread::SPLIT, DEPTH)
     }
 
     fn ground_at(&self, mount: &Mount, depth: u32) -> Ground {
@@ -49,16 +72,16 @@ impl Finder {
         if depth == 0 {
             return unseen(format!("{kind}: its layers are too deep to look through"));
         }
-        match kind {
-            "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => {
-                Ground { medium: Medium::Ram, devices: Vec::new(), notes: Vec::new() }
-            }
+        let mut ground = match kind {
+            "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => Ground::of(Medium::Ram, Vec::new()),
             "overlay" => self.ground_of_overlay(mount, depth),
-            "btrfs" => self.ground_of_blocks(kind, &self.members_of_btrfs(mount), depth),
+            "btrfs" => self.ground_of_btrfs(mount, depth),
             "bcachefs" => {
                 let sources = mount.source.to_string_lossy();
                 let nodes = sources.split(':').map(Path::new).map(|node| self.block_of_node(node));
-                self.ground_of_blocks(kind, &nodes.collect::<Vec<_>>(), depth)
+                let nodes: Vec<PathBuf> = nodes.collect();
+                let spread = if nodes.len() > 1 { Spread::MORE } else { Spread::SPLIT };
+                self.ground_of_blocks(kind, &nodes, spread, depth)
             }
             // Even where such a mount names a device, another process reads it.
             _ if kind.starts_with("fuse") => unseen(format!(
@@ -69,10 +92,15 @@ impl Finder {
                  cached elsewhere is not seen"
             )),
             _ => {
-                let block = self.root.at("/sys/dev/block").join(&mount.device);
-                self.ground_of_blocks(kind, &[block], depth)
+                let mut blocks = vec![self.root.at("/sys/dev/block").join(&mount.device)];
+                // xfs may have its log, and the data of some files, on devices of their own.
+                let others = ["logdev", "rtdev"].iter().flat_map(|name| mount.values(name));
+                blocks.extend(others.map(|node| self.block_of_node(Path::new(node))));
+                self.ground_of_blocks(kind, &blocks, Spread::SPLIT, depth)
             }
-        }
+        };
+        ground.barriers_off.extend(mount.barriers_off());
+        ground
     }
 
     /// New files are made in the upper layer; without one, the first lower layer that can be
@@ -96,14 +124,18 @@ impl Finder {
         ground
     }
 
-    /// The members of a btrfs of which the mount names only one.
-    fn members_of_btrfs(&self, mount: &Mount) -> Vec<PathBuf> {
+    /// The mount of a btrfs names only one of its members.
+    fn ground_of_btrfs(&self, mount: &Mount, depth: u32) -> Ground {
         let node = self.block_of_node(&mount.source);
-        let Some(name) = node.file_name() else { return Vec::new() };
-        entries(&self.root.at("/sys/fs/btrfs"))
-            .map(|file_system| file_system.join("devices"))
-            .find(|devices| devices.join(name).exists())
-            .map_or(Vec::new(), |devices| entries(&devices).collect())
+        let is_of_node = |file_system: &PathBuf| {
+            node.file_name().is_some_and(|name| file_system.join("devices").join(name).exists())
+        };
+        let mut known = entries(&self.root.at("/sys/fs/btrfs"));
+        let Some(file_system) = known.find(is_of_node) else {
+            return unseen("btrfs: its devices cannot be found in /sys".to_string());
+        };
+        let members: Vec<PathBuf> = entries(&file_system.join("devices")).collect();
+        self.ground_of_blocks("btrfs", &members, Spread::of_btrfs(&file_system), depth)
     }
 
     /// The directory in sysfs of a device node, whose name may be a link: `/dev/mapper/x`.
@@ -112,9 +144,18 @@ impl Finder {
         self.root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
     }
 
-    /// The common ground of some block devices, given by their directories in sysfs.
-    fn ground_of_blocks(&self, kind: &str, blocks: &[PathBuf], depth: u32) -> Ground {
-        let mut disks: Vec<PathBuf> = blocks.iter().flat_map(|block| disks_of(block)).collect();
+    /// The common ground of some block devices, given by their directories in sysfs, over which a
+    /// file system spreads its bytes.
+    fn ground_of_blocks(
+        &self,
+        kind: &str,
+        blocks: &[PathBuf],
+        spread: Spread,
+        depth: u32,
+    ) -> Ground {
+        let tops: Vec<Node> =
+            blocks.iter().filter_map(|block| Node::of(&self.root, block)).collect();
+        let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
         disks.sort_by_key(|disk| file_name(disk));
         disks.dedup();
         let grounds: Vec<Ground> =
@@ -127,12 +168,17 @@ impl Finder {
             () if grounds.iter().any(|ground| ground.medium == Medium::Unseen) => Medium::Unseen,
             () => Medium::Block,
         };
-        let (mut devices, mut notes) = (Vec::new(), Vec::new());
-        for ground in grounds {
-            devices.extend(ground.devices);
-            notes.extend(ground.notes);
-        }
-        Ground { medium, devices, notes }
+        let layers = topology::layers(&tops, spread);
+        let sectors = blocks.iter().map(|block| number(&block.join("size")));
+        let size = sectors.sum::<Option<u64>>().map_or(0, |sectors| sectors.saturating_mul(512));
+        let notes = note_of_layers(&layers).into_iter().collect();
+        let all = Ground { layers, size, ..Ground::of(medium, notes) };
+        grounds.into_iter().fold(all, |mut all, ground| {
+            all.devices.extend(ground.devices);
+            all.notes.extend(ground.notes);
+            all.barriers_off.extend(ground.barriers_off);
+            all
+        })
     }
 
     /// One disk, at `path` in sysfs.
@@ -175,7 +221,7 @@ impl Finder {
                 || driver.file_name().is_some_and(|driver| driver == "virtio_blk"));
         let medium = if is_memory { Medium::Ram } else { Medium::Block };
         let notes = note_of_disk(path, &device.name).into_iter().collect();
-        Ground { medium, devices: vec![device], notes }
+        Ground { devices: vec![device], ..Ground::of(medium, notes) }
     }
 
     /// A loop device counts what goes through it, so it stands for itself; what it is made of is
@@ -196,30 +242,36 @@ impl Finder {
         let Some(below) = below.map(|mount| self.ground_at(&mount, depth - 1)) else {
             notes.push(format!("{name}: the file behind this loop device cannot be reached"));
             device.is_virtual = self.is_guest;
-            return Ground { medium: Medium::Unseen, devices: vec![device], notes };
+            let devices = vec![device];
+            return Ground { devices, ..Ground::of(Medium::Unseen, notes) };
         };
         device.is_virtual = below.devices.iter().any(|device| device.is_virtual);
         notes.extend(below.notes);
-        Ground { medium: below.medium, devices: vec![device], notes }
+        let Ground { medium, barriers_off, .. } = below;
+        Ground { devices: vec![device], barriers_off, ..Ground::of(medium, notes) }
     }
 }
 
 fn unseen(note: String) -> Ground {
-    Ground { medium: Medium::Unseen, devices: Vec::new(), notes: vec![note] }
+    Ground::of(Medium::Unseen, vec![note])
 }
 
-/// The disks below a block device: of a partition its disk, of a mapped or RAID device what it
-/// is made of.
-fn disks_of(block: &Path) -> Vec<PathBuf> {
-    let Ok(path) = std::fs::canonicalize(block) else { return Vec::new() };
-    if path.join("partition").exists() {
-        return path.parent().map(disks_of).unwrap_or_default();
+/// What a reader should know of how often a byte is written.
+fn note_of_layers(layers: &[Layer]) -> Option<String> {
+    let (bottom, top) = (layers.first()?, layers.last()?);
+    let below = || bottom.nodes.join(", ");
+    match bottom.writes {
+        Amplification::ONE => None,
+        Amplification { least, most: Some(most) } => {
+            let times = if least == most { most.to_string() } else { format!("{least} to {most}") };
+            Some(format!("{}: together they write each byte {times} times", below()))
+        }
+        Amplification { most: None, .. } => Some(format!(
+            "how often {} write each byte is not known: what is written is counted at {}",
+            below(),
+            top.nodes.join(", ")
+        )),
     }
-    let slaves: Vec<PathBuf> = entries(&path.join("slaves")).collect();
-    if slaves.is_empty() {
-        return vec![path];
-    }
-    slaves.iter().flat_map(|slave| disks_of(slave)).collect()
 }
 
 /// What a reader should know of a disk that is not what its name suggests.
@@ -234,7 +286,10 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     if is("pmem") {
         return Some(format!("{name}: this device is persistent memory"));
     }
-    let transport = text(&path.join("device/transport"))?;
+    // An NVMe disk with several ways to it has no transport, but each of its controllers has.
+    let controllers = entries(&path.join("device")).map(|path| path.join("transport"));
+    let transport = text(&path.join("device/transport"));
+    let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
     let is_remote = ["tcp", "rdma", "fc"].contains(&transport.as_str());
     is_remote.then(|| format!("{name}: this device is at the other end of a network ({transport})"))
 }

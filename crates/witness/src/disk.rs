@@ -1,6 +1,7 @@
 //! A block device that is measured itself, without a file system. Nothing here writes to it.
 
 use crate::cgroup;
+use crate::counting;
 use crate::device::{Finder, Ground};
 use crate::error::Error;
 use crate::mounts::{self, Mount};
@@ -79,15 +80,19 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let node = Node::open(path)?;
     let size = node.size()?;
     let root = Root::machine();
-    let Ground { medium, devices, notes } = Finder::new(&root).ground_of_number(&node.number);
+    let ground = Finder::new(&root).ground_of_number(&node.number);
+    let limits = cgroup::limits(&root, ground.nodes());
+    let Ground { medium, devices, layers, barriers_off, notes, .. } = ground;
     let mut storage = Storage {
         directory: node.path.clone(),
         file_system: NO_FILE_SYSTEM.to_string(),
         mount_point: PathBuf::new(),
         mount_options: String::new(),
         medium,
-        limits: cgroup::limits(&root, &devices),
         devices,
+        layers,
+        barriers_off,
+        limits,
         capacity: size,
         free: size,
         residency_probe: None,
@@ -96,6 +101,10 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         notes,
     };
     try_head(&node.file, size.min(HEAD), &mut storage);
+    if let Err(error) = counting::try_reads(&node.file, size.min(HEAD), &mut storage) {
+        log::debug!("its counters were not tried: {error}");
+    }
+    counting::try_nothing(&mut storage);
     Ok(storage)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, descriptor_path};
 use crate::root::Root;
+use model::host::{barrier_option, unflushed};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
@@ -33,6 +34,13 @@ impl Mount {
     /// The values of the option `name`, in order: `lowerdir+` may be given more than once.
     pub(crate) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.options.iter().filter_map(move |option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// What keeps a sync of files here from flushing the caches of devices: an option of the
+    /// mount.
+    pub(crate) fn barriers_off(&self) -> Option<String> {
+        let option = barrier_option(self.options.iter().map(String::as_str))?;
+        Some(unflushed(&self.file_system, &self.point, option))
     }
 
     /// Whether the option `name` is set, with a value or without.

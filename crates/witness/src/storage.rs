@@ -1,24 +1,21 @@
 //! What storage a directory or a file is on, and what works there, tried on a canary file.
 
+use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::cgroup;
+use crate::counting;
 use crate::device::{Finder, Ground};
 use crate::error::{Error, descriptor_path};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
 use crate::space::Space;
-use model::content::{Content, Kind};
 use model::evidence::Probe;
-use model::host::{Direct, Storage};
-use rustix::fs::{Advice, AtFlags, Mode, OFlags, Statx, StatxAttributes, StatxFlags};
-use rustix::io::Errno;
-use std::fs::{File, OpenOptions};
+use model::host::{Direct, Medium, Storage};
+use rustix::fs::{Advice, AtFlags, Statx, StatxAttributes, StatxFlags};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-
-/// Bytes of the canary file.
-const CANARY: u64 = 1 << 20;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
 
 /// Looks at the storage of `directory`, and tries what works there on a canary file of 1 MiB that
 /// is removed at once.
@@ -31,6 +28,7 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
     let mount = mounts::mount_of(&canary.file)?;
     let mut storage = describe(&directory, &mount, &canary.file)?;
     try_canary(&canary.file, &mut storage);
+    counting::try_files(&directory, &mut storage);
     Ok(storage)
 }
 
@@ -56,12 +54,16 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     let mut storage = describe(directory, &mount, &file)?;
     let canary = canary_beside(directory, &mount);
     match &canary {
-        Ok(canary) => try_canary(&canary.file, &mut storage),
+        Ok(canary) => {
+            try_canary(&canary.file, &mut storage);
+            counting::try_files(directory, &mut storage);
+        }
         Err(error) => {
             log::debug!("no canary file: {error}");
             let note = "no canary file can be made beside the file, so that it can be evicted and \
                         whether O_DIRECT bypasses the page cache was not tried";
             storage.notes.push(note.to_string());
+            counting::try_nothing(&mut storage);
         }
     }
     look_at_file(&file, &mut storage);
@@ -75,18 +77,29 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
 /// All that is known without trying.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
-    let Ground { medium, devices, mut notes } = Finder::new(&root).ground(mount);
+    let ground = Finder::new(&root).ground(mount);
+    let limits = cgroup::limits(&root, ground.nodes());
+    let Ground { mut medium, devices, layers, size, barriers_off, mut notes } = ground;
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let Space { capacity, free } = Space::from_statvfs(space);
+    if size > 0 && capacity > size {
+        medium = Medium::Unseen;
+        notes.push(format!(
+            "{}: it holds more than the devices that are known to belong to it",
+            mount.file_system
+        ));
+    }
     Ok(Storage {
         directory: directory.to_path_buf(),
         file_system: mount.file_system.clone(),
         mount_point: mount.point.clone(),
         mount_options: mount.options.join(","),
         medium,
-        limits: cgroup::limits(&root, &devices),
         devices,
+        layers,
+        barriers_off,
+        limits,
         capacity,
         free,
         residency_probe: None,
@@ -127,65 +140,6 @@ fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
 fn statx(file: &File) -> Option<Statx> {
     let flags = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
     rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, flags).ok()
-}
-
-/// A file to try things on. It has no name, or loses it when this is dropped.
-#[derive(Debug)]
-struct Canary {
-    file: File,
-    name: Option<PathBuf>,
-}
-
-impl Canary {
-    /// Writes the file, on its device and of data that does not compress.
-    fn create(directory: &Path) -> Result<Canary, Error> {
-        let canary = Canary::open(directory)?;
-        let seed = u64::from(std::process::id());
-        let mut data = vec![0; CANARY as usize];
-        Content { seed, size: CANARY, kind: Kind::Random }.fill(0, &mut data);
-        let written = canary.file.write_all_at(&data, 0).and_then(|()| canary.file.sync_all());
-        written.map_err(Error::refused("write a canary file in", directory))?;
-        Ok(canary)
-    }
-
-    fn open(directory: &Path) -> Result<Canary, Error> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
-            return Ok(Canary { file: File::from(file), name: None });
-        }
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let unique = format!("{}-{}-{}", std::process::id(), now.tv_sec, now.tv_nsec);
-        let path = directory.join(format!(".ioassay-canary-{unique}"));
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(&path);
-        match file {
-            Ok(file) => Ok(Canary { file, name: Some(path) }),
-            Err(answer) if is_forbidden(&answer) => {
-                Err(Error::NotWritable { directory: directory.to_path_buf(), answer })
-            }
-            Err(answer) => Err(Error::refused("create a canary file in", directory)(answer)),
-        }
-    }
-}
-
-impl Drop for Canary {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name
-            && let Err(error) = std::fs::remove_file(name)
-        {
-            log::warn!("failed to remove the canary file '{}': {error}", name.display());
-        }
-    }
-}
-
-fn is_forbidden(answer: &io::Error) -> bool {
-    let forbidden = [Errno::ACCESS, Errno::PERM, Errno::ROFS];
-    Errno::from_io_error(answer).is_some_and(|errno| forbidden.contains(&errno))
 }
 
 /// A canary in `directory`, if files there are on the same mount: a file may be mounted alone.
@@ -308,13 +262,6 @@ fn may_ask_mincore(file: &File) -> bool {
         .is_ok()
 }
 
-/// The most that O_DIRECT is expected to be aligned to, and the bytes read with it at once.
-const DIRECT_BLOCK: usize = 1 << 16;
-
-/// Memory aligned for O_DIRECT.
-#[repr(align(65536))]
-struct Aligned([u8; DIRECT_BLOCK]);
-
 /// Opens and reads `file` with O_DIRECT. Where it is certain already that it does not bypass the
 /// page cache, that is answered too.
 pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
@@ -333,13 +280,6 @@ pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
     }
     let is_certain = falls_back || page_cache::is_kept_in_memory(file);
     Direct::Accepted { offset_align, bypasses: is_certain.then_some(false) }
-}
-
-fn open_direct(file: &File) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::DIRECT.bits() as i32)
-        .open(descriptor_path(file))
 }
 
 /// Whether O_DIRECT leaves nothing in the page cache of a canary file (METHODOLOGY.md).

@@ -49,7 +49,7 @@ fn copy_leak(context: &Context) -> Option<Fault> {
 fn read_leak(context: &Context) -> Option<Fault> {
     let work = context.claims(Cache::Cold)?;
     let Some(hit) = leaked(context) else { return read_ahead(context, work) };
-    let trials = context.how_many(|trial| leaks(work, trial));
+    let trials = context.how_many(|trial| leaks(context, work, trial));
     let encoded = context.measured.fixture.and_then(|fixture| fixture.layout.as_ref());
     let cause = if encoded.is_some_and(|layout| layout.encoded > 0) {
         "part of the file is stored in another form, such as compressed, so less is read"
@@ -88,8 +88,8 @@ fn leaked(context: &Context) -> Option<f64> {
     context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
 }
 
-fn leaks(work: &FileWork, trial: &Counted) -> bool {
-    hit_share(work, trial).is_some_and(|hit| hit > SHARE_NOISE)
+fn leaks(context: &Context, work: &FileWork, trial: &Counted) -> bool {
+    hit_share(context.measured, work, trial).is_some_and(|hit| hit > SHARE_NOISE)
 }
 
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
@@ -189,7 +189,7 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
     } else if let Some(share) = grown_share {
         format!("pages for {} of the bytes appeared in the page cache", percent(share))
     } else if let Some(work) = reads {
-        let trials = context.how_many(|trial| leaks(work, trial));
+        let trials = context.how_many(|trial| leaks(context, work, trial));
         let hit = leaked(context)?;
         format!("{} of the bytes came without a device read (in {trials})", percent(hit))
     } else {

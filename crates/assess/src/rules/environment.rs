@@ -8,6 +8,7 @@ use crate::stats::{Estimate, median};
 use crate::summary::ServedBy;
 use model::case::{Cache, Engine, Op, WriteEngine};
 use model::host::{Limit, Limited, Storage};
+use model::layer::Layer;
 use model::units::{bytes_rounded, percent, rate, scaled};
 
 /// Time held back by a CPU quota that is told (METHODOLOGY.md).
@@ -106,26 +107,42 @@ fn is_of_reads(what: Limited) -> bool {
     matches!(what, Limited::ReadBytes | Limited::Reads)
 }
 
-/// How much of a limit the median trial used, as if all devices of the storage had equal parts.
+/// How much of a limit the median trial used, as if all devices of one layer had equal parts of
+/// what that layer moves: each half of a stripe has half, each half of a mirror writes all.
 ///
 /// Requests are those that the devices completed. Past the page cache each operation is at least
 /// one, though the OS may have joined some after they had been counted against the limit.
 fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
     let is_direct = context.measured.case.cache() == Some(Cache::Direct);
-    let asked = |trial: &Counted| {
-        let is_told = is_direct && !only_syncs(context.measured.case);
-        is_told.then(|| trial.sample.ops())
+    let is_told = is_direct && !only_syncs(context.measured.case);
+    let times = |layer: &Layer| match is_of_reads(limit.what) {
+        true => f64::from(layer.reads.least),
+        false => f64::from(layer.writes.least),
+    };
+    // What is counted is moved so often for each time that the file system asks for it.
+    let counted = storage.watched().map_or(1.0, times);
+    let once = |count: Option<u64>| Some(count? as f64 / counted);
+    let operations = |trial: &Counted, count: Option<u64>| {
+        let asked = is_told.then(|| trial.sample.ops() as f64);
+        [once(count), asked].into_iter().flatten().reduce(f64::max)
     };
     let amount = |trial: &Counted| match limit.what {
-        Limited::ReadBytes => trial.evidence.task_read_bytes.or(trial.evidence.device_read_bytes),
-        Limited::WriteBytes => trial.evidence.device_write_bytes,
-        Limited::Reads => trial.evidence.device_reads.max(asked(trial)),
-        Limited::Writes => trial.evidence.device_writes.max(asked(trial)),
+        Limited::ReadBytes => match trial.evidence.task_read_bytes {
+            Some(bytes) => Some(bytes as f64),
+            None => once(trial.evidence.device_read_bytes),
+        },
+        Limited::WriteBytes => once(trial.evidence.device_write_bytes),
+        Limited::Reads => operations(trial, trial.evidence.device_reads),
+        Limited::Writes => operations(trial, trial.evidence.device_writes),
     };
-    let devices = storage.devices.len().max(1) as f64;
+    let part = match storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device)) {
+        Some(layer) => times(layer) / layer.nodes.len() as f64,
+        None => 1.0 / storage.devices.len().max(1) as f64,
+    };
     let used = |trial: &Counted| {
-        let a_second = amount(trial)? as f64 / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
-        Some(a_second / devices / limit.a_second.max(1) as f64)
+        let a_second = amount(trial)? / trial.wall_ns().max(1) as f64 * NS_PER_SECOND;
+        let share = a_second * part / limit.a_second.max(1) as f64;
+        share.is_finite().then_some(share)
     };
     median(&context.measured.values(used))
 }

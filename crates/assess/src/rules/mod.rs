@@ -3,6 +3,7 @@
 mod context;
 mod cache;
 mod origin;
+mod unseen;
 mod effort;
 mod pages;
 mod writing;
@@ -24,7 +25,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 34] = [
+const RULES: [(Code, Rule); 35] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -33,7 +34,8 @@ const RULES: [(Code, Rule); 34] = [
     (Code::OverRead, cache::over_read),
     (Code::NoIo, origin::no_io),
     (Code::Ram, origin::ram),
-    (Code::Unverified, origin::unverified),
+    (Code::Unverified, unseen::unverified),
+    (Code::CountersUnseen, unseen::counters_unseen),
     (Code::LoopCached, origin::loop_cached),
     (Code::DigestMismatch, origin::digest_mismatch),
     (Code::NotDurable, writing::not_durable),

@@ -49,7 +49,7 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
 }
 
 /// What a case on a file claims of where the bytes are, and how grave it is where that cannot be.
-fn claim(context: &Context) -> Option<(&'static str, Severity)> {
+pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     let sync = context.write().map(|work| work.sync).filter(|sync| sync.claims_durable());
     if let Some(sync) = sync {
         return Some((sync.name(), Severity::Doubt));
@@ -72,18 +72,6 @@ pub(super) fn ram(context: &Context) -> Option<Fault> {
          here"
     );
     Fault::new(severity, message, "to measure a disk, give a directory that is on one")
-}
-
-/// What served the bytes cannot be seen from here (METHODOLOGY.md).
-pub(super) fn unverified(context: &Context) -> Option<Fault> {
-    let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
-    let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
-    let message = format!(
-        "this machine's counters do not see what served or took the bytes (file system: \
-         {file_system}): a cache on the other side may have"
-    );
-    let remedy = "measure on the machine that has the disk, or move far more than its memory holds";
-    Fault::new(severity, message, remedy)
 }
 
 /// A loop device that does not go past the page cache served or took it (METHODOLOGY.md).
@@ -167,11 +155,15 @@ fn crossing(context: &Context) -> Option<Fault> {
     if !reads && context.write().is_none_or(|work| work.op == Op::Copy) {
         return None;
     }
+    let measured = context.measured;
     let share_of_others = |trial: &Counted| {
         let evidence = trial.evidence;
         let others = match reads {
-            true => evidence.device_write_bytes?.saturating_sub(evidence.task_write_bytes?),
-            false => evidence.device_read_bytes?.saturating_sub(evidence.task_read_bytes?),
+            true => {
+                let own = evidence.task_write_bytes?.saturating_mul(measured.writes().most?.into());
+                evidence.device_write_bytes?.saturating_sub(own)
+            }
+            false => measured.read_once(trial)?.saturating_sub(evidence.task_read_bytes?),
         };
         let is_metadata = others as f64 <= METADATA;
         let share = others as f64 / trial.sample.bytes().max(1) as f64;
@@ -191,7 +183,8 @@ fn crossing(context: &Context) -> Option<Fault> {
 fn foreign_reads(context: &Context) -> Option<Fault> {
     context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
     let others = |most| format!("others read up to {most} as much from the device as this did");
-    sharing(context, share_of_others, Severity::Void, others)
+    let share = |trial: &Counted| share_of_others(context.measured, trial);
+    sharing(context, share, Severity::Void, others)
 }
 
 /// Others had as large a part of the device's time, as a share of what a trial did; `most` is how
@@ -230,6 +223,8 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
         return None;
     }
     let page = context.measured.host.page.max(1);
+    // Where nothing bounds how often devices write a byte, none of what they wrote is another's.
+    let times = f64::from(context.measured.writes().most?);
     let own = |trial: &Counted| {
         let syncs = match work.sync {
             Sync::Dsync => trial.sample.ops(),
@@ -238,7 +233,7 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
         // A block that is a part of a page has the whole page written.
         let pages = work.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
         let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
-        OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA
+        times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
     };
     let beyond = |trial: &Counted| {
         let written = trial.evidence.device_write_bytes? as f64;

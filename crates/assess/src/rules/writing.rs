@@ -30,7 +30,27 @@ pub(super) fn not_durable(context: &Context) -> Option<Fault> {
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
     let (severity, seen, remedy) = match Durability::of(context.measured) {
-        Durability::NotClaimed | Durability::Holds => return None,
+        // What is not counted is told of by rule CountersUnseen.
+        Durability::NotClaimed
+        | Durability::Holds
+        | Durability::Uncounted
+        | Durability::Through { .. } => return None,
+        Durability::BarriersOff { is_through } => {
+            let storage = context.measured.storage?;
+            let is_nothing = is_through || work.op == Op::Sync;
+            let severity = if is_nothing { Severity::Doubt } else { Severity::Void };
+            let seen = format!(
+                "{} flushes nothing: a power cut loses what the caches of devices hold{}",
+                storage.barriers_off().join(" and "),
+                match is_through {
+                    true =>
+                        ", but for writes that the OS sends through them (FUA), which nobody \
+                             counts",
+                    false => "",
+                }
+            );
+            (severity, seen, "mount it with barriers; until then read the accepted rate only")
+        }
         Durability::Unseen => (
             Severity::Doubt,
             format!(
@@ -147,7 +167,7 @@ pub(super) fn compressed(context: &Context) -> Option<Fault> {
     context.summary.writing.as_ref()?.durable?;
     let stored = context.total_share(|trial| {
         let distinct = distinct_bytes(work, trial.sample);
-        Some((trial.evidence.device_write_bytes?.min(distinct), distinct))
+        Some((context.measured.written_at_most(trial)?.min(distinct), distinct))
     });
     let stored = stored.filter(|share| *share < STORED_LEAST)?;
     let cause = if work.engine == WriteEngine::CopyFileRange {

@@ -8,6 +8,7 @@ use crate::finding::{Code, Finding};
 use crate::summary::Summary;
 use model::case::{Advice, Allocation, Op, Touch, WriteEngine, WriteWork};
 use model::host::{Limit, Limited};
+use model::layer::{Amplification, Counts, Layer};
 use model::sample::{Span, Usage};
 
 const MS: u64 = 1_000_000;
@@ -98,6 +99,34 @@ fn requests_past_the_page_cache_are_operations_at_least() {
     let reads = || limit(Limited::Reads, 1_000);
     check(record(Cache::Direct), reads(), "doubtful device: Throttled doubt");
     check(record(Cache::Cold), reads(), "sound device:");
+}
+
+/// Each half of a mirror writes all, each half of a stripe half of it, and the array all.
+#[test]
+fn a_limit_is_of_the_part_that_a_device_has() {
+    let array = |writes: u32, device: &'static str, share: f64| {
+        move |r: &mut Record| {
+            let layer = |nodes: &[&str], writes| Layer {
+                nodes: nodes.iter().map(|node| node.to_string()).collect(),
+                reads: Amplification::ONE,
+                writes: Amplification::of(writes),
+                counts: Counts::default(),
+            };
+            evidence(r, |e| e.device_write_bytes = Some(FILE * u64::from(writes)));
+            limit(Limited::WriteBytes, (FILE as f64 / share) as u64)(r);
+            let storage = r.header.storage.as_mut().unwrap();
+            storage.layers = vec![layer(&["sda", "sdb"], writes), layer(&["md0"], 1)];
+            storage.limits[0].device = device.to_string();
+        }
+    };
+    let throttled = "doubtful device: Throttled doubt";
+    // The last sync takes a fifth of the time: 1.25 is all that fits.
+    check(flawless_write(over()), array(2, "sdb", 1.25), throttled);
+    check(flawless_write(over()), array(2, "md0", 1.25), throttled);
+    check(flawless_write(over()), array(1, "md0", 1.25), throttled);
+    check(flawless_write(over()), array(1, "sdb", 2.5), throttled);
+    check(flawless_write(over()), array(1, "sdb", 1.25), "sound device:");
+    check(flawless_write(over()), array(2, "sdb", 0.75), "sound device:");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::{Direct, Medium, Storage, WriteCache};
+use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::trial::ReadBack;
 use proptest::prelude::*;
@@ -79,7 +80,9 @@ pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
     evidence.task_write_bytes = Some(bytes);
     evidence.device_write_bytes = Some(if reaches { bytes } else { 0 });
     evidence.device_writes = Some(if reaches { 1_024 } else { 0 });
-    evidence.device_flushes = Some(syncs);
+    // With O_DSYNC each write is a sync.
+    let is_dsync = work.sync == Sync::Dsync;
+    evidence.device_flushes = Some(if is_dsync { 1_024 } else { syncs });
 }
 
 fn storage(record: &mut Record) -> &mut Storage {
@@ -114,6 +117,13 @@ fn medium(medium: Medium) -> impl Fn(&mut Record) {
 }
 
 fn no_op(_: &mut Record) {}
+
+/// Devices that together write each byte `writes` times, and read it once.
+fn layer(nodes: &str, writes: u32) -> Layer {
+    let nodes = nodes.split(' ').map(str::to_string).collect();
+    let (reads, writes) = (Amplification::ONE, Amplification::of(writes));
+    Layer { nodes, reads, writes, counts: Counts::default() }
+}
 
 #[test]
 fn flawless_writes_are_sound() {
@@ -282,7 +292,7 @@ fn not_durable() {
     check(flawless_write(threads), flushes(57), "void device: NotDurable void");
     // Whether it is so cannot be known, or need not be.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
-    check(flawless_write(over()), no_counter, "sound device:");
+    check(flawless_write(over()), no_counter, "doubtful device: CountersUnseen doubt");
     for cache in [None, Some(WriteCache::Through)] {
         let plant = |r: &mut Record| {
             flushes(0)(r);
@@ -300,7 +310,9 @@ fn a_write_through_to_the_medium_is_durable() {
             evidence(r, |evidence| evidence.device_writes = Some(count));
         }
     };
-    check(flawless_write(direct()), writes(1_024), "sound device:");
+    // Such a write is counted like any other: that it was one is not seen.
+    let note = "sound device: CountersUnseen note";
+    check(flawless_write(direct()), writes(1_024), note);
     check(flawless_write(direct()), writes(1_023), "void device: NotDurable void");
     // A device that cannot must flush, nine times for ten writes of a thread.
     let device = |fua, count| {
@@ -309,8 +321,9 @@ fn a_write_through_to_the_medium_is_durable() {
             storage(r).devices[0].fua = fua;
         }
     };
-    check(flawless_write(direct()), device(Some(true), 0), "sound device:");
-    check(flawless_write(direct()), device(None, 0), "sound device:");
+    check(flawless_write(direct()), device(Some(true), 0), note);
+    check(flawless_write(direct()), device(Some(true), 922), "sound device:");
+    check(flawless_write(direct()), device(None, 0), "doubtful device: CountersUnseen doubt");
     check(flawless_write(direct()), device(Some(false), 921), "void device: NotDurable void");
     check(flawless_write(direct()), device(Some(false), 922), "sound device:");
     let expected = "claimed durable by 'dsync', but the devices completed 0 flushes where there \
@@ -327,16 +340,18 @@ fn a_write_through_to_the_medium_is_durable() {
         move |r: &mut Record| {
             let devices = &mut storage(r).devices;
             devices.push(model::host::Device { fua, ..devices[0].clone() });
+            r.header.storage.as_mut().unwrap().layers = vec![layer("sda sdb", 1)];
+            flushes(0)(r);
         }
     };
-    check(flawless_write(direct()), two(Some(true)), "sound device:");
+    check(flawless_write(direct()), two(Some(true)), note);
     check(flawless_write(direct()), two(Some(false)), "void device: NotDurable void");
     // Without a cache it has nothing to write through.
     let without = |r: &mut Record| {
         two(Some(false))(r);
         storage(r).devices[1].write_cache = Some(WriteCache::Through);
     };
-    check(flawless_write(direct()), without, "sound device:");
+    check(flawless_write(direct()), without, note);
     // A call that syncs must flush, whatever the device can.
     check(flawless_write(over()), writes(1_024), "void device: NotDurable void");
 }
@@ -674,7 +689,8 @@ fn others_that_write() {
         evidence(r, |evidence| evidence.device_writes = Some(FILE / 256));
         set_writes(r, 16.0);
     };
-    check(flawless_write(small), of_pages, "sound device:");
+    let found = "sound device: CountersUnseen note";
+    check(flawless_write(small), of_pages, found);
     // Others that read hold up what writes.
     let reads = |bytes: u64| {
         move |r: &mut Record| {
@@ -818,4 +834,149 @@ fn loop_devices_under_what_is_written() {
     check(flawless_write(unsynced()), through_cache, "sound page-cache: AcceptedOnly note");
     let past_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(true);
     check(flawless_write(over()), past_cache, "sound device:");
+}
+
+/// On a mirror, or a stripe of mirrors, all is written twice: on `sda` and `sdb`.
+fn mirrored(record: &mut Record) {
+    storage(record).layers = vec![layer("sda sdb", 2), layer("md0", 1)];
+}
+
+#[test]
+fn what_a_mirror_writes_twice_is_nobody_elses() {
+    let with = |share: f64| {
+        move |r: &mut Record| {
+            mirrored(r);
+            set_writes(r, share);
+        }
+    };
+    check(flawless_write(over()), with(2.0), "sound device:");
+    check(flawless_write(over()), with(2.6), "doubtful device: Foreign doubt");
+    check(flawless_write(over()), |r| set_writes(r, 2.0), "doubtful device: Foreign doubt");
+    // Reading beside it: the worker wrote nothing, and others as much as it read.
+    let others = |r: &mut Record| {
+        mirrored(r);
+        evidence(r, |e| (e.device_write_bytes, e.task_write_bytes) = (Some(FILE), Some(FILE / 2)));
+    };
+    check(flawless(super::work(Cache::Direct)), others, "sound device:");
+}
+
+#[test]
+fn what_half_of_a_mirror_did_not_get_is_seen() {
+    let with = |share: f64| {
+        move |r: &mut Record| {
+            mirrored(r);
+            set_writes(r, share);
+        }
+    };
+    // All bytes once are half of what is due.
+    let half = "doubtful mixed: Compressed doubt";
+    let random = || WriteWork { fill: Fill::Random, ..over() };
+    check(flawless_write(random()), with(1.0), half);
+    check(flawless_write(random()), with(2.0), "sound device:");
+    check(flawless_write(random()), |r| set_writes(r, 1.0), "sound device:");
+}
+
+#[test]
+fn where_parity_is_kept_nothing_is_judged_by_how_much_devices_wrote() {
+    let parity = |share: f64, is_array_counted: bool| {
+        move |r: &mut Record| {
+            let mut members = layer("sda sdb sdc", 1);
+            (members.reads, members.writes) = (Amplification::SOME, Amplification::SOME);
+            let mut array = layer("md0", 1);
+            array.counts.writes = Some(is_array_counted);
+            storage(r).layers = vec![members, array];
+            set_writes(r, share);
+        }
+    };
+    // The array counts each byte once; of its members that is not known.
+    check(flawless_write(over()), parity(1.0, true), "sound device:");
+    check(flawless_write(over()), parity(5.0, true), "doubtful device: Foreign doubt");
+    let unverified = "doubtful unverified: Unverified doubt";
+    check(flawless_write(over()), parity(5.0, false), unverified);
+    // That nothing reached them is known all the same.
+    let nothing = |r: &mut Record| parity(0.0, false)(r);
+    let kept = "sound page-cache: AcceptedOnly note";
+    check(flawless_write(unsynced()), nothing, kept);
+}
+
+/// What the witness leaves out of a record once a canary has shown that it does not count.
+fn uncounted(reads_and_writes: bool, flushes: bool) -> impl Fn(&mut Record) {
+    move |r: &mut Record| {
+        let counts = |count: bool| Some(!count);
+        let (reads, writes) = (counts(reads_and_writes), counts(reads_and_writes));
+        let counts = Counts { reads, writes, flushes: counts(flushes) };
+        storage(r).layers = vec![Layer { counts, ..layer("sda", 1) }];
+        evidence(r, |e| {
+            if reads_and_writes {
+                (e.device_reads, e.device_read_bytes) = (None, None);
+                (e.device_writes, e.device_write_bytes) = (None, None);
+            }
+            if flushes {
+                e.device_flushes = None;
+            }
+        });
+    }
+}
+
+#[test]
+fn counters_unseen() {
+    let random = || WriteWork { fill: Fill::Random, ..direct() };
+    let zeros = |r: &mut Record| {
+        evidence(r, |e| {
+            (e.device_writes, e.device_write_bytes) = (Some(0), Some(0));
+            e.device_flushes = Some(0);
+        });
+    };
+    // A zero that is believed denies all; one that is known to mean nothing denies nothing.
+    let denied = "void page-cache: NotDurable void";
+    check(flawless_write(random()), zeros, denied);
+    let unseen = "doubtful unverified: Unverified doubt, CountersUnseen note";
+    check(flawless_write(random()), uncounted(true, false), unseen);
+    let unseen = "doubtful unverified: Unverified doubt, CountersUnseen doubt";
+    check(flawless_write(over()), uncounted(true, true), unseen);
+    let claimed = "doubtful device: CountersUnseen doubt";
+    check(flawless_write(over()), uncounted(false, true), claimed);
+    check(flawless_write(over()), uncounted(false, false), "sound device:");
+    let unsynced = WriteWork { sync: Sync::None, ..direct() };
+    let unverified = "doubtful unverified: Unverified doubt, CountersUnseen note, \
+                      AcceptedOnly note";
+    check(flawless_write(unsynced), uncounted(true, false), unverified);
+    // What was read is told by the OS of the worker itself.
+    let cold = || flawless(super::work(Cache::Cold));
+    check(cold(), uncounted(true, false), "sound device: CountersUnseen note");
+    check(cold(), uncounted(false, false), "sound device:");
+}
+
+#[test]
+fn what_is_mounted_without_barriers_is_not_durable() {
+    let options = |options: &'static str| {
+        move |r: &mut Record| storage(r).mount_options = options.to_string()
+    };
+    for option in ["rw,nobarrier", "rw,barrier=0"] {
+        check(flawless_write(over()), options(option), "void device: NotDurable void");
+        // With O_DSYNC too, but for a write that changes no metadata where a device can take it
+        // through its cache.
+        check(flawless_write(direct()), options(option), "doubtful device: NotDurable doubt");
+        let cached = WriteWork { cache: Cache::AsIs, ..direct() };
+        let denied = "void device: NotDurable void, CpuBound note";
+        check(flawless_write(cached), options(option), denied);
+        let cannot = |r: &mut Record| {
+            options(option)(r);
+            storage(r).devices[0].fua = Some(false);
+        };
+        check(flawless_write(direct()), cannot, "void device: NotDurable void");
+        // Without a cache there is nothing to flush.
+        let without = |r: &mut Record| {
+            options(option)(r);
+            storage(r).devices[0].write_cache = Some(WriteCache::Through);
+        };
+        check(flawless_write(over()), without, "sound device:");
+    }
+    check(flawless_write(over()), options("rw,barrier=1"), "sound device:");
+    let below = |r: &mut Record| storage(r).barriers_off = vec!["xfs at '/' (nobarrier)".into()];
+    check(flawless_write(over()), below, "void device: NotDurable void");
+    let mut record = flawless_write(over());
+    below(&mut record);
+    let expected = "claimed durable by 'fdatasync', but xfs at '/' (nobarrier) flushes nothing";
+    assert!(message(&record).starts_with(expected), "{}", message(&record));
 }

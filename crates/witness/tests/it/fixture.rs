@@ -122,6 +122,17 @@ impl Mounted {
         Ok(Mounted { point, loop_device: None, _directory: directory })
     }
 
+    /// Sets what the OS takes the cache of its loop device for.
+    pub(crate) fn write_cache(&self, kind: &str) -> Result<(), String> {
+        self.queue("write_cache", kind)
+    }
+
+    /// Sets a property of the queue of its loop device.
+    pub(crate) fn queue(&self, name: &str, value: &str) -> Result<(), String> {
+        let path = format!("/sys/block/{}/queue/{name}", self.loop_name());
+        std::fs::write(&path, value).map_err(|error| format!("{path}: {error}"))
+    }
+
     /// The name of its loop device.
     pub(crate) fn loop_name(&self) -> &str {
         let device = self.loop_device.as_ref().expect("it is on a loop device");

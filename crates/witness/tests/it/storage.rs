@@ -2,6 +2,7 @@ use crate::actor::Actor;
 use crate::fixture::{self, Mounted, PLAIN, Setup, Zram};
 use model::evidence::Probe;
 use model::host::{Direct, Medium, Storage};
+use model::layer::Counts;
 use std::fs::File;
 use std::path::Path;
 use witness::{Error, page_cache, storage, storage_of};
@@ -86,6 +87,39 @@ fn ext4_on_a_loop_device_with_direct_io_is_what_it_seems() {
     assert!(storage.evictable, "{storage:#?}");
     assert_eq!(bypasses(&storage), Some(true), "{storage:#?}");
     assert!(!storage.notes.iter().any(|note| note.contains("without direct I/O")), "{storage:#?}");
+}
+
+#[test]
+fn counters_that_are_told_not_to_count_are_seen_not_to() {
+    let make = || {
+        let mounted = Mounted::on_loop(fixture::directory(), "ext4", &PLAIN)?;
+        mounted.write_cache("write back")?;
+        Ok(mounted)
+    };
+    let Some((mounted, counting)) = made("iostats", make) else { return };
+    let counts = |storage: &Storage| storage.layers[0].counts;
+    let all = Counts { reads: Some(true), writes: Some(true), flushes: Some(true) };
+    assert_eq!(counts(&counting), all, "{counting:#?}");
+    mounted.queue("iostats", "0").unwrap();
+    let silent = storage(&mounted.point).unwrap();
+    let of_silent = counts(&silent);
+    assert_eq!((of_silent.reads, of_silent.writes), (Some(false), Some(false)), "{silent:#?}");
+    // A file that nothing can be tried beside is on the same device.
+    drop(fixture::file(&mounted.point.join("file"), 1 << 20));
+    fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]).unwrap();
+    let untried = storage_of(&mounted.point.join("file")).unwrap();
+    let expected = Counts { reads: Some(false), writes: Some(false), flushes: None };
+    assert_eq!(counts(&untried), expected, "{untried:#?}");
+}
+
+#[test]
+fn a_mount_that_flushes_nothing_says_so() {
+    let setup = Setup { mount: "barrier=0", ..PLAIN };
+    let make = || Mounted::on_loop(fixture::directory(), "ext4", &setup);
+    let Some((mounted, storage)) = made("barrier=0", make) else { return };
+    let expected = format!("ext4 at '{}' (nobarrier)", mounted.point.display());
+    assert_eq!(storage.barriers_off, [expected]);
+    assert_eq!(storage.layers[0].counts.flushes, None, "{storage:#?}");
 }
 
 #[test]

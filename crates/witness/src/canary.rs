@@ -1,0 +1,105 @@
+//! Files that things are tried on before a run.
+
+use crate::error::{Error, descriptor_path};
+use model::content::{Content, Kind};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the canary file.
+pub(crate) const CANARY: u64 = 1 << 20;
+
+/// A file to try things on. It has no name, or loses it when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Canary {
+    pub(crate) file: File,
+    name: Option<PathBuf>,
+}
+
+impl Canary {
+    /// Writes the file, on its device and of data that does not compress.
+    pub(crate) fn create(directory: &Path) -> Result<Canary, Error> {
+        Canary::open(directory)?.written(directory)
+    }
+
+    /// As [`Canary::create`], of a file that has a name for that time: some file systems sync
+    /// nothing of a file that nobody can find again.
+    pub(crate) fn create_named(directory: &Path) -> Result<Canary, Error> {
+        Canary::open_named(directory)?.written(directory)
+    }
+
+    fn written(self, directory: &Path) -> Result<Canary, Error> {
+        let seed = u64::from(std::process::id());
+        let mut data = vec![0; CANARY as usize];
+        Content { seed, size: CANARY, kind: Kind::Random }.fill(0, &mut data);
+        let written = self.file.write_all_at(&data, 0).and_then(|()| self.sync());
+        written.map_err(Error::refused("write a canary file in", directory))?;
+        Ok(self)
+    }
+
+    /// Syncs it by the system call itself, which nothing that is preloaded can swallow.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.file)?)
+    }
+
+    fn open(directory: &Path) -> Result<Canary, Error> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
+            return Ok(Canary { file: File::from(file), name: None });
+        }
+        Canary::open_named(directory)
+    }
+
+    fn open_named(directory: &Path) -> Result<Canary, Error> {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let unique = format!("{}-{}-{}", std::process::id(), now.tv_sec, now.tv_nsec);
+        let path = directory.join(format!(".ioassay-canary-{unique}"));
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32)
+            .open(&path);
+        match file {
+            Ok(file) => Ok(Canary { file, name: Some(path) }),
+            Err(answer) if is_forbidden(&answer) => {
+                Err(Error::NotWritable { directory: directory.to_path_buf(), answer })
+            }
+            Err(answer) => Err(Error::refused("create a canary file in", directory)(answer)),
+        }
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name
+            && let Err(error) = std::fs::remove_file(name)
+        {
+            log::warn!("failed to remove the canary file '{}': {error}", name.display());
+        }
+    }
+}
+
+fn is_forbidden(answer: &io::Error) -> bool {
+    let forbidden = [Errno::ACCESS, Errno::PERM, Errno::ROFS];
+    Errno::from_io_error(answer).is_some_and(|errno| forbidden.contains(&errno))
+}
+
+/// The most that O_DIRECT is expected to be aligned to, and the bytes read with it at once.
+pub(crate) const DIRECT_BLOCK: usize = 1 << 16;
+
+/// Memory aligned for O_DIRECT.
+#[repr(align(65536))]
+pub(crate) struct Aligned(pub(crate) [u8; DIRECT_BLOCK]);
+
+/// Opens what `file` is once more, past the page cache.
+pub(crate) fn open_direct(file: &File) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::DIRECT.bits() as i32)
+        .open(descriptor_path(file))
+}

@@ -1,0 +1,141 @@
+//! Whether the counters of devices count, tried on a canary file (METHODOLOGY.md).
+//!
+//! A counter that stands still while the block layer moves bytes tells nothing by its zero: the
+//! OS was told not to count (`queue/iostats`), or whoever wrote the driver forgot it.
+
+use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
+use crate::error::Error;
+use crate::sysfs::number;
+use crate::traffic::{self, Traffic};
+use model::host::{Direct, Medium, Storage, WriteCache};
+use model::layer::{Counts, Layer};
+use procfs::FromRead;
+use procfs::process::Io;
+use rustix::fs::Advice;
+use std::fs::File;
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Bytes of a sector in `/sys/block/X/stat`.
+const SECTOR: u64 = 512;
+/// A counter counts that saw this share of a canary's bytes: of devices side by side, where each
+/// has a part, all must.
+const SEEN_LEAST: f64 = 0.75;
+
+/// Tries all counters on a file in `directory`: it is written, synced and read.
+pub(crate) fn try_files(directory: &Path, storage: &mut Storage) {
+    if storage.medium == Medium::Ram || storage.layers.is_empty() {
+        return;
+    }
+    if let Err(error) = write_and_read(directory, storage) {
+        storage.notes.push(format!("whether devices are counted could not be tried: {error}"));
+    }
+    try_nothing(storage);
+}
+
+fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> {
+    let before = look(&storage.layers);
+    let canary = Canary::create_named(directory)?;
+    canary.sync().map_err(Error::refused("sync a canary file in", directory))?;
+    let after = look(&storage.layers);
+    let may_flush = storage.barriers_off.is_empty()
+        && storage.devices.iter().any(|device| device.write_cache == Some(WriteCache::Back));
+    for ((layer, before), after) in storage.layers.iter_mut().zip(before).zip(after) {
+        let delta = |of: fn(Traffic) -> u64| Some(of(after?).saturating_sub(of(before?)));
+        let sectors = delta(|traffic| traffic.sectors_written);
+        layer.counts.writes = counted(sectors, CANARY, layer.writes.least);
+        let flushes = after.and_then(|t| t.flushes).zip(before.and_then(|t| t.flushes));
+        layer.counts.flushes = match flushes.map(|(after, before)| after > before) {
+            Some(false) if !may_flush => None,
+            moved => moved,
+        };
+    }
+    try_reads(&canary.file, CANARY, storage)
+}
+
+/// Tries the counters of reads on the first `length` bytes of a file.
+pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Result<(), Error> {
+    rustix::fs::fadvise(file, 0, NonZeroU64::new(length), Advice::DontNeed)
+        .map_err(Error::refused_on("evict", file))?;
+    let (read_before, before) = (own_reads(), look(&storage.layers));
+    let is_past_cache = matches!(storage.direct, Direct::Accepted { .. });
+    let past_cache = open_direct(file).ok().filter(|_| is_past_cache);
+    let reader = past_cache.as_ref().unwrap_or(file);
+    let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
+    for offset in (0..length).step_by(DIRECT_BLOCK) {
+        reader.read_at(&mut block.0, offset).map_err(Error::refused_on("read again", file))?;
+    }
+    let after = look(&storage.layers);
+    // What the page cache served proves nothing: the block layer itself must have been asked.
+    let asked = own_reads().zip(read_before).map(|(after, before)| after.saturating_sub(before));
+    let was_asked = asked.is_some_and(|bytes| bytes as f64 >= SEEN_LEAST * length as f64);
+    for ((layer, before), after) in storage.layers.iter_mut().zip(before).zip(after) {
+        let sectors = after.zip(before).map(|(a, b)| a.sectors_read.saturating_sub(b.sectors_read));
+        let counted = counted(sectors, length, layer.reads.least);
+        layer.counts.reads = counted.filter(|counts| *counts || was_asked);
+    }
+    Ok(())
+}
+
+/// What is known of counters without a file of one's own: where the OS is told not to count.
+///
+/// What is made of other devices counts by itself, whatever `queue/iostats` says there; and a
+/// flush is counted in any case.
+pub(crate) fn try_nothing(storage: &mut Storage) {
+    let Some(Layer { nodes, counts, .. }) = storage.layers.first_mut() else { return };
+    let is_off = |node: &String| {
+        let queue = Path::new("/sys/block").join(node).join("queue");
+        number(&queue.join("iostats")) == Some(0)
+    };
+    if nodes.iter().any(is_off) {
+        let Counts { reads, writes, .. } = counts;
+        reads.get_or_insert(false);
+        writes.get_or_insert(false);
+    }
+}
+
+/// What the devices of each layer have counted so far.
+fn look(layers: &[Layer]) -> Vec<Option<Traffic>> {
+    let stat =
+        |node: &String| traffic::parse_stat(&std::fs::read_to_string(traffic::stat_of(node)).ok()?);
+    layers.iter().map(|layer| traffic::sum(layer.nodes.iter().map(stat))).collect()
+}
+
+/// Whether so many `sectors` are `bytes`, each of them moved `least` times at least. None where
+/// they cannot be read, and where a device may have moved none.
+fn counted(sectors: Option<u64>, bytes: u64, least: u32) -> Option<bool> {
+    let seen = sectors?.saturating_mul(SECTOR) as f64;
+    match least {
+        0 if seen == 0.0 => None,
+        0 => Some(true),
+        least => Some(seen >= SEEN_LEAST * bytes as f64 * f64::from(least)),
+    }
+}
+
+/// Bytes that this process has caused to be fetched from a block layer.
+fn own_reads() -> Option<u64> {
+    let text = std::fs::read("/proc/self/io").ok()?;
+    Some(Io::from_read(&text[..]).ok()?.read_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_counts_that_saw_what_was_moved() {
+        let mib = Some((1 << 20) / SECTOR);
+        for (sectors, least, expected) in [
+            (mib, 1, Some(true)),
+            (mib, 2, Some(false)),
+            (Some(8), 1, Some(false)),
+            (Some(0), 1, Some(false)),
+            (Some(8), 0, Some(true)),
+            (Some(0), 0, None),
+            (None, 1, None),
+        ] {
+            assert_eq!(counted(sectors, 1 << 20, least), expected, "{sectors:?} {least}");
+        }
+    }
+}

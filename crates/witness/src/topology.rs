@@ -1,0 +1,229 @@
+//! What block devices are made of, and how often those below move a byte (METHODOLOGY.md).
+//!
+//! It is read from sysfs alone, which needs no rights. What sysfs does not tell is not guessed:
+//! then it is not known how often a byte is moved, and bytes are counted further up.
+
+use crate::root::Root;
+use crate::sysfs::{entries, file_name, number, text};
+use model::layer::{Amplification, Counts, Layer};
+use std::path::{Path, PathBuf};
+
+/// A block device, and what it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// Its directory in sysfs.
+    pub(crate) path: PathBuf,
+    spread: Spread,
+    below: Vec<Node>,
+    /// Whether what is below are ways to it and no devices of their own.
+    is_reached_by_paths: bool,
+}
+
+/// How often those below move a byte that the device above moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spread {
+    reads: Amplification,
+    writes: Amplification,
+}
+
+impl Spread {
+    /// Each byte is on one of them.
+    pub(crate) const SPLIT: Spread =
+        Spread { reads: Amplification::ONE, writes: Amplification::ONE };
+    /// Besides each byte others are written, and read for that: parity, copies of old blocks.
+    pub(crate) const MORE: Spread =
+        Spread { reads: Amplification::SOME, writes: Amplification::SOME };
+    const UNKNOWN: Spread =
+        Spread { reads: Amplification::UNKNOWN, writes: Amplification::UNKNOWN };
+
+    /// Each byte is on as many of them; one of those is read.
+    const fn copies(count: Amplification) -> Spread {
+        Spread { reads: Amplification::ONE, writes: count }
+    }
+
+    fn or(self, other: Spread) -> Spread {
+        Spread { reads: self.reads.or(other.reads), writes: self.writes.or(other.writes) }
+    }
+
+    fn on(self, below: Spread) -> Spread {
+        Spread { reads: self.reads.on(below.reads), writes: self.writes.on(below.writes) }
+    }
+
+    /// By the profile that a btrfs stores data in; there may be several after a change of it.
+    pub(crate) fn of_btrfs(file_system: &Path) -> Spread {
+        let allocation = file_system.join("allocation");
+        let profiles = ["data", "mixed"].map(|kind| allocation.join(kind));
+        let is_used = |path: &PathBuf| number(&path.join("total_bytes")).is_some_and(|n| n > 0);
+        let spreads = profiles.iter().flat_map(|kind| entries(kind)).filter(is_used).map(|path| {
+            let copies = |count| Spread::copies(Amplification::of(count));
+            match file_name(&path).as_str() {
+                "single" | "raid0" => copies(1),
+                "dup" | "raid1" | "raid10" => copies(2),
+                "raid1c3" => copies(3),
+                "raid1c4" => copies(4),
+                _ => Spread::MORE,
+            }
+        });
+        let is_missing = |member: PathBuf| number(&member.join("missing")) == Some(1);
+        match spreads.reduce(Spread::or) {
+            Some(spread) if entries(&file_system.join("devinfo")).any(is_missing) => {
+                spread.or(Spread::SPLIT)
+            }
+            Some(spread) => spread,
+            None => Spread::UNKNOWN,
+        }
+    }
+
+    /// By the level of a software RAID.
+    fn of_md(md: &Path) -> Spread {
+        let of = |name: &str| number(&md.join(name));
+        let missing = of("degraded").unwrap_or(0);
+        let copies = match text(&md.join("level")).as_deref() {
+            Some("linear" | "raid0") => Some(1),
+            Some("raid1") => of("raid_disks"),
+            // The lowest byte are copies that are near, the next those that are far.
+            Some("raid10") => of("layout").map(|layout| (layout & 0xff) * (layout >> 8 & 0xff)),
+            Some("raid4" | "raid5" | "raid6") => return Spread::MORE,
+            _ => return Spread::UNKNOWN,
+        };
+        let Some(most) = copies.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0) else {
+            return Spread::MORE;
+        };
+        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+        let least = most.saturating_sub(missing).max(1);
+        Spread::copies(Amplification { least, most: Some(most) })
+    }
+
+    /// Of a mapped device, whose table only root may read: by who made it, which its UUID says,
+    /// and by what LVM calls the hidden volumes below it.
+    fn of_mapped(dm: &Path, below: &[Node]) -> Spread {
+        let uuid = text(&dm.join("uuid")).unwrap_or_default();
+        let is_made_by = |prefix: &str| uuid.starts_with(prefix);
+        if is_made_by("CRYPT-LUKS1-") || is_made_by("CRYPT-PLAIN-") || is_made_by("mpath-") {
+            return Spread::SPLIT;
+        }
+        if is_made_by("CRYPT-LUKS2-") {
+            // With integrity there is one more mapped device below, which keeps a journal.
+            let has_integrity = below.iter().any(|node| node.uuid().contains("CRYPT-SUBDEV"));
+            return if has_integrity { Spread::MORE } else { Spread::SPLIT };
+        }
+        // A partition that is mapped: `part1-mpath-…`.
+        if is_made_by("part") && uuid.contains("-mpath-") {
+            return Spread::SPLIT;
+        }
+        if !is_made_by("LVM-") {
+            return Spread::UNKNOWN;
+        }
+        let hidden: Vec<String> =
+            below.iter().filter(|node| node.uuid().starts_with("LVM-")).map(Node::name).collect();
+        let images = hidden.iter().filter(|name| name.contains("_mimage_")).count();
+        match (hidden.len(), images) {
+            // Linear or striped.
+            (0, _) if !uuid.ends_with("-cow") => Spread::SPLIT,
+            (_, 1..) => Spread::copies(Amplification::of(images as u32)),
+            // A RAID of a level that is not told, a thin volume, a snapshot, a cache.
+            _ if hidden.iter().any(|name| name.contains("vdata") || name.contains("vpool")) => {
+                Spread::UNKNOWN
+            }
+            _ => Spread::MORE,
+        }
+    }
+}
+
+impl Node {
+    /// The block device whose directory in sysfs is `block`, or that a link there leads to; a
+    /// partition is of its disk.
+    pub(crate) fn of(root: &Root, block: &Path) -> Option<Node> {
+        let mut path = std::fs::canonicalize(block).ok()?;
+        if path.join("partition").exists() {
+            path = path.parent()?.to_path_buf();
+        }
+        let slaves = entries(&path.join("slaves"));
+        let mut below: Vec<Node> = slaves.filter_map(|slave| Node::of(root, &slave)).collect();
+        below.sort_by_key(Node::name);
+        let is_reached_by_paths = below.is_empty();
+        if is_reached_by_paths {
+            below = paths_of_nvme(root, &file_name(&path));
+        }
+        let spread = match () {
+            () if is_reached_by_paths => Spread::SPLIT,
+            () if path.join("md").is_dir() => Spread::of_md(&path.join("md")),
+            () if path.join("dm").is_dir() => Spread::of_mapped(&path.join("dm"), &below),
+            // bcache, and what else may stand on others.
+            () => Spread::MORE,
+        };
+        Some(Node { path, spread, below, is_reached_by_paths })
+    }
+
+    fn leaf(path: PathBuf) -> Node {
+        Node { path, spread: Spread::SPLIT, below: Vec::new(), is_reached_by_paths: false }
+    }
+
+    fn name(&self) -> String {
+        file_name(&self.path)
+    }
+
+    /// Of a mapped device; else empty.
+    fn uuid(&self) -> String {
+        text(&self.path.join("dm/uuid")).unwrap_or_default()
+    }
+
+    /// The directories of the disks at the bottom.
+    pub(crate) fn disks(&self) -> Vec<PathBuf> {
+        match self.below.is_empty() || self.is_reached_by_paths {
+            true => vec![self.path.clone()],
+            false => self.below.iter().flat_map(Node::disks).collect(),
+        }
+    }
+
+    fn height(&self) -> usize {
+        self.below.iter().map(|node| 1 + node.height()).max().unwrap_or(0)
+    }
+
+    /// The devices that are `depth` steps below, or at the bottom before, and how often they move
+    /// a byte.
+    fn cut(&self, depth: usize) -> (Vec<String>, Spread) {
+        if depth == 0 || self.below.is_empty() {
+            return (vec![self.name()], Spread::SPLIT);
+        }
+        let (names, below) = cut(&self.below, depth - 1);
+        (names, self.spread.on(below))
+    }
+}
+
+/// The same of devices each of which may be the one that a byte is on.
+fn cut(nodes: &[Node], depth: usize) -> (Vec<String>, Spread) {
+    let cuts: Vec<(Vec<String>, Spread)> = nodes.iter().map(|node| node.cut(depth)).collect();
+    let spread = cuts.iter().map(|(_, spread)| *spread).reduce(Spread::or);
+    let mut names: Vec<String> = cuts.into_iter().flat_map(|(names, _)| names).collect();
+    names.sort();
+    names.dedup();
+    (names, spread.unwrap_or(Spread::SPLIT))
+}
+
+/// All layers from the bottom to `tops`, over which a file system spreads its bytes as `spread`.
+pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
+    let height = tops.iter().map(Node::height).max().unwrap_or(0);
+    let layer = |depth| {
+        let (nodes, below) = cut(tops, depth);
+        let Spread { reads, writes } = spread.on(below);
+        Layer { nodes, reads, writes, counts: Counts::default() }
+    };
+    (0..=height).rev().map(layer).collect()
+}
+
+/// The ways to an NVMe disk that is reached by more than one: `nvme0c1n1` is a way to `nvme0n1`.
+fn paths_of_nvme(root: &Root, name: &str) -> Vec<Node> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let parts = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
+    let Some((subsystem, namespace)) = parts else { return Vec::new() };
+    let is_path = |path: &PathBuf| {
+        let other = file_name(path);
+        let controller = other
+            .strip_prefix(&format!("nvme{subsystem}c"))
+            .and_then(|rest| rest.strip_suffix(&format!("n{namespace}")));
+        controller.is_some_and(is_number)
+    };
+    let paths = entries(&root.at("/sys/block")).filter(is_path);
+    paths.filter_map(|path| std::fs::canonicalize(path).ok()).map(Node::leaf).collect()
+}
