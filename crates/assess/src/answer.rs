@@ -1,55 +1,82 @@
 //! The closing answer of a survey: is this disk faster than memory, and what bounds it?
 
-use crate::ceiling::{is_beyond_caches, memory_read, shows_plateau};
+use crate::ceiling::{is_beyond_caches, memory_read, plateau};
+use crate::decision::{Contestant, Decided, Lead, Named, Rated, is_faster, lead};
 use crate::finding::{Code, Severity};
-use crate::row::{Row, fastest};
+use crate::row::{self, Row};
 use crate::summary::ServedBy;
 use model::case::{FileWork, Kernel};
 use model::pattern::Pattern;
 
-/// The figures the answer rests on. All are throughputs in bytes per second.
+/// What the answer rests on. All rates are throughputs in bytes per second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// One thread reading memory.
-    pub memory: f64,
+    pub memory: Rated,
     /// The fastest row that the page cache served, if any is not void.
-    pub page_cache: Option<f64>,
+    pub page_cache: Option<Rated>,
     /// The fastest row that a device served, if any is not void.
     pub device: Option<Fastest>,
-    /// Random 4 KiB reads from the device one at a time: nanoseconds at the median, if measured.
-    pub device_latency_ns: Option<u64>,
-    /// A load from memory that hits no cache, in nanoseconds, if measured.
-    pub memory_latency_ns: Option<f64>,
+    /// Random 4 KiB reads from the device one at a time: the median of the fastest such row.
+    pub device_latency: Option<Waited>,
+    /// A load from memory that hits no cache, if measured.
+    pub memory_latency: Option<Waited>,
 }
 
-/// The fastest row of a kind.
+/// What an operation of a row takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waited {
+    /// The row.
+    pub row: Named,
+    /// Nanoseconds at the median.
+    pub ns: f64,
+}
+
+/// The fastest row that a device served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fastest {
-    /// Its case id.
-    pub id: String,
-    /// Its throughput.
-    pub throughput: f64,
-    /// Its share of memory's throughput: median of the paired ratios.
-    pub of_memory: f64,
-    /// Lower end of the 95 % interval of that share.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
+    /// The row, and those that cannot be told apart from it.
+    pub lead: Lead,
+    /// Whether it is faster than one thread reading memory.
+    pub of_memory: Decided,
+    /// Whether it is faster than the most threads that read memory, where more than one did.
+    pub of_most: Option<Decided>,
+    /// How many threads those are.
+    pub most_threads: u32,
     /// What bounds it.
     pub bound: Bound,
 }
 
 /// What bounds the fastest device row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
-    /// More depth or threads gave no more: the device, or the path to it.
-    Device,
-    /// The reading threads used their CPUs up.
-    Cpu,
+    /// A limit of a control group.
+    Limit,
     /// The tool's own overhead.
     Tool,
-    /// Not known: nothing with more depth or threads was measured, more in flight may give more.
+    /// The reading threads used their CPUs up.
+    Cpu,
+    /// More in flight gave no more, as this shows: the device, or what is on the way to it.
+    Device(Box<Decided>),
+    /// Not known: no sound row shows that more in flight gives no more.
     Unknown,
+}
+
+impl Bound {
+    /// The names of all, in the JSON.
+    pub const NAMES: [&str; 5] = ["limit", "tool", "cpu", "device", "unknown"];
+
+    /// Its name in the JSON.
+    pub fn name(&self) -> &'static str {
+        let [limit, tool, cpu, device, unknown] = Bound::NAMES;
+        match self {
+            Bound::Limit => limit,
+            Bound::Tool => tool,
+            Bound::Cpu => cpu,
+            Bound::Device(_) => device,
+            Bound::Unknown => unknown,
+        }
+    }
 }
 
 /// Bytes of the random reads whose latency is told.
@@ -60,62 +87,76 @@ pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     let memory = memory_read(rows, 1)?;
     rows.iter().find(|row| row.file().is_some())?;
     let served = |by| rows.iter().filter(move |row| row.file().is_some() && row.is_served(by));
-    let latency_ns = served(ServedBy::Device)
-        .filter(|row| row.file().is_some_and(reads_one_at_a_time))
-        .filter_map(|row| Some(row.summary.latency.p50?.ns))
-        .min();
+    let rated = |row: &Row| Rated::of(&row.summary, row.summary.throughput?);
+    let devices: Vec<Contestant> = served(ServedBy::Device).filter_map(Contestant::of).collect();
     Some(Answer {
-        memory: memory.throughput(),
-        page_cache: fastest(served(ServedBy::PageCache)).map(Row::throughput),
-        device: fastest(served(ServedBy::Device)).and_then(|row| fastest_of(row, memory, rows)),
-        device_latency_ns: latency_ns,
-        memory_latency_ns: memory_latency_ns(rows),
+        memory: rated(memory)?,
+        page_cache: row::fastest(served(ServedBy::PageCache)).and_then(rated),
+        device: lead(&devices).and_then(|(row, lead)| fastest(row, lead, memory, rows)),
+        device_latency: device_latency(served(ServedBy::Device)),
+        memory_latency: memory_latency(rows),
     })
 }
 
-fn reads_one_at_a_time(work: &FileWork) -> bool {
-    let one = work.depth == 1 && work.threads == 1 && work.block == LATENCY_BLOCK;
-    one && work.pattern == Pattern::Random
+fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<Waited> {
+    let reads_one_at_a_time = |work: &FileWork| {
+        let one = work.depth == 1 && work.threads == 1 && work.block == LATENCY_BLOCK;
+        one && work.pattern == Pattern::Random
+    };
+    let waited = |row: &Row| waited(row, row.summary.latency.p50?.ns as f64);
+    least(rows.filter(|row| row.file().is_some_and(reads_one_at_a_time)).filter_map(waited))
 }
 
-fn memory_latency_ns(rows: &[Row]) -> Option<f64> {
-    rows.iter()
-        .filter(|row| {
-            let work = row.measured.case.memory();
-            let is_chase = |w: &model::case::MemoryWork| {
-                let is_far = is_beyond_caches(w.working_set, &row.measured);
-                w.kernel == Kernel::Chase && w.threads == 1 && is_far
-            };
-            row.stands() && work.is_some_and(is_chase)
+fn memory_latency(rows: &[Row]) -> Option<Waited> {
+    let is_far_chase = |row: &&Row| {
+        let work = row.measured.case.memory();
+        work.is_some_and(|work| {
+            let is_far = is_beyond_caches(work.working_set, &row.measured);
+            work.kernel == Kernel::Chase && work.threads == 1 && is_far
         })
-        .filter_map(|row| Some(row.summary.ns_per_op?.median))
-        .min_by(f64::total_cmp)
+    };
+    let waited = |row: &Row| waited(row, row.summary.ns_per_op?.median);
+    least(rows.iter().filter(is_far_chase).filter_map(waited))
 }
 
-fn fastest_of(row: &Row, memory: &Row, rows: &[Row]) -> Option<Fastest> {
-    let share = row.share_of(memory)?;
+fn waited(row: &Row, ns: f64) -> Option<Waited> {
+    Some(Waited { row: Named::of(&row.summary)?, ns })
+}
+
+/// The shortest, of sound rows if there are any.
+fn least(all: impl Iterator<Item = Waited>) -> Option<Waited> {
+    all.min_by(|a, b| {
+        let by_doubt = a.row.is_doubtful().cmp(&b.row.is_doubtful());
+        by_doubt.then(a.ns.total_cmp(&b.ns))
+    })
+}
+
+fn fastest(row: &Row, lead: Lead, memory: &Row, rows: &[Row]) -> Option<Fastest> {
+    let threads = rows.iter().map(|row| row.measured.case.threads());
+    let most = threads.filter(|threads| memory_read(rows, *threads).is_some()).max()?;
+    let most_row = memory_read(rows, most).filter(|_| most > 1);
     Some(Fastest {
-        id: row.summary.id.clone(),
-        throughput: row.throughput(),
-        of_memory: share.median,
-        low: share.low,
-        high: share.high,
+        of_memory: is_faster(row, memory)?,
+        of_most: most_row.and_then(|memory| is_faster(row, memory)),
+        most_threads: most,
         bound: bound(row, rows),
+        lead,
     })
 }
 
 /// What bounds the fastest device row. That it is the device is said only if more in flight was
-/// seen to give no more (METHODOLOGY.md).
+/// seen to give no more, and nothing on the row names another bound (METHODOLOGY.md).
 fn bound(row: &Row, rows: &[Row]) -> Bound {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);
-    if found(Code::OverheadBound, Severity::Doubt) {
-        Bound::Tool
-    } else if found(Code::CpuBound, Severity::Note) {
-        Bound::Cpu
-    } else if rows.iter().any(|other| shows_plateau(other, row)) {
-        Bound::Device
-    } else {
-        Bound::Unknown
+    if found(Code::Throttled, Severity::Doubt) {
+        return Bound::Limit;
     }
+    if found(Code::OverheadBound, Severity::Doubt) {
+        return Bound::Tool;
+    }
+    if found(Code::CpuBound, Severity::Note) {
+        return Bound::Cpu;
+    }
+    plateau(rows, row).map_or(Bound::Unknown, |shown| Bound::Device(Box::new(shown)))
 }

@@ -1,13 +1,16 @@
 //! The judgement of a whole record.
 
 use crate::answer::{Answer, answer};
+use crate::builds::{Builds, builds};
 use crate::caches::Caches;
 use crate::ceiling::{Bases, Bounds, Held, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
+use crate::decision::{Contestant, Decided, Lead, lead};
 use crate::disturbance::exclude;
 use crate::finding::{Finding, Verdict};
+use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
@@ -15,7 +18,7 @@ use crate::row::Row;
 use crate::rules::{self, Context, Overhead};
 use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
-use crate::summary::Summary;
+use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
 use model::case::{Engine, Work, WriteEngine};
 use model::host::{Fixture, Host, Storage};
@@ -63,6 +66,12 @@ pub struct Assessment {
     pub skips: Vec<Skip>,
     /// Cases that differ in their engine, in their peer or in their advice only, compared.
     pub comparisons: Vec<Comparison>,
+    /// The fastest asked case of each kind of what served the bytes.
+    pub fastest: Vec<(ServedBy, Lead)>,
+    /// Whether figures depend on the number of operations: cases that differ in that only.
+    pub iterations: Vec<Decided>,
+    /// How far builds of one loop are apart.
+    pub builds: Vec<Builds>,
     /// The levels of memory that chases show, for each page size; host.caches is what the OS says.
     pub levels: Vec<Levels>,
     /// How many threads it takes until memory gives no more.
@@ -155,6 +164,9 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         seed: header.plan.seed,
         skips: header.plan.skips.clone(),
         comparisons: comparisons(&rows),
+        fastest: ServedBy::ALL.iter().filter_map(|by| fastest(&rows, *by)).collect(),
+        iterations: iterations(&rows),
+        builds: builds(&rows),
         levels: all_levels(&rows),
         saturations: saturations(&rows),
         findings: findings(rows.iter().chain(&twins), header.storage.as_ref()),
@@ -248,6 +260,13 @@ fn hold(summary: &mut Summary, bounds: &Bounds) {
         loaded.of_memory = bounds.loaded_of_memory;
     }
     summary.bus = bounds.bus;
+}
+
+/// The fastest asked case that `by` served.
+fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
+    let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.is_served(by);
+    let served: Vec<Contestant> = rows.iter().filter(is_asked).filter_map(Contestant::of).collect();
+    Some((by, lead(&served)?.1))
 }
 
 fn null_reads<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {

@@ -1,5 +1,6 @@
 //! The measured bounds that apply to a case.
 
+use crate::decision::{Decided, Decision, is_faster};
 use crate::finding::Verdict;
 use crate::measured::Measured;
 use crate::ratio::Ratio;
@@ -8,9 +9,6 @@ use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteWork};
 use model::pattern::Pattern;
-
-/// A row with at most half as much in flight that comes this near shows that more gives no more.
-const PLATEAU: f64 = 0.95;
 
 /// Direct rows with at least so many bytes in flight show what a device gives, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
@@ -69,7 +67,7 @@ impl<'a, 'r> Bases<'a, 'r> {
     pub(crate) fn of(rows: &'a [Row<'r>]) -> Bases<'a, 'r> {
         let device = |writes| {
             let base = fastest_direct(rows, writes)?;
-            Some((base, rows.iter().any(|row| shows_plateau(row, base))))
+            Some((base, plateau(rows, base).is_some()))
         };
         Bases {
             memory: rows.iter().filter(|row| reads_memory(row)).collect(),
@@ -242,14 +240,20 @@ impl Flow {
     }
 }
 
-/// Whether `other` shows that the fastest row, `top`, had enough in flight: it had twice as much
-/// and was no faster, or half as much and was hardly slower.
-pub(crate) fn shows_plateau(other: &Row, top: &Row) -> bool {
-    let (Some(flow), Some(of_top)) = (Flow::of(other), Flow::of(top)) else { return false };
-    let alike =
-        (flow.writes, flow.cache, flow.pattern) == (of_top.writes, of_top.cache, of_top.pattern);
-    let has_more = flow.bytes_in_flight >= 2 * of_top.bytes_in_flight;
-    let has_less = 2 * flow.bytes_in_flight <= of_top.bytes_in_flight;
-    let is_near = other.throughput() >= PLATEAU * top.throughput();
-    other.is_served(ServedBy::Device) && alike && (has_more || (has_less && is_near))
+/// What shows that `top`, the fastest row of a device, had enough in flight: a row with twice as
+/// much is not faster, or `top` is not faster than one with half as much. None where no sound row
+/// decides it.
+pub(crate) fn plateau(rows: &[Row], top: &Row) -> Option<Decided> {
+    let of_top = Flow::of(top)?;
+    let asked = |other: &Row| {
+        let flow = Flow::of(other).filter(|_| other.is_served(ServedBy::Device))?;
+        let alike = (flow.writes, flow.cache, flow.pattern)
+            == (of_top.writes, of_top.cache, of_top.pattern);
+        if alike && flow.bytes_in_flight >= 2 * of_top.bytes_in_flight {
+            return is_faster(other, top);
+        }
+        let has_less = alike && 2 * flow.bytes_in_flight <= of_top.bytes_in_flight;
+        if has_less { is_faster(top, other) } else { None }
+    };
+    rows.iter().filter_map(asked).find(|decided| decided.decision() == Decision::No)
 }

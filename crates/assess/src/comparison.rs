@@ -124,11 +124,24 @@ fn compare_with(members: &[&Row], base: &Row) -> Vec<Comparison> {
 
 /// One row compared with another; none if they have no round in common.
 pub(crate) fn compare(row: &Row, base: &Row) -> Option<Comparison> {
-    let interest = match base.summary.served_by {
+    let rates = [row, base].map(|row| row.measured.rates());
+    compare_rounds([row, base], [&rates[0], &rates[1]], None).filter(|found| found.pairs > 0)
+}
+
+/// One row compared with another by these rates, and by this least effect of interest where one is
+/// given. Rows without a common round have the ratio of their medians, which decides nothing; none
+/// if a row has no round.
+pub(crate) fn compare_rounds(
+    [row, base]: [&Row; 2],
+    [values, others]: [&Rounds; 2],
+    interest: Option<f64>,
+) -> Option<Comparison> {
+    let interest = interest.unwrap_or(match base.summary.served_by {
         Some(ServedBy::Device) => INTEREST_DEVICE,
         _ => INTEREST_MEMORY,
-    };
-    let found = Found::of(&row.measured.rates(), &base.measured.rates(), interest)?;
+    });
+    let of_medians = || Some(Found::apart(Ratio::of_any(values, others)?));
+    let found = Found::of(values, others, interest).or_else(of_medians)?;
     Some(Comparison {
         case: row.summary.id.clone(),
         base: base.summary.id.clone(),
@@ -156,6 +169,11 @@ impl Found {
         let difference = difference(ratio.median, ratio.low.zip(ratio.high), interest);
         let is_open = difference == Difference::Inconclusive;
         Some(Found { ratio, difference, needs: is_open.then(|| pairs_needed(&logs, interest)) })
+    }
+
+    /// What is said of the ratio of two medians.
+    fn apart(ratio: Ratio) -> Found {
+        Found { ratio, difference: Difference::Inconclusive, needs: None }
     }
 }
 

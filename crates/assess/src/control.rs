@@ -27,8 +27,8 @@ pub struct Control {
     pub comparisons: Vec<Comparison>,
     /// What they say together.
     pub outcome: Outcome,
-    /// The effect that differs farthest among the ends of their intervals, as a share: less than
-    /// this cannot be decided. None where one has no interval, or none was measured.
+    /// The effect that differs farthest among the ends of their intervals, as a share: so far apart
+    /// the same case may be. None where one has no interval, or none was measured.
     pub decides: Option<f64>,
 }
 
@@ -70,6 +70,13 @@ fn outcome(comparisons: &[Comparison], is_whole: bool) -> Outcome {
     }
 }
 
+/// How far apart the same case may be by one comparison, as a share: the end of its interval that
+/// is farthest from 1. It holds for cases of its kind, and says nothing of others. None without an
+/// interval.
+pub fn apart(found: &Comparison) -> Option<f64> {
+    farthest(std::slice::from_ref(found))
+}
+
 /// The effect at the end of an interval that is farthest from 1; none where one has no interval.
 fn farthest(comparisons: &[Comparison]) -> Option<f64> {
     let of_one = |found: &Comparison| Some(effect(found.low?).max(effect(found.high?)));
@@ -88,9 +95,9 @@ fn differs(found: &Comparison) -> Finding {
         severity: Severity::Doubt,
         message: format!(
             "the same case measured a second time in the same rounds had {:.3} times the rate\
-             {interval}: what is less than {} apart cannot be decided here today",
+             {interval}: of cases of this kind, up to {} may be the machine and not the case",
             found.ratio,
-            percent(farthest(std::slice::from_ref(found)).unwrap_or(effect(found.ratio)))
+            percent(apart(found).unwrap_or(effect(found.ratio)))
         ),
         remedy: "look what else this machine does, use longer trials and more rounds, and run \
                  again with --control"

@@ -4,26 +4,14 @@
 //! Only rows of this program's own worker that stand take part.
 
 use crate::ceiling::{is_beyond_caches, memory_read};
+use crate::decision::{Decided, Named, is_faster, is_faster_by};
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::ServedBy;
 use model::case::{Advice, Cache, Engine, FileWork, Isa, Kernel, Touch};
-use model::named;
 use std::collections::BTreeSet;
-
-named! {
-    /// What the interval of a ratio says.
-    Decision "decision" {
-        /// It lies above 1.
-        Yes "yes",
-        /// It lies below 1.
-        No "no",
-        /// It holds 1, or there is none.
-        Undecided "undecided",
-    }
-}
 
 /// The answer for data of one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +31,8 @@ pub struct CountingAnswer {
     /// The fastest that a device served.
     pub device: Option<Figure>,
     /// Whether counting from the device is faster than counting in memory with as many threads;
-    /// than reading memory, where nothing was counted in it.
-    pub disk_is_faster: Decision,
+    /// than reading memory, where nothing was counted in it. None where neither was measured.
+    pub disk_is_faster: Option<Decided>,
     /// The claim that io_uring from disk beats mmap, in each cache state that was measured.
     pub claims: Vec<Claim>,
 }
@@ -52,8 +40,8 @@ pub struct CountingAnswer {
 /// The figure of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// The row's case id.
-    pub id: String,
+    /// The row.
+    pub row: Named,
     /// Its threads.
     pub threads: u32,
     /// Bytes a second.
@@ -73,10 +61,8 @@ pub struct Claim {
     pub mmap: Figure,
     /// The fastest direct row of io_uring with the highest depth.
     pub uring: Figure,
-    /// io_uring over mmap.
-    pub ratio: Ratio,
-    /// Whether the claim holds here.
-    pub holds: Decision,
+    /// Whether the claim holds here: whether io_uring is faster than mmap.
+    pub holds: Decided,
     /// The same against rows that are fairer to memory: mappings that are populated or touched
     /// ahead, more threads, the file loaded first and loading counted in.
     pub fair: Vec<Fair>,
@@ -87,20 +73,8 @@ pub struct Claim {
 pub struct Fair {
     /// The other row.
     pub figure: Figure,
-    /// io_uring over it.
-    pub ratio: Ratio,
     /// Whether io_uring beats it.
-    pub holds: Decision,
-}
-
-impl Decision {
-    fn of(ratio: &Ratio) -> Decision {
-        match (ratio.low, ratio.high) {
-            (Some(low), _) if low > 1.0 => Decision::Yes,
-            (_, Some(high)) if high < 1.0 => Decision::No,
-            _ => Decision::Undecided,
-        }
-    }
+    pub holds: Decided,
 }
 
 /// An answer for each size of data, ascending, of which the count in memory or both sides of the
@@ -169,8 +143,6 @@ impl<'a, 'r> Counts<'a, 'r> {
             |row: &&'a Row<'r>| row.file().is_some_and(|work| work.engine != Engine::Load);
         let page_cache = self.rows().filter(is_served(ServedBy::PageCache)).filter(in_place);
         let device = fastest(self.rows().filter(is_served(ServedBy::Device)));
-        let device = device.and_then(|row| self.figure(row));
-        let of_memory = device.as_ref().and_then(|figure| figure.of_count.or(figure.of_read));
         let caches = self.all.first().map(|row| row.measured.caches);
         let threads = self.rows().map(|row| row.measured.case.threads()).max().unwrap_or(1);
         let exceeds = caches.and_then(|caches| caches.are_exceeded(self.size, threads));
@@ -178,10 +150,14 @@ impl<'a, 'r> Counts<'a, 'r> {
             size: self.size,
             fits_caches: exceeds == Some(false),
             memory_reads: self.memory_reads(),
-            in_memory: self.in_memory.iter().map(|loaded| self.loaded_figure(loaded)).collect(),
+            in_memory: self
+                .in_memory
+                .iter()
+                .filter_map(|loaded| self.loaded_figure(loaded))
+                .collect(),
             page_cache: fastest(page_cache).and_then(|row| self.figure(row)),
-            device,
-            disk_is_faster: of_memory.as_ref().map_or(Decision::Undecided, Decision::of),
+            device: device.and_then(|row| self.figure(row)),
+            disk_is_faster: device.and_then(|row| self.disk_is_faster(row)),
             claims: [Cache::Cold, Cache::Warm].into_iter().filter_map(|c| self.claim(c)).collect(),
         }
     }
@@ -190,6 +166,19 @@ impl<'a, 'r> Counts<'a, 'r> {
     fn rows(&self) -> impl Iterator<Item = &'a Row<'r>> {
         let (all, size) = (self.all, self.size);
         all.iter().filter(move |row| count_of(row).is_some_and(|work| work.size == size))
+    }
+
+    /// Whether counting from the device is faster than counting in memory with as many threads, or
+    /// than reading it.
+    fn disk_is_faster(&self, device: &Row) -> Option<Decided> {
+        let threads = device.measured.case.threads();
+        match self.in_memory.iter().find(|loaded| loaded.threads() == threads) {
+            Some(count) => {
+                let rates = [&device.measured.rates(), &count.rates];
+                is_faster_by([device, count.row], rates, None)
+            }
+            None => is_faster(device, memory_read(self.all, threads)?),
+        }
     }
 
     fn memory_reads(&self) -> Vec<Figure> {
@@ -201,24 +190,24 @@ impl<'a, 'r> Counts<'a, 'r> {
 
     fn figure(&self, row: &Row) -> Option<Figure> {
         let throughput = row.summary.throughput?;
-        Some(self.figure_of(row, throughput, &row.measured.rates()))
+        self.figure_of(row, throughput, &row.measured.rates())
     }
 
-    fn loaded_figure(&self, loaded: &Loaded) -> Figure {
+    fn loaded_figure(&self, loaded: &Loaded) -> Option<Figure> {
         self.figure_of(loaded.row, loaded.throughput, &loaded.rates)
     }
 
-    fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Figure {
+    fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Option<Figure> {
         let threads = row.measured.case.threads();
         let read = memory_read(self.all, threads);
         let count = self.in_memory.iter().find(|loaded| loaded.threads() == threads);
-        Figure {
-            id: row.summary.id.clone(),
+        Some(Figure {
+            row: Named::of(&row.summary)?,
             threads,
             throughput,
             of_read: read.and_then(|read| Ratio::of_any(rates, &read.measured.rates())),
             of_count: count.and_then(|count| Ratio::of_any(rates, &count.rates)),
-        }
+        })
     }
 
     /// The claim where mmap began with the data in that state. The instructions are left to the
@@ -235,7 +224,6 @@ impl<'a, 'r> Counts<'a, 'r> {
             row.file().is_some_and(bare)
         };
         let (mmap, uring) = (fastest(in_state().filter(is_bare))?, self.deepest_uring()?);
-        let ratio = uring.share_of(mmap)?;
         let is_fair = |row: &&Row| {
             let engine = row.file().map(|work| work.engine);
             matches!(engine, Some(Engine::Mmap | Engine::Load)) && !is_bare(row)
@@ -244,15 +232,13 @@ impl<'a, 'r> Counts<'a, 'r> {
             cache,
             mmap: self.figure(mmap)?,
             uring: self.figure(uring)?,
-            ratio,
-            holds: Decision::of(&ratio),
+            holds: is_faster(uring, mmap)?,
             fair: in_state().filter(is_fair).filter_map(|row| self.fair(uring, row)).collect(),
         })
     }
 
     fn fair(&self, uring: &Row, row: &Row) -> Option<Fair> {
-        let ratio = uring.share_of(row)?;
-        Some(Fair { figure: self.figure(row)?, ratio, holds: Decision::of(&ratio) })
+        Some(Fair { figure: self.figure(row)?, holds: is_faster(uring, row)? })
     }
 
     fn deepest_uring(&self) -> Option<&'a Row<'r>> {

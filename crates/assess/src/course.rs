@@ -5,7 +5,7 @@
 //! the device is in the way of the next.
 
 use crate::curve::{Curve, STEP_MISSING, full_steps};
-use crate::measured::{Measured, NS_PER_SECOND, a_second, timed_ns};
+use crate::measured::{Measured, a_second, timed_ns};
 use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
@@ -104,12 +104,6 @@ impl Course {
             change: agreed(changes.collect(), curves.len()),
             rates,
         })
-    }
-
-    /// How much the rate rises in a minute by a line fitted to all steps, as a share of the mean.
-    pub fn trend_a_minute(&self) -> f64 {
-        let minute = 60.0 * NS_PER_SECOND / self.step_ns as f64;
-        slope(&self.rates) * minute / mean(&self.rates)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The levels of memory: plateaus of the time a load takes, over ascending working sets.
 
 use crate::caches::LADDER_LEAST;
+use crate::decision::Named;
 use crate::measured::Measured;
 use crate::row::{Row, grouped};
 use crate::stats::median;
@@ -16,6 +17,8 @@ pub struct Levels {
     /// From the smallest working set to the largest, at least one. Each but the last ends in a
     /// knee.
     pub levels: Vec<Level>,
+    /// The doubtful ones of the rows that they are made of.
+    pub doubtful: Vec<Named>,
 }
 
 /// Working sets whose loads take about as long.
@@ -94,7 +97,9 @@ fn levels_of(chases: &[&Row]) -> Option<Levels> {
     let mut levels = levels(&points);
     let Measured { case, host, .. } = &chases[0].measured;
     name_caches(&mut levels, &host.caches);
-    Some(Levels { peer: case.peer.clone(), pages: case.memory()?.pages, levels })
+    let named = chases.iter().filter_map(|row| Named::of(&row.summary));
+    let doubtful = named.filter(Named::is_doubtful).collect();
+    Some(Levels { peer: case.peer.clone(), pages: case.memory()?.pages, levels, doubtful })
 }
 
 /// The levels of `points`: working sets in bytes, ascending, and positive nanoseconds a load.

@@ -1,6 +1,7 @@
 //! How many threads it takes until memory gives no more.
 
 use crate::ceiling::is_beyond_caches;
+use crate::decision::{Decision, Named, is_faster_by};
 use crate::row::{Row, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
 
@@ -17,17 +18,21 @@ pub struct Saturation {
     pub pages: Pages,
     /// Bytes of all arrays of all threads.
     pub working_set: u64,
-    /// The fewest threads that come within 5 % of the highest throughput, where more were tried;
-    /// none where the most threads alone do: not saturated.
+    /// Whether more threads than `threads` give no more.
+    pub decision: Decision,
+    /// The fewest threads beyond which no number that was tried gives 5 % more; none where the most
+    /// threads do, or may.
     pub threads: Option<u32>,
     /// The most threads that were tried.
     pub most_threads: u32,
     /// The highest throughput in bytes a second.
     pub highest: f64,
+    /// The rows that were held against each other.
+    pub rows: Vec<Named>,
 }
 
-/// A throughput of this share of the highest is as good as that (METHODOLOGY.md).
-const NEAR: f64 = 0.95;
+/// The least by which more threads give more (METHODOLOGY.md).
+const INTEREST: f64 = 0.05;
 
 /// Each loop over arrays beyond the caches that was measured with several numbers of threads.
 pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
@@ -44,18 +49,46 @@ pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
 fn saturation(rows: &[&Row]) -> Option<Saturation> {
     let case = rows.first()?.measured.case;
     let MemoryWork { kernel, isa, pages, working_set, .. } = *case.memory()?;
-    let threads = |row: &&Row| row.measured.case.threads();
-    let (fewest, most) = (rows.iter().map(threads).min()?, rows.iter().map(threads).max()?);
-    let highest = rows.iter().map(|row| row.throughput()).fold(0.0, f64::max);
-    let near = rows.iter().filter(|row| row.throughput() >= NEAR * highest);
-    (fewest < most).then(|| Saturation {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| row.measured.case.threads());
+    rows.dedup_by_key(|row| row.measured.case.threads());
+    let (most, fewer) = rows.split_last()?;
+    let last = give_more(fewer.last()?, &[most]);
+    let after = |at: usize| give_more(rows[at], &rows[at + 1..]);
+    let enough = (0..fewer.len()).find(|at| after(*at) == Decision::No);
+    let threads = enough.map(|at| rows[at].measured.case.threads());
+    Some(Saturation {
         peer: case.peer.clone(),
         kernel,
         isa,
         pages,
         working_set,
-        threads: near.map(threads).min().filter(|enough| *enough < most),
-        most_threads: most,
-        highest,
+        decision: match (threads, last) {
+            (Some(_), _) => Decision::Yes,
+            (None, Decision::Yes) => Decision::No,
+            (None, _) => Decision::Undecided,
+        },
+        threads,
+        most_threads: most.measured.case.threads(),
+        highest: rows.iter().map(|row| row.throughput()).fold(0.0, f64::max),
+        rows: rows.iter().filter_map(|row| Named::of(&row.summary)).collect(),
     })
+}
+
+/// Whether any of those with more threads gives more than `row`; *no* where none does.
+fn give_more(row: &Row, more: &[&Row]) -> Decision {
+    let rates = row.measured.rates();
+    let gives_more = |other: &&Row| {
+        let others = other.measured.rates();
+        let decided = is_faster_by([other, row], [&others, &rates], Some(INTEREST));
+        decided.map_or(Decision::Undecided, |decided| decided.decision())
+    };
+    let all: Vec<Decision> = more.iter().map(gives_more).collect();
+    if all.contains(&Decision::Yes) {
+        Decision::Yes
+    } else if all.contains(&Decision::Undecided) {
+        Decision::Undecided
+    } else {
+        Decision::No
+    }
 }

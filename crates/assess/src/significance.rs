@@ -22,6 +22,14 @@ pub(crate) fn median_test(ours: &[f64], others: &[f64]) -> f64 {
     (2.0 * at_most.min(at_least)).min(1.0)
 }
 
+/// What [`median_test`] of so many values comes to where all of ours lie above all others: no test
+/// of as many can tell more.
+pub(crate) fn wholly_apart(ours: usize, others: usize) -> f64 {
+    let values = |range: std::ops::Range<usize>| range.map(|value| value as f64).collect();
+    let (above, below): (Vec<f64>, Vec<f64>) = (values(others..others + ours), values(0..others));
+    median_test(&above, &below)
+}
+
 /// The fewest values in each of two samples for which [`median_test`] can be as small as `p`.
 pub(crate) fn values_needed(p: f64) -> usize {
     let smallest = |n: usize| 2.0 * (-ln_choose(2 * n, n)).exp();

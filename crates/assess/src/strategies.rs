@@ -1,7 +1,7 @@
 //! Which way to write is fastest: until it is accepted, and until it is durable.
 
-use crate::finding::Verdict;
-use crate::ratio::Ratio;
+use crate::decision::{Contestant, Decided, Lead, differs_by, lead};
+use crate::measured::{Measured, Rounds};
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::touching::writes_pages;
@@ -9,28 +9,17 @@ use crate::writing::{Writing, accepted_rates, durable_rates};
 use model::case::{Fill, Op, WriteEngine, WriteWork};
 use model::plan::Role;
 
-/// A case with one of its rates.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rated {
-    /// Id of the case.
-    pub id: String,
-    /// Bytes a second.
-    pub rate: Estimate,
-    /// What the case is worth: sound or doubtful.
-    pub verdict: Verdict,
-}
-
 /// The closing answer of a run that writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritingAnswer {
     /// The highest accepted rate: what a program sees that does not wait.
-    pub accepted: Option<Rated>,
+    pub accepted: Option<Lead>,
     /// The highest durable rate.
-    pub durable: Option<Rated>,
+    pub durable: Option<Lead>,
     /// What is left of the rate of the case that is `accepted` once it is to be durable: its own
     /// durable rate over its accepted rate, of the same trials, where it has both. Else the rate
     /// of `durable` over that of `accepted`, by paired rounds. None if either is.
-    pub cost: Option<Ratio>,
+    pub cost: Option<Decided>,
 }
 
 /// The answer, where any case of this program's own worker was asked to write data of its own.
@@ -44,16 +33,17 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
         return None;
     }
     let standing: Vec<&Row> = asked.into_iter().filter(|row| row.stands()).collect();
-    let accepted = fastest(&standing, |writing| writing.accepted);
-    let durable = fastest(&standing, |writing| writing.durable);
+    let accepted = fastest(&standing, |writing| writing.accepted, accepted_rates);
+    let durable = fastest(&standing, |writing| writing.durable, durable_rates);
     let cost = accepted.as_ref().zip(durable.as_ref()).and_then(|(accepted, durable)| {
         let has_both = accepted.0.summary.writing.as_ref()?.durable.is_some();
         let row = if has_both { accepted.0 } else { durable.0 };
-        Ratio::of_any(&durable_rates(&row.measured), &accepted_rates(&accepted.0.measured))
+        let rates = [durable_rates(&row.measured), accepted_rates(&accepted.0.measured)];
+        differs_by([row, accepted.0], [&rates[0], &rates[1]])
     });
     Some(WritingAnswer {
-        accepted: accepted.map(|(_, rated)| rated),
-        durable: durable.map(|(_, rated)| rated),
+        accepted: accepted.map(|(_, lead)| lead),
+        durable: durable.map(|(_, lead)| lead),
         cost,
     })
 }
@@ -68,20 +58,23 @@ fn is_asked(row: &Row) -> bool {
         && row.measured.case.write().is_some_and(writes)
 }
 
-/// The row that is the fastest by this rate, if any has it.
+/// The row that is the fastest by this rate, if any has it: of those whose data does not compress,
+/// if there are any, however fast others are.
 fn fastest<'a, 'r>(
     rows: &[&'a Row<'r>],
     rate: impl Fn(&Writing) -> Option<Estimate>,
-) -> Option<(&'a Row<'r>, Rated)> {
-    let rate_of = |row: &&'a Row<'r>| Some((*row, rate(row.summary.writing.as_ref()?)?));
-    let does_not_compress = |row: &Row| fill(row) == Some(Fill::Random);
-    // A fill that does not compress goes before all others, however fast those are.
-    let by_fill_and_rate = |a: &(&Row, Estimate), b: &(&Row, Estimate)| {
-        let by_fill = does_not_compress(a.0).cmp(&does_not_compress(b.0));
-        by_fill.then(a.1.median.total_cmp(&b.1.median))
+    rounds: impl Fn(&Measured) -> Rounds,
+) -> Option<(&'a Row<'r>, Lead)> {
+    let contestant = |row: &&'a Row<'r>| {
+        let rate = rate(row.summary.writing.as_ref()?)?;
+        Some(Contestant { row, rate, rounds: rounds(&row.measured) })
     };
-    let (row, rate) = rows.iter().filter_map(rate_of).max_by(by_fill_and_rate)?;
-    Some((row, Rated { id: row.summary.id.clone(), rate, verdict: row.summary.verdict }))
+    let mut all: Vec<Contestant> = rows.iter().filter_map(contestant).collect();
+    let does_not_compress = |one: &Contestant| fill(one.row) == Some(Fill::Random);
+    if all.iter().any(does_not_compress) {
+        all.retain(does_not_compress);
+    }
+    lead(&all)
 }
 
 fn fill(row: &Row) -> Option<Fill> {

@@ -1,5 +1,6 @@
 //! How much slower it is to touch a page of a file than one of memory.
 
+use crate::decision::Named;
 use crate::measured::{Counted, Rounds, a_second};
 use crate::ratio::Ratio;
 use crate::row::Row;
@@ -22,11 +23,11 @@ named! {
 pub struct Touching {
     /// What is done.
     pub phase: Phase,
-    /// Id of the case on a file.
-    pub file: String,
-    /// Id of the case in memory: second touch, with as many threads, or the nearest number that
-    /// was measured; of those in base pages where that was measured.
-    pub memory: String,
+    /// The case on a file.
+    pub file: Named,
+    /// The case in memory: second touch, with as many threads, or the nearest number that was
+    /// measured; of those in base pages where that was measured.
+    pub memory: Named,
     /// Operations a second in memory over those on the file, from paired rounds. What is written
     /// to the file counts when it was accepted.
     pub ratio: Ratio,
@@ -39,8 +40,8 @@ pub(crate) fn touchings(rows: &[Row]) -> Vec<Touching> {
         let (phase, size) = touched(file)?;
         let memory = nearest_memory(rows, phase, file, size)?;
         let ratio = Ratio::of_any(&ops_a_second(memory), &ops_a_second(file))?;
-        let ids = (file.summary.id.clone(), memory.summary.id.clone());
-        Some(Touching { phase, file: ids.0, memory: ids.1, ratio })
+        let (file, memory) = (Named::of(&file.summary)?, Named::of(&memory.summary)?);
+        Some(Touching { phase, file, memory, ratio })
     };
     rows.iter().filter(|row| is_held(row)).filter_map(touching).collect()
 }

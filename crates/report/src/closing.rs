@@ -1,10 +1,11 @@
 //! The closing answer of a survey in words: is this disk faster than memory, and what bounds it?
 
-use crate::words::{is_virtual, times, times_interval};
+use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
+use crate::words::{count, is_virtual};
 use assess::Assessment;
 use assess::answer::{Answer, Bound, Fastest};
+use assess::decision::{Decided, Decision, Lead};
 use assess::finding::Verdict;
-use assess::strategies::Rated;
 use assess::summary::Summary;
 use model::case::{Op, WriteWork};
 use model::host::Medium;
@@ -13,30 +14,28 @@ use model::units;
 /// The answer in a few sentences, whatever of it is known.
 pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
     let mut sentences = match &assessment.answer {
-        None => vec![
+        None => vec![Sentence::plain(
             "There is no answer: it takes a figure that stands for one thread reading memory, \
-             and one for a file."
-                .to_string(),
-        ],
+             and one for a file.",
+        )],
         Some(answer) => match &answer.device {
             Some(fastest) => device(assessment, answer, fastest, name),
             None => vec![no_device(assessment)],
         },
     };
     if let Some(answer) = &assessment.answer {
-        sentences.extend(
-            answer
-                .page_cache
-                .map(|rate| format!("The page cache gives up to {}.", units::rate(rate))),
-        );
+        sentences.extend(answer.page_cache.as_ref().map(|rated| {
+            let text = format!("The page cache gives up to {}.", units::rate(rated.rate.median));
+            Sentence::figures(text, [&rated.row])
+        }));
         sentences.extend(latencies(answer));
     }
     sentences.extend(writing(assessment));
-    sentences.join(" ")
+    paragraph(&sentences, name)
 }
 
-fn no_device(assessment: &Assessment) -> String {
-    match assessment.storage.as_ref() {
+fn no_device(assessment: &Assessment) -> Sentence {
+    Sentence::plain(match assessment.storage.as_ref() {
         Some(storage) if storage.medium == Medium::Ram => format!(
             "This directory is memory: {} keeps its files there, so no disk was measured.",
             storage.file_system
@@ -47,7 +46,7 @@ fn no_device(assessment: &Assessment) -> String {
         ),
         _ => "No figure stands that a device served, so nothing can be said of this disk."
             .to_string(),
-    }
+    })
 }
 
 fn device(
@@ -55,67 +54,105 @@ fn device(
     answer: &Answer,
     fastest: &Fastest,
     name: &dyn Fn(&str) -> String,
-) -> Vec<String> {
-    let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
-    let says = match (fastest.low, fastest.high) {
-        (Some(low), _) if low > 1.0 => "is faster than memory",
-        (_, Some(high)) if high < 1.0 => "is not faster than memory",
-        (Some(_), Some(_)) => "cannot be told apart from memory",
-        _ if fastest.of_memory < 1.0 => "does not seem faster than memory",
-        _ => "seems as fast as memory",
-    };
-    let interval = match times_interval(fastest.low, fastest.high) {
-        Some(interval) => format!("95 % interval {interval}"),
-        None => "too few rounds for an interval".to_string(),
-    };
-    vec![
-        format!(
-            "This {disk} {says}: its fastest row, {}, moves {}, {} of the {} at which one thread \
-             reads memory ({interval}).",
-            name(&fastest.id),
-            units::rate(fastest.throughput),
-            times(fastest.of_memory),
-            units::rate(answer.memory),
-        ),
-        match fastest.bound {
-            Bound::Device => format!("The {disk} bounds it: more in flight gave no more."),
-            Bound::Cpu => format!("The CPU bounds it, not the {disk}."),
-            Bound::Tool => format!(
-                "{}'s own overhead bounds it: the {disk} may be faster.",
-                assessment.tool.name
-            ),
-            Bound::Unknown => "What bounds it is not known: nothing with more in flight was \
-                               measured, which may give more."
-                .to_string(),
+) -> Vec<Sentence> {
+    let disk = disk(assessment);
+    let best = fastest.lead.best();
+    let figures = format!(
+        "its fastest row, {}{}, moves {}, {} of the {} at which one thread reads memory",
+        name(&best.row.id),
+        match beside_lead(&fastest.lead, name).strip_prefix(", ") {
+            Some(beside) => format!(" ({beside})"),
+            None => String::new(),
         },
-    ]
+        units::rate(best.rate.median),
+        said_ratio(&fastest.of_memory.ratio()),
+        units::rate(answer.memory.rate.median),
+    );
+    let first = Sentence::decided(&fastest.of_memory, |decision| match decision {
+        Decision::Yes => {
+            format!("This {disk} is faster than one thread reading memory: {figures}.")
+        }
+        Decision::No => format!("This {disk} is not faster than memory: {figures}."),
+        Decision::Undecided => format!(
+            "Whether this {disk} is faster than memory is not decided ({}): {figures}.",
+            why_open(&fastest.of_memory)
+        ),
+    });
+    let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
+    let all = all.map(|all| of_most(all, fastest.most_threads));
+    let led = Sentence::led(&fastest.lead, bound(assessment, fastest, disk));
+    let shown = match &fastest.bound {
+        Bound::Device(shown) => Sentence::decided(shown, |_| bound(assessment, fastest, disk)),
+        _ => led,
+    };
+    [Some(first), all, Some(shown)].into_iter().flatten().collect()
 }
 
-fn latencies(answer: &Answer) -> Option<String> {
-    let read = answer.device_latency_ns.map(|ns| {
-        format!("a random 4 KiB read from the device takes {}", units::nanoseconds(ns as f64))
+fn disk(assessment: &Assessment) -> &'static str {
+    if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" }
+}
+
+/// The same against all threads that read memory.
+fn of_most(all: &Decided, threads: u32) -> Sentence {
+    let threads = count(threads as usize, "thread");
+    let ratio = said_ratio(&all.ratio());
+    Sentence::decided(all, |decision| match decision {
+        Decision::Yes => format!("It is faster than {threads} reading memory too: {ratio}."),
+        Decision::No => format!("It is not faster than {threads} reading memory: {ratio}."),
+        Decision::Undecided => format!(
+            "Whether it is faster than {threads} reading memory is not decided ({}): {ratio}.",
+            why_open(all)
+        ),
+    })
+}
+
+fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
+    match fastest.bound {
+        Bound::Limit => format!(
+            "A limit of a control group bounds it (Throttled): what the {disk} gives without it is \
+             not known."
+        ),
+        Bound::Tool => {
+            format!("{}'s own overhead bounds it: the {disk} may be faster.", assessment.tool.name)
+        }
+        Bound::Cpu => {
+            format!("The CPU bounds it (CpuBound): with more processors the {disk} may give more.")
+        }
+        Bound::Device(_) => {
+            format!("More in flight gave no more: the {disk} or its path bounds it.")
+        }
+        Bound::Unknown => "What bounds it is not known: no sound row shows that more in flight \
+                           gives no more."
+            .to_string(),
+    }
+}
+
+/// What one operation takes, a median each.
+fn latencies(answer: &Answer) -> Option<Sentence> {
+    let read = answer.device_latency.as_ref().map(|waited| {
+        let takes = units::nanoseconds(waited.ns);
+        format!("a random 4 KiB read from the device takes {takes} (service time)")
     });
     let load = answer
-        .memory_latency_ns
-        .map(|ns| format!("a load from memory takes {}", units::nanoseconds(ns)));
+        .memory_latency
+        .as_ref()
+        .map(|waited| format!("a load from memory takes {}", units::nanoseconds(waited.ns)));
     let both = match (read, load) {
-        (Some(read), Some(load)) => format!("{read}, {load}."),
+        (Some(read), Some(load)) => format!("{read}, {}.", load.replace(" takes", "")),
         (Some(one), None) | (None, Some(one)) => format!("{one}."),
         (None, None) => return None,
     };
-    Some(both.replacen('a', "A", 1))
+    let rows = answer.device_latency.iter().chain(&answer.memory_latency);
+    Some(Sentence::figures(both.replacen('a', "A", 1), rows.map(|waited| &waited.row)))
 }
 
 /// How fast writes are taken, how fast they are durable, and what a page waits for its sync.
-fn writing(assessment: &Assessment) -> Option<String> {
+fn writing(assessment: &Assessment) -> Option<Sentence> {
     let answer = assessment.writing.as_ref()?;
-    let said = |rated: &Rated| {
-        let doubtful = if rated.verdict == Verdict::Sound { "" } else { " (doubtful)" };
-        format!("at up to {}{doubtful}", units::rate(rated.rate.median))
-    };
+    let said = |lead: &Lead| format!("at up to {}", units::rate(lead.best().rate.median));
     let mut text = match (&answer.accepted, &answer.durable) {
         (Some(accepted), Some(durable)) => {
-            format!("Writes are accepted {}, and durable {}", said(accepted), said(durable))
+            format!("Writes are accepted {} and durable {}", said(accepted), said(durable))
         }
         (Some(accepted), None) => {
             format!("Writes are accepted {}; no durable rate stands", said(accepted))
@@ -123,22 +160,28 @@ fn writing(assessment: &Assessment) -> Option<String> {
         (None, Some(durable)) => format!("Writes are durable {}", said(durable)),
         (None, None) => return None,
     };
-    if let Some(ns) = page_sync_ns(assessment) {
+    let page = page_sync(assessment);
+    if let Some((_, ns)) = page {
         let takes = units::nanoseconds(ns as f64);
-        text.push_str(&format!("; the sync after a 4 KiB page takes {takes}"));
+        text.push_str(&format!("; a sync after 4 KiB takes {takes}"));
     }
-    Some(format!("{text}."))
+    let leads = answer.accepted.iter().chain(&answer.durable);
+    let page = page.and_then(|(summary, _)| assess::decision::Named::of(summary));
+    let rows = leads.map(|lead| &lead.best().row).chain(&page);
+    Some(Sentence::figures(format!("{text}."), rows))
 }
 
-/// The median of the syncs after each page, of the first row that stands and is durable.
-fn page_sync_ns(assessment: &Assessment) -> Option<u64> {
+/// The first row that stands and is durable of those that sync after each page, and the median of
+/// its syncs.
+fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
     let is_page = |summary: &&Summary| {
         let is_each = |work: &WriteWork| {
             work.op == Op::Write && work.block == 4096 && work.every == 1 && work.threads == 1
         };
         summary.verdict != Verdict::Void && summary.case.write().is_some_and(is_each)
     };
-    let writing = assessment.cases.iter().find(is_page)?.writing.as_ref()?;
+    let summary = assessment.cases.iter().find(is_page)?;
+    let writing = summary.writing.as_ref()?;
     writing.durable?;
-    Some(writing.sync.p50?.ns)
+    Some((summary, writing.sync.p50?.ns))
 }

@@ -2,11 +2,14 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, figure, times, times_interval};
+use crate::words::{self, NONE, figure};
 use assess::Assessment;
+use assess::builds::Builds;
 use assess::comparison::Comparison;
-use assess::finding::Verdict;
+use assess::decision::Decision;
+use assess::ratio::Ratio;
 use assess::summary::Summary;
 use model::case::{Isa, OWN_PEER};
 use model::peer::Peer;
@@ -26,33 +29,45 @@ pub fn compilers(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// From what to what the same loop goes by how it was built; none where only one was.
+/// How far builds of the same loop are apart; none where only one was measured.
 pub(crate) fn answer(assessment: &Assessment) -> Option<String> {
-    let of = |id: &str| assessment.cases.iter().find(|case| case.id == id);
-    let built: Vec<(&Comparison, &Summary)> = assessment
-        .comparisons
-        .iter()
-        .filter_map(|found| Some((found, of(&found.case)?)))
-        .filter(|(found, case)| found.ratio > 0.0 && case.verdict != Verdict::Void)
-        .collect();
-    let slowest = built.iter().min_by(|(a, _), (b, _)| a.ratio.total_cmp(&b.ratio))?;
-    let fastest = built.iter().max_by(|(a, _), (b, _)| a.ratio.total_cmp(&b.ratio))?;
-    let base = of(&slowest.0.base)?;
-    if built.len() < 2 {
-        return None;
-    }
-    Some(format!(
-        "The same question by {} builds comes to {} ({}) to {} ({}) of {}, which does {}: the \
-         compiler and its options alone are worth {}.",
-        built.len(),
-        times(slowest.0.ratio),
-        label(slowest.1),
-        times(fastest.0.ratio),
-        label(fastest.1),
-        label(base),
-        words::main_figure(base).0,
-        times(fastest.0.ratio / slowest.0.ratio)
-    ))
+    let name = |id: &str| {
+        let found = assessment.cases.iter().find(|case| case.id == id);
+        found.map_or(id.to_string(), label)
+    };
+    let all = assessment.builds.iter().filter_map(|builds| said(assessment, builds, &name));
+    let sentences: Vec<Sentence> = all.collect();
+    (!sentences.is_empty()).then(|| paragraph(&sentences, &name))
+}
+
+fn said(
+    assessment: &Assessment,
+    builds: &Builds,
+    name: &dyn Fn(&str) -> String,
+) -> Option<Sentence> {
+    let figure = |id: &str| {
+        let summary = assessment.cases.iter().find(|case| case.id == id)?;
+        Some(format!("{} ({})", words::main_figure(summary).0, name(id)))
+    };
+    let [fastest, slowest] = builds.apart.rows();
+    let figures = format!(
+        "{} builds of the same loop go from {} to {}",
+        builds.count,
+        figure(&slowest.id)?,
+        figure(&fastest.id)?
+    );
+    let ratio = said_ratio(&builds.apart.ratio());
+    Some(Sentence::decided(&builds.apart, |decision| match decision {
+        Decision::Yes => {
+            format!("{figures}, {ratio}: so much the compiler and its options are worth here.")
+        }
+        Decision::No => format!("{figures}, {ratio}: that is no difference that matters."),
+        Decision::Undecided => {
+            format!("{figures}, {ratio}: whether they differ is not decided ({}).", {
+                why_open(&builds.apart)
+            })
+        }
+    }))
 }
 
 /// What each compiler says of itself, once.
@@ -102,7 +117,7 @@ fn cells(summary: &Summary, peer: Option<&Peer>, ratio: Option<&Comparison>) -> 
         plain(vectors(summary, peer)),
         said(median),
         said(interval),
-        said(ratio.map_or(NONE.to_string(), said_ratio)),
+        said(ratio.map_or(NONE.to_string(), of_base)),
         said(words::ceiling(summary)),
         Cell::new(words::verdict(summary), paint),
     ]
@@ -149,8 +164,7 @@ fn bits(isa: Isa) -> Option<u32> {
     }
 }
 
-fn said_ratio(comparison: &Comparison) -> String {
-    let interval = times_interval(comparison.low, comparison.high);
-    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
-    format!("{}{interval}", times(comparison.ratio))
+fn of_base(found: &Comparison) -> String {
+    let Comparison { pairs, ratio, low, high, .. } = *found;
+    said_ratio(&Ratio { pairs, median: ratio, low, high })
 }

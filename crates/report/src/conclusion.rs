@@ -2,15 +2,14 @@
 //! recipe says both.
 
 use crate::names::Names;
-use crate::words::main_estimate;
-use crate::writes::WriteNames;
+use crate::sentence::{Sentence, beside_lead, paragraph};
+use crate::writes::{WriteNames, said_rate};
 use crate::{
     closing, compilers, counting, latency, memory, strategies, survey, syncs, touching, versus,
 };
 use assess::Assessment;
-use assess::finding::Verdict;
-use assess::summary::{ServedBy, Summary};
-use model::plan::Role;
+use assess::decision::Lead;
+use assess::summary::ServedBy;
 
 /// The name that a case has, by its id.
 pub(crate) type Naming<'a> = Box<dyn Fn(&str) -> String + 'a>;
@@ -56,30 +55,29 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
         "touch-pages" => touching::closing(assessment),
         "sync-latency" => syncs::answer(assessment),
         "compilers" => compilers::answer(assessment).into_iter().collect(),
-        _ => [fastest(assessment, &name), versus::decided(assessment, &name)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        _ => of_any(assessment, &name),
     }
 }
 
-/// The fastest that stands, of each kind of what served the bytes.
-fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
-    let rate = |summary: &Summary| summary.throughput.map_or(0.0, |rate| rate.median);
-    let stands = |summary: &&Summary| {
-        let is_asked = summary.role == Role::Asked && summary.n > 0;
-        is_asked && summary.verdict != Verdict::Void && rate(summary) > 0.0
+/// What follows from a run of any recipe: which case is the fastest, and which differ.
+pub(crate) fn of_any(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let decided = versus::decided(assessment, name);
+    let all = fastest(assessment, name).into_iter().chain(decided);
+    all.map(|sentences| paragraph(&sentences, name)).collect()
+}
+
+/// The fastest that stands, of each kind of what served the bytes, and what cannot be told apart
+/// from it.
+fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Vec<Sentence>> {
+    let said = |(by, lead): &(ServedBy, Lead)| {
+        let rated = lead.best();
+        let (name_of, rate) = (name(&rated.row.id), said_rate(&rated.rate));
+        let beside = beside_lead(lead, name);
+        let text = format!("Fastest {}: {name_of} at {rate}{beside}.", source(*by));
+        Sentence::led(lead, text)
     };
-    let of = |by: &ServedBy| {
-        let served = assessment.cases.iter().filter(stands).filter(|s| s.served_by == Some(*by));
-        let summary = served.max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-        let (estimate, say) = main_estimate(summary)?;
-        let doubtful = if summary.verdict == Verdict::Sound { "" } else { " (doubtful)" };
-        let (name, rate) = (name(&summary.id), say(estimate.median));
-        Some(format!("{}, {name} at {rate}{doubtful}", source(*by)))
-    };
-    let all: Vec<String> = ServedBy::ALL.iter().filter_map(of).collect();
-    (!all.is_empty()).then(|| format!("Fastest: {}.", all.join("; ")))
+    let all: Vec<Sentence> = assessment.fastest.iter().map(said).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// Where bytes came from, or went to.

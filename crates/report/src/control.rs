@@ -1,42 +1,58 @@
-//! What the A/A control says of a run, in a sentence.
+//! What the A/A control says of a run, in a sentence for each kind of case.
 
-use crate::words::{listed, times, times_interval};
+use crate::words::{times, times_interval};
+use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::control::{Control, Outcome};
+use assess::control::{Control, apart};
+use model::case::{Cache, Case, Work};
 use model::units::percent;
 
-/// The sentence; `name` gives the name that a case has in this view.
-pub(crate) fn said(control: &Control, name: &dyn Fn(&str) -> String) -> String {
+/// The sentences; `name` gives the name that a case has in this view.
+pub(crate) fn said(
+    assessment: &Assessment,
+    control: &Control,
+    name: &dyn Fn(&str) -> String,
+) -> String {
     let each = |found: &Comparison| {
-        let interval = times_interval(found.low, found.high);
-        let interval = interval.map_or("no interval".to_string(), |ends| format!("95 % CI {ends}"));
-        format!("{} {} ({interval})", name(&found.base), times(found.ratio))
+        let summary = assessment.cases.iter().find(|summary| summary.id == found.base);
+        let kind = summary.map_or("cases".to_string(), |summary| kind(&summary.case));
+        format!("{kind} ({}): {}", name(&found.base), outcome(found))
     };
-    let told = |is_told: &dyn Fn(&Comparison) -> bool| {
-        let all = control.comparisons.iter().filter(|found| is_told(found));
-        listed(&all.map(each).collect::<Vec<_>>())
+    let all: Vec<String> = control.comparisons.iter().map(each).collect();
+    if all.is_empty() {
+        return "How far a case is from itself is not known: no case has rounds that count of both \
+                its measurements."
+            .to_string();
+    }
+    format!("The same case measured a second time in the same rounds. {}.", all.join("; "))
+}
+
+/// What holds for a kind of case, and for no other.
+fn outcome(found: &Comparison) -> String {
+    let Some(interval) = times_interval(found.low, found.high) else {
+        return format!("{}, too few rounds to say more", times(found.ratio));
     };
-    let second = "measured a second time in the same rounds";
-    match (control.outcome, control.decides.map(percent)) {
-        (Outcome::Differs, Some(effect)) => format!(
-            "This machine cannot decide today what differs less than {effect}: {second}, there \
-             was a difference where there is none, {}.",
-            told(&|found| found.difference == Difference::Different)
-        ),
-        (Outcome::Differs, None) => format!(
-            "This machine cannot decide today what differs: {second}, there was a difference \
-             where there is none, {}.",
-            told(&|found| found.difference == Difference::Different)
-        ),
-        (Outcome::Wide, Some(effect)) => format!(
-            "Differences below {effect} cannot be decided today: {second}, {}.",
-            told(&|_| true)
-        ),
-        (Outcome::Wide, None) => "What can be decided today is not known: too few rounds of what \
-                                  was measured a second time count."
-            .to_string(),
-        (Outcome::Agrees, _) => {
-            format!("The control found no difference: {second}, {}.", told(&|_| true))
-        }
+    let ratio = format!("{} (95 % CI {interval})", times(found.ratio));
+    let may = apart(found).map_or(String::new(), |effect| {
+        let effect = percent(effect);
+        format!(": up to {effect} between such cases may be the machine, not the case")
+    });
+    match found.difference {
+        Difference::Equivalent => format!("{ratio}, the same"),
+        Difference::Different => format!("{ratio}, different where nothing is{may}"),
+        Difference::Inconclusive => format!("{ratio}, inconclusive{may}"),
+    }
+}
+
+/// The kinds that have a control each: the kind of work, in each cache state.
+fn kind(case: &Case) -> String {
+    let of = |cache: Cache, what: &str| match cache {
+        Cache::AsIs => what.to_string(),
+        _ => format!("{cache} {what}"),
+    };
+    match &case.work {
+        Work::Memory(_) => "loops over memory".to_string(),
+        Work::File(work) => of(work.cache, "reads"),
+        Work::Write(work) => of(work.cache, "writes"),
     }
 }

@@ -3,12 +3,13 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure, is_virtual, listed, times, times_interval};
+use crate::words::{self, NONE, count, figure, is_virtual, listed};
 use assess::Assessment;
-use assess::counting::{Claim, CountingAnswer, Decision, Figure};
+use assess::counting::{Claim, CountingAnswer, Figure};
+use assess::decision::{Decided, Decision};
 use assess::finding::Verdict;
-use assess::ratio::Ratio;
 use assess::summary::Summary;
 use model::case::{Advice, Cache, Engine, FileWork, Isa, MemoryWork, OWN_PEER, Pages, Work};
 use model::host::Storage;
@@ -219,110 +220,122 @@ fn answers(assessment: &Assessment) -> Vec<Vec<String>> {
         let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
         return vec![vec![none.to_string()]];
     }
+    let name = |id: &str| name(assessment, id);
     let of_size = |answer: &CountingAnswer| {
         let mut sentences = vec![verdict(assessment, answer)];
         sentences.extend(ceilings(answer));
         let claims = answer.claims.iter().map(|claim| said_claim(assessment, claim));
-        [sentences.join(" ")].into_iter().chain(claims).collect()
+        let paragraphs = [sentences].into_iter().chain(claims);
+        paragraphs.map(|sentences| paragraph(&sentences, &name)).collect()
     };
     assessment.counting.iter().map(of_size).collect()
 }
 
-fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> String {
+fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> Sentence {
     let size = units::bytes(answer.size);
     let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
-        return format!(
+        return Sentence::plain(format!(
             "{size}: no row stands that a device served, so nothing is said of a disk."
+        ));
+    };
+    let figures = format!(
+        "the fastest count from it ({}) moves {}",
+        name(assessment, &device.row.id),
+        units::rate(device.throughput.median)
+    );
+    let Some(decided) = &answer.disk_is_faster else {
+        let text = format!(
+            "{size}: is this {disk} faster than memory? That is not decided, for memory was not \
+             read with as many threads: {figures}."
         );
+        return Sentence::figures(text, [&device.row]);
     };
-    let says = match answer.disk_is_faster {
-        Decision::Yes => "Yes",
-        Decision::No => "No",
-        Decision::Undecided => "It cannot be told",
+    let of = match device.of_count {
+        Some(_) => "count in memory",
+        None => "read from memory",
     };
-    let beside = match (&device.of_count, &device.of_read) {
-        (Some(ratio), _) => {
-            format!(", {} of what as many threads count in memory", said_ratio(ratio))
-        }
-        (None, Some(ratio)) => {
-            format!(", {} of what as many threads read from memory", said_ratio(ratio))
-        }
-        (None, None) => String::new(),
-    };
-    format!(
-        "{size}: is this {disk} faster than memory? {says}: the fastest count from it ({}) moves \
-         {}{beside}.",
-        name(assessment, &device.id),
-        units::rate(device.throughput.median),
-    )
+    let ratio = said_ratio(&decided.ratio());
+    Sentence::decided(decided, |decision| {
+        let says = match decision {
+            Decision::Yes => "Yes".to_string(),
+            Decision::No => "No".to_string(),
+            Decision::Undecided => format!("That is not decided ({})", why_open(decided)),
+        };
+        format!(
+            "{size}: is this {disk} faster than memory? {says}: {figures}, {ratio} of what as many \
+             threads {of}."
+        )
+    })
 }
 
-fn ceilings(answer: &CountingAnswer) -> Vec<String> {
-    let rates = |figures: &[Figure]| {
+fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
+    let rates = |does: &str, figures: &[Figure]| {
         let said = |figure: &Figure| {
             let threads = count(figure.threads as usize, "thread");
             format!("{} by {threads}", units::rate(figure.throughput.median))
         };
-        listed(&figures.iter().map(said).collect::<Vec<_>>())
+        let all = listed(&figures.iter().map(said).collect::<Vec<_>>());
+        Sentence::figures(format!("{does} at {all}."), figures.iter().map(|figure| &figure.row))
     };
     let mut sentences = Vec::new();
     if !answer.in_memory.is_empty() {
-        sentences.push(format!("Memory is counted at {}.", rates(&answer.in_memory)));
+        sentences.push(rates("Memory is counted", &answer.in_memory));
     }
     if !answer.memory_reads.is_empty() {
-        sentences.push(format!("It is read at {}.", rates(&answer.memory_reads)));
+        sentences.push(rates("Memory is read", &answer.memory_reads));
     }
     if let Some(cache) = &answer.page_cache {
         let rate = units::rate(cache.throughput.median);
-        sentences.push(format!("The page cache gives up to {rate}."));
+        let text = format!("The page cache gives up to {rate}.");
+        sentences.push(Sentence::figures(text, [&cache.row]));
     }
     if answer.fits_caches {
-        let caches = "The data fits into the processor's caches: 'memory' here may mean those.";
-        sentences.push(caches.to_string());
+        sentences.push(Sentence::plain(
+            "The data fits into the processor's caches: 'memory' here may mean those.",
+        ));
     }
     sentences
 }
 
 /// The claim that started the question, and what is fair to say beside it.
-fn said_claim(assessment: &Assessment, claim: &Claim) -> String {
-    let mut text = format!(
-        "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against one \
-         thread that maps the file and faults at {}, {}: {}.",
-        claim.cache,
-        units::rate(claim.uring.throughput.median),
-        units::rate(claim.mmap.throughput.median),
-        said_ratio(&claim.ratio),
-        holds(claim.holds),
-    );
+fn said_claim(assessment: &Assessment, claim: &Claim) -> Vec<Sentence> {
+    let first = Sentence::decided(&claim.holds, |decision| {
+        format!(
+            "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
+             one thread that maps the file and faults at {}, {}: {}.",
+            claim.cache,
+            units::rate(claim.uring.throughput.median),
+            units::rate(claim.mmap.throughput.median),
+            said_ratio(&claim.holds.ratio()),
+            holds(decision, &claim.holds),
+        )
+    });
     let fairest = claim
         .fair
         .iter()
         .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
-    if let Some(fair) = fairest {
-        text.push_str(&format!(
-            " Against the best other way to the same file ({}, {}) it is {}: {}.",
-            name(assessment, &fair.figure.id),
-            units::rate(fair.figure.throughput.median),
-            said_ratio(&fair.ratio),
-            holds(fair.holds),
-        ));
-    }
-    text
+    let beside = fairest.map(|fair| {
+        Sentence::decided(&fair.holds, |decision| {
+            format!(
+                "Against the other way to the same file with the highest median ({}, {}) it is {}: \
+                 {}.",
+                name(assessment, &fair.figure.row.id),
+                units::rate(fair.figure.throughput.median),
+                said_ratio(&fair.holds.ratio()),
+                holds(decision, &fair.holds),
+            )
+        })
+    });
+    [first].into_iter().chain(beside).collect()
 }
 
-fn holds(decision: Decision) -> &'static str {
+fn holds(decision: Decision, decided: &Decided) -> String {
     match decision {
-        Decision::Yes => "that holds here",
-        Decision::No => "that does not hold here",
-        Decision::Undecided => "these rounds do not decide",
+        Decision::Yes => "that holds here".to_string(),
+        Decision::No => "that does not hold here".to_string(),
+        Decision::Undecided => format!("that is not decided here ({})", why_open(decided)),
     }
-}
-
-fn said_ratio(ratio: &Ratio) -> String {
-    let interval = times_interval(ratio.low, ratio.high);
-    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
-    format!("{}{interval}", times(ratio.median))
 }
 
 /// How many were counted, and whether that is right.

@@ -175,7 +175,11 @@ pub(crate) fn below(
     let notes = notes(assessment);
     out.extend(notes.iter().map(|text| style.wrap("note   ", Paint::Faint, &sentence(text))));
     if let Some(control) = &assessment.control {
-        out.push_str(&style.wrap("A/A    ", Paint::Strong, &control::said(control, name)));
+        out.push_str(&style.wrap(
+            "A/A    ",
+            Paint::Strong,
+            &control::said(assessment, control, name),
+        ));
     }
     if out.is_empty() { out } else { format!("\n{out}") }
 }

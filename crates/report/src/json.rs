@@ -7,8 +7,9 @@ mod trial;
 mod writing;
 
 use crate::contract as wire;
-use assess::answer::{Answer, Bound};
+use assess::answer::Answer;
 use assess::comparison::Comparison;
+use assess::decision::{Lead, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::Finding;
 use assess::percentile::Percentile;
@@ -349,23 +350,29 @@ fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {
 }
 
 fn answer(answer: &Answer) -> wire::Answer<'_> {
+    let median = |rated: &Rated| rated.rate.median;
     wire::Answer {
-        memory: answer.memory,
-        page_cache: answer.page_cache,
-        device: answer.device.as_ref().map(|fastest| wire::Fastest {
-            id: &fastest.id,
-            throughput: fastest.throughput,
-            of_memory: fastest.of_memory,
-            low: fastest.low,
-            high: fastest.high,
-            bound: match fastest.bound {
-                Bound::Device => "device",
-                Bound::Cpu => "cpu",
-                Bound::Tool => "tool",
-                Bound::Unknown => "unknown",
-            },
+        memory: median(&answer.memory),
+        page_cache: answer.page_cache.as_ref().map(median),
+        device: answer.device.as_ref().map(|fastest| {
+            let (lead, ratio) = (&fastest.lead, fastest.of_memory.ratio());
+            wire::Fastest {
+                id: &lead.best().row.id,
+                throughput: median(lead.best()),
+                of_memory: ratio.median,
+                low: ratio.low,
+                high: ratio.high,
+                is_faster: fastest.of_memory.decision().name(),
+                alike: alike(lead),
+                bound: fastest.bound.name(),
+            }
         }),
-        device_latency_ns: answer.device_latency_ns,
-        memory_latency_ns: answer.memory_latency_ns,
+        device_latency_ns: answer.device_latency.as_ref().map(|waited| waited.ns.round() as u64),
+        memory_latency_ns: answer.memory_latency.as_ref().map(|waited| waited.ns),
     }
+}
+
+/// The ids of what cannot be told apart from the fastest.
+fn alike(lead: &Lead) -> Vec<&str> {
+    lead.alike().iter().map(|row| row.id.as_str()).collect()
 }

@@ -3,12 +3,13 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::names::Names;
+use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, listed};
 use assess::Assessment;
+use assess::decision::{Decided, Decision};
 use assess::finding::Verdict;
 use assess::percentile::Percentile;
-use assess::stats::Estimate;
 use assess::summary::Summary;
 use model::case::FileWork;
 use model::plan::Role;
@@ -134,35 +135,37 @@ fn legend(groups: &[Group], style: &Style) -> String {
         .filter(|(_, summary)| summary.n > 0)
         .flat_map(|(_, summary)| percentiles(summary))
         .collect();
-    let mut marks = Vec::new();
+    let mut marks = vec![words::SERVICE_TIME];
     if all.iter().flatten().any(|percentile| !percentile.solid) {
         marks.push("~ fewer than 100 reads were slower than this");
     }
     if all.contains(&None) {
         marks.push("- too few reads to say");
     }
-    if marks.is_empty() {
-        return String::new();
-    }
     style.wrap("", Paint::Faint, &marks.join("; "))
 }
 
 /// What a read takes, and how that changes with the number of iterations, for each group.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let groups = groups(assessment);
-    typical(&groups).into_iter().chain(groups.iter().map(change)).collect()
+    let (names, groups) = (Names::of(assessment), groups(assessment));
+    let changes = groups.iter().map(|group| change(group, &assessment.iterations));
+    let all = typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes);
+    all.map(|sentences| paragraph(&sentences, &|id| names.short(id))).collect()
 }
 
 /// What a read takes where most of them were made.
-fn typical(groups: &[Group]) -> Option<String> {
-    let said = |group: &Group| {
-        let (_, summary) = group.rows.iter().rev().find(|(_, summary)| stands(summary))?;
-        let (p50, p99) = (summary.latency.p50?, summary.latency.p99?);
+fn typical(groups: &[Group]) -> Option<Sentence> {
+    let (mut texts, mut rows) = (Vec::new(), Vec::new());
+    for group in groups {
+        let longest = group.rows.iter().rev().find(|(_, summary)| stands(summary));
+        let Some((_, summary)) = longest else { continue };
+        let Some((p50, p99)) = summary.latency.p50.zip(summary.latency.p99) else { continue };
         let [p50, p99] = [p50, p99].map(|percentile| words::percentile(Some(percentile)));
-        Some(format!("{} {p50} and {p99}", name(group)))
-    };
-    let all: Vec<String> = groups.iter().filter_map(said).collect();
-    (!all.is_empty()).then(|| format!("A read takes (p50 and p99): {}.", all.join("; ")))
+        texts.push(format!("{} {p50} and {p99}", name(group)));
+        rows.push(*summary);
+    }
+    let text = format!("A read takes (p50 and p99): {}.", texts.join("; "));
+    (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
 /// `warm random`.
@@ -170,19 +173,21 @@ fn name<'a>(group: &'a Group) -> &'a str {
     group.title.split(':').next().unwrap_or_default()
 }
 
-/// How the answer changes from the fewest iterations to the most: the rows' own figures.
-fn change(group: &Group) -> String {
+/// How the answer changes from the fewest iterations to the most: the rows' own figures, and
+/// whether the throughput differs.
+fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
     let title = name(group);
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
-        return format!("{title}: no figure stands.");
+        return vec![Sentence::plain(format!("{title}: no figure stands."))];
     };
     if with_figure.len() == 1 {
-        return format!(
+        return vec![Sentence::plain(format!(
             "{title}: only one number of iterations has a figure that stands, so nothing can be \
              said of a change."
-        );
+        ))];
     }
+    let (few, many) = (iterations(few), iterations(many));
     let mut figures = Vec::new();
     for (name, of) in [
         ("p50", (|summary| words::percentile(summary.latency.p50)) as fn(&Summary) -> String),
@@ -193,29 +198,33 @@ fn change(group: &Group) -> String {
         let (before, after) = (of(first), of(last));
         figures.push(match (before.as_str(), after.as_str()) {
             (NONE, NONE) => continue,
-            (NONE, _) => format!("{name}, which takes more reads to tell, is {after}"),
-            (_, NONE) => format!("{name} can no longer be said"),
-            _ if before == after => format!("{name} stays {after}"),
-            _ => format!("{name} goes from {before} to {after}"),
+            (NONE, _) => format!("{name} {after} ({few} reads are too few to say)"),
+            (_, NONE) => format!("{name} {before} (after {few} reads only)"),
+            _ => format!("{name} {before} and {after}"),
         });
     }
-    let (few, many) = (iterations(few), iterations(many));
-    let overlap = match first.throughput.zip(last.throughput).and_then(overlap) {
-        Some(true) => " Their intervals of throughput overlap: no change is seen.",
-        Some(false) => {
-            " Their intervals of throughput lie apart: the figure depends on how long \
-                        one reads."
-        }
-        None => "",
+    let text = format!("{title}, {few} iterations and {many}: {}.", listed(&figures));
+    let is_it = |decided: &&Decided| {
+        let [later, earlier] = decided.rows();
+        later.id == last.id && earlier.id == first.id
     };
-    format!("{title}, from {few} iterations to {many}: {}.{overlap}", listed(&figures))
+    let figures = Sentence::of_summaries(text, [*first, *last]);
+    [figures].into_iter().chain(questions.iter().find(is_it).map(differs)).collect()
+}
+
+/// Whether the throughput depends on how long one reads.
+fn differs(decided: &Decided) -> Sentence {
+    let ratio = said_ratio(&decided.ratio());
+    Sentence::decided(decided, |decision| match decision {
+        Decision::Yes => format!("The throughput depends on how long one reads: {ratio}."),
+        Decision::No => format!("The throughput stays the same: {ratio}."),
+        Decision::Undecided => format!(
+            "It is inconclusive whether the throughput changes ({}): {ratio}.",
+            why_open(decided)
+        ),
+    })
 }
 
 fn stands(summary: &Summary) -> bool {
     summary.n > 0 && summary.verdict != Verdict::Void
-}
-
-/// Whether the intervals of two estimates have a value in common.
-fn overlap((one, other): (Estimate, Estimate)) -> Option<bool> {
-    Some(one.low? <= other.high? && other.low? <= one.high?)
 }

@@ -13,6 +13,7 @@ mod markup;
 mod words;
 mod names;
 mod writes;
+mod sentence;
 mod sparkline;
 mod grid;
 mod control;

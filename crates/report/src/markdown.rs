@@ -13,6 +13,7 @@ use crate::words::{self, figure, sentence};
 use crate::writes;
 use assess::Assessment;
 use assess::finding::Verdict;
+use assess::percentile::Percentile;
 use assess::records::Versus;
 use assess::summary::{Latency, Summary};
 use model::case::{Op, WriteWork};
@@ -26,7 +27,8 @@ pub fn markdown(assessment: &Assessment) -> String {
     page.warnings(&frame::missing(assessment));
     page.paragraphs(&conclusion::answer(assessment));
     tables(&mut page, assessment, &name);
-    let control = assessment.control.as_ref().map(|control| control::said(control, &name));
+    let control =
+        assessment.control.as_ref().map(|control| control::said(assessment, control, &name));
     page.paragraphs(control.as_slice());
     if !assessment.comparisons.is_empty() {
         page.table(&versus::grid(assessment, &name));
@@ -142,8 +144,8 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
     let all = || read.iter().chain(written);
     let mut said = vec![format!("Medians of up to {} rounds", assessment.rounds)];
     if !written.is_empty() {
-        let rates = "accepted: until the last write had returned; durable: until the last sync \
-                     had, where no evidence denies it";
+        let rates = "accepted: until the last write had returned; durable: throughput including \
+                     the final sync, unless contradicted";
         said.push(rates.to_string());
     }
     let waits = || written.iter().filter_map(|summary| waited(summary)).map(|latency| latency.p50);
@@ -152,11 +154,12 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
         said.push(syncs.to_string());
     }
     let latencies = all().filter_map(|summary| waited(summary));
-    if latencies
-        .flat_map(|latency| [latency.p50, latency.p99])
-        .flatten()
-        .any(|percentile| !percentile.solid)
-    {
+    let told: Vec<Percentile> =
+        latencies.flat_map(|latency| [latency.p50, latency.p99]).flatten().collect();
+    if !told.is_empty() {
+        said.push("p50 and p99: service time (closed loop) at the row's depth".to_string());
+    }
+    if told.iter().any(|percentile| !percentile.solid) {
         said.push("~: fewer than 100 took longer than this".to_string());
     }
     if all().any(|summary| summary.verdict == Verdict::Void && summary.n > 0) {

@@ -2,9 +2,11 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, listed};
 use assess::Assessment;
+use assess::decision::Decision;
 use assess::levels::{Level, Levels};
 use assess::saturation::Saturation;
 use assess::summary::Summary;
@@ -48,7 +50,8 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
             None => saturations.push((found, vec![saturation])),
         }
     }
-    levels.chain(saturations.iter().map(said_saturations)).collect()
+    let all = levels.chain(saturations.iter().map(said_saturations));
+    all.map(|sentence| paragraph(&[sentence], &str::to_string)).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {
@@ -186,14 +189,15 @@ fn pages_of(pages: Pages) -> &'static str {
 }
 
 /// `huge pages: a load takes 1.2 ns up to 32KiB (L1, 32KiB), 3.9 ns up to 512KiB …`.
-fn said_levels(levels: &Levels) -> String {
+fn said_levels(levels: &Levels) -> Sentence {
     let last = levels.levels.len().saturating_sub(1);
     let said: Vec<String> = (levels.levels.iter().enumerate())
         .map(|(index, level)| said_level(level, index == last && index > 0))
         .collect();
     let pages = pages_of(levels.pages);
     let knees = count(last, "knee");
-    format!("latency in {pages} ({knees}): a load takes {}.", listed(&said))
+    let text = format!("latency in {pages} ({knees}): a load takes {}.", listed(&said));
+    Sentence::figures(text, &levels.doubtful)
 }
 
 fn said_level(level: &Level, is_last: bool) -> String {
@@ -208,27 +212,30 @@ fn said_level(level: &Level, is_last: bool) -> String {
 }
 
 fn said_threads(saturation: &Saturation) -> String {
-    match saturation.threads {
-        Some(1) => "one thread already gets what memory gives".to_string(),
-        Some(threads) => format!("{threads} threads saturate memory"),
-        None => {
-            format!("not saturated by {}", count(saturation.most_threads as usize, "thread"))
-        }
+    let most = count(saturation.most_threads as usize, "thread");
+    match (saturation.decision, saturation.threads) {
+        (Decision::Yes, Some(1)) => format!("one thread already gets what {most} get"),
+        (Decision::Yes, Some(threads)) => format!("{threads} threads get what {most} get"),
+        (Decision::No, _) => format!("not saturated by {most}"),
+        _ => format!("whether fewer threads than {} do as well is not decided", {
+            saturation.most_threads
+        }),
     }
 }
 
 /// Those of which the same is found.
-fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> String {
+fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> Sentence {
     let name = |saturation: &Saturation| {
         let Saturation { kernel, isa, pages, .. } = saturation;
         format!("{kernel} {isa}, {}", pages_of(*pages))
     };
-    match members.as_slice() {
+    let text = match members.as_slice() {
         [one] => format!("{}: {found}, {} at most.", name(one), units::rate(one.highest)),
         all => {
             let said = |one: &&Saturation| format!("{}, {}", name(one), units::rate(one.highest));
             let all: Vec<String> = all.iter().map(said).collect();
             format!("{found}; at most: {}.", all.join("; "))
         }
-    }
+    };
+    Sentence::figures(text, members.iter().flat_map(|saturation| &saturation.rows))
 }

@@ -3,11 +3,12 @@
 use crate::frame::on;
 use crate::grid::{Cell, Grid, left, right};
 use crate::names::Names;
+use crate::sentence::said_ratio;
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
 use crate::words::{sentence, times_interval};
 use assess::Assessment;
-use assess::comparison::Difference;
+use assess::decision::{Decided, Decision};
 use assess::finding::Verdict;
 use assess::records::{Apart, LeftOut, Pair, Versus};
 use assess::summary::Summary;
@@ -150,68 +151,68 @@ pub(crate) fn closing(versus: &Versus) -> String {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
     format!(
-        "{}{} The rounds of A and B were not made at the same time: what changed on the machine \
+        "{} The rounds of A and B were not made at the same time: what changed on the machine \
          between them is in each ratio. {}",
         verdicts(versus, &names(versus)),
-        doubts(versus),
         controls(versus)
     )
 }
 
-/// Of how many cases the figure that is compared is doubtful; nothing where none is.
-fn doubts(versus: &Versus) -> String {
-    let doubtful = |of: fn(&Pair) -> &Summary| {
-        versus.pairs.iter().filter(|pair| of(pair).verdict == Verdict::Doubtful).count()
-    };
-    match (doubtful(|pair| &pair.a), doubtful(|pair| &pair.b)) {
-        (0, 0) => String::new(),
-        (a, b) => format!(
-            " Doubtful (?) are {a} of A's figures and {b} of B's, and so is what is compared with \
-             them: a report of each says why."
-        ),
-    }
+/// A case of both records, and whether the two differ.
+struct Asked<'a> {
+    pair: &'a Pair,
+    decided: Decided,
 }
 
 /// In how many cases B is faster, slower, or neither.
 fn verdicts(versus: &Versus, names: &Names) -> String {
-    let is = |wanted: Difference| {
-        versus.pairs.iter().filter(move |pair| pair.comparison.difference == wanted)
+    let asked = versus.pairs.iter().filter_map(|pair| {
+        let decided = Decided::differs(pair.comparison.clone(), [&pair.b, &pair.a])?;
+        Some(Asked { pair, decided })
+    });
+    let asked: Vec<Asked> = asked.collect();
+    let is = |wanted: Decision| asked.iter().filter(move |one| one.decided.decision() == wanted);
+    let (faster, slower): (Vec<&Asked>, Vec<&Asked>) =
+        is(Decision::Yes).partition(|one| one.pair.comparison.ratio > 1.0);
+    let most = |all: &[&Asked], word: &str| {
+        let effect = |one: &&&Asked| one.pair.comparison.ratio.ln().abs();
+        let largest = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
+        let ratio = said_ratio(&largest.decided.ratio());
+        let most = if all.len() > 1 { "most: " } else { "" };
+        Some(format!("{word} in {} ({most}{}, {ratio})", all.len(), name(largest.pair, names)))
     };
-    let (faster, slower): (Vec<&Pair>, Vec<&Pair>) =
-        is(Difference::Different).partition(|pair| pair.comparison.ratio > 1.0);
-    let most = |pairs: &[&Pair], word: &str| {
-        let effect = |pair: &&&Pair| pair.comparison.ratio.ln().abs();
-        let largest = pairs.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
-        let (name, ratio) = (name(largest, names), times(largest.comparison.ratio));
-        let most = if pairs.len() > 1 { "most: " } else { "" };
-        Some(format!("{word} in {} ({most}{name}, {ratio})", pairs.len()))
-    };
-    let number = |difference: Difference, word: &str| {
-        let count = is(difference).count();
-        (count > 0).then(|| format!("{word} in {count}"))
-    };
-    let parts: Vec<String> = [
-        most(&faster, "faster"),
-        most(&slower, "slower"),
-        number(Difference::Equivalent, "equivalent"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let alike = is(Decision::No).count();
+    let alike = (alike > 0).then(|| format!("equivalent in {alike}"));
+    let parts = [most(&faster, "faster"), most(&slower, "slower"), alike];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     let of = count(versus.pairs.len(), "case");
-    let mut text = if parts.is_empty() {
-        format!("Of {of} none can be decided")
-    } else {
-        format!("Of {of} B is {}", listed(&parts))
-    };
-    let needs = is(Difference::Inconclusive).filter_map(|pair| pair.comparison.needs).max();
-    if let (Some(needs), false) = (needs, parts.is_empty()) {
-        let open = is(Difference::Inconclusive).count();
-        text.push_str(&format!("; {open} cannot be decided, which takes up to {needs} rounds"));
-    } else if let Some(needs) = needs {
-        text.push_str(&format!(": that takes up to {needs} rounds"));
+    let open: Vec<&Asked> = is(Decision::Undecided).collect();
+    let reasons = reasons(&open);
+    match (parts.is_empty(), open.len()) {
+        (true, _) => format!("Of {of} none is decided{reasons}."),
+        (false, 0) => format!("Of {of} B is {}.", listed(&parts)),
+        (false, open) => format!("Of {of} B is {}; {open} not decided{reasons}.", listed(&parts)),
     }
-    text + "."
+}
+
+/// Why cases are not decided: `: 2 have a doubtful figure (?), 1 takes up to 24 rounds`.
+fn reasons(open: &[&Asked]) -> String {
+    let (doubtful, wide): (Vec<&Asked>, Vec<&Asked>) =
+        open.iter().partition(|one| one.decided.is_in_doubt());
+    let verb = |number: usize, one: &'static str, many| if number == 1 { one } else { many };
+    let doubts = (!doubtful.is_empty()).then(|| {
+        let has = verb(doubtful.len(), "has", "have");
+        format!("{} {has} a doubtful figure (?), and a report of each record says why", {
+            doubtful.len()
+        })
+    });
+    let needs = wide.iter().filter_map(|one| one.pair.comparison.needs).max();
+    let rounds = needs.map(|needs| {
+        let takes = verb(wide.len(), "takes", "take");
+        format!("{} {takes} up to {needs} rounds", wide.len())
+    });
+    let all: Vec<String> = doubts.into_iter().chain(rounds).collect();
+    if all.is_empty() { String::new() } else { format!(": {}", all.join("; ")) }
 }
 
 /// What controls say of how far a machine is from itself.
@@ -219,11 +220,11 @@ fn controls(versus: &Versus) -> String {
     let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
     match (decides(&versus.a), decides(&versus.b)) {
         (Some(a), Some(b)) => format!(
-            "Within each of them the same case measured twice (--control) was up to {} and {} \
-             apart: that much at least a drift can be.",
+            "Within each record the same case measured twice (--control) was up to {} and {} \
+             apart: the machine may change at least as much from A to B.",
             units::percent(a),
             units::percent(b)
         ),
-        _ => "How large that may be, records made with --control show.".to_string(),
+        _ => "Use --control to estimate how large that is.".to_string(),
     }
 }

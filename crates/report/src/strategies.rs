@@ -3,6 +3,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::sparkline::sparkline;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, times, times_interval};
@@ -10,8 +11,9 @@ use crate::writes::{self, WriteNames, accepted, durable, said_rate};
 use assess::Assessment;
 use assess::comparison::Comparison;
 use assess::course::{Change, Course};
+use assess::decision::{Decision, Lead};
 use assess::finding::Verdict;
-use assess::strategies::{Rated, WritingAnswer};
+use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
 use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync};
 use model::case::{WriteEngine, WriteWork};
@@ -98,10 +100,11 @@ impl Group {
     }
 }
 
-const LEGEND: &str = "accepted: until the last write had returned; durable: until the last sync \
-                      had returned, where no evidence denies it; served by: where the bytes were \
-                      when the clock stopped; sync: the median of the syncs, ≤ the longest where \
-                      they are few; flushes: the device's, in a trial; CPU: of one processor";
+const LEGEND: &str = "accepted: until the last write had returned; durable: throughput including \
+                      the final sync, unless contradicted; served by: where the bytes were \
+                      when the clock stopped; sync: the median service time (closed loop) of the \
+                      syncs, ≤ the longest where they are few; flushes: the device's, in a \
+                      trial; CPU: of one processor";
 
 const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB; some tools print MiB as MB";
 
@@ -305,63 +308,60 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
     let none = WritingAnswer { accepted: None, durable: None, cost: None };
     let answer = assessment.writing.as_ref().unwrap_or(&none);
     let (of_same, of_fastest) = match cost(assessment, answer) {
-        Some(Cost::OfSame(text)) => (Some(text), None),
-        Some(Cost::OfFastest(text)) => (None, Some(text)),
+        Some(Cost::OfSame(sentence)) => (Some(sentence), None),
+        Some(Cost::OfFastest(sentence)) => (None, Some(sentence)),
         None => (None, None),
     };
+    let fastest = |lead: &Lead, does: &str, after: &str| {
+        let rated = lead.best();
+        let (name_of, rate) = (name(&rated.row.id), said_rate(&rated.rate));
+        let beside = beside_lead(lead, name);
+        Sentence::led(lead, format!("{does} {name_of} at {rate}{beside}.{after}"))
+    };
     let accepted = match &answer.accepted {
-        Some(rated) => {
-            let says = "So fast the OS took what it was given; that says nothing of when a power \
+        Some(lead) => {
+            let says = " So fast the OS took what it was given; that says nothing of when a power \
                         cut would no longer lose it.";
             let own = "Of this program's own writes, fastest accepted:";
-            let first = format!("{own} {} {says}", said_rated(rated, name));
-            [Some(first), of_same].into_iter().flatten().collect::<Vec<_>>().join(" ")
+            [Some(fastest(lead, own, says)), of_same].into_iter().flatten().collect()
         }
-        None => "No accepted rate stands.".to_string(),
+        None => vec![Sentence::plain("No accepted rate stands.")],
     };
     let durable = match &answer.durable {
-        Some(rated) => {
-            let cache = writes::said_cache(assessment.storage.as_ref());
-            let first = format!("Fastest durable: {}", said_rated(rated, name));
-            [Some(first), of_fastest, cache].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        Some(lead) => {
+            let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
+            let first = fastest(lead, "Fastest durable:", "");
+            [Some(first), of_fastest, cache].into_iter().flatten().collect()
         }
-        None => "No durable rate stands.".to_string(),
+        None => vec![Sentence::plain("No durable rate stands.")],
     };
-    vec![accepted, durable]
-}
-
-/// `pwrite 1MiB fdatasync at 612 MB/s (598-631), doubtful.`
-fn said_rated(rated: &Rated, name: &dyn Fn(&str) -> String) -> String {
-    let verdict = match rated.verdict {
-        Verdict::Sound => String::new(),
-        verdict => format!(", {verdict}"),
-    };
-    format!("{} at {}{verdict}.", name(&rated.id), said_rate(&rated.rate))
+    [accepted, durable].iter().map(|sentences: &Vec<Sentence>| paragraph(sentences, name)).collect()
 }
 
 /// What durability costs, in a sentence.
 enum Cost {
     /// Of one case, its two rates.
-    OfSame(String),
+    OfSame(Sentence),
     /// Of two: the fastest of each rate.
-    OfFastest(String),
+    OfFastest(Sentence),
 }
 
 fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<Cost> {
-    let (cost, accepted) = (answer.cost.as_ref()?, answer.accepted.as_ref()?);
-    let interval = times_interval(cost.low, cost.high);
-    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
-    let ratio = times(cost.median);
-    let row = assessment.cases.iter().find(|summary| summary.id == accepted.id)?;
+    let (cost, accepted) = (answer.cost.as_ref()?, answer.accepted.as_ref()?.best());
+    let row = assessment.cases.iter().find(|summary| summary.id == accepted.row.id)?;
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
-    Some(if has_both {
-        Cost::OfSame(format!(
-            "Made durable, the same writes came to {ratio}{interval} of that: this is what \
-             durability costs them."
-        ))
+    let ratio = said_ratio(&cost.ratio());
+    let figures = if has_both {
+        format!("Made durable, the same writes came to {ratio} of that")
     } else {
-        Cost::OfFastest(format!(
-            "That is {ratio}{interval} of the fastest accepted rate: this is what durability costs."
-        ))
-    })
+        format!("That is {ratio} of the fastest accepted rate")
+    };
+    let sentence = Sentence::decided(cost, |decision| match decision {
+        Decision::Yes => format!("{figures}: this is what durability costs."),
+        Decision::No => format!("{figures}: durability costs nothing that matters here."),
+        Decision::Undecided => {
+            format!("{figures}; what durability costs is not decided ({}).", why_open(cost))
+        }
+    });
+    Some(if has_both { Cost::OfSame(sentence) } else { Cost::OfFastest(sentence) })
 }

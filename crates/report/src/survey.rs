@@ -81,13 +81,14 @@ pub fn survey(assessment: &Assessment, style: &Style) -> String {
     out.push_str(&rows(assessment, &labels).render(style));
     let overhead = match assessment.overhead_ns {
         Some(ns) => format!(
-            "{} itself costs {} an operation (the null engine in the same loop)",
+            "{} itself costs {} an operation (null engine)",
             assessment.tool.name,
             units::nanoseconds(ns)
         ),
         None => format!("what {} itself costs was not measured", assessment.tool.name),
     };
-    out.push_str(&style.wrap("", Paint::Faint, &overhead));
+    let legend = format!("{}; {overhead}", words::SERVICE_TIME_SHORT);
+    out.push_str(&style.wrap("", Paint::Faint, &legend));
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
     out.push_str(&style.wrap("", Paint::Plain, &closing(assessment, &name)));

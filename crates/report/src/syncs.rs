@@ -3,6 +3,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
 use crate::writes::{self, WriteNames, durable, sync_name};
@@ -15,10 +16,11 @@ use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
 use model::pattern::Pattern;
 use model::units;
 
-const LEGEND: &str = "timed: how many syncs; percentiles are of the sync alone, without the writes \
-                      before it; flushes/syncs: of a trial, the flushes that the devices completed \
-                      for anyone, and the syncs; durable: the rate until the last sync had \
-                      returned, where no evidence denies it";
+const LEGEND: &str = "timed: how many syncs; percentiles are service times (closed loop) of \
+                      the sync alone, without the writes before it; flushes/syncs: of a \
+                      trial, the flushes that the devices completed for anyone, and the \
+                      syncs; durable: throughput including the final sync, unless \
+                      contradicted";
 
 /// Syncs by what was written before them, and what a commit costs.
 pub fn syncs(assessment: &Assessment, style: &Style) -> String {
@@ -37,7 +39,8 @@ pub fn syncs(assessment: &Assessment, style: &Style) -> String {
     out.push_str(&frame::below(assessment, style, &name));
     let standing = standing(&groups);
     let commits = commits(&standing).map(|grid| grid.render(style));
-    let closing = closing(assessment, &standing).map(|text| style.wrap("", Paint::Plain, &text));
+    let closing = closing(assessment, &standing)
+        .map(|sentences| style.wrap("", Paint::Plain, &paragraph(&sentences, &name)));
     out.extend(commits.into_iter().chain(closing).map(|part| format!("\n{part}")));
     out
 }
@@ -214,17 +217,21 @@ fn standing<'a>(groups: &[Group<'a>]) -> Vec<(&'a WriteWork, &'a Summary)> {
 
 /// What is known of what a sync comes to, for the rows that stand.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    closing(assessment, &standing(&groups(assessment))).into_iter().collect()
+    let names = WriteNames::of(assessment);
+    let said = closing(assessment, &standing(&groups(assessment)));
+    let paragraph =
+        |sentences: Vec<Sentence>| paragraph(&sentences, &|id: &str| names.name(assessment, id));
+    said.map(paragraph).into_iter().collect()
 }
 
-fn closing(assessment: &Assessment, standing: &[(&WriteWork, &Summary)]) -> Option<String> {
+fn closing(assessment: &Assessment, standing: &[(&WriteWork, &Summary)]) -> Option<Vec<Sentence>> {
     if standing.is_empty() {
-        return Some("No figure of a sync stands.".to_string());
+        return Some(vec![Sentence::plain("No figure of a sync stands.")]);
     }
-    let cache = writes::said_cache(assessment.storage.as_ref());
+    let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
     let below = [said_commits(standing), said_flushes(standing), cache, host_cache(assessment)];
-    let below: Vec<String> = below.into_iter().flatten().collect();
-    (!below.is_empty()).then(|| below.join(" "))
+    let below: Vec<Sentence> = below.into_iter().flatten().collect();
+    (!below.is_empty()).then_some(below)
 }
 
 /// A commit is of a few pages: what is larger is no longer a commit, but a copy.
@@ -283,53 +290,54 @@ impl Commit<'_> {
 
     /// `240 µs (4KiB written over, fdatasync)`.
     fn said(&self) -> String {
-        let doubtful = if self.summary.verdict == Verdict::Doubtful { "; doubtful" } else { "" };
-        format!("{} ({}{doubtful})", units::nanoseconds(self.each.median), self.what)
+        format!("{} ({})", units::nanoseconds(self.each.median), self.what)
     }
 }
 
-/// What a commit takes, from the cheapest way to the dearest.
-fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Option<String> {
+/// What a commit takes: the least and the greatest median of all ways.
+fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let mut commits: Vec<Commit> = standing.iter().filter_map(commit).collect();
     commits.sort_by(|a, b| a.each.median.total_cmp(&b.each.median));
-    match commits.as_slice() {
-        [] => None,
-        [one] => Some(format!("A commit takes {}.", one.said())),
-        [first, .., last] => {
-            Some(format!("A commit takes from {} to {}.", first.said(), last.said()))
-        }
-    }
+    let (text, rows) = match commits.as_slice() {
+        [] => return None,
+        [one] => (format!("A commit takes {} at the median.", one.said()), vec![one.summary]),
+        [first, .., last] => (
+            format!("The medians of a commit go from {} to {}.", first.said(), last.said()),
+            vec![first.summary, last.summary],
+        ),
+    };
+    Some(Sentence::of_summaries(text, rows))
 }
 
 /// Whether the devices flushed their caches as often as they were told to.
-fn said_flushes(all: &[(&WriteWork, &Summary)]) -> Option<String> {
+fn said_flushes(all: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let counts = all.iter().filter_map(|(_, summary)| {
         let writing = summary.writing.as_ref()?;
         Some((writing.flushes_per_trial?, writing.syncs_per_trial?))
     });
     let counts: Vec<(u64, u64)> = counts.collect();
     let flushed = counts.iter().filter(|(flushes, syncs)| flushes >= syncs).count();
-    let rows = count(counts.len(), "row");
-    match (counts.len(), flushed) {
-        (0, _) => None,
-        (all, flushed) if all == flushed => Some(format!(
-            "Of {rows} that stand and call a sync, each saw at least as many flushes as syncs."
-        )),
-        (_, flushed) => Some(format!(
-            "Of {rows} that stand and call a sync, {flushed} saw at least as many flushes as \
-             syncs, the others fewer."
-        )),
-    }
+    let all = count(counts.len(), "valid sync row");
+    Some(Sentence::plain(match (counts.len(), flushed) {
+        (0, _) => return None,
+        (1, 1) => "The one valid sync row flushed at least once per sync.".to_string(),
+        (rows, flushed) if rows == flushed => {
+            format!("All {all} flushed at least once per sync.")
+        }
+        (_, flushed) => {
+            format!("Of {all}, {flushed} flushed at least once per sync, the others less often.")
+        }
+    }))
 }
 
-fn host_cache(assessment: &Assessment) -> Option<String> {
+fn host_cache(assessment: &Assessment) -> Option<Sentence> {
     let found = assessment.findings.iter().find(|found| found.finding.code == Code::HostCache)?;
     let whom = match found.cases.len() {
         0 => String::new(),
         cases => format!(" in {}", count(cases, "row")),
     };
-    Some(format!(
+    Some(Sentence::plain(format!(
         "{} was found{whom}: those may be figures of a cache below the OS, not of a medium.",
         found.finding.code
-    ))
+    )))
 }

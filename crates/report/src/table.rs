@@ -27,6 +27,9 @@ pub fn table(assessment: &Assessment, style: &Style) -> String {
         out.push_str("no case was measured\n");
     } else {
         out.push_str(&rows(assessment, &names).render(style));
+        if assessment.measured().any(|summary| summary.latency.p50.is_some()) {
+            out.push_str(&style.wrap("", Paint::Faint, words::SERVICE_TIME));
+        }
     }
     let versus = versus::list(assessment, &|id| names.short(id), style);
     if !versus.is_empty() {

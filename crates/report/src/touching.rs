@@ -2,6 +2,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, listed, times, times_interval};
 use crate::writes::{self, WriteNames, sync_name};
@@ -202,7 +203,7 @@ fn rates(assessment: &Assessment) -> Grid {
             }
             None => (NONE.to_string(), NONE.to_string()),
         };
-        let held = assessment.touching.iter().find(|held| held.file == summary.id);
+        let held = assessment.touching.iter().find(|held| held.file.id == summary.id);
         let none = || NONE.to_string();
         let ratio = held.map_or_else(none, |held| times(held.ratio.median));
         let ratio_ci = held.and_then(|held| times_interval(held.ratio.low, held.ratio.high));
@@ -251,17 +252,20 @@ pub(crate) fn closing(assessment: &Assessment) -> Vec<String> {
                     memory, touched alike.";
         return vec![none.to_string()];
     }
+    let name = naming(assessment);
     let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase));
-    phases.chain([intervals(assessment)]).chain(first_touch(assessment)).collect()
+    let all = phases.chain([intervals(assessment)]).chain(first_touch(assessment));
+    all.map(|sentence| paragraph(&[sentence], &name)).collect()
 }
 
 /// What a phase costs by each way, those together that found the file alike.
-fn said(assessment: &Assessment, phase: Phase) -> Option<String> {
+fn said(assessment: &Assessment, phase: Phase) -> Option<Sentence> {
     let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
-    for held in assessment.touching.iter().filter(|held| held.phase == phase) {
-        let Some(file) = find(assessment, &held.file) else { continue };
+    let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
+    for held in of_phase() {
+        let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
-        let text = format!("{} {}", costs(held, file), by(file));
+        let text = format!("{} {}", costs(held), by(file));
         match caches.iter_mut().find(|(known, _)| *known == cache) {
             Some((_, ways)) => ways.push(text),
             None => caches.push((cache, vec![text])),
@@ -279,10 +283,11 @@ fn said(assessment: &Assessment, phase: Phase) -> Option<String> {
         Phase::Read => "To read a byte of each page of the file",
     };
     let all: Vec<String> = caches.iter().map(say).collect();
-    Some(format!(
+    let text = format!(
         "{does} costs so many times what it costs in memory, touched for the second time: {}.",
         all.join("; ")
-    ))
+    );
+    Some(Sentence::figures(text, of_phase().flat_map(|held| [&held.file, &held.memory])))
 }
 
 fn file_cache(case: &Case) -> Cache {
@@ -293,10 +298,11 @@ fn file_cache(case: &Case) -> Cache {
     }
 }
 
-/// `132× (123-143)`, with the verdict of the row if it is in doubt.
-fn costs(held: &Touching, file: &Summary) -> String {
+/// `132× (123-143)`; in doubt where either row is.
+fn costs(held: &Touching) -> String {
     let interval = times_interval(held.ratio.low, held.ratio.high);
-    let doubtful = (file.verdict != Verdict::Sound).then(|| file.verdict.to_string());
+    let is_doubtful = held.file.is_doubtful() || held.memory.is_doubtful();
+    let doubtful = is_doubtful.then(|| "doubtful".to_string());
     let beside: Vec<String> = interval.into_iter().chain(doubtful).collect();
     let beside = if beside.is_empty() { "".into() } else { format!(" ({})", beside.join(", ")) };
     format!("{}{beside}", times(held.ratio.median))
@@ -314,33 +320,33 @@ fn by(file: &Summary) -> String {
 }
 
 /// What stands in brackets, once for all sentences.
-fn intervals(assessment: &Assessment) -> String {
+fn intervals(assessment: &Assessment) -> Sentence {
     let has_one = |held: &Touching| held.ratio.low.is_some();
     let with = assessment.touching.iter().filter(|held| has_one(held)).count();
-    match with {
-        0 => "There were too few rounds for intervals.".to_string(),
+    Sentence::plain(match with {
+        0 => "There were too few rounds for intervals.",
         _ if with == assessment.touching.len() => {
-            "In brackets: the 95 % intervals of these ratios.".to_string()
+            "In brackets: the 95 % intervals of these ratios."
         }
-        _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it."
-            .to_string(),
-    }
+        _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it.",
+    })
 }
 
 /// The touches that are mistaken for each other.
-fn first_touch(assessment: &Assessment) -> Option<String> {
-    let ns_of = |kernel: Kernel| {
+fn first_touch(assessment: &Assessment) -> Option<Sentence> {
+    let row = |kernel: Kernel| {
         let is_it = |summary: &&Summary| {
             let is_it = |work: &MemoryWork| work.kernel == kernel && work.threads == 1;
             summary.case.memory().is_some_and(is_it) && summary.verdict != Verdict::Void
         };
-        Some(assessment.cases.iter().find(is_it)?.ns_per_op?.median)
+        assessment.cases.iter().find(is_it)
     };
-    let (first, second) = (ns_of(Kernel::FirstTouch)?, ns_of(Kernel::TouchPages)?);
-    Some(format!(
+    let (first, second) = (row(Kernel::FirstTouch)?, row(Kernel::TouchPages)?);
+    let text = format!(
         "A first touch of a page of memory, for which the OS finds and clears it, takes {}; a \
          second one takes {}.",
-        units::nanoseconds(first),
-        units::nanoseconds(second)
-    ))
+        units::nanoseconds(first.ns_per_op?.median),
+        units::nanoseconds(second.ns_per_op?.median)
+    );
+    Some(Sentence::of_summaries(text, [first, second]))
 }

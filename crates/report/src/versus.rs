@@ -2,10 +2,12 @@
 
 use crate::grid::{Cell, Grid, left, right};
 use crate::names::{Apart, Names, words as words_of};
+use crate::sentence::{Sentence, said_ratio};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
+use assess::decision::{Decided, Decision};
 use assess::summary::Summary;
 use std::collections::HashMap;
 
@@ -112,52 +114,90 @@ const DECIDED_MOST: usize = 6;
 
 /// What the rounds decide, whatever the number of threads, and how many comparisons they do not:
 /// `mmap vs pread, warm 4KiB: 2.96× to 3.15×`.
-pub(crate) fn decided(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
-    let (all, apart) = (&assessment.comparisons, in_view(assessment, name));
+pub(crate) fn decided(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> Option<Vec<Sentence>> {
+    let (all, apart) = (asked(assessment), in_view(assessment, name));
+    if all.is_empty() {
+        return None;
+    }
     let is_threads =
         |word: &String| word.strip_prefix('t').is_some_and(|n| n.parse::<u32>().is_ok());
-    let mut groups: Vec<(Apart, Vec<&Comparison>)> = Vec::new();
-    for found in all {
-        let mut apart = apart(found);
+    let mut groups: Vec<(Apart, Vec<&Decided>)> = Vec::new();
+    for decided in &all {
+        let mut apart = apart(decided.comparison());
         apart.shared.retain(|word| !is_threads(word));
         match groups.iter_mut().find(|(known, _)| *known == apart) {
-            Some((_, members)) => members.push(found),
-            None => groups.push((apart, vec![found])),
+            Some((_, members)) => members.push(decided),
+            None => groups.push((apart, vec![decided])),
         }
     }
+    let is_more = |decided: &&Decided| decided.comparison().ratio > 1.0;
     groups.retain(|(_, members)| {
-        let is_different = |found: &&Comparison| found.difference == Difference::Different;
-        let is_more = |found: &&Comparison| found.ratio > 1.0;
-        members.iter().all(is_different)
+        members.iter().all(|decided| decided.decision() == Decision::Yes)
             && (members.iter().all(is_more) || !members.iter().any(is_more))
     });
-    let effect = |members: &[&Comparison]| {
-        members.iter().map(|found| found.ratio.ln().abs()).fold(f64::INFINITY, f64::min)
+    let effect = |members: &[&Decided]| {
+        let effects = members.iter().map(|decided| decided.comparison().ratio.ln().abs());
+        effects.fold(f64::INFINITY, f64::min)
     };
     groups.sort_by(|(_, a), (_, b)| effect(b).total_cmp(&effect(a)));
-    let clauses: Vec<String> = groups.iter().take(DECIDED_MOST).map(clause).collect();
-    let different = all.iter().filter(|found| found.difference == Difference::Different).count();
-    let counted = format!("Of {}, {different} found a difference", count(all.len(), "comparison"));
-    match (all.len(), clauses.is_empty()) {
-        (0, _) => None,
-        (_, true) => Some(format!("{counted}.")),
-        (_, false) => Some(format!("{counted}. The clearest: {}.", clauses.join("; "))),
-    }
+    groups.truncate(DECIDED_MOST);
+    let clauses: Vec<String> = groups.iter().map(clause).collect();
+    let named = groups.iter().flat_map(|(_, members)| members).flat_map(|one| one.rows());
+    let clearest = format!("The clearest: {}.", clauses.join("; "));
+    let clearest = (!clauses.is_empty()).then(|| Sentence::figures(clearest, named));
+    Some([Sentence::plain(counted(&all))].into_iter().chain(clearest).collect())
 }
 
-fn clause((apart, members): &(Apart, Vec<&Comparison>)) -> String {
-    let ratios = || members.iter().map(|found| found.ratio);
-    let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
-    match members.len() {
-        1 => format!("{apart}: {}", times(most)),
-        _ => format!("{apart}: {} to {}", times(least), times(most)),
+/// Whether the cases of each comparison differ.
+fn asked(assessment: &Assessment) -> Vec<Decided> {
+    let cases = by_id(assessment);
+    let ask = |found: &Comparison| {
+        let case = cases.get(found.case.as_str())?;
+        Decided::differs(found.clone(), [case, cases.get(found.base.as_str())?])
+    };
+    assessment.comparisons.iter().filter_map(ask).collect()
+}
+
+/// `Of 14 comparisons, 5 found a difference and 4 none; 5 are open, 2 of them for doubtful
+/// figures.`
+fn counted(all: &[Decided]) -> String {
+    let number = |decision: Decision| all.iter().filter(|d| d.decision() == decision).count();
+    let in_doubt = all.iter().filter(|decided| decided.is_in_doubt()).count();
+    let doubts = match in_doubt {
+        0 => String::new(),
+        doubts => format!(", {doubts} of them for doubtful figures"),
+    };
+    let open = match number(Decision::Undecided) {
+        0 => String::new(),
+        1 => format!("; 1 is open{}", doubts.replace("1 of them ", "")),
+        open => format!("; {open} are open{doubts}"),
+    };
+    format!(
+        "Of {}, {} found a difference and {} none{open}.",
+        count(all.len(), "comparison"),
+        number(Decision::Yes),
+        number(Decision::No)
+    )
+}
+
+fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
+    if let [one] = members.as_slice() {
+        return format!("{apart}: {}", said_ratio(&one.ratio()));
     }
+    let ratios = || members.iter().map(|decided| decided.comparison().ratio);
+    let (least, most) = (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max));
+    format!("{apart}: {} to {}", times(least), times(most))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sentence::paragraph;
     use crate::tests::made;
+    use assess::finding::Verdict;
 
     fn found(threads: usize, difference: Difference) -> Comparison {
         Comparison {
@@ -191,22 +231,41 @@ mod tests {
         assert!(many.ends_with("and 5 equivalent and 4 inconclusive\n"), "{many}");
     }
 
+    /// What is decided of cases that all stand, sound or in doubt.
+    fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
+        let summary = |id: &String| {
+            let one = made::rich().cases.remove(0);
+            Summary { id: id.clone(), verdict, findings: Vec::new(), ..one }
+        };
+        let mut ids: Vec<&String> = comparisons.iter().flat_map(|c| [&c.case, &c.base]).collect();
+        ids.dedup();
+        let cases = ids.into_iter().map(summary).collect();
+        let assessment = Assessment { cases, comparisons, ..made::all_failed() };
+        let sentences = decided(&assessment, &str::to_string)?;
+        Some(paragraph(&sentences, &str::to_string))
+    }
+
     #[test]
     fn what_is_decided_for_all_threads_is_told() {
-        let said = |comparisons: Vec<Comparison>| {
-            let assessment = Assessment { comparisons, ..made::all_failed() };
-            decided(&assessment, &str::to_string)
-        };
+        let said = |comparisons| said_of(comparisons, Verdict::Sound);
         let different = |threads| found(threads, Difference::Different);
         let less = |threads| Comparison { ratio: 0.8, ..different(threads) };
         let open = |threads| found(threads, Difference::Inconclusive);
         assert_eq!(said(Vec::new()), None);
         let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
         let clearest = "The clearest: mmap vs pread, cold: 1.20× to 1.50×.";
-        assert_eq!(all, format!("Of 2 comparisons, 2 found a difference. {clearest}"));
-        for mixed in [vec![different(1), open(2)], vec![different(1), less(2)]] {
-            let said = said(mixed).unwrap();
-            assert!(said.ends_with("found a difference."), "{said}");
-        }
+        assert_eq!(all, format!("Of 2 comparisons, 2 found a difference and 0 none. {clearest}"));
+        let mixed = said(vec![different(1), open(2)]).unwrap();
+        assert!(mixed.ends_with("1 found a difference and 0 none; 1 is open."), "{mixed}");
+        let apart = said(vec![different(1), less(2)]).unwrap();
+        assert!(apart.ends_with("2 found a difference and 0 none."), "{apart}");
+    }
+
+    #[test]
+    fn a_difference_between_doubtful_figures_is_open() {
+        let both = vec![found(1, Difference::Different), found(2, Difference::Different)];
+        let said = said_of(both, Verdict::Doubtful).unwrap();
+        let open = "0 found a difference and 0 none; 2 are open, 2 of them for doubtful figures.";
+        assert_eq!(said, format!("Of 2 comparisons, {open}"));
     }
 }

@@ -20,6 +20,13 @@ pub(crate) const NONE: &str = "-";
 /// Stands where a durable rate was claimed, or would be mistaken for one, and there is none.
 pub(crate) const NOT_DURABLE: &str = "not durable";
 
+/// What every latency is, once for each table: a closed loop submits the next operation when one is
+/// done, so a load that arrives by itself may wait longer.
+pub(crate) const SERVICE_TIME: &str = "p50 to max: service time (closed loop) at the row's depth";
+
+/// The same where there is little room.
+pub(crate) const SERVICE_TIME_SHORT: &str = "p50, p99: service time (closed loop)";
+
 /// How a figure is said with its unit.
 pub(crate) type Say = fn(f64) -> String;
 

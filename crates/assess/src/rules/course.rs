@@ -52,16 +52,21 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
     Fault::new(Severity::Doubt, message, "give --sustain a longer time")
 }
 
-/// How the rate of a course goes, in words: its trend, and how it begins and ends.
+/// How the rate of a course goes, in words: how it begins and ends, and between what it swings. No
+/// word of what it does after that.
 fn trend(course: &Course) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
+    let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = rates.iter().copied().fold(0.0, f64::max);
     Some(format!(
-        "a trend of {:+.1} % a minute over {}, from {} in the first third to {} in the last",
-        100.0 * course.trend_a_minute(),
-        nanoseconds(course.step_ns as f64 * rates.len() as f64),
+        "{} in the first third of {}, {} in the last (steps of {}: {} to {})",
         rate(first),
+        nanoseconds(course.step_ns as f64 * rates.len() as f64),
         rate(last),
+        nanoseconds(course.step_ns as f64),
+        rate(least),
+        rate(most),
     ))
 }
 
@@ -206,20 +211,76 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
         part.add(&trial.sample.latencies, least_ns);
         part.count > 0
     };
+    let arrivals = Arrivals::of(&context.measured.trials, least_ns, all.ns);
     let message = format!(
         "{} of {} operations took {} or more, up to {}, and {} of the time of all (in {}): \
-         something held them up",
+         something held them up. {}",
         stalls.count,
         all.count,
         nanoseconds(least_ns),
         nanoseconds(context.summary.latency.max_ns? as f64),
         percent(share),
-        context.how_many(is_stalled)
+        context.how_many(is_stalled),
+        arrivals.told()
     );
     let remedy = "read the percentiles beside the throughput; a device that tidies up, a journal, \
                   a throttle or others on the machine may be why";
     Fault::new(severity, message, remedy)
 }
+
+/// What stalls come to for a load that arrives steadily, whether or not the last request is done: a
+/// closed loop sends nothing while it waits, so its latencies count each stall once
+/// (METHODOLOGY.md).
+#[derive(Debug)]
+struct Arrivals {
+    /// The share of the requests that arrive during a stall, 0 to 1.
+    share: f64,
+    /// How long those wait for its end, at the mean.
+    mean_ns: f64,
+    /// So long, or longer, waits one request of a hundred.
+    hundredth_ns: f64,
+}
+
+impl Arrivals {
+    /// By the operations that took at least so long, of operations that took `all_ns` together.
+    fn of(trials: &[Counted], least_ns: f64, all_ns: f64) -> Arrivals {
+        let counts = || trials.iter().flat_map(|trial| &trial.sample.latencies.counts);
+        let stalls: Vec<(f64, f64)> = counts()
+            .map(|(ns, count)| (*ns as f64, *count as f64))
+            .filter(|(ns, _)| *ns >= least_ns)
+            .collect();
+        let sum = |part: &dyn Fn(f64) -> f64| -> f64 {
+            stalls.iter().map(|(ns, count)| part(*ns) * count).sum()
+        };
+        // Of a stall of L those that arrive in its first L - w wait for w or longer.
+        let longer = |w: f64| sum(&|ns| (ns - w).max(0.0)) / all_ns.max(1.0);
+        let (mut low, mut high) = (0.0, stalls.iter().map(|(ns, _)| *ns).fold(0.0, f64::max));
+        for _ in 0..HALVINGS {
+            let middle = (low + high) / 2.0;
+            *(if longer(middle) > 0.01 { &mut low } else { &mut high }) = middle;
+        }
+        let stalled_ns = sum(&|ns| ns);
+        Arrivals {
+            share: stalled_ns / all_ns.max(1.0),
+            mean_ns: sum(&|ns| ns * ns / 2.0) / stalled_ns.max(1.0),
+            hundredth_ns: low,
+        }
+    }
+
+    fn told(&self) -> String {
+        format!(
+            "Of requests that arrive steadily {} would arrive during such a stall and wait {} for \
+             its end on average; 1 in 100 of all would wait {} or longer, before those that queue \
+             up meanwhile",
+            percent(self.share),
+            nanoseconds(self.mean_ns),
+            nanoseconds(self.hundredth_ns)
+        )
+    }
+}
+
+/// Enough to find a time among all that a stall may last.
+const HALVINGS: u32 = 60;
 
 /// Whether an operation that takes long is an exception. Of what is read ahead one operation waits
 /// for many, and of what is written through the page cache the OS makes some wait on purpose: rule

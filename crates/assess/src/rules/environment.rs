@@ -56,7 +56,8 @@ fn held_back(context: &Context) -> Option<Fault> {
     };
     let message = format!(
         "a control group's CPU quota{allowed} held the worker back for {} of its time: what was \
-         measured is that quota",
+         measured is that quota, and a load that arrives faster than it allows queues without \
+         bound",
         percent(share)
     );
     Fault::new(severity, message, "run where no quota applies, or read it as the figure under one")
@@ -82,7 +83,8 @@ fn limited(context: &Context) -> Option<Fault> {
     };
     let message = format!(
         "the control group '{group}' limits {what} of {device} to {allowed}, and {} of that were \
-         used: what was measured is that limit",
+         used: what was measured is that limit, and a load that arrives faster queues without \
+         bound",
         percent(share)
     );
     let remedy = "lift the limit to measure the device, or read it as the figure under that limit";

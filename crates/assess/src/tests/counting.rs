@@ -1,7 +1,8 @@
 //! Is disk faster than memory: the answer, and the claim.
 
 use super::*;
-use crate::counting::{Claim, CountingAnswer, Decision, Figure};
+use crate::counting::{Claim, CountingAnswer, Figure};
+use crate::decision::{Decided, Decision};
 use model::case::Advice;
 
 fn counting(work: FileWork) -> FileWork {
@@ -62,6 +63,10 @@ fn ratio(ratio: Option<crate::Ratio>) -> Option<f64> {
     ratio.map(|ratio| (ratio.median * 100.0).round() / 100.0)
 }
 
+fn decision(answer: &CountingAnswer) -> Option<Decision> {
+    answer.disk_is_faster.as_ref().map(Decided::decision)
+}
+
 #[test]
 fn the_fastest_of_each_kind_are_told() {
     let found = answer(&tens());
@@ -71,6 +76,7 @@ fn the_fastest_of_each_kind_are_told() {
     let counts: Vec<(u32, f64)> = found.in_memory.iter().map(|f| (f.threads, gib(f))).collect();
     assert_eq!(counts, [(1, 20.0), (2, 30.0)]);
     assert_eq!(ratio(found.in_memory[1].of_read), Some(0.94));
+    assert_eq!(decision(&found), Some(Decision::No));
     let page_cache = found.page_cache.expect("it was measured");
     assert_eq!((gib(&page_cache), page_cache.threads), (8.0, 2));
     assert_eq!(ratio(page_cache.of_count), Some(0.27));
@@ -79,20 +85,22 @@ fn the_fastest_of_each_kind_are_told() {
     assert_eq!((gib(&device), device.threads), (5.0, 1));
     assert_eq!(ratio(device.of_count), Some(0.25));
     assert!(device.of_count.is_some_and(|ratio| ratio.pairs == 10 && ratio.low.is_some()));
-    assert_eq!(found.disk_is_faster, Decision::No);
 }
 
 #[test]
 fn the_claim_is_measured_again() {
     let found = answer(&tens());
     let [cold, warm] = &found.claims[..] else { panic!("two states: {:#?}", found.claims) };
-    let say = |claim: &Claim| (claim.cache, gib(&claim.mmap), gib(&claim.uring), claim.holds);
+    let say =
+        |claim: &Claim| (claim.cache, gib(&claim.mmap), gib(&claim.uring), claim.holds.decision());
     // The highest depth counts, not the fastest row.
     assert_eq!(say(cold), (Cache::Cold, 1.0, 4.0, Decision::Yes));
-    assert_eq!(ratio(Some(cold.ratio)), Some(4.0));
+    assert_eq!(ratio(Some(cold.holds.ratio())), Some(4.0));
     assert_eq!(say(warm), (Cache::Warm, 3.0, 4.0, Decision::Yes));
     let fair = |claim: &Claim| -> Vec<(f64, Option<f64>, Decision)> {
-        let say = |f: &crate::counting::Fair| (gib(&f.figure), ratio(Some(f.ratio)), f.holds);
+        let say = |f: &crate::counting::Fair| {
+            (gib(&f.figure), ratio(Some(f.holds.ratio())), f.holds.decision())
+        };
         claim.fair.iter().map(say).collect()
     };
     assert_eq!(fair(cold), [(3.0, Some(1.33), Decision::Yes)]);
@@ -123,10 +131,10 @@ fn the_data_decides_whether_disk_is_faster() {
     let decide = |times: f64| {
         let mut record = tens();
         set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, times);
-        answer(&record).disk_is_faster
+        decision(&answer(&record))
     };
-    assert_eq!(decide(19.0), Decision::No);
-    assert_eq!(decide(21.5), Decision::Yes);
+    assert_eq!(decide(19.0), Some(Decision::No));
+    assert_eq!(decide(21.5), Some(Decision::Yes));
     // Seven rounds above and three below tell nothing.
     let mut record = tens();
     set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, 21.0);
@@ -138,7 +146,7 @@ fn the_data_decides_whether_disk_is_faster() {
         let span = &mut sample(trial).spans[0];
         span.end_ns += span.end_ns / 5;
     }
-    assert_eq!(answer(&record).disk_is_faster, Decision::Undecided);
+    assert_eq!(decision(&answer(&record)), Some(Decision::Undecided));
 }
 
 #[test]
@@ -146,10 +154,10 @@ fn without_a_count_in_memory_reading_it_stands_in() {
     let mut record = tens();
     record.trials.retain(|trial| trial.case != 3 && trial.case != 4);
     let found = answer(&record);
-    assert_eq!((found.in_memory.len(), found.disk_is_faster), (0, Decision::No));
+    assert_eq!((found.in_memory.len(), decision(&found)), (0, Some(Decision::No)));
     assert_eq!(found.device.and_then(|device| device.of_count), None);
     record.trials.retain(|trial| trial.case != 1 && trial.case != 2);
-    assert_eq!(answer(&record).disk_is_faster, Decision::Undecided);
+    assert_eq!(decision(&answer(&record)), None);
 }
 
 #[test]
@@ -185,7 +193,7 @@ fn arrays_that_are_counted_are_memory_too() {
     let mut record = tens();
     add(&mut record, memory_case(Kernel::Count, 2), Role::Asked, 31 * FILE, 1.0, 0);
     let found = answer(&record);
-    assert_eq!(found.in_memory[1].id, "memory count avx2 128MiB t2");
+    assert_eq!(found.in_memory[1].row.id, "memory count avx2 128MiB t2");
     assert_eq!(gib(&found.in_memory[1]), 31.0);
 }
 

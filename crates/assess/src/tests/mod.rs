@@ -4,6 +4,7 @@ mod ceilings;
 mod control;
 mod counting;
 mod course;
+mod decisions;
 mod environment;
 mod memory;
 pub(crate) mod noise;

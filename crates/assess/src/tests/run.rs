@@ -3,9 +3,11 @@
 use super::*;
 use crate::answer::Bound;
 use crate::comparison::Difference;
-use crate::finding::{Severity, Verdict};
+use crate::decision::Decision;
+use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
 use model::case::Advice;
+use model::host::{Limit, Limited};
 use model::pattern::Pattern;
 use proptest::prelude::*;
 
@@ -110,21 +112,28 @@ fn what_is_void_bounds_nothing() {
     assert_eq!(case(&assessment, "uring direct").verdict, Verdict::Void);
     assert_eq!(case(&assessment, "pread cold").ceiling, None);
     let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
-    assert_eq!(device.map(|device| &device.id), Some(&case(&assessment, "pread cold").id));
+    let id = device.map(|device| &device.lead.best().row.id);
+    assert_eq!(id, Some(&case(&assessment, "pread cold").id));
 }
 
 #[test]
 fn the_answer_tells_memory_from_disk() {
     let answer = assess(&ladder()).answer.expect("memory and files were measured");
-    near(answer.page_cache.expect("it was measured") / answer.memory, 0.5);
+    let memory = answer.memory.rate.median;
+    near(answer.page_cache.expect("it was measured").rate.median / memory, 0.5);
     let device = answer.device.expect("it was measured");
-    near(device.of_memory, 0.2);
-    near(device.low.expect("ten rounds"), 0.2);
-    near(device.throughput, answer.memory / 5.0);
-    assert!(device.id.starts_with("uring direct"), "{}", device.id);
+    let ratio = device.of_memory.ratio();
+    near(ratio.median, 0.2);
+    near(ratio.low.expect("ten rounds"), 0.2);
+    assert_eq!(device.of_memory.decision(), Decision::No);
+    let of_most = device.of_most.expect("two threads read memory");
+    assert_eq!((of_most.decision(), device.most_threads), (Decision::No, 2));
+    near(device.lead.best().rate.median, memory / 5.0);
+    assert!(device.lead.best().row.id.starts_with("uring direct"), "{:?}", device.lead);
+    assert_eq!(device.lead.decision(), Decision::Yes);
     assert_eq!(device.bound, Bound::Unknown);
-    assert_eq!(answer.device_latency_ns, None);
-    let chase_ns = answer.memory_latency_ns.expect("it was measured");
+    assert_eq!(answer.device_latency, None);
+    let chase_ns = answer.memory_latency.expect("it was measured").ns;
     assert!((50.0..70.0).contains(&chase_ns), "{chase_ns}");
 }
 
@@ -133,7 +142,8 @@ fn the_answer_tells_what_bounds_the_device() {
     let bound = |plant: &dyn Fn(&mut Record)| {
         let mut record = ladder();
         plant(&mut record);
-        assess(&record).answer.and_then(|answer| answer.device).map(|device| device.bound)
+        let device = assess(&record).answer.and_then(|answer| answer.device);
+        device.map(|device| device.bound.name())
     };
     let with_depth = |depth, bytes| {
         move |record: &mut Record| {
@@ -145,15 +155,29 @@ fn the_answer_tells_what_bounds_the_device() {
         let work = FileWork { pattern: Pattern::Random, ..direct(16) };
         add(record, file_case(work), Role::Asked, FILE, 1.0, FILE);
     };
-    assert_eq!(bound(&random), Some(Bound::Unknown));
+    assert_eq!(bound(&random), Some("unknown"));
     // More in flight gave no more, or half as much in flight gave as much.
-    assert_eq!(bound(&with_depth(16, 2 * FILE - FILE / 10)), Some(Bound::Device));
-    assert_eq!(bound(&with_depth(4, 2 * FILE - FILE / 50)), Some(Bound::Device));
+    assert_eq!(bound(&with_depth(16, 2 * FILE - FILE / 10)), Some("device"));
+    assert_eq!(bound(&with_depth(4, 2 * FILE - FILE / 50)), Some("device"));
     // It still grows with depth.
-    assert_eq!(bound(&with_depth(16, 3 * FILE)), Some(Bound::Unknown));
-    assert_eq!(bound(&with_depth(4, FILE)), Some(Bound::Unknown));
+    assert_eq!(bound(&with_depth(16, 3 * FILE)), Some("unknown"));
+    assert_eq!(bound(&with_depth(4, FILE)), Some("unknown"));
+    // What shows it must be sound, and have an interval.
+    let disturbed = |record: &mut Record| {
+        with_depth(16, 2 * FILE - FILE / 10)(record);
+        for trial in record.trials.iter_mut().rev().take(10) {
+            trial.evidence.device_read_bytes =
+                trial.evidence.device_read_bytes.map(|b| b / 10 * 11);
+        }
+    };
+    assert_eq!(bound(&disturbed), Some("unknown"));
+    let few = |record: &mut Record| {
+        with_depth(16, 2 * FILE - FILE / 10)(record);
+        record.trials.retain(|trial| trial.round < 5);
+    };
+    assert_eq!(bound(&few), Some("unknown"));
     let busy = |record: &mut Record| evidence(record, |e| e.cpu_ns = Some(1_100_000_000));
-    assert_eq!(bound(&busy), Some(Bound::Cpu));
+    assert_eq!(bound(&busy), Some("cpu"));
     let slow_tool = |record: &mut Record| {
         let slow = FileWork { pattern: Pattern::Random, ..null_work() };
         record.header.plan.cases.remove(1);
@@ -163,7 +187,32 @@ fn the_answer_tells_what_bounds_the_device() {
         }
         add(record, file_case(slow), Role::Control, FILE, 20.0, 0);
     };
-    assert_eq!(bound(&slow_tool), Some(Bound::Tool));
+    assert_eq!(bound(&slow_tool), Some("tool"));
+}
+
+/// More in flight gives no more, but the same report names a limit: that is what bounds it.
+#[test]
+fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
+    let device = |limited: bool| {
+        let mut record = ladder();
+        add(&mut record, file_case(direct(16)), Role::Asked, 2 * FILE, 1.0, 2 * FILE);
+        if limited {
+            let (device, group) = ("sda".to_string(), "/sys/fs/cgroup/slow".to_string());
+            let (what, a_second) = (Limited::ReadBytes, 2 * FILE);
+            let storage = record.header.storage.as_mut().expect("the zoo has a storage");
+            storage.limits.push(Limit { device, what, a_second, group });
+        }
+        let answer = assess(&record).answer.expect("memory and files were measured");
+        answer.device.expect("it was measured")
+    };
+    let free = device(false);
+    assert_eq!((free.bound.name(), free.of_memory.decision()), ("device", Decision::No));
+    // What the limit gives says nothing of what the disk would.
+    let limited = device(true);
+    let best = limited.lead.best();
+    assert_eq!(best.row.doubts, [Code::Throttled]);
+    let decision = limited.of_memory.decision();
+    assert_eq!((limited.bound, decision), (Bound::Limit, Decision::Undecided));
 }
 
 #[test]
@@ -174,7 +223,7 @@ fn the_answer_has_the_latency_of_one_random_page() {
     let deep = FileWork { depth: 32, ..random };
     add(&mut record, file_case(deep), Role::Asked, FILE, 3.0, FILE);
     let answer = assess(&record).answer.expect("memory and files were measured");
-    assert_eq!(answer.device_latency_ns, Some(1_000));
+    assert_eq!(answer.device_latency.map(|waited| waited.ns), Some(1_000.0));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::{flawless, work};
 use crate::assess;
+use crate::decision::Lead;
 use crate::finding::Verdict;
-use crate::strategies::{Rated, WritingAnswer};
+use crate::strategies::WritingAnswer;
 use crate::touching::{Phase, Touching};
 use model::case::{
     Allocation, Cache, Case, Engine, Fill, Isa, Kernel, MemoryWork, Op, Pages, STEP,
@@ -80,9 +81,9 @@ fn answer(record: &Record) -> Option<WritingAnswer> {
 }
 
 /// The id of the case, and its rate in files a second.
-fn rated(rated: &Option<Rated>) -> Option<(&str, f64)> {
-    let rated = rated.as_ref()?;
-    Some((rated.id.as_str(), rated.rate.max / FILE as f64))
+fn rated(lead: &Option<Lead>) -> Option<(&str, f64)> {
+    let rated = lead.as_ref()?.best();
+    Some((rated.row.id.as_str(), rated.rate.max / FILE as f64))
 }
 
 fn near(found: f64, expected: f64) {
@@ -107,8 +108,9 @@ fn check(
     }
     assert_eq!(answer.cost.is_some(), cost.is_some(), "{:?}", answer.cost);
     if let Some((found, expected)) = answer.cost.zip(cost) {
-        near(found.median, expected);
-        assert_eq!((found.pairs, found.low.is_some()), (7, true));
+        let ratio = found.ratio();
+        near(ratio.median, expected);
+        assert_eq!((ratio.pairs, ratio.low.is_some()), (7, true));
     }
 }
 
@@ -147,7 +149,7 @@ fn a_doubt_on_the_fastest_is_told() {
     write(&mut record, whole(Sync::Fdatasync), SECOND / 4, Some(SECOND));
     let verdicts = |record: &Record| {
         let answer = answer(record).expect("the record writes");
-        [answer.accepted, answer.durable].map(|rated| rated.expect("there is one").verdict)
+        [answer.accepted, answer.durable].map(|lead| lead.expect("there is one").best().row.verdict)
     };
     assert_eq!(verdicts(&record), [Verdict::Sound; 2]);
     record.trials.iter_mut().for_each(|trial| trial.evidence.dirty_before = Some(1 << 30));
@@ -230,7 +232,7 @@ fn touchings(record: &Record) -> Vec<Touching> {
 fn check_touching(record: &Record, phase: Phase, memory: &str, ratio: f64) {
     let found = touchings(record);
     assert_eq!(found.len(), 1, "{found:#?}");
-    assert_eq!((found[0].phase, found[0].memory.as_str()), (phase, memory));
+    assert_eq!((found[0].phase, found[0].memory.id.as_str()), (phase, memory));
     near(found[0].ratio.median, ratio);
     assert_eq!((found[0].ratio.pairs, found[0].ratio.low.is_some()), (7, true));
 }

@@ -51,7 +51,7 @@ pub(crate) struct Case<'a> {
     /// Nanoseconds of a thread for an operation, all it has in flight together: elapsed * threads /
     /// operations. At depth d the latency of each is about d times as long.
     pub(crate) ns_per_op: Option<Estimate>,
-    /// Latency percentiles over all rounds, in nanoseconds.
+    /// Service times (closed loop) over all rounds: percentiles in nanoseconds.
     pub(crate) latency_ns: Latency,
     /// The 95 % intervals of those percentiles.
     pub(crate) latency_ns_intervals: LatencyIntervals,

@@ -1,7 +1,7 @@
 //! The form of what is said about memory, and of the answer to "is disk faster than memory?".
 
 use super::estimate::{Estimate, Ratio};
-use assess::counting::Decision;
+use assess::decision::Decision;
 use model::case;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,10 @@ pub(crate) struct Saturation<'a> {
     pub(crate) pages: &'static str,
     /// Bytes of all arrays of all threads.
     pub(crate) working_set: u64,
-    /// The fewest threads that come within 5 % of the highest; null: not saturated.
+    /// Whether fewer threads than the most get as much as those.
+    #[schemars(extend("enum" = names!(Decision)))]
+    pub(crate) decision: &'static str,
+    /// The fewest threads beyond which no number gives 5 % more; null: none, or not decided.
     pub(crate) threads: Option<u32>,
     /// The most threads that were tried.
     pub(crate) most_threads: u32,

@@ -35,7 +35,9 @@ pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
 pub(crate) use trial::{Counters, Figures, Trial, TrialLatency};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
+use assess::answer::Bound;
 use assess::comparison::Difference;
+use assess::decision::Decision;
 use assess::finding::{Code, Severity};
 use model::host::{Limited, Medium, WriteCache};
 use schemars::JsonSchema;
@@ -317,7 +319,13 @@ pub(crate) struct Fastest<'a> {
     pub(crate) low: Option<f64>,
     /// Upper end of it.
     pub(crate) high: Option<f64>,
-    /// What bounds it; `unknown`: nothing with more in flight was measured.
-    #[schemars(extend("enum" = ["device", "cpu", "tool", "unknown"]))]
+    /// Whether it is faster than one thread reading memory.
+    #[schemars(extend("enum" = names!(Decision)))]
+    pub(crate) is_faster: &'static str,
+    /// Ids of the other rows that a device served which cannot be told apart from it.
+    pub(crate) alike: Vec<&'a str>,
+    /// What bounds it; `limit`: one of a control group; `unknown`: no sound row shows that more in
+    /// flight gives no more.
+    #[schemars(extend("enum" = Bound::NAMES))]
     pub(crate) bound: &'static str,
 }

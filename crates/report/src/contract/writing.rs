@@ -1,6 +1,7 @@
 //! The form of what is said about writing, and about a rate over time.
 
 use super::estimate::{Estimate, Latency, LatencyIntervals, Ratio};
+use assess::decision::Decision;
 use assess::finding::Verdict;
 use assess::touching::Phase;
 use schemars::JsonSchema;
@@ -108,6 +109,11 @@ pub(crate) struct Rated<'a> {
     /// What the case is worth.
     #[schemars(extend("enum" = names!(Verdict)))]
     pub(crate) verdict: &'static str,
+    /// Whether it is faster than each sound one of the others.
+    #[schemars(extend("enum" = names!(Decision)))]
+    pub(crate) is_fastest: &'static str,
+    /// Ids of the others that cannot be told apart from it.
+    pub(crate) alike: Vec<&'a str>,
 }
 
 /// A case that touches a byte of each page of a file, held against one that does so in memory.

@@ -155,7 +155,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<D
             canvas.text(percentile, place, Anchor::Start, FAINT);
         }
         let middle = ((LEFT + WIDTH - RIGHT) / 2.0, top + PLOT + LINE * 1.8);
-        canvas.text("latency", middle, Anchor::Middle, FAINT);
+        canvas.text("service time (closed loop)", middle, Anchor::Middle, FAINT);
         for (index, (curve, summary)) in curves.iter().zip(&cases).enumerate() {
             let (colour, mark) = key(index);
             let places: Vec<_> =
@@ -203,5 +203,7 @@ fn alt(cases: &[&Summary], own: &[String], of: Of, what: &str) -> String {
     };
     let all: Vec<String> = cases.iter().zip(own).filter_map(said).collect();
     let said = if all.is_empty() { listed(own) } else { all.join("; ") };
-    capital(&format!("share of {what} that took longer than each latency. {said}."))
+    capital(&format!(
+        "share of {what} that took longer than each service time (closed loop). {said}."
+    ))
 }

@@ -3,6 +3,7 @@
 use super::estimate;
 use crate::contract as wire;
 use assess::counting::{Claim, CountingAnswer, Fair, Figure};
+use assess::decision::{Decided, Decision};
 use assess::levels::{Level, Levels};
 use assess::ratio::Ratio;
 use assess::saturation::Saturation;
@@ -34,6 +35,7 @@ pub(super) fn saturation(saturation: &Saturation) -> wire::Saturation<'_> {
         isa: saturation.isa.name(),
         pages: saturation.pages.name(),
         working_set: saturation.working_set,
+        decision: saturation.decision.name(),
         threads: saturation.threads,
         most_threads: saturation.most_threads,
         highest: saturation.highest,
@@ -48,7 +50,9 @@ pub(super) fn counting(answer: &CountingAnswer) -> wire::Counting<'_> {
         in_memory: answer.in_memory.iter().map(figure).collect(),
         page_cache: answer.page_cache.as_ref().map(figure),
         device: answer.device.as_ref().map(figure),
-        disk_is_faster: answer.disk_is_faster.name(),
+        disk_is_faster: (answer.disk_is_faster.as_ref())
+            .map_or(Decision::Undecided, Decided::decision)
+            .name(),
         claims: answer.claims.iter().map(claim).collect(),
     }
 }
@@ -58,19 +62,20 @@ fn claim(claim: &Claim) -> wire::Claim<'_> {
         cache: claim.cache.name(),
         mmap: figure(&claim.mmap),
         uring: figure(&claim.uring),
-        ratio: ratio(&claim.ratio),
-        holds: claim.holds.name(),
+        ratio: ratio(&claim.holds.ratio()),
+        holds: claim.holds.decision().name(),
         fair: claim.fair.iter().map(fair).collect(),
     }
 }
 
 fn fair(fair: &Fair) -> wire::Fair<'_> {
-    wire::Fair { figure: figure(&fair.figure), ratio: ratio(&fair.ratio), holds: fair.holds.name() }
+    let holds = fair.holds.decision().name();
+    wire::Fair { figure: figure(&fair.figure), ratio: ratio(&fair.holds.ratio()), holds }
 }
 
 fn figure(figure: &Figure) -> wire::Figure<'_> {
     wire::Figure {
-        id: &figure.id,
+        id: &figure.row.id,
         threads: figure.threads,
         throughput: estimate(&figure.throughput),
         of_read: figure.of_read.as_ref().map(ratio),

@@ -1,10 +1,11 @@
 //! What is said about writing, and about a rate over time, as JSON.
 
 use super::memory::ratio;
-use super::{estimate, intervals, latency};
+use super::{alike, estimate, intervals, latency};
 use crate::contract as wire;
 use assess::course::{Change, Course};
-use assess::strategies::{Rated, WritingAnswer};
+use assess::decision::Lead;
+use assess::strategies::WritingAnswer;
 use assess::touching::Touching;
 use assess::writing::{Spent, Writing};
 
@@ -56,19 +57,26 @@ pub(super) fn answer(answer: &WritingAnswer) -> wire::WritingAnswer<'_> {
     wire::WritingAnswer {
         accepted: answer.accepted.as_ref().map(rated),
         durable: answer.durable.as_ref().map(rated),
-        cost: answer.cost.as_ref().map(ratio),
+        cost: answer.cost.as_ref().map(|cost| ratio(&cost.ratio())),
     }
 }
 
-fn rated(rated: &Rated) -> wire::Rated<'_> {
-    wire::Rated { id: &rated.id, rate: estimate(&rated.rate), verdict: rated.verdict.name() }
+fn rated(lead: &Lead) -> wire::Rated<'_> {
+    let best = lead.best();
+    wire::Rated {
+        id: &best.row.id,
+        rate: estimate(&best.rate),
+        verdict: best.row.verdict.name(),
+        is_fastest: lead.decision().name(),
+        alike: alike(lead),
+    }
 }
 
 pub(super) fn touching(touching: &Touching) -> wire::Touching<'_> {
     wire::Touching {
         phase: touching.phase.name(),
-        file: &touching.file,
-        memory: &touching.memory,
+        file: &touching.file.id,
+        memory: &touching.memory.id,
         ratio: ratio(&touching.ratio),
     }
 }

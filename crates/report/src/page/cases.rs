@@ -22,10 +22,11 @@ struct Column {
 
 const LEGEND: &str = "throughput: median of the rounds, in brackets where the case is void; \
                       ceiling: how near it comes to what bounds it, measured in the same run; \
-                      ~: fewer than 100 operations took longer; MB is 10⁶ bytes, MiB is 2²⁰";
+                      p50, p99: service time (closed loop) at the row's depth; ~: fewer than 100 \
+                      operations took longer; MB is 10⁶ bytes, MiB is 2²⁰";
 
-const LEGEND_WRITES: &str = "; accepted: until the last write had returned; durable: until the \
-                             last sync had, where no evidence denies it";
+const LEGEND_WRITES: &str = "; accepted: until the last write had returned; durable: throughput \
+                             including the final sync, unless contradicted";
 
 /// A row for each case; `link` leads to its evidence.
 pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {

@@ -91,7 +91,7 @@ pub(super) fn control(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
     };
     let shown: Vec<&Comparison> = control.comparisons.iter().take(SHOWN_MAX).collect();
     html! {
-        p { (control::said(control, name)) }
+        p { (control::said(assessment, control, name)) }
         @if !shown.is_empty() {
             (rows("The same case measured a second time", &shown, &|found| name(&found.base)))
         }

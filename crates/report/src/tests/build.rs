@@ -2,6 +2,8 @@
 
 use assess::Assessment;
 use assess::RunFinding;
+use assess::comparison::{Comparison, Difference};
+use assess::decision::{Decided, Lead, Rated};
 use assess::disturbance::Gate;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::percentile::Percentile;
@@ -28,6 +30,57 @@ pub(super) fn estimate(median: f64) -> Estimate {
         min: median * 0.91,
         max: median * 1.06,
     }
+}
+
+/// A case over its base by this ratio, with an interval of its ends; none below six rounds.
+pub(super) fn comparison(
+    [case, base]: [&Summary; 2],
+    pairs: usize,
+    [ratio, low, high]: [f64; 3],
+) -> Comparison {
+    let interest = if base.served_by == Some(ServedBy::Device) { 0.05 } else { 0.02 };
+    let has_interval = pairs >= 6;
+    let effect = |ratio: f64| ratio.max(1.0 / ratio) - 1.0;
+    let difference = if !has_interval {
+        Difference::Inconclusive
+    } else if (low > 1.0 || high < 1.0) && effect(ratio) >= interest {
+        Difference::Different
+    } else if effect(low) <= interest && effect(high) <= interest {
+        Difference::Equivalent
+    } else {
+        Difference::Inconclusive
+    };
+    Comparison {
+        case: case.id.clone(),
+        base: base.id.clone(),
+        pairs,
+        ratio,
+        low: has_interval.then_some(low),
+        high: has_interval.then_some(high),
+        difference,
+        interest,
+        needs: (difference == Difference::Inconclusive).then_some(pairs + 14),
+    }
+}
+
+/// Whether a case is faster than its base.
+pub(super) fn is_faster(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
+    Decided::is_faster(comparison(rows, pairs, ratio), rows).expect("both stand")
+}
+
+/// Whether a case differs from its base.
+pub(super) fn differs(rows: [&Summary; 2], pairs: usize, ratio: [f64; 3]) -> Decided {
+    Decided::differs(comparison(rows, pairs, ratio), rows).expect("both stand")
+}
+
+/// The first of `rows` as the fastest by this rate: the others are slower by so much, with an
+/// interval of 3 % around that.
+pub(super) fn lead(rate: Estimate, best: &Summary, others: &[(&Summary, f64)]) -> Lead {
+    let against: Vec<Decided> = others
+        .iter()
+        .map(|(other, ratio)| is_faster([best, other], 10, [*ratio, ratio * 0.97, ratio * 1.03]))
+        .collect();
+    Lead::of(Rated::of(best, rate).expect("it stands"), &against, 0)
 }
 
 pub(super) fn percentile(ns: f64, solid: bool) -> Option<Percentile> {
@@ -276,6 +329,9 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         control: None,
         skips: Vec::new(),
         comparisons: Vec::new(),
+        fastest: Vec::new(),
+        iterations: Vec::new(),
+        builds: Vec::new(),
         overhead_ns: None,
         answer: None,
         levels: Vec::new(),

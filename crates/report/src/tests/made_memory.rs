@@ -2,8 +2,9 @@
 
 use super::build::*;
 use assess::Assessment;
-use assess::comparison::{Comparison, Difference};
-use assess::counting::{Claim, CountingAnswer, Decision, Fair, Figure};
+use assess::builds::Builds;
+use assess::counting::{Claim, CountingAnswer, Fair, Figure};
+use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
 use assess::saturation::Saturation;
@@ -58,15 +59,19 @@ pub(super) fn memory() -> Assessment {
     assessment.levels = vec![Levels {
         peer: "rust".to_string(),
         pages: Pages::Huge,
+        doubtful: Vec::new(),
         levels: vec![
             level(4096, 32 << 10, 1.2, cache(1, 32 << 10)),
             level(64 << 10, 512 << 10, 4.0, None),
             level(64 << 20, 128 << 20, 98.0, None),
         ],
     }];
-    let saturation = |threads| Saturation {
+    let rows: Vec<Named> = assessment.cases[6..7].iter().filter_map(Named::of).collect();
+    let saturation = |decision, kernel, threads| Saturation {
+        decision,
+        rows: rows.clone(),
         peer: "rust".to_string(),
-        kernel: Kernel::Read,
+        kernel,
         isa: Isa::Avx2,
         pages: Pages::Huge,
         working_set: 128 << 20,
@@ -74,7 +79,12 @@ pub(super) fn memory() -> Assessment {
         most_threads: 2,
         highest: 45e9,
     };
-    assessment.saturations = vec![saturation(None), saturation(Some(1))];
+    let doubtful = assessment.cases[10..11].iter().filter_map(Named::of).collect();
+    assessment.saturations = vec![
+        saturation(Decision::No, Kernel::Read, None),
+        saturation(Decision::Yes, Kernel::Copy, Some(1)),
+        Saturation { rows: doubtful, ..saturation(Decision::Undecided, Kernel::CopyNt, None) },
+    ];
     assessment
 }
 
@@ -94,7 +104,8 @@ fn figure(summary: &Summary) -> Figure {
     let throughput = summary.throughput.expect("it was measured");
     let ratio = |median| Some(Ratio { pairs: 7, median, low: Some(0.04), high: Some(0.06) });
     let (of_read, of_count) = (ratio(0.05), ratio(0.05));
-    Figure { id: summary.id.clone(), threads: 1, throughput, of_read, of_count }
+    let row = Named::of(summary).expect("it stands");
+    Figure { row, threads: 1, throughput, of_read, of_count }
 }
 
 /// Counting in memory, by mmap and from storage.
@@ -102,25 +113,26 @@ pub(super) fn counting() -> Assessment {
     let of = |engine, cache| file(engine, cache, Pattern::Sequential, 1 << 20);
     let load = FileWork { advice: Advice::HugePage, ..of(Engine::Load, Cache::Warm) };
     let direct = FileWork { depth: 32, ..of(Engine::Uring, Cache::Direct) };
-    let cases = vec![
+    let mut cases = vec![
         super::build::memory(Kernel::Read, 1, 27e9),
         counted(load.clone(), ServedBy::PageCache, 5e9, Some(180e6)),
         counted(FileWork { isa: Isa::Scalar, ..load }, ServedBy::PageCache, 3e9, Some(180e6)),
         counted(of(Engine::Mmap, Cache::Warm), ServedBy::PageCache, 6e9, Some(9e3)),
         counted(of(Engine::Pread, Cache::Warm), ServedBy::PageCache, 8e9, None),
         counted(of(Engine::Mmap, Cache::Cold), ServedBy::Device, 0.6e9, Some(9e3)),
-        found(counted(direct, ServedBy::Device, 1.1e9, None), &steal()),
+        counted(direct, ServedBy::Device, 1.1e9, None),
         null(),
     ];
-    let ratio =
-        |median| Ratio { pairs: 7, median, low: Some(median * 0.9), high: Some(median * 1.1) };
-    let claim = |cache, row: usize, median, holds| Claim {
+    cases[5] = found(cases[5].clone(), &steal());
+    let held = |row: usize, base: usize, ratio: f64| {
+        is_faster([&cases[row], &cases[base]], 7, [ratio, ratio * 0.9, ratio * 1.1])
+    };
+    let claim = |cache, row: usize, ratio| Claim {
         cache,
         mmap: figure(&cases[row]),
         uring: figure(&cases[6]),
-        ratio: ratio(median),
-        holds,
-        fair: vec![Fair { figure: figure(&cases[1]), ratio: ratio(0.2), holds: Decision::No }],
+        holds: held(6, row, ratio),
+        fair: vec![Fair { figure: figure(&cases[1]), holds: held(6, 1, 0.2) }],
     };
     let answer = CountingAnswer {
         size: 1 << 30,
@@ -129,11 +141,8 @@ pub(super) fn counting() -> Assessment {
         in_memory: vec![figure(&cases[1])],
         page_cache: Some(figure(&cases[4])),
         device: Some(figure(&cases[6])),
-        disk_is_faster: Decision::No,
-        claims: vec![
-            claim(Cache::Cold, 5, 1.8, Decision::Yes),
-            claim(Cache::Warm, 3, 0.18, Decision::No),
-        ],
+        disk_is_faster: Some(held(6, 1, 0.05)),
+        claims: vec![claim(Cache::Cold, 5, 1.8), claim(Cache::Warm, 3, 0.18)],
     };
     let mut assessment = assessment("count-tens", cases);
     assessment.counting = vec![answer];
@@ -163,20 +172,14 @@ pub(super) fn compilers() -> Assessment {
         of_peer("zcc-O3-native-loop", 22e9),
         Summary { failures: vec![(reason, 7)], ..missing },
     ];
-    let compared = |row: usize, ratio: f64| Comparison {
-        case: cases[row].id.clone(),
-        base: cases[1].id.clone(),
-        pairs: 7,
-        ratio,
-        low: Some(ratio * 0.97),
-        high: Some(ratio * 1.03),
-        difference: Difference::Different,
-        interest: 0.02,
-        needs: None,
+    let compared = |row: usize, ratio: f64| {
+        comparison([&cases[row], &cases[1]], 7, [ratio, ratio * 0.97, ratio * 1.03])
     };
     let comparisons = vec![compared(2, 0.115), compared(3, 0.846)];
+    let apart = differs([&cases[3], &cases[2]], 7, [7.36, 7.1, 7.5]);
     let mut assessment = assessment("compilers", cases);
     assessment.comparisons = comparisons;
+    assessment.builds = vec![Builds { count: 2, apart }];
     assessment.storage = None;
     assessment.peers = vec![
         peer("zcc-O2-loop", Some(0), "-O2"),

@@ -4,9 +4,11 @@ use super::build::*;
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::course::{Change, Course};
+use assess::decision::{Lead, Named};
 use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
-use assess::strategies::{Rated, WritingAnswer};
+use assess::stats::Estimate;
+use assess::strategies::WritingAnswer;
 use assess::summary::{Latency, ServedBy, Spent, Summary};
 use assess::touching::{Phase, Touching};
 use assess::writing::Writing;
@@ -143,9 +145,12 @@ fn null_write() -> Summary {
     Summary { role: Role::Control, ns_per_op, writing: None, course: None, ..summary }
 }
 
-fn rated(summary: &Summary, of: fn(&Writing) -> Option<assess::stats::Estimate>) -> Option<Rated> {
-    let rate = of(summary.writing.as_ref()?)?;
-    Some(Rated { id: summary.id.clone(), rate, verdict: summary.verdict })
+fn leads(
+    best: &Summary,
+    of: fn(&Writing) -> Option<Estimate>,
+    others: &[(&Summary, f64)],
+) -> Option<Lead> {
+    Some(lead(of(best.writing.as_ref()?)?, best, others))
 }
 
 fn virtual_disk(assessment: &mut Assessment) {
@@ -176,11 +181,11 @@ pub(super) fn strategies() -> Assessment {
     let last = without_figures(&cases[16]);
     let reason = "unavailable: copy_file_range: function not implemented (ENOSYS)";
     cases[16] = Summary { failures: vec![(reason.to_string(), 10)], ..last };
-    let ratio = Ratio { pairs: 10, median: 0.268, low: Some(0.261), high: Some(0.273) };
+    let durable = [(&cases[1], 1.05), (&cases[3], 1.06), (&cases[9], 1.6)];
     let answer = WritingAnswer {
-        accepted: rated(&cases[0], |writing| writing.accepted),
-        durable: rated(&cases[14], |writing| writing.durable),
-        cost: Some(ratio),
+        accepted: leads(&cases[0], |writing| writing.accepted, &[(&cases[1], 1.01)]),
+        durable: leads(&cases[14], |writing| writing.durable, &durable),
+        cost: Some(differs([&cases[14], &cases[0]], 10, [0.268, 0.261, 0.273])),
     };
     cases.push(super::build::memory(Kernel::Read, 1, 27e9));
     cases.push(null_write());
@@ -318,7 +323,7 @@ pub(super) fn touching() -> Assessment {
     let held = |phase, file: usize, memory: usize, median: f64, pairs| {
         let end = |share: f64| (pairs >= 6).then_some(median * share);
         let ratio = Ratio { pairs, median, low: end(0.93), high: end(1.08) };
-        let (file, memory) = (cases[file].id.clone(), cases[memory].id.clone());
+        let [file, memory] = [file, memory].map(|row: usize| Named::of(&cases[row]).unwrap());
         Touching { phase, file, memory, ratio }
     };
     let touching = vec![
@@ -384,9 +389,9 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
 /// The answer where `summary` is the fastest by both rates.
 pub(super) fn answer_of(summary: &Summary) -> WritingAnswer {
     WritingAnswer {
-        accepted: rated(summary, |writing| writing.accepted),
-        durable: rated(summary, |writing| writing.durable),
-        cost: Some(Ratio { pairs: 10, median: 0.257, low: Some(0.251), high: Some(0.263) }),
+        accepted: leads(summary, |writing| writing.accepted, &[]),
+        durable: leads(summary, |writing| writing.durable, &[]),
+        cost: Some(differs([summary, summary], 10, [0.257, 0.251, 0.263])),
     }
 }
 

@@ -12,6 +12,7 @@ mod damaged;
 mod kept;
 mod page;
 mod figures;
+mod sentences;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
@@ -398,16 +399,31 @@ fn the_answer_of_writing_says_what_is_missing() {
 #[test]
 fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     let mut assessment = made_writing::strategies();
-    let has_both = assessment.cases[1].id.clone();
-    let text = strategies(&assessment, &Style { colour: false, width: 1000 });
+    let wide = Style { colour: false, width: 1000 };
+    let text = strategies(&assessment, &wide);
     assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest accepted rate"), "{text}");
-    let answer = assessment.writing.as_mut().expect("it has an answer");
-    let accepted = answer.accepted.as_mut().expect("it has an accepted rate");
-    (accepted.id, accepted.verdict) = (has_both, Verdict::Doubtful);
-    let text = strategies(&assessment, &Style { colour: false, width: 1000 });
-    assert!(text.contains("write 64MiB fdatasync at 2.41 GB/s (2.35-2.48), doubtful."), "{text}");
-    assert!(text.contains("Made durable, the same writes came to 0.27×"), "{text}");
+    let fastest = |assessment: &mut Assessment, row: usize, ratio: [f64; 3]| {
+        let row = &assessment.cases[row];
+        let rate = row.writing.as_ref().and_then(|writing| writing.accepted).expect("it has one");
+        let (lead, cost) = (build::lead(rate, row, &[]), build::differs([row, row], 10, ratio));
+        let answer = assessment.writing.as_mut().expect("it has an answer");
+        (answer.accepted, answer.cost) = (Some(lead), Some(cost));
+    };
+    fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
+    let text = strategies(&assessment, &wide);
+    assert!(text.contains("write 64MiB fdatasync at 2.38 GB/s (2.33-2.45)."), "{text}");
+    assert!(text.contains("Made durable, the same writes came to 0.26×"), "{text}");
     assert_eq!(text.matches("what durability costs").count(), 1, "{text}");
+    fastest(&mut assessment, 1, [1.0, 0.99, 1.01]);
+    let text = strategies(&assessment, &wide);
+    assert!(text.contains("durability costs nothing that matters here."), "{text}");
+    // A doubt on the row decides nothing, and is told.
+    assessment.cases[1] = build::found(assessment.cases[1].clone(), &build::steal());
+    fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
+    let text = strategies(&assessment, &wide);
+    let open = "what durability costs is not decided (a figure is doubtful). \
+                Doubtful: write 64MiB fdatasync (Steal).";
+    assert!(text.contains(open), "{text}");
 }
 
 #[test]
@@ -458,29 +474,41 @@ fn fastest(assessment: &mut Assessment) -> &mut Fastest {
 
 #[test]
 fn the_closing_answer_says_no_more_than_the_interval() {
-    for (low, high, expected) in [
-        (Some(1.2), Some(1.4), "This virtual disk is faster than memory"),
-        (Some(0.9), Some(1.1), "This virtual disk cannot be told apart from memory"),
-        (Some(0.1), Some(0.2), "This virtual disk is not faster than memory"),
-        (None, None, "does not seem faster than memory"),
-        (None, None, "(too few rounds for an interval)"),
+    let of = |ratio: [f64; 3], pairs| {
+        move |assessment: &mut Assessment| {
+            let rows = [&assessment.cases[9], &assessment.cases[0]];
+            let of_memory = build::is_faster(rows, pairs, ratio);
+            fastest(assessment).of_memory = of_memory;
+        }
+    };
+    for (ratio, pairs, expected) in [
+        ([1.3, 1.2, 1.4], 10, "This virtual disk is faster than one thread reading memory"),
+        ([1.3, 1.2, 1.4], 10, "It is not faster than 2 threads reading memory: 0.051×"),
+        ([1.0, 0.9, 1.1], 10, "is faster than memory is not decided (the interval is too wide)"),
+        ([0.15, 0.1, 0.2], 10, "This virtual disk is not faster than memory"),
+        ([0.15, 0.1, 0.2], 3, "is not decided (too few rounds for an interval)"),
     ] {
-        check_closing(
-            |assessment| (fastest(assessment).low, fastest(assessment).high) = (low, high),
-            expected,
-        );
+        check_closing(of(ratio, pairs), expected);
     }
+    let doubtful = |assessment: &mut Assessment| {
+        assessment.cases[9] = build::found(assessment.cases[9].clone(), &build::steal());
+        assessment.answer = Some(made::answer(&assessment.cases));
+    };
+    check_closing(doubtful, "is faster than memory is not decided (a figure is doubtful)");
+    check_closing(doubtful, "the highest but doubtful: which is fastest is not decided");
+    check_closing(doubtful, "Doubtful: uring direct sequential 1MiB d8 t1");
 }
 
 #[test]
 fn the_closing_answer_names_the_bound() {
+    check_closing(|_| {}, "More in flight gave no more: the virtual disk or its path");
     for (bound, expected) in [
-        (Bound::Device, "The virtual disk bounds it: more in flight gave no more."),
-        (Bound::Cpu, "The CPU bounds it, not the virtual disk."),
+        (Bound::Limit, "A limit of a control group bounds it (Throttled)"),
+        (Bound::Cpu, "The CPU bounds it (CpuBound)"),
         (Bound::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
         (Bound::Unknown, "What bounds it is not known"),
     ] {
-        check_closing(|assessment| fastest(assessment).bound = bound, expected);
+        check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
 }
 
@@ -514,8 +542,8 @@ fn the_closing_answer_tells_of_writing_what_stands() {
             change(assessment.writing.as_mut().expect("the rich one writes"));
         }
     };
-    let rates = "Writes are accepted at up to 2.38 GB/s, and durable at up to 612 MB/s";
-    check_closing(|_| {}, &format!("{rates}; the sync after a 4 KiB page takes 1.20 ms."));
+    let rates = "Writes are accepted at up to 2.38 GB/s and durable at up to 612 MB/s";
+    check_closing(|_| {}, &format!("{rates}; a sync after 4 KiB takes 1.20 ms."));
     check_closing(page, &format!("{rates}."));
     check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate stands");
     check_closing(answer(|all| all.accepted = None), "Writes are durable at up to 612 MB/s");
@@ -615,15 +643,16 @@ fn said_of_control(slowness: f64, rounds: u32) -> String {
 #[test]
 fn the_control_is_told_in_a_sentence() {
     let agrees = said_of_control(1.001, 10);
-    assert!(agrees.starts_with("The control found no difference: measured a second"), "{agrees}");
-    assert!(agrees.contains("1.00× (95 % CI 1.00-1.00)"), "{agrees}");
-    let differs = said_of_control(1.25, 10);
+    assert!(agrees.starts_with("The same case measured a second time in the same"), "{agrees}");
     assert!(
-        differs.starts_with("This machine cannot decide today what differs less than 25.0 %"),
-        "{differs}"
+        agrees.contains("cold reads (pread): 1.00× (95 % CI 1.00-1.00), the same."),
+        "{agrees}"
     );
+    let differs = said_of_control(1.25, 10);
+    let may = "different where nothing is: up to 25.0 % between such cases may be the machine";
+    assert!(differs.contains(may), "{differs}");
     let wide = said_of_control(3.0, 10);
-    assert!(wide.contains("% cannot be decided today: measured a second"), "{wide}");
+    assert!(wide.contains("inconclusive: up to "), "{wide}");
     let few = said_of_control(1.0, 5);
-    assert!(few.starts_with("What can be decided today is not known"), "{few}");
+    assert!(few.contains("too few rounds to say more"), "{few}");
 }

@@ -1,0 +1,266 @@
+//! The one gate for conclusions. A report words what passed it, and concludes nothing itself.
+//!
+//! A question about rows is decided by the interval of their paired rounds, by the least effect of
+//! interest, and by what every row it names is worth. It has three outcomes, and "undecided" is
+//! one of them: whatever is missing or in doubt leads there.
+
+use crate::comparison::{Comparison, Difference, compare_rounds};
+use crate::finding::{Code, Severity, Verdict};
+use crate::measured::Rounds;
+use crate::ratio::Ratio;
+use crate::row::Row;
+use crate::significance::{median_test, wholly_apart};
+use crate::stats::Estimate;
+use crate::summary::Summary;
+use model::named;
+
+named! {
+    /// What rows say of a question.
+    Decision "decision" {
+        /// It is so.
+        Yes "yes",
+        /// It is not so, by the least effect of interest.
+        No "no",
+        /// Neither can be said: an interval is too wide or missing, or a row is in doubt.
+        Undecided "undecided",
+    }
+}
+
+/// A row that a sentence names, with what speaks against its figure. No void row has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Its case id.
+    pub id: String,
+    /// What the case is worth: sound or doubtful.
+    pub verdict: Verdict,
+    /// The findings that make it doubtful.
+    pub doubts: Vec<Code>,
+}
+
+impl Named {
+    /// None for a void row, which answers nothing.
+    pub fn of(summary: &Summary) -> Option<Named> {
+        let is_doubt = |severity| severity >= Severity::Doubt;
+        let doubts = summary.findings.iter().filter(|finding| is_doubt(finding.severity));
+        (summary.n > 0 && summary.verdict != Verdict::Void).then(|| Named {
+            id: summary.id.clone(),
+            verdict: summary.verdict,
+            doubts: doubts.map(|finding| finding.code).collect(),
+        })
+    }
+
+    /// Whether anything speaks against its figure.
+    pub fn is_doubtful(&self) -> bool {
+        self.verdict != Verdict::Sound
+    }
+}
+
+/// A row with one of its rates.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rated {
+    /// The row.
+    pub row: Named,
+    /// Bytes a second.
+    pub rate: Estimate,
+}
+
+impl Rated {
+    /// None for a void row.
+    pub fn of(summary: &Summary, rate: Estimate) -> Option<Rated> {
+        Some(Rated { row: Named::of(summary)?, rate })
+    }
+}
+
+/// A question about two rows that went through the gate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    decision: Decision,
+    comparison: Comparison,
+    rows: [Named; 2],
+}
+
+impl Decided {
+    /// Whether the case is faster than its base. *No*: by less than the least effect of interest,
+    /// or not at all. None if a row is void.
+    pub fn is_faster(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
+        let is_more = comparison.difference == Difference::Different && comparison.ratio > 1.0;
+        let is_no_more = comparison.low.is_some()
+            && comparison.high.is_some_and(|high| high <= 1.0 + comparison.interest);
+        Decided::of(comparison, rows, is_more, is_no_more)
+    }
+
+    /// Whether the two differ. *No*: they are equivalent. None if a row is void.
+    pub fn differs(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
+        let (is_different, is_same) = match comparison.difference {
+            Difference::Different => (true, false),
+            Difference::Equivalent => (false, true),
+            Difference::Inconclusive => (false, false),
+        };
+        Decided::of(comparison, rows, is_different, is_same)
+    }
+
+    fn of(
+        comparison: Comparison,
+        [case, base]: [&Summary; 2],
+        is_so: bool,
+        is_not_so: bool,
+    ) -> Option<Decided> {
+        let rows = [Named::of(case)?, Named::of(base)?];
+        let decision = match (is_so, is_not_so) {
+            _ if rows.iter().any(Named::is_doubtful) => Decision::Undecided,
+            (true, false) => Decision::Yes,
+            (false, true) => Decision::No,
+            _ => Decision::Undecided,
+        };
+        Some(Decided { decision, comparison, rows })
+    }
+
+    /// The outcome.
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// The paired rounds it rests on.
+    pub fn comparison(&self) -> &Comparison {
+        &self.comparison
+    }
+
+    /// The ratio with its interval.
+    pub fn ratio(&self) -> Ratio {
+        let Comparison { pairs, ratio, low, high, .. } = self.comparison;
+        Ratio { pairs, median: ratio, low, high }
+    }
+
+    /// The rows it names: the case and its base.
+    pub fn rows(&self) -> &[Named; 2] {
+        &self.rows
+    }
+
+    /// Whether it is open because a row is in doubt.
+    pub fn is_in_doubt(&self) -> bool {
+        self.rows.iter().any(Named::is_doubtful)
+    }
+}
+
+/// Whether `row` is faster than `base`, by their main rates.
+pub(crate) fn is_faster(row: &Row, base: &Row) -> Option<Decided> {
+    let rates = [row, base].map(|row| row.measured.rates());
+    is_faster_by([row, base], [&rates[0], &rates[1]], None)
+}
+
+/// The same by these rates, and by this least effect of interest where one is given.
+pub(crate) fn is_faster_by(
+    [row, base]: [&Row; 2],
+    rates: [&Rounds; 2],
+    interest: Option<f64>,
+) -> Option<Decided> {
+    let found = compare_rounds([row, base], rates, interest)?;
+    Decided::is_faster(found, [&row.summary, &base.summary])
+}
+
+/// Whether two rows differ, by these rates.
+pub(crate) fn differs_by([row, base]: [&Row; 2], rates: [&Rounds; 2]) -> Option<Decided> {
+    let found = compare_rounds([row, base], rates, None)?;
+    Decided::differs(found, [&row.summary, &base.summary])
+}
+
+/// The fastest of some rows, as far as that can be told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lead {
+    best: Rated,
+    alike: Vec<Named>,
+    decision: Decision,
+    of: usize,
+    left_out: usize,
+}
+
+impl Lead {
+    /// `against` are the questions whether the best is faster than each sound one of the others;
+    /// `left_out` is how many others are doubtful.
+    pub fn of(best: Rated, against: &[Decided], left_out: usize) -> Lead {
+        let open = against.iter().filter(|decided| decided.decision != Decision::Yes);
+        let alike: Vec<Named> = open.clone().map(|decided| decided.rows[1].clone()).collect();
+        let are_equal = open.clone().all(|decided| decided.decision == Decision::No);
+        let decision = match (best.row.is_doubtful(), alike.is_empty()) {
+            (true, _) => Decision::Undecided,
+            (false, true) => Decision::Yes,
+            (false, false) if are_equal => Decision::No,
+            (false, false) => Decision::Undecided,
+        };
+        Lead { best, alike, decision, of: against.len() + 1, left_out }
+    }
+
+    /// The row with the highest median. If it is doubtful nothing is decided.
+    pub fn best(&self) -> &Rated {
+        &self.best
+    }
+
+    /// The others that cannot be told apart from it.
+    pub fn alike(&self) -> &[Named] {
+        &self.alike
+    }
+
+    /// Whether the best is faster than each other; *no* where some are as fast.
+    pub fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// How many rows took part.
+    pub fn of_rows(&self) -> usize {
+        self.of
+    }
+
+    /// How many others did not, for they are doubtful.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+}
+
+/// A row that may be the fastest, by one of its rates.
+#[derive(Debug)]
+pub(crate) struct Contestant<'a, 'r> {
+    pub(crate) row: &'a Row<'r>,
+    pub(crate) rate: Estimate,
+    pub(crate) rounds: Rounds,
+}
+
+impl<'a, 'r> Contestant<'a, 'r> {
+    /// By its main rate; none for a row without one.
+    pub(crate) fn of(row: &'a Row<'r>) -> Option<Contestant<'a, 'r>> {
+        let rate = row.summary.throughput.filter(|_| row.stands())?;
+        Some(Contestant { row, rate, rounds: row.measured.rates() })
+    }
+}
+
+/// The level that all exclusions from the set of the fastest keep together (METHODOLOGY.md).
+const LEVEL: f64 = 0.05;
+
+/// The fastest of `all`, held against each sound one of the others.
+///
+/// The best was picked for being the best, and is held against many: to be told apart takes,
+/// besides the paired interval, the exact median test of all rounds (METHODOLOGY.md).
+pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, Lead)> {
+    let best = all.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?;
+    let is_sound = |one: &&Contestant| one.row.summary.verdict == Verdict::Sound;
+    let others = || all.iter().filter(|other| !std::ptr::eq(*other, best));
+    let sound = others().filter(is_sound).count();
+    let level = LEVEL / sound.max(1) as f64;
+    let against = others().filter(is_sound).filter_map(|other| told_apart(best, other, level));
+    let against: Vec<Decided> = against.collect();
+    let rated = Rated::of(&best.row.summary, best.rate)?;
+    Some((best.row, Lead::of(rated, &against, others().count() - sound)))
+}
+
+/// Whether the best is faster than another, where many are asked of.
+fn told_apart(best: &Contestant, other: &Contestant, level: f64) -> Option<Decided> {
+    let rounds = [&best.rounds, &other.rounds];
+    let mut decided = is_faster_by([best.row, other.row], rounds, None)?;
+    let rates = rounds.map(|rounds| rounds.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>());
+    // Of very many rows few rounds cannot reach the level: being wholly apart must do.
+    let least = wholly_apart(rates[0].len(), rates[1].len());
+    let is_apart = median_test(&rates[0], &rates[1]) <= level.max(least);
+    if decided.decision == Decision::Yes && !is_apart {
+        decided.decision = Decision::Undecided;
+    }
+    Some(decided)
+}

@@ -1,0 +1,223 @@
+//! What passes the gate of conclusions: with an interval, an effect of interest and sound rows.
+
+use super::noise::normal;
+use super::*;
+use crate::comparison::{Comparison, Difference};
+use crate::decision::{Decided, Decision, Lead, Named};
+use crate::finding::{Code, Verdict};
+use crate::summary::{ServedBy, Summary};
+use model::random::Rng;
+use proptest::prelude::*;
+
+/// A comparison of two rows of a flawless record, by this ratio and interval.
+fn comparison(ratio: f64, low: Option<f64>, high: Option<f64>) -> Comparison {
+    let interest = 0.05;
+    let is_beyond = |low: f64, high: f64| low > 1.0 || high < 1.0;
+    let is_within = |low: f64, high: f64| low >= 1.0 / 1.05 && high <= 1.05;
+    let difference = match low.zip(high) {
+        Some((low, high)) if is_beyond(low, high) && ratio.max(1.0 / ratio) >= 1.05 => {
+            Difference::Different
+        }
+        Some((low, high)) if is_within(low, high) => Difference::Equivalent,
+        _ => Difference::Inconclusive,
+    };
+    let [case, base] = ["a", "b"].map(str::to_string);
+    Comparison { case, base, pairs: 10, ratio, low, high, difference, interest, needs: None }
+}
+
+fn summaries() -> [Summary; 2] {
+    let summary = assess(&flawless(work(Cache::Warm))).cases.remove(0);
+    [summary.clone(), summary]
+}
+
+#[test]
+fn a_question_has_three_outcomes() {
+    use Decision::{No, Undecided, Yes};
+    let [a, b] = summaries();
+    for (ratio, low, high, faster, differs) in [
+        (1.10, Some(1.07), Some(1.12), Yes, Yes),
+        (0.50, Some(0.40), Some(0.60), No, Yes),
+        (1.00, Some(0.98), Some(1.02), No, No),
+        // A rise that does not matter is none, and one that may matter is open.
+        (1.03, Some(1.01), Some(1.04), No, No),
+        (1.04, Some(1.01), Some(1.09), Undecided, Undecided),
+        // It may be slower or as fast, but it is not faster.
+        (0.90, Some(0.70), Some(1.03), No, Undecided),
+        (0.25, Some(0.10), Some(1.20), Undecided, Undecided),
+        (9.00, None, None, Undecided, Undecided),
+        (0.10, None, None, Undecided, Undecided),
+    ] {
+        let found = comparison(ratio, low, high);
+        let is_faster = Decided::is_faster(found.clone(), [&a, &b]).expect("both stand");
+        let is_different = Decided::differs(found, [&a, &b]).expect("both stand");
+        let decided = (is_faster.decision(), is_different.decision());
+        assert_eq!(decided, (faster, differs), "{ratio} {low:?} {high:?}");
+    }
+}
+
+#[test]
+fn a_doubt_on_either_row_decides_nothing_and_a_void_row_is_not_named() {
+    let found = comparison(9.0, Some(8.0), Some(10.0));
+    for doubtful in [0, 1] {
+        let mut rows = summaries();
+        rows[doubtful].verdict = Verdict::Doubtful;
+        let decided = Decided::is_faster(found.clone(), [&rows[0], &rows[1]]).expect("both stand");
+        assert_eq!(decided.decision(), Decision::Undecided);
+        assert!(decided.rows()[doubtful].is_doubtful() && decided.is_in_doubt());
+        rows[doubtful].verdict = Verdict::Void;
+        assert_eq!(Decided::is_faster(found.clone(), [&rows[0], &rows[1]]), None);
+        assert_eq!(Named::of(&rows[doubtful]), None);
+    }
+}
+
+/// Ten rounds of warm reads by as many engines' worth of cases, `factors` times as fast each, with
+/// noise that each round of each case has for itself.
+fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
+    let mut record = flawless(work(Cache::Warm));
+    record.trials.clear();
+    record.header.plan.cases.clear();
+    for (depth, factor) in (1..).zip(factors) {
+        let case = file_case(FileWork { engine: Engine::Uring, depth, ..work(Cache::Warm) });
+        add(&mut record, case, Role::Asked, FILE, 1.0, 0);
+        for trial in record.trials.iter_mut().filter(|trial| trial.case as u32 == depth - 1) {
+            let slow = (noise * normal(rng)).exp() / factor;
+            for span in &mut sample(trial).spans {
+                let ns = (span.end_ns - span.start_ns) as f64 * slow;
+                span.end_ns = span.start_ns + ns as u64;
+            }
+        }
+    }
+    let mut fastest = assess(&record).fastest;
+    assert_eq!(fastest.len(), 1, "one kind served all");
+    let (by, lead) = fastest.remove(0);
+    assert_eq!(by, ServedBy::PageCache);
+    lead
+}
+
+/// Of many equal cases one is the fastest by chance: it is told apart from none (METHODOLOGY.md).
+#[test]
+fn the_fastest_of_equal_cases_is_told_apart_from_none() {
+    let mut rng = Rng::new(11);
+    let runs = 60;
+    let mut excluded = 0;
+    for _ in 0..runs {
+        let lead = contest(&mut rng, &[1.0; 24], 0.05);
+        assert_ne!(lead.decision(), Decision::Yes);
+        // One or two look as if they drifted, and take no part.
+        assert_eq!(lead.of_rows() + lead.left_out(), 24);
+        excluded += u32::from(lead.alike().len() + 1 < lead.of_rows());
+    }
+    assert!(f64::from(excluded) / f64::from(runs) <= 0.1, "{excluded} of {runs} exclude one");
+}
+
+#[test]
+fn the_fastest_is_told_apart_from_what_is_slower() {
+    let mut rng = Rng::new(12);
+    let alone = contest(&mut rng, &[1.0, 1.5, 1.0], 0.01);
+    assert_eq!((alone.decision(), alone.alike().len()), (Decision::Yes, 0));
+    assert!(alone.best().row.id.contains("d2"), "{alone:?}");
+    let two = contest(&mut rng, &[1.0, 1.5, 1.501], 0.001);
+    assert_eq!((two.decision(), two.alike().len()), (Decision::No, 1));
+    let open = contest(&mut rng, &[1.0, 1.5, 1.52], 0.05);
+    assert_eq!((open.decision(), open.alike().len()), (Decision::Undecided, 1));
+}
+
+#[test]
+fn a_doubtful_row_is_no_sound_rival_and_no_decided_leader() {
+    let mut record = flawless(work(Cache::Warm));
+    let deep = |depth| file_case(FileWork { engine: Engine::Uring, depth, ..work(Cache::Warm) });
+    for (depth, times) in [(1, 2), (2, 4)] {
+        add(&mut record, deep(depth), Role::Asked, times * FILE, 1.0, 0);
+    }
+    let doubt = |record: &mut Record, case: usize| {
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == case) {
+            trial.evidence.throttled_ns = Some(60_000_000);
+        }
+    };
+    let lead = |record: &Record| assess(record).fastest.remove(0).1;
+    assert_eq!(lead(&record).decision(), Decision::Yes);
+    let mut of_rival = record.clone();
+    doubt(&mut of_rival, 1);
+    let found = lead(&of_rival);
+    assert_eq!((found.decision(), found.of_rows(), found.left_out()), (Decision::Yes, 2, 1));
+    doubt(&mut record, 2);
+    let found = lead(&record);
+    assert_eq!(found.decision(), Decision::Undecided);
+    assert_eq!(found.best().row.doubts, [Code::Throttled]);
+}
+
+#[test]
+fn one_thread_is_not_enough_by_a_doubtful_row() {
+    let mut record = flawless(work(Cache::Warm));
+    for threads in [1, 2] {
+        add(&mut record, memory_case(Kernel::Read, threads), Role::Asked, 100 * FILE, 1.0, 0);
+    }
+    let found = |record: &Record| assess(record).saturations.remove(0);
+    assert_eq!((found(&record).decision, found(&record).threads), (Decision::Yes, Some(1)));
+    for trial in record.trials.iter_mut().filter(|trial| trial.case == 2) {
+        trial.evidence.throttled_ns = Some(200_000_000);
+    }
+    let doubted = found(&record);
+    assert_eq!((doubted.decision, doubted.threads), (Decision::Undecided, None));
+    assert_eq!(doubted.rows.iter().filter(|row| row.is_doubtful()).count(), 1);
+    // Too few rounds decide nothing either.
+    record.trials.retain(|trial| trial.round < 5);
+    assert_eq!(found(&record).decision, Decision::Undecided);
+}
+
+/// A fall to a quarter that varies much is no sign that nothing changed.
+#[test]
+fn a_wide_fall_to_a_quarter_is_open() {
+    let of = |noise: f64, factor: f64| {
+        let few = FileWork { ops: 100, ..work(Cache::Warm) };
+        let many = FileWork { ops: 1_000, ..work(Cache::Warm) };
+        let mut record = flawless(few);
+        add(&mut record, file_case(many), Role::Asked, FILE, factor, 0);
+        let mut rng = Rng::new(3);
+        for trial in record.trials.iter_mut().filter(|trial| trial.case == 1) {
+            let slow = (noise * normal(&mut rng)).exp();
+            let span = &mut sample(trial).spans[0];
+            span.end_ns = span.start_ns + ((span.end_ns - span.start_ns) as f64 * slow) as u64;
+        }
+        let found = assess(&record).iterations.remove(0);
+        (found.decision(), found.comparison().case.contains("ops:1000"))
+    };
+    assert_eq!(of(2.5, 4.0), (Decision::Undecided, true));
+    assert_eq!(of(0.01, 4.0), (Decision::Yes, true));
+}
+
+proptest! {
+    /// Whatever the interval and the verdicts: what is decided names sound rows only, has an
+    /// interval, and says of an effect of interest nothing that the interval does not.
+    #[test]
+    fn what_is_decided_is_sound_and_has_an_interval(
+        ratio in 0.01f64..100.0, below in 0.0f64..2.0, above in 0.0f64..2.0,
+        has_interval: bool, verdicts in proptest::collection::vec(0usize..3, 2),
+    ) {
+        let (low, high) = (ratio * (-below).exp(), ratio * above.exp());
+        let [low, high] = [low, high].map(|end| has_interval.then_some(end));
+        let mut rows = summaries();
+        for (row, verdict) in rows.iter_mut().zip(&verdicts) {
+            row.verdict = Verdict::ALL[*verdict];
+        }
+        let found = comparison(ratio, low, high);
+        let both = [&rows[0], &rows[1]];
+        let all = [Decided::is_faster, Decided::differs].map(|ask| ask(found.clone(), both));
+        for decided in all {
+            let has_void = rows.iter().any(|row| row.verdict == Verdict::Void);
+            prop_assert_eq!(decided.is_none(), has_void);
+            let Some(decided) = decided else { continue };
+            if decided.decision() != Decision::Undecided {
+                prop_assert!(rows.iter().all(|row| row.verdict == Verdict::Sound));
+                prop_assert!(has_interval);
+            }
+        }
+        if let Some(decided) = Decided::is_faster(found, [&rows[0], &rows[1]]) {
+            match decided.decision() {
+                Decision::Yes => prop_assert!(low > Some(1.0)),
+                Decision::No => prop_assert!(high <= Some(1.05)),
+                Decision::Undecided => {}
+            }
+        }
+    }
+}

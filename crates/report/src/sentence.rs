@@ -1,0 +1,111 @@
+//! The sentences of a conclusion. Each knows the rows it names, so that what speaks against one is
+//! told with it; and what concludes is made of what passed the gate of [`assess::decision`].
+
+use crate::words::{count, listed, times, times_interval};
+use assess::decision::{Decided, Decision, Lead, Named};
+use assess::ratio::Ratio;
+use assess::summary::Summary;
+
+/// A sentence, with the rows it names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sentence {
+    text: String,
+    rows: Vec<Named>,
+}
+
+impl Sentence {
+    /// A conclusion: `say` has words for each outcome.
+    pub(crate) fn decided(decided: &Decided, say: impl FnOnce(Decision) -> String) -> Sentence {
+        Sentence { text: say(decided.decision()), rows: decided.rows().to_vec() }
+    }
+
+    /// Which row is the fastest: `say` has the words.
+    pub(crate) fn led(lead: &Lead, text: String) -> Sentence {
+        let best = std::iter::once(&lead.best().row);
+        Sentence { text, rows: best.chain(lead.alike()).cloned().collect() }
+    }
+
+    /// Figures of rows, which conclude nothing.
+    pub(crate) fn figures<'a>(text: String, rows: impl IntoIterator<Item = &'a Named>) -> Sentence {
+        Sentence { text, rows: rows.into_iter().cloned().collect() }
+    }
+
+    /// Figures of the rows with these summaries, none of them void.
+    pub(crate) fn of_summaries<'a>(
+        text: String,
+        rows: impl IntoIterator<Item = &'a Summary>,
+    ) -> Sentence {
+        Sentence { text, rows: rows.into_iter().filter_map(Named::of).collect() }
+    }
+
+    /// What is missing, or what a storage is: no row is named.
+    pub(crate) fn plain(text: impl Into<String>) -> Sentence {
+        Sentence { text: text.into(), rows: Vec::new() }
+    }
+}
+
+/// Sentences that belong together, with what speaks against the rows they name.
+pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> String {
+    let mut doubtful: Vec<&Named> = Vec::new();
+    for row in sentences.iter().flat_map(|sentence| &sentence.rows) {
+        if row.is_doubtful() && !doubtful.contains(&row) {
+            doubtful.push(row);
+        }
+    }
+    let texts = sentences.iter().map(|sentence| sentence.text.clone());
+    let doubts = (!doubtful.is_empty()).then(|| {
+        let each: Vec<String> = doubtful.iter().map(|row| doubt(row, name)).collect();
+        format!("Doubtful: {}.", each.join("; "))
+    });
+    texts.chain(doubts).collect::<Vec<_>>().join(" ")
+}
+
+/// `direct 1MiB depth 8 (Steal)`.
+fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> String {
+    let codes: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();
+    if codes.is_empty() {
+        return name(&row.id);
+    }
+    format!("{} ({})", name(&row.id), codes.join(", "))
+}
+
+/// Why a question is open.
+pub(crate) fn why_open(decided: &Decided) -> &'static str {
+    if decided.is_in_doubt() {
+        "a figure is doubtful"
+    } else if decided.comparison().low.is_none() {
+        "too few rounds for an interval"
+    } else {
+        "the interval is too wide"
+    }
+}
+
+/// A ratio with its interval: `1.31× (1.25-1.38)`.
+pub(crate) fn said_ratio(ratio: &Ratio) -> String {
+    let interval = times_interval(ratio.low, ratio.high);
+    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+    format!("{}{interval}", times(ratio.median))
+}
+
+/// Of more than this their number is told.
+const NAMED_MOST: usize = 3;
+
+/// What stands beside the fastest of some rows: those that cannot be told apart from it, and how
+/// many take no part. Begins with a comma; nothing where it is alone.
+pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> String {
+    let left_out = match lead.left_out() {
+        0 => String::new(),
+        doubtful => format!(", {} left out", count(doubtful, "doubtful row")),
+    };
+    if lead.best().row.is_doubtful() {
+        return format!(", the highest but doubtful: which is fastest is not decided{left_out}");
+    }
+    let alike: Vec<String> = lead.alike().iter().map(|row| name(&row.id)).collect();
+    let alike = match (lead.decision(), alike.len()) {
+        (Decision::Yes, _) | (_, 0) => String::new(),
+        (Decision::No, 1..=NAMED_MOST) => format!(", no faster than {}", listed(&alike)),
+        (_, 1..=NAMED_MOST) => format!(", not told apart from {}", listed(&alike)),
+        (_, many) => format!(", not told apart from {many} of the {} others", lead.of_rows() - 1),
+    };
+    format!("{alike}{left_out}")
+}
