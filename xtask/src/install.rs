@@ -144,6 +144,16 @@ pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()>
     Ok(())
 }
 
+/// Installs a Debian `package`, as root on Debian.
+///
+/// # Errors
+/// Elsewhere, and when it cannot be installed.
+pub(crate) fn package(shell: &Shell, package: &str) -> Result<()> {
+    ensure!(may_install(shell)?, "install {package}, or run this as root on Debian");
+    println!("installing with apt-get: {package}");
+    install(shell, &[package])
+}
+
 fn missing() -> Vec<&'static Need> {
     let is_missing = |need: &&Need| match need.sign {
         Sign::Program(program) | Sign::ProgramAlone(program) => !is_there(program),

@@ -7,9 +7,10 @@
 
 mod install;
 mod tidy;
+mod programs;
+mod audit;
 mod simulate;
 mod test;
-mod programs;
 mod document;
 mod generated;
 mod bench;
@@ -30,6 +31,10 @@ ioassay's own chores
                      the simulations behind the figures of METHODOLOGY.md, into its tables; with
                      --check fewer of them, held against the tables
   cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)
+  cargo xtask audit [RECORD...]
+                     what ioassay says of records, recomputed from their raw lines by a second
+                     implementation in Python that shares no code with it: each value that differs.
+                     Without a record those that are kept, and three fresh ones
   cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
                     [--count-size SIZE] [--write-size SIZE]
                      ioassay beside others, into BENCHMARKS.md: N pairs (7) of trials of SECONDS
@@ -72,6 +77,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["ci"] => test::run(root(), test::Demand::Everything),
         ["tidy"] => tidy::run(root()),
         ["simulate", ref options @ ..] => simulate::run(root(), options),
+        ["audit", ref records @ ..] => audit::run(root(), records),
         ["bench", ref options @ ..] => bench::run(root(), options),
         ["honesty", ref options @ ..] => honesty::run(root(), options),
         ["repeat", ref options @ ..] => repeat::run(root(), options),

@@ -50,10 +50,19 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
 
 /// Builds what `target` names, as it is released, and answers where cargo put it.
 pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
+    build_with(root, &[&["--release"], target].concat())
+}
+
+/// The same as the tests have it: slower, and mostly there already.
+pub(crate) fn build_for_tests(root: &Path, target: &[&str]) -> Result<PathBuf> {
+    build_with(root, target)
+}
+
+fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--message-format=json-render-diagnostics"]);
-    command.args(target).current_dir(root).stderr(Stdio::inherit());
-    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {target:?}"))
+    command.args(["build", "--message-format=json-render-diagnostics"]);
+    command.args(options).current_dir(root).stderr(Stdio::inherit());
+    executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {options:?}"))
 }
 
 /// The last executable in what cargo says of a build.

@@ -2,7 +2,7 @@
 
 use crate::measured::{Counted, Gate, Measured, UNAVAILABLE, a_second, only_syncs};
 use crate::percentile::percentile_ns;
-use crate::writing::{accepted_rates, durable_rates};
+use crate::writing::{accepted_of, is_durable};
 use model::evidence::Evidence;
 
 /// What became of a trial.
@@ -64,16 +64,13 @@ pub struct Figures {
 
 /// All trials of a case, in the order of their rounds.
 pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
-    let (accepted, durable) = (accepted_rates(measured), durable_rates(measured));
-    let in_round = |rates: &[(u32, f64)], round: u32| {
-        rates.iter().find(|(known, _)| *known == round).map(|(_, rate)| *rate)
-    };
+    let is_durable = is_durable(measured);
     let done = |fate: Fate, trial: &Counted| TrialFigures {
         round: trial.round,
         fate,
         figures: Some(Figures {
-            accepted: in_round(&accepted, trial.round),
-            durable: in_round(&durable, trial.round),
+            accepted: accepted_of(measured, trial),
+            durable: Some(trial.rate).filter(|_| is_durable),
             ..figures(measured, trial)
         }),
     };

@@ -202,18 +202,26 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     a_second(sample.bytes(), sample.elapsed_ns())
 }
 
+/// The accepted rate of a trial, whether it counts or was left out; none where it tells none.
+pub(crate) fn accepted_of(measured: &Measured, trial: &Counted) -> Option<f64> {
+    let work = measured.write().filter(|work| work.op != Op::Sync)?;
+    accepted_rate(work, trial)
+}
+
+/// Whether the rates of the trials are those of durable data, as far as the evidence goes.
+pub(crate) fn is_durable(measured: &Measured) -> bool {
+    !only_syncs(measured.case) && Durability::of(measured).is_durable()
+}
+
 /// The accepted rate of each round that tells it.
 pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
-    let moves = measured.write().filter(|work| work.op != Op::Sync);
-    let Some(work) = moves else { return Rounds::new() };
-    let rate = |trial: &Counted| Some((trial.round, accepted_rate(work, trial)?));
+    let rate = |trial: &Counted| Some((trial.round, accepted_of(measured, trial)?));
     measured.trials.iter().filter_map(rate).collect()
 }
 
 /// The durable rate of each round; empty where it was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
-    let is_durable = !only_syncs(measured.case) && Durability::of(measured).is_durable();
-    if is_durable { measured.rates() } else { Rounds::new() }
+    if is_durable(measured) { measured.rates() } else { Rounds::new() }
 }
 
 fn estimate(rounds: &Rounds) -> Option<Estimate> {
@@ -233,9 +241,10 @@ impl Writing {
         Some(Writing {
             accepted: with_mean_of(
                 estimate(&accepted_rates(measured)),
-                (measured.trials.iter()).map(|trial| {
+                measured.trials.iter().filter_map(|trial| {
+                    accepted_of(measured, trial)?;
                     let sample = trial.sample;
-                    (sample.bytes() as f64, sample.elapsed_ns() as f64 / NS_PER_SECOND)
+                    Some((sample.bytes() as f64, sample.elapsed_ns() as f64 / NS_PER_SECOND))
                 }),
             ),
             durable: with_mean_of(

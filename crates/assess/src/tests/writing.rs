@@ -169,6 +169,33 @@ fn accepted_and_durable_are_told_apart() {
     assert_eq!(first(&zoo::record()).writing, None);
 }
 
+/// What a trial did is told of it whether it counts or not.
+#[test]
+fn a_round_that_is_left_out_has_both_rates_too() {
+    let mut record = flawless_write(over());
+    record.trials[4].evidence.throttled_ns = Some(record.trials[4].evidence.window_ns / 2);
+    let case = first(&record);
+    assert_eq!(case.excluded.expect("a quota held it back").trials, 1);
+    for trial in &case.trials {
+        let figures = trial.figures.as_ref().expect("it was done");
+        let rates = (figures.accepted.is_some(), figures.durable.is_some());
+        assert_eq!(rates, (true, true), "round {}", trial.round);
+    }
+}
+
+/// The mean of what was accepted is of the trials that tell it.
+#[test]
+fn a_trial_that_tells_no_accepted_rate_is_not_in_its_mean() {
+    let mut record = flawless_write(over());
+    let sample = sample(&mut record.trials[4]);
+    sample.latencies = Latencies::default();
+    let span = &mut sample.spans[0];
+    span.end_ns += SYNC_NS;
+    (span.synced_ns, span.sync_ns) = (Some(span.end_ns), 0);
+    let accepted = first(&record).writing.expect("it writes").accepted.expect("nine tell it");
+    assert!((accepted.mean / FILE as f64 - 1.0).abs() < 0.01, "{accepted:?}");
+}
+
 #[test]
 fn a_sync_alone_is_counted_in_operations() {
     let mut record = flawless_write(WriteWork { op: Op::Sync, ..over() });

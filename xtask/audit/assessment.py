@@ -1,0 +1,184 @@
+"""The whole answer to a record, in the form of `ioassay report --json`, as far as it is audited."""
+
+import math
+
+import answers
+import ceilings
+import comparisons
+import findings
+from intervals import median, whole
+from record import TIMES, Case, quantity
+from rows import SEVERITIES, Row
+from verdicts import run_findings
+
+NS = 1e9
+FORMAT = 1
+# What the audit takes over from ioassay: no number of random orders decides it.
+UNDECIDED = "undecided"
+
+
+def assess(record, said):
+    """The answer. Of `said`, ioassay's own, the ids of cases are used, which are names, and what
+    random orders leave undecided (`UNDECIDED`)."""
+    all_rows = [Row(record, number) for number in range(len(record.cases))]
+    rows = [row for role in ("asked", "control") for row in all_rows if row.role == role]
+    twins = [row for row in all_rows if row.role == "twin"]
+    for row, told in zip(rows + twins, said["cases"]):
+        row.id = told["id"]
+    for row, told in zip(rows + twins, said["cases"]):
+        findings.find(row, ceilings.overhead_of(row, rows))
+        leave_undecided(row, told)
+    if not any(record.caches):
+        record.caches = (None, answers.last_cache_below(rows))
+    ceilings.bound(rows)
+    control = comparisons.control(rows, twins, len(twins))
+    return {
+        **facts(record, said),
+        "format": FORMAT,
+        "cases": [case(row) for row in rows + twins],
+        "comparisons": comparisons.comparisons(rows),
+        "control": control,
+        "findings": run_findings(rows + twins, record.storage),
+        "overhead_ns": ceilings.overhead(rows),
+        "answer": answers.answer(rows),
+        "saturations": answers.saturations(rows),
+        "levels": answers.all_levels(rows),
+        "counting": answers.counting(rows),
+        "writing": answers.writing(rows),
+        "touching": answers.touching(rows),
+        UNDECIDED: [f"{row.id}: {code}" for row in rows + twins for code in sorted(row.maybe)],
+    }
+
+
+def leave_undecided(row, told):
+    """Takes over what ioassay found where random orders may decide either way."""
+    found = {one["code"]: one["severity"] for one in told["findings"]}
+    for code in row.maybe:
+        row.findings.pop(code, None)
+        row.find(code, found.get(code))
+
+
+def facts(record, said):
+    """What the record says and is no figure: it must come through as it is."""
+    plan, header = record.plan, record.header
+    alike = ("tool", "began", "fixtures", "peers")
+    return {**{name: echo(header.get(name), said[name]) for name in alike},
+            "host": machine(record.host, said["host"]), "end": record.end, "recipe": plan["recipe"], "rounds": plan["rounds"],
+            "seed": plan["seed"], "memory_limit": plan.get("memory_limit"),
+            "storage": storage(record.storage, said["storage"]),
+            "source_storage": storage(header.get("source_storage"), said["source_storage"]),
+            "sustain_s": plan.get("sustain") and seconds(plan["sustain"]),
+            "skips": [skip(one) for one in plan.get("skips", [])]}
+
+
+def echo(fact, said):
+    """What the record says of all that `said` has a name for; None where it says nothing."""
+    if fact is None and isinstance(said, (dict, list)):
+        fact = type(said)()
+    if isinstance(said, dict) and isinstance(fact, dict):
+        return {name: echo(fact.get(name), value) for name, value in said.items()}
+    if isinstance(said, list):
+        fact = fact or []
+        if len(said) == len(fact):
+            return [echo(one, other) for one, other in zip(fact, said)]
+    return fact
+
+
+def seconds(time):
+    """A length of time as serde writes it, or as text."""
+    if isinstance(time, dict):
+        return time["secs"] + time["nanos"] / NS
+    return quantity(time, TIMES) / NS
+
+
+def machine(host, said):
+    """The machine, of which two facts follow from others."""
+    told = echo(host, said)
+    cores, quota = host["cores"], host.get("cpu_quota")
+    told["parallelism"] = max(1, cores if quota is None else min(cores, math.ceil(quota)))
+    told["huge_page"] = findings.huge_page(host)
+    return told
+
+
+def storage(one, said):
+    """Storage, of which the JSON names some facts otherwise."""
+    if one is None or said is None:
+        return one
+    direct = one["direct"]
+    accepted = direct["accepted"] if isinstance(direct, dict) else None
+    told = echo(one, said)
+    told["limits"] = [dict(limit, what=spaced(limit["what"])) for limit in one.get("limits") or []]
+    told["direct_accepted"] = accepted is not None
+    told["direct_align"] = accepted and accepted["offset_align"]
+    told["direct_bypasses"] = accepted and accepted.get("bypasses")
+    return told
+
+
+def spaced(word):
+    return word.replace("_", " ").replace("-", " ")
+
+
+def skip(one):
+    return {"reason": one["reason"], "case": axes(Case(one["case"]))}
+
+
+def case(row):
+    """A case, as the JSON has it."""
+    is_durable = bool(row.durable_rates())
+    return {
+        "id": row.id, "role": row.role, "n": len(row.counted), "case": axes(row.case),
+        "failures": row.failures(), "excluded": row.excluded(),
+        "verdict": row.verdict, "served_by": row.served_by, "hit_share": row.hit_share,
+        "throughput": row.throughput, "loaded": loaded(row),
+        "bus": row.bus() if getattr(row, "is_bus_told", False) else None,
+        "iops": row.iops, "ns_per_op": row.ns_per_op,
+        "latency_ns": row.histogram.latency(),
+        "latency_ns_intervals": row.histogram.intervals(),
+        "writing": row.writing, "course": row.course, "spent": row.spent(),
+        "imbalance_percent": row.imbalance,
+        "setup_ns": median(trial.done["setup_ns"] for trial in row.counted),
+        "warm_up_ns": row.warm_up_ns(),
+        "cpu_ns_per_op": median(row.values(cpu_per_op)),
+        "start_skew_ns": median(one.start_skew_ns for one in row.figures),
+        "counters": {name: row.of_spans(name) for name in (
+            "minor_faults", "major_faults", "switches_voluntary", "switches_involuntary")},
+        "bytes_per_trial": whole(median(one.bytes for one in row.figures)),
+        "device_bytes": row.whole("task_read_bytes"),
+        "ceiling": row.ceiling and row.ceiling.told(), "is_ceiling": row.is_ceiling,
+        "of_memory": row.of_memory, "findings": found(row),
+        "digest_verified": row.digest_verified(), "counted": row.counted_tens(),
+        "trials": [trial(row, one, is_durable)
+                   for one in sorted(row.trials, key=lambda one: one.round)],
+    }
+
+
+def cpu_per_op(one):
+    cpu = one.cpu_ns
+    return cpu / one.ops if cpu is not None and one.ops else None
+
+
+def loaded(row):
+    if not row.loaded:
+        return None
+    ceiling = row.loaded_ceiling
+    return {**row.loaded, "of_memory": row.loaded_of_memory,
+            "ceiling": ceiling and ceiling.told()}
+
+
+def found(row):
+    """The findings of a case, gravest first; of one severity they are held by name."""
+    told = [{"code": code, "severity": severity} for code, severity in row.findings.items()]
+    return sorted(told, key=lambda one: (-SEVERITIES.index(one["severity"]), one["code"]))
+
+
+def axes(case):
+    told = dict(case.axes)
+    told["time_s"] = told.pop("time") / NS
+    return told
+
+
+def trial(row, one, is_durable):
+    fate, reason = row.fate(one)
+    is_done = fate in ("counted", "excluded")
+    figures = row.figures_of(one).told(is_durable) if is_done else None
+    return {"round": one.round, "fate": fate, "reason": reason, "figures": figures}

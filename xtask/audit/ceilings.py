@@ -1,0 +1,236 @@
+"""What bounds a row, and what is found on rows that are held against others."""
+
+from comparisons import ratio_of_any, ratio_of
+from decisions import plateau
+from intervals import median
+from rows import fastest, SEVERITIES
+from writing import FLUSHES_LEAST
+
+MIB = 1 << 20
+TOUCHES_PAGES = ("touch-pages", "first-touch", "read-pages")
+
+
+def overhead_of(row, rows):
+    """The null engine that tells what the tool takes for an operation like that of `row`."""
+    case = row.case
+    if case.is_memory:
+        return None
+    nulls = [one for one in rows if one.case.is_null and one.counted]
+    writers = [one for one in nulls if one.case.is_write and one.case.block <= (case.block or 0)]
+    if case.is_write and writers:
+        return max(writers, key=lambda one: (one.case.pattern == case.pattern, one.case.block))
+    readers = [one for one in nulls if one.case.is_read]
+    alike = [one for one in readers if one.case.pattern == case.pattern] or readers
+    return alike[0] if alike else None
+
+
+def overhead(rows):
+    """The tool's own overhead, of the first null that reads, or else of one that writes."""
+    nulls = [one for one in rows if one.case.is_null and one.ns_per_op]
+    nulls.sort(key=lambda one: one.case.is_write)
+    return nulls[0].ns_per_op["median"] if nulls else None
+
+
+def reads_memory(row):
+    """Whether it says what memory gives."""
+    case = row.memory
+    return bool(case and row.stands and row.is_own and case.kernel == "read"
+                and case.pages == "huge" and row.is_beyond_caches(case.working_set))
+
+
+def memory_read(rows, threads):
+    return fastest(row for row in rows if reads_memory(row) and row.case.threads == threads)
+
+
+def memory_bound(row, rows):
+    """Reading memory with as many threads, or the next larger number, or all processors."""
+    known = {one.case.threads for one in rows if reads_memory(one)}
+    enough = [threads for threads in known if threads >= row.case.threads]
+    if enough:
+        return memory_read(rows, min(enough))
+    if known and max(known) >= row.parallelism:
+        return memory_read(rows, max(known))
+    return None
+
+
+def in_flight(case):
+    return case.block * case.depth * case.threads
+
+
+def flows(row):
+    """Whether a row moves bytes of a file."""
+    return bool(row.file or (row.write and row.case.op != "sync"))
+
+
+def fastest_direct(rows, writes):
+    def may_be(row):
+        is_alike = flows(row) and bool(row.write) == writes and row.case.is_direct
+        return is_alike and row.is_served("device") and (
+            not writes or in_flight(row.case) >= MIB)
+    return fastest(row for row in rows if may_be(row))
+
+
+def has_plateau(rows, top):
+    return plateau(rows, top, flows, in_flight)
+
+
+def device_read(rows):
+    """The row that shows best how fast the device is read."""
+    def may_be(row):
+        if not row.file or not row.is_served("device"):
+            return False
+        case = row.case
+        return in_flight(case) >= MIB if case.is_direct else case.pattern == "sequential"
+    return fastest(row for row in rows if may_be(row))
+
+
+def moves_bulk(row, by):
+    """Whether the bytes that the figure counts were all moved."""
+    case = row.case
+    if case.is_memory:
+        is_bulk = case.kernel != "chase" and case.kernel not in TOUCHES_PAGES
+        return is_bulk and row.is_beyond_caches(case.working_set)
+    if row.write:
+        return case.op != "sync"
+    if not row.file:
+        return False
+    in_place = ((case.engine == "mmap" and by in ("ram", "page-cache", "mixed"))
+                or (case.engine == "load" and by == "ram"))
+    return not (in_place and case.touch == "page")
+
+
+class Held:
+    """A throughput held against the row that bounds it."""
+
+    def __init__(self, kind, base, share, is_firm):
+        self.kind, self.base, self.share, self.is_firm = kind, base, share, is_firm
+
+    def told(self):
+        return {"kind": self.kind, "share": self.share["median"]}
+
+
+def held(row, by, rows, rates):
+    if by in ("ram", "page-cache"):
+        kind, base = "memory", memory_bound(row, rows)
+        if reads_memory(row):
+            return None
+        is_firm = base is not None and base.verdict == "sound"
+    elif by == "device":
+        kind, base = "device", fastest_direct(rows, bool(row.write))
+        is_firm = (base is not None and base.verdict == "sound"
+                   and has_plateau(rows, base))
+    else:
+        return None
+    if base is None or base is row:
+        return None
+    share = ratio_of_any(rates, base.rates())
+    return Held(kind, base, share, is_firm) if share else None
+
+
+def bound(rows):
+    """Holds all rows against what bounds them, by the verdicts so far."""
+    for row in rows:
+        by = row.served_by
+        if by is None or not moves_bulk(row, by):
+            by = None
+        memory = memory_read(rows, 1)
+        row.ceiling = by and held(row, by, rows, row.rates())
+        if by and memory:
+            share = ratio_of_any(row.rates(), memory.rates())
+            row.of_memory = share and share["median"]
+        row.is_bus_told = by is not None
+        loaded_by = row.loaded and row.loaded["served_by"]
+        is_small = (row.file and row.case.engine == "load"
+                    and not row.is_beyond_caches(row.case.size))
+        if loaded_by and moves_bulk(row, loaded_by) and not is_small:
+            row.loaded_ceiling = held(row, loaded_by, rows, row.loaded_rates())
+            if memory:
+                share = ratio_of_any(row.loaded_rates(), memory.rates())
+                row.loaded_of_memory = share and share["median"]
+    for row in rows:
+        for one in (row.ceiling, row.loaded_ceiling):
+            if one:
+                one.base.is_ceiling = True
+    found = [(row, above_ceiling(row), host_cache(row, rows), cache_size_unknown(row))
+             for row in rows]
+    for row, above, cache, unknown in found:
+        row.find("AboveCeiling", above)
+        row.find("HostCache", cache)
+        row.find("CacheSizeUnknown", unknown)
+
+
+def cache_size_unknown(row):
+    """Arrays for memory, where nobody knows how large the caches are."""
+    case = row.memory
+    if not case or not row.stands or case.kernel in TOUCHES_PAGES or any(row.record.caches):
+        return None
+    return "doubt" if case.working_set >= 64 * MIB else None
+
+
+def above_ceiling(row):
+    told = [above(row, one) for one in (row.ceiling, row.loaded_ceiling) if one]
+    return max((one for one in told if one), key=SEVERITIES.index, default=None)
+
+
+def above(row, one):
+    case, share = row.case, one.share
+    if share["median"] <= 1.0:
+        return None
+    least = share["low"] or 0.0
+    writes = bool(row.write) or (case.is_memory and case.kernel not in ("read", "count"))
+    if writes and one.kind == "memory" and least <= 4.0:
+        return "note"
+    if least <= 1.05:
+        return "note"
+    is_small = case.size is not None and not row.is_beyond_caches(case.size)
+    if one.kind == "memory" and is_small:
+        return "doubt"
+    if one.kind == "device" and (not one.is_firm or writes):
+        return "doubt"
+    return "void" if one.is_firm else "doubt"
+
+
+def host_cache(row, rows):
+    if not row.write or not row.stands or row.medium != "block" or not row.counted:
+        return None
+    is_so = faster_than_read(row, rows) or fast_sync(row) or fast_drain(row, rows)
+    return "doubt" if is_so else None
+
+
+def faster_than_read(row, rows):
+    case = row.case
+    if case.op != "write" or not case.is_direct:
+        return False
+    def is_alike(other):
+        axes = ("cache", "block", "depth", "threads", "pattern")
+        return (other.file and other.is_served("device")
+                and all(other.case.axes[name] == case.axes[name] for name in axes))
+    base = fastest(other for other in rows if is_alike(other))
+    share = base and ratio_of(row.rates(), base.rates())
+    return bool(share and share["low"] is not None and share["low"] > 2.0)
+
+
+def fast_sync(row):
+    case, told = row.case, row.writing
+    if not case.claims_durable or case.op == "sync" or told["syncs_per_trial"] is None:
+        return False
+    flushes = told["flushes_per_trial"]
+    if flushes is None or flushes < FLUSHES_LEAST * told["syncs_per_trial"]:
+        return False
+    p50 = told["sync_latency_ns_intervals"]["p50"]
+    return bool(p50 and p50["high"] is not None and p50["high"] < 20_000)
+
+
+def fast_drain(row, rows):
+    case = row.case
+    is_plain = case.op == "write" and case.fill == "random" and case.threads == 1
+    if case.is_direct or not case.claims_durable or not is_plain or not case.every:
+        return False
+    limits = row.values(lambda one: one.trial["dirty_limit"])
+    if not limits or case.every * case.block > 0.25 * min(limits):
+        return False
+    def drain(one):
+        ns = max(span.get("sync_ns") or 0 for span in one.spans)
+        return one.bytes * 1e9 / ns if ns and one.bytes else None
+    least, read = median(row.values(drain)), device_read(rows)
+    return bool(least is not None and read and least > 4.0 * read.rate)

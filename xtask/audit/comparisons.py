@@ -1,0 +1,168 @@
+"""Whether two rows differ, by their paired rounds."""
+
+import math
+
+import numpy as np
+
+from intervals import interval
+from rows import fastest, grouped
+
+POWER = 7.85
+PAIRS_LEAST = 6
+DEVICE_INTEREST = 0.05
+MEMORY_INTEREST = 0.02
+
+
+def logs_of(rates, base):
+    return [math.log(rate / base[number]) for number, rate in rates.items() if number in base]
+
+
+def ratio_of(rates, base):
+    """The median of the paired ratios; the middle of two is their geometric mean."""
+    logs = logs_of(rates, base)
+    if not logs:
+        return None
+    low, high = interval(logs)
+    return {"median": math.exp(float(np.median(logs))), "pairs": len(logs),
+            "low": low if low is None else math.exp(low),
+            "high": high if high is None else math.exp(high)}
+
+
+def ratio_of_any(rates, base):
+    """The same; of the two medians, where they have no round in common."""
+    found = ratio_of(rates, base)
+    if found or not rates or not base:
+        return found
+    middle = float(np.median(list(rates.values())) / np.median(list(base.values())))
+    return {"median": middle, "low": None, "high": None, "pairs": 0}
+
+
+def effect(ratio):
+    return max(ratio, 1 / ratio) - 1
+
+
+def difference(found, interest):
+    low, high = found["low"], found["high"]
+    if low is None or high is None:
+        return "inconclusive"
+    if (low > 1 or high < 1) and effect(found["median"]) >= interest:
+        return "different"
+    if effect(low) <= interest and effect(high) <= interest:
+        return "equivalent"
+    return "inconclusive"
+
+
+def needs(logs, interest):
+    """About how many pairs find the least effect of interest four times in five."""
+    variance = float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0
+    by_power = math.ceil(POWER * variance / math.log1p(interest) ** 2)
+    return max(by_power, PAIRS_LEAST, len(logs) + 1)
+
+
+def compare(row, base):
+    """As the JSON has it; None if they have no round in common."""
+    found = ratio_of(row.rates(), base.rates())
+    if not found:
+        return None
+    interest = DEVICE_INTEREST if base.served_by == "device" else MEMORY_INTEREST
+    word = difference(found, interest)
+    logs = logs_of(row.rates(), base.rates())
+    return {"case": row.id, "base": base.id, "pairs": found["pairs"], "ratio": found["median"],
+            "low": found["low"], "high": found["high"], "difference": word,
+            "interest": interest,
+            "needs": needs(logs, interest) if word == "inconclusive" else None}
+
+
+def compare_with(rows, base):
+    alike = (row for row in rows if row is not base and row.served_by == base.served_by)
+    return [found for found in (compare(row, base) for row in alike) if found]
+
+
+def usual(row):
+    """What a row does to a file, were it done by pread or pwrite."""
+    if row.file or row.write:
+        axes = dict(row.case.axes, engine="pread" if row.file else "pwrite")
+        axes.pop("peer")
+        return tuple(sorted(axes.items()))
+    return None
+
+
+def axes_of(row):
+    return row.case.key("peer")
+
+
+def comparisons(rows):
+    asked = [row for row in rows if row.stands and row.role == "asked"]
+    return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_loops(asked)
+
+
+def of_engines(asked):
+    own = {usual(row) for row in asked if row.is_own}
+
+    def key(row):
+        work = usual(row)
+        # Engines of peers are held against each other only where this program has none.
+        return work and (row.is_own or work not in own) and (work, row.case.peer) or None
+
+    told = []
+    for group in grouped(asked, key):
+        base = next((row for row in group if usual(row) == axes_of(row)), group[0])
+        told += compare_with(group, base)
+    return told
+
+
+def of_peers(asked):
+    told = []
+    for group in grouped(asked, lambda row: usual(row) and axes_of(row)):
+        base = next((row for row in group if row.is_own), group[0])
+        told += compare_with(group, base)
+    return told
+
+
+def of_advice(asked):
+    told = []
+    for group in grouped(asked, lambda row: row.case.key("advice") if row.file else None):
+        base = next((row for row in group if row.case.advice == "none"), None)
+        told += compare_with(group, base) if base else []
+    return told
+
+
+def of_loops(asked):
+    def key(row):
+        case = row.memory
+        return case and (case.kernel, case.working_set, case.pages, case.threads)
+
+    told = []
+    for group in grouped(asked, key):
+        others = [row for row in group if not row.is_own]
+        base = fastest(row for row in group if row.is_own) or (others[0] if others else None)
+        told += compare_with(others, base) if base else []
+    return told
+
+
+def control(rows, twins, planned):
+    """What rows measured twice say; None where there are none. Finds what differs on both."""
+    if not planned:
+        return None
+    told = []
+    for twin in twins:
+        row = next((row for row in rows if row.case.axes == twin.case.axes), None)
+        if row is None or not (row.stands and twin.stands):
+            continue
+        found = compare(twin, row)
+        if not found:
+            continue
+        if found["difference"] == "different":
+            row.find("ControlDiffers", "doubt")
+            twin.find("ControlDiffers", "doubt")
+        told.append(found)
+    is_whole = len(told) == planned
+    words = [found["difference"] for found in told]
+    outcome = "wide"
+    if "different" in words:
+        outcome = "differs"
+    elif is_whole and all(word == "equivalent" for word in words):
+        outcome = "agrees"
+    ends = [end for found in told for end in (found["low"], found["high"])]
+    decides = None if not is_whole or None in ends or not ends else max(map(effect, ends))
+    return {"outcome": outcome, "decides": decides, "comparisons": told}

@@ -1,0 +1,94 @@
+"""What rows say of a question: yes, no, or undecided."""
+
+import numpy as np
+from scipy import stats
+
+from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, ratio_of_any
+
+LEVEL = 0.05
+
+
+def is_faster(row, base, rates=None, others=None, interest=None):
+    """Whether a row is faster than another, with the ratio; None where either is void or has no
+    rate."""
+    rates = row.rates() if rates is None else rates
+    others = base.rates() if others is None else others
+    found = ratio_of_any(rates, others)
+    if not found or not (row.stands and base.stands):
+        return None
+    if interest is None:
+        interest = DEVICE_INTEREST if base.served_by == "device" else MEMORY_INTEREST
+    if "doubtful" in (row.verdict, base.verdict):
+        return "undecided", found
+    if difference(found, interest) == "different" and found["median"] > 1:
+        return "yes", found
+    if found["high"] is not None and found["high"] <= 1 + interest:
+        return "no", found
+    return "undecided", found
+
+
+def plateau(rows, top, flows, in_flight):
+    """Whether a row shows that more in flight than `top` has gives no more."""
+    if not flows(top):
+        return False
+    def kind(row):
+        return bool(row.write), row.case.cache, row.case.pattern
+    most = in_flight(top.case)
+    for other in rows:
+        if not flows(other) or not other.is_served("device") or kind(other) != kind(top):
+            continue
+        has = in_flight(other.case)
+        asked = None
+        if has >= 2 * most:
+            asked = is_faster(other, top)
+        elif 2 * has <= most:
+            asked = is_faster(top, other)
+        if asked and asked[0] == "no":
+            return True
+    return False
+
+
+def median_test(ours, others):
+    """Mood's test, two-sided, by the hypergeometric distribution: how many lie above the median
+    of both, which of an even number is the lower of the two in the middle."""
+    both = sorted(list(ours) + list(others))
+    middle = both[(len(both) - 1) // 2]
+    above = sum(value > middle for value in ours)
+    drawn = above + sum(value > middle for value in others)
+    of = stats.hypergeom(len(both), drawn, len(ours))
+    return float(min(1.0, 2 * min(of.cdf(above), of.sf(above - 1))))
+
+
+def lead(contestants):
+    """The fastest of rows, each with its rate and its rounds: the row, what is decided, and the
+    others that cannot be told apart. None of none."""
+    best = None
+    for one in contestants:
+        if best is None or one[1]["median"] >= best[1]["median"]:
+            best = one
+    if best is None:
+        return None
+    row, _, rounds = best
+    sound = [one for one in contestants if one is not best and one[0].verdict == "sound"]
+    level = LEVEL / max(1, len(sound))
+    alike, words = [], []
+    for other, _, others in sound:
+        asked = is_faster(row, other, rounds, others)
+        if not asked:
+            continue
+        word = asked[0]
+        ours, theirs = list(rounds.values()), list(others.values())
+        wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
+        # The same sum in another order is as small.
+        if word == "yes" and median_test(ours, theirs) > max(level, wholly) * (1 + 1e-9):
+            word = "undecided"
+        if word != "yes":
+            alike.append(other.id)
+            words.append(word)
+    if row.verdict != "sound":
+        decision = "undecided"
+    elif not alike:
+        decision = "yes"
+    else:
+        decision = "no" if all(word == "no" for word in words) else "undecided"
+    return row, decision, alike

@@ -1,0 +1,621 @@
+"""What is found on a case by itself: each finding of METHODOLOGY.md a function that answers how
+grave it is, or nothing."""
+
+import comparisons
+import courses
+import served
+import topology
+import writing
+from intervals import median
+from rounds import quota_parts, share_of_others
+
+MIB = 1 << 20
+NOISE = served.NOISE
+
+
+def above(share, note, doubt):
+    """Note above the one limit, doubt above the other."""
+    if share is None or share <= note:
+        return None
+    return "doubt" if share > doubt else "note"
+
+
+def counter(name):
+    return lambda one: one.trial[name]
+
+
+def moved(one):
+    return one.bytes
+
+
+# The page cache.
+
+
+def cache_leak(row):
+    return copy_leak(row) or read_leak(row)
+
+
+def copy_leak(row):
+    case = row.write
+    if not case or case.op != "copy" or case.cache != "cold":
+        return None
+    if not row.source or row.source["medium"] != "block":
+        return None
+    share = row.total(counter("task_read_bytes"), moved)
+    if share is None or 1 - share <= NOISE:
+        return None
+    is_shared = case.engine == "copy-file-range" and share < NOISE
+    return None if is_shared else "void"
+
+
+def read_leak(row):
+    if not row.file or row.case.cache != "cold":
+        return None
+    if leaks(row):
+        return "void"
+    if row.case.pattern != "random" or row.served_by != "device":
+        return None
+    share = row.total(counter("device_reads"), lambda one: one.ops)
+    return "doubt" if share is not None and share < 0.9 else None
+
+
+def leaks(row):
+    by_cache = row.served_by in ("page-cache", "mixed")
+    return by_cache and row.hit_share is not None and row.hit_share > NOISE
+
+
+def cached(row, name):
+    def part(key):
+        return lambda one: one.trial[name] and one.trial[name][key]
+    return row.total(part("cached"), part("pages"))
+
+
+def not_warm(row):
+    case = row.case
+    if row.medium == "ram" or case.cache != "warm":
+        return None
+    if not row.file and not (row.write and case.op == "write"):
+        return None
+    names = ("residency_before", "residency_after") if row.file else ("residency_before",)
+    shares = [cached(row, name) for name in names]
+    is_short = any(share is not None and share < 0.999 for share in shares)
+    fetched = row.total(counter("task_read_bytes"), moved)
+    if row.write:
+        return "void" if is_short else None
+    if fetched is not None and fetched > NOISE:
+        return "void"
+    if not is_short:
+        return None
+    return "note" if fetched is not None and row.medium == "block" else "void"
+
+
+def direct_ignored(row):
+    case = row.case
+    if case.cache != "direct" or not (row.file or row.write):
+        return None
+    if row.storage and row.medium != "ram":
+        if served.bypasses(row.storage) is False or grows(row):
+            return "void"
+        if row.file and leaks(row):
+            return "void"
+        if row.write and not case.claims_durable and row.served_by in ("page-cache", "mixed"):
+            if (served.unreached_share(row) or 0) > NOISE:
+                return "void"
+    return copied_by_btrfs(row)
+
+
+def grows(row):
+    """Whether pages of the file appeared in the page cache."""
+    def grown(one):
+        before, after = one.trial["residency_before"], one.trial["residency_after"]
+        if before is None or after is None:
+            return None
+        return max(0, after["cached"] - before["cached"]) * row.host["page"]
+    share = row.total(grown, moved)
+    return share is not None and share > NOISE
+
+
+def copied_by_btrfs(row):
+    storage = row.storage
+    if not row.write or row.case.op == "sync" or not storage:
+        return None
+    if storage["file_system"] != "btrfs":
+        return None
+    options = storage["mount_options"].split(",")
+    if "nodatasum" in options or "nodatacow" in options:
+        return None
+    words = row.host["os"].split()
+    release = words[1].split(".")[:2] if len(words) > 1 else []
+    is_older = (len(release) == 2 and all(part.isdigit() for part in release)
+                and tuple(map(int, release)) < (6, 14))
+    return None if is_older else "doubt"
+
+
+def partly_cached(row):
+    is_so = row.file and row.case.cache == "as-is" and row.served_by == "mixed"
+    return "doubt" if is_so and row.hit_share is not None else None
+
+
+def cache_unseen(row):
+    is_claim = row.file or (row.write and row.case.cache != "as-is")
+    if not is_claim or row.medium != "block":
+        return None
+    names = ("residency_before", "residency_after")
+    is_seen = any(trial[name] is not None for trial in row.counted for name in names)
+    return None if is_seen else "note"
+
+
+def over_read(row):
+    if not row.file or row.served_by not in ("device", "mixed"):
+        return None
+    page = max(1, row.host["page"])
+    of_operation = -(-row.case.block // page) * page
+    share = row.total(counter("task_read_bytes"),
+                      lambda one: max(of_operation * one.ops, one.bytes))
+    return "note" if share is not None and share > 1.05 else None
+
+
+# Where the bytes came from, and whose they are.
+
+
+def no_io(row):
+    if not row.file:
+        return None
+    holes = served.hole_share(row.fixture)
+    if holes > 0:
+        return "note" if holes <= NOISE or row.case.cache == "warm" else "void"
+    return "void" if row.served_by == "no-io" else None
+
+
+def claim(row):
+    """How grave it is where what is claimed of the bytes cannot be."""
+    if row.write and row.case.claims_durable:
+        return "doubt"
+    if row.file or row.write:
+        return "doubt" if row.case.cache in ("direct", "cold") else "note"
+    return None
+
+
+def ram(row):
+    return claim(row) if row.served_by == "ram" else None
+
+
+def unverified(row):
+    return claim(row) if row.served_by == "unverified" else None
+
+
+def loop_cached(row):
+    if claim(row) != "doubt" or row.served_by not in ("device", "mixed"):
+        return None
+    storages = [row.storage]
+    if row.write and row.case.op == "copy":
+        storages.append(row.source)
+    devices = [device for storage in storages if storage for device in storage["devices"]]
+    return "doubt" if any(one.get("loop_direct") is False for one in devices) else None
+
+
+def digest_mismatch(row):
+    return "void" if row.digest_verified() is False else None
+
+
+def foreign(row):
+    return foreign_reads(row) or foreign_writes(row) or crossing(row)
+
+
+def sharing(row, share_of, most):
+    shares = row.values(share_of)
+    if not any(share > 0.05 for share in shares):
+        return None
+    middle = median(shares)
+    if middle > 0.20:
+        return most
+    return "doubt" if middle > 0.05 else "note"
+
+
+def foreign_reads(row):
+    if not row.file or row.served_by != "device":
+        return None
+    return sharing(row, lambda one: share_of_others(row, one.trial), "void")
+
+
+def foreign_writes(row):
+    case = row.write
+    if not case or row.served_by not in ("device", "mixed"):
+        return None
+    page = max(1, row.host["page"])
+    most = topology.multiples(row.storage, "writes")[1]
+    if most is None:
+        return None
+
+    def beyond(one):
+        written = one.trial["device_write_bytes"]
+        if written is None:
+            return None
+        calls = one.ops if case.sync == "dsync" else writing.syncs(one)
+        pages = -(-case.block // page) * page * one.ops
+        data = 0 if case.op == "sync" else max(pages, one.bytes)
+        return written - most * (1.25 * data + 256 * 1024 * calls + 16 * MIB)
+
+    told = row.values(beyond)
+    if not any(value > 0 for value in told):
+        return None
+    return "doubt" if median(told) > 0 else "note"
+
+
+def crossing(row):
+    if row.served_by not in ("device", "mixed"):
+        return None
+    if not row.file and (not row.write or row.case.op == "copy"):
+        return None
+    most = topology.multiples(row.storage, "writes")[1]
+
+    def share(one):
+        if row.file:
+            device, task = one.trial["device_write_bytes"], one.trial["task_write_bytes"]
+            task = None if task is None or most is None else task * most
+        else:
+            device = topology.read_once(row.storage, one.trial)
+            task = one.trial["task_read_bytes"]
+        if device is None or task is None:
+            return None
+        others = max(0, device - task)
+        return others / max(1, one.bytes) if others > 16 * MIB else 0.0
+
+    return sharing(row, share, "doubt")
+
+
+# Writing.
+
+
+def not_durable(row):
+    if not row.write:
+        return None
+    word, _ = row.durability
+    if word in ("not claimed", "holds", "uncounted", "through", "may be through"):
+        return None
+    if word == "untold":
+        return "void"
+    if word == "barriers off":
+        return "doubt" if row.case.op == "sync" else "void"
+    if word == "unflushed":
+        return "doubt" if row.case.op == "sync" else "void"
+    return "doubt"
+
+
+def counters_unseen(row):
+    if row.medium != "block" or not (row.file or row.write):
+        return None
+    word = row.durability[0] if row.write else None
+    if word in ("uncounted", "may be through"):
+        return "doubt"
+    is_still = not topology.counts_bytes(row.storage)
+    return "note" if is_still or word == "through" else None
+
+
+def accepted_only(row):
+    return "note" if row.write and not row.case.claims_durable else None
+
+
+def dirty_start(row):
+    if not row.write or row.medium == "ram" or row.sustain is not None:
+        return None
+
+    def excess(one):
+        before = one.trial["residency_before"] or {}
+        of_file = before.get("dirty")
+        told = [one.trial["dirty_before"], of_file and of_file * row.host["page"]]
+        told = [dirty for dirty in told if dirty is not None]
+        return max(told) - max(16 * MIB, 0.05 * one.bytes) if told else None
+
+    middle = median(row.values(excess))
+    return "doubt" if middle is not None and middle > 0 else None
+
+
+def compressed(row):
+    if not row.write or row.case.op == "sync" or row.medium != "block":
+        return None
+    if row.writing["durable"] is None:
+        return None
+
+    def stored(one):
+        written = topology.written_at_most(row.storage, one.trial)
+        return None if written is None else min(written, writing.distinct_bytes(one))
+
+    share = row.total(stored, writing.distinct_bytes)
+    if share is None or share >= 0.90:
+        return None
+    return "doubt" if row.case.fill == "random" else "note"
+
+
+def nearly_full(row):
+    storage = row.storage
+    if not row.write or row.case.op == "sync" or not storage or row.medium == "ram":
+        return None
+    is_full = storage["capacity"] > 0 and storage["free"] / storage["capacity"] < 0.15
+    return "note" if is_full else None
+
+
+def allocating(row):
+    case = row.write
+    if not case or case.op != "write" or row.medium == "ram" or case.allocation == "overwrite":
+        return None
+    is_each = case.every > 0 or case.sync == "dsync" or case.cache == "direct"
+    return "note" if is_each else None
+
+
+def throttled_writeback(row):
+    case = row.write
+    only_copies = ("copy-file-range", "sendfile", "splice")
+    if not case or case.engine in only_copies or case.op == "sync":
+        return None
+    if case.cache == "direct" or case.sync == "dsync" or row.served_by == "ram":
+        return None
+    reads = row.total(counter("task_read_bytes"), moved)
+    if row.writing["accepted"] is None or reads is None or reads >= 0.01:
+        return None
+
+    def waiting(one):
+        ran = (one.trial.done.get("usage") or {}).get("cpu_ns")
+        ran = one.trial["cpu_ns"] if ran is None else ran
+        ready = one.trial["run_delay_ns"]
+        wrote = sum(span["end_ns"] - span["start_ns"] for span in one.spans)
+        if ran is None or ready is None or wrote <= 0:
+            return None
+        # The last sync comes after the last write.
+        synced = 0
+        for span in one.spans:
+            ended = span.get("synced_ns")
+            after = 0 if ended is None else max(0, ended - span["end_ns"])
+            synced += max(0, (span.get("sync_ns") or 0) - after)
+        return 1 - (ran + ready + (one.trial["steal_ns"] or 0) + synced) / wrote
+
+    share = median(row.values(waiting))
+    return "doubt" if share is not None and share >= 0.10 else None
+
+
+# Pages, effort and the machine.
+
+ARRAYS = {"copy": 2, "copy-nt": 2, "triad": 3, "triad-nt": 3}
+
+
+def huge_page(host):
+    """Bytes of a huge page, by the OS or by the tables of pages that such a processor has."""
+    if host.get("huge_page"):
+        return host["huge_page"]
+    has_tables = any(isa != "scalar" for isa in host["isas"])
+    return host["page"] * (host["page"] // 8) if has_tables else None
+
+
+def page_size(row):
+    case = row.case
+    if case.is_memory:
+        arrays = ARRAYS.get(case.kernel, 1)
+        array = max(4096, -(-(case.working_set // case.threads // arrays) // 4096) * 4096)
+        asked, arrays = case.pages, arrays * case.threads
+    elif row.file and case.engine == "load" and case.advice == "hugepage":
+        asked, arrays, array = "huge", case.threads, case.size // case.threads
+    else:
+        return None
+    huge = huge_page(row.host)
+    if huge is None or array < huge:
+        return None
+    whole = array // huge * huge * arrays
+    lay = median(row.values(counter("huge_bytes")))
+    if lay is None:
+        return None
+    is_wrong = lay / whole < 0.90 if asked == "huge" else lay / whole > 0.10
+    return "doubt" if is_wrong else None
+
+
+def overhead_bound(row, null):
+    if not row.is_own or not (row.file or row.write) or null is None:
+        return None
+    share = comparisons.ratio_of_any(null.by_round(ns_per_op), row.by_round(ns_per_op))
+    if share is None:
+        return None
+    share = share["median"]
+    return "doubt" if share >= 0.10 else "note" if share >= 0.05 else None
+
+
+def cpu_bound(row):
+    if row.served_by != "device":
+        return None
+    busiest = min(row.threads_at_work, row.parallelism)
+    share = row.total(lambda one: one.cpu_ns, lambda one: one.timed_ns * busiest)
+    return "note" if share is not None and share >= 0.90 else None
+
+
+def throttled(row):
+    return limited(row) or held_back(row)
+
+
+def held_back(row):
+    if not row.moves:
+        return None
+    share = row.total(lambda one: quota_parts(row, one.trial)[0],
+                      lambda one: quota_parts(row, one.trial)[1])
+    return above(share, 0.01, 0.05)
+
+
+def limited(row):
+    """Whether the median trial used about what a limit on a device allows."""
+    if row.served_by not in ("device", "mixed"):
+        return None
+    read_from = row.source if row.write and row.case.op == "copy" else row.file and row.storage
+    written_to = row.write and row.storage
+    for storage, way in ((read_from, "read"), (written_to, "writ")):
+        for limit in (storage or {}).get("limits") or []:
+            what = limit["what"].replace("_", " ").replace("-", " ")
+            if what.startswith(way):
+                used = median(row.values(lambda one: used_share(row, one, storage, limit, what)))
+                if used is not None and 0.8 <= used <= 2.0:
+                    return "doubt"
+    return None
+
+
+def used_share(row, one, storage, limit, what):
+    trial = one.trial
+    way = "reads" if what.startswith("read") else "writes"
+    layer = topology.watched(storage)
+    often = topology.times(layer, way)[0] if layer else 1
+
+    def once(name):
+        return None if trial[name] is None or not often else trial[name] / often
+
+    if what == "read bytes":
+        amount = trial["task_read_bytes"]
+        amount = once("device_read_bytes") if amount is None else amount
+    elif what in ("written bytes", "write bytes"):
+        amount = once("device_write_bytes")
+    else:
+        told = [once(f"device_{way}")]
+        if row.case.is_direct and row.case.op != "sync":
+            told.append(one.ops)
+        told = [value for value in told if value is not None]
+        amount = max(told) if told else None
+    if amount is None:
+        return None
+    # A limit on a device of a layer is of its part of what passes that layer.
+    layers = storage.get("layers") or []
+    own = next((one for one in layers if limit["device"] in one["nodes"]), None)
+    part = topology.times(own, way)[0] / len(own["nodes"]) if own else \
+        1 / max(1, len(storage["devices"]))
+    return amount * 1e9 / max(1, one.wall_ns) * part / max(1, limit["a_second"])
+
+
+def contended(row):
+    threads = row.threads_at_work
+    is_told = all(one.told_by_threads("run_delay_ns") is not None for one in row.figures)
+    if threads > row.host["cores"] or (not is_told and row.case.engine == "uring"):
+        return None
+    threads = row.case.threads if is_told else threads
+
+    def waited(one):
+        ready = one.run_delay_ns
+        return None if ready is None else max(0, ready - (one.trial["throttled_ns"] or 0))
+
+    return above(row.total(waited, lambda one: one.wall_ns * threads), 0.10, 0.20)
+
+
+def steal(row):
+    return above(row.total(counter("steal_ns"), counter("machine_cpu_ns")), 0.01, 0.05)
+
+
+def swapped(row):
+    total = sum(row.values(counter("swapped_bytes")))
+    if total == 0 or not row.moves:
+        return None
+    share = row.total(counter("swapped_bytes"), moved)
+    return "doubt" if share is not None and share > 0.01 else "note"
+
+
+def excluded(row):
+    return "note" if row.gates and row.moves else None
+
+
+def too_few(row):
+    return "doubt" if len(row.counted) < 7 and row.sustain is None else None
+
+
+def too_short(row):
+    middle = median(one.timed_ns for one in row.figures)
+    doubt, note = (10e6, 10e6) if row.case.is_memory else (20e6, 100e6)
+    if middle < note:
+        return "doubt" if middle < doubt else "note"
+    skew = median(one.start_skew_ns for one in row.figures)
+    return above(skew and skew / middle, 0.05, 0.20)
+
+
+def imbalanced(row):
+    return above(row.imbalance, 10.0, 25.0)
+
+
+# How the rate goes.
+
+
+def stalled(row):
+    case = row.case
+    ahead = ("willneed", "populate", "touch-ahead")
+    if row.write:
+        may = case.cache == "direct" or case.sync == "dsync" or case.op == "sync"
+    elif row.file:
+        alone = case.pattern == "random" and case.advice not in ahead
+        may = row.served_by in ("page-cache", "ram") or case.cache == "direct" or alone
+    else:
+        may = False
+    middle = row.histogram.percentile("p50")
+    if not may or middle is None:
+        return None
+    least = max(100 * middle, 10e6)
+    pairs = list(row.histogram.pairs())
+    long = [(ns, count) for ns, count in pairs if ns >= least]
+    few = sum(count for _, count in long)
+    if not few or few > 0.10 * row.histogram.count:
+        return None
+    share = sum(ns * count for ns, count in long) / sum(ns * count for ns, count in pairs)
+    return above(share, 0.01, 0.10)
+
+
+def transient(row):
+    told = row.course
+    if row.sustain is not None:
+        is_steady = told and told["is_steady"]
+        return None if is_steady is True or not row.moves else "doubt"
+    if not told or len(told["rates"]) < 10 or told["step_s"] < 0.5:
+        return None
+    return "doubt" if told["is_steady"] is False and not told["change"] else None
+
+
+def step_change(row):
+    told = row.course
+    if told and told["change"]:
+        change = told["change"]
+        length = told["step_s"] * len(told["rates"])
+        if change["after"] > change["before"] and change["at_s"] <= 0.3 * length:
+            return "note"
+        return "note" if told["sustained"] is not None else "doubt"
+    rates = rates_of_rounds(row)
+    at = rates and courses.split(rates, row)
+    if not at:
+        return None
+    is_rise = median(rates[at:]) > median(rates[:at])
+    return "note" if is_rise and at <= 0.3 * len(rates) else "doubt"
+
+
+def rates_of_rounds(row):
+    return list(row.rates().values()) if row.moves and row.sustain is None else None
+
+
+def drifting(row):
+    rates = rates_of_rounds(row)
+    if not rates or courses.drift(rates, row) is None:
+        return None
+    return None if courses.split(rates, row) else "doubt"
+
+
+RULES = {
+    "CacheLeak": cache_leak, "NotWarm": not_warm, "DirectIgnored": direct_ignored,
+    "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
+    "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
+    "LoopCached": loop_cached,
+    "DigestMismatch": digest_mismatch, "NotDurable": not_durable,
+    "AcceptedOnly": accepted_only, "DirtyStart": dirty_start, "Compressed": compressed,
+    "NearlyFull": nearly_full, "Allocating": allocating,
+    "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
+    "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
+    "Steal": steal, "Excluded": excluded, "TooFew": too_few, "TooShort": too_short,
+    "Imbalanced": imbalanced, "Stalled": stalled, "Transient": transient,
+    "StepChange": step_change, "Drifting": drifting,
+}
+
+
+def ns_per_op(one):
+    return one.ns_per_op
+
+
+def find(row, null):
+    """All that is found on a case by itself; of a case without a trial nothing can be said."""
+    if row.counted:
+        for code, rule in RULES.items():
+            row.find(code, rule(row))
+        row.find("OverheadBound", overhead_bound(row, null))

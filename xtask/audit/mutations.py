@@ -1,0 +1,317 @@
+"""Records in which something else was seen: so the audit meets what no run here shows.
+
+Each mutation changes what the lines of a record tell, by chance that a seed decides. What comes
+of it is no record of any machine; but ioassay and the audit must judge it alike.
+"""
+
+import copy
+import json
+import random
+
+MIB = 1 << 20
+
+
+class Mutant:
+    """The lines of a record, to be changed."""
+
+    def __init__(self, path, seed):
+        with open(path, encoding="utf-8") as file:
+            self.lines = [json.loads(line) for line in file if line.strip()]
+        self.random = random.Random(f"{path.rsplit('/', 1)[-1]} {seed}")
+        self.header = self.lines[0]["header"]
+        self.trials = [line["trial"] for line in self.lines if "trial" in line]
+        self.told = []
+
+    def mutate(self, count):
+        for one in self.random.sample(MUTATIONS, count):
+            one(self)
+            self.told.append(one.__name__)
+        return self
+
+    def some(self, share=0.6):
+        """Trials of some cases, most of them or a few."""
+        cases = {trial["case"] for trial in self.trials}
+        cases = {case for case in cases if self.random.random() < share}
+        part = self.random.choice((0.15, 0.6, 1.0))
+        return [trial for trial in self.trials
+                if trial["case"] in cases and self.random.random() < part]
+
+    def done(self, share=0.6):
+        return [trial for trial in self.some(share) if "done" in trial["outcome"]]
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in self.lines)
+
+
+def moved(trial):
+    return sum(span["bytes"] for span in trial["outcome"]["done"]["spans"])
+
+
+def length(trial):
+    spans = trial["outcome"]["done"]["spans"]
+    return max(1, max(span["end_ns"] for span in spans) - min(span["start_ns"] for span in spans))
+
+
+def more_rounds(mutant):
+    """Rounds come again, up to four times, with other times."""
+    rounds = 1 + max(trial["round"] for trial in mutant.trials)
+    last = mutant.lines.pop() if "end" in mutant.lines[-1] else None
+    for number in range(1, mutant.random.randint(2, 4)):
+        for trial in list(mutant.trials):
+            if trial["round"] < rounds:
+                again = copy.deepcopy(trial)
+                again["round"] += number * rounds
+                mutant.lines.append({"trial": again})
+    mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
+    slower(mutant)
+    if last:
+        mutant.lines.append(last)
+
+
+def fewer_rounds(mutant):
+    most = mutant.random.randint(1, 8)
+    mutant.lines = [line for line in mutant.lines
+                    if "trial" not in line or line["trial"]["round"] < most]
+    mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
+
+
+def slower(mutant):
+    """Each trial takes longer by chance, some after a step."""
+    step = mutant.random.choice((1.0, 1.0, 2.0))
+    after = mutant.random.randint(1, 9)
+    for trial in mutant.done(1.0):
+        factor = mutant.random.lognormvariate(0, 0.1) * (step if trial["round"] >= after else 1)
+        for span in trial["outcome"]["done"]["spans"]:
+            span["end_ns"] = span["start_ns"] + int((span["end_ns"] - span["start_ns"]) * factor)
+            if span.get("synced_ns") is not None:
+                span["synced_ns"] = max(span["synced_ns"], span["end_ns"])
+
+
+def failed(mutant):
+    for trial in mutant.some(0.4):
+        word = mutant.random.choice(("failed", "unavailable"))
+        trial["outcome"] = {word: {"reason": mutant.random.choice(("no", "never"))}}
+
+
+def counters_unknown(mutant):
+    names = ["task_read_bytes", "device_read_bytes", "device_reads", "device_write_bytes",
+             "device_writes", "device_flushes", "task_write_bytes", "cpu_ns", "run_delay_ns",
+             "steal_ns", "machine_cpu_ns", "throttled_ns", "swapped_bytes", "huge_bytes",
+             "dirty_before", "residency_before", "residency_after", "minor_faults"]
+    for name in mutant.random.sample(names, 4):
+        for trial in mutant.some():
+            trial["evidence"][name] = None
+
+
+def counters_of_nothing(mutant):
+    names = ["task_read_bytes", "device_read_bytes", "device_write_bytes", "device_flushes",
+             "device_reads"]
+    for name in mutant.random.sample(names, 2):
+        for trial in mutant.some():
+            trial["evidence"][name] = 0
+
+
+def read_by_others(mutant):
+    share = mutant.random.choice((0.03, 0.1, 0.5, 5.0))
+    way = mutant.random.choice(("read", "write"))
+    for trial in mutant.done():
+        name = f"device_{way}_bytes"
+        more = int(share * moved(trial)) + mutant.random.choice((0, 20 * MIB))
+        trial["evidence"][name] = (trial["evidence"].get(name) or 0) + more
+
+
+def read_more(mutant):
+    share = mutant.random.choice((0.02, 0.5, 1.0, 1.2))
+    for trial in mutant.done():
+        trial["evidence"]["task_read_bytes"] = int(share * moved(trial))
+        trial["evidence"]["device_read_bytes"] = int(share * moved(trial))
+
+
+def written_less(mutant):
+    share = mutant.random.choice((0.0, 0.005, 0.5, 0.995))
+    for trial in mutant.done():
+        trial["evidence"]["device_write_bytes"] = int(share * moved(trial))
+
+
+def flushed_less(mutant):
+    share = mutant.random.choice((0.0, 0.5, 0.95))
+    for trial in mutant.some():
+        told = trial["evidence"].get("device_flushes") or 0
+        trial["evidence"]["device_flushes"] = int(share * told)
+
+
+def stolen(mutant):
+    share = mutant.random.choice((0.02, 0.06, 0.2))
+    for trial in mutant.some():
+        machine = trial["evidence"].get("machine_cpu_ns") or 0
+        trial["evidence"]["steal_ns"] = int(share * machine)
+
+
+def held_back(mutant):
+    share = mutant.random.choice((0.02, 0.06, 0.5))
+    for trial in mutant.some():
+        trial["evidence"]["throttled_ns"] = int(share * trial["evidence"]["window_ns"])
+
+
+def waited(mutant):
+    share = mutant.random.choice((0.12, 0.3, 0.9))
+    for trial in mutant.done():
+        trial["evidence"]["run_delay_ns"] = int(share * length(trial))
+
+
+def computed(mutant):
+    share = mutant.random.choice((0.01, 0.95, 2.0))
+    for trial in mutant.done():
+        trial["evidence"]["cpu_ns"] = int(share * length(trial))
+
+
+def swapped(mutant):
+    for trial in mutant.done(0.4):
+        trial["evidence"]["swapped_bytes"] = int(mutant.random.choice((0.001, 0.1))
+                                                 * moved(trial))
+
+
+def cached_otherwise(mutant):
+    share = mutant.random.choice((0.0, 0.5, 0.9985, 1.0))
+    name = mutant.random.choice(("residency_before", "residency_after"))
+    for trial in mutant.some():
+        seen = trial["evidence"].get(name)
+        if seen:
+            seen["cached"] = int(share * seen["pages"])
+
+
+def dirty(mutant):
+    for trial in mutant.some():
+        trial["evidence"]["dirty_before"] = mutant.random.choice((8, 100, 1000)) * MIB
+        seen = trial["evidence"].get("residency_before")
+        if seen:
+            seen["dirty"] = mutant.random.choice((0, seen["pages"]))
+
+
+def pages_otherwise(mutant):
+    share = mutant.random.choice((0.0, 0.5, 1.0))
+    for trial in mutant.some():
+        trial["evidence"]["huge_bytes"] = int(share * 128 * MIB)
+
+
+def wrong_digest(mutant):
+    for trial in mutant.done(0.2):
+        trial["outcome"]["done"]["spans"][0]["digest"] ^= 1
+        if trial.get("read_back"):
+            trial["read_back"]["digest"] ^= mutant.random.choice((0, 1))
+
+
+def no_sync(mutant):
+    for trial in mutant.done(0.5):
+        for span in trial["outcome"]["done"]["spans"]:
+            if mutant.random.random() < 0.5:
+                span["synced_ns"] = None
+
+
+def loaded_first(mutant):
+    share = mutant.random.choice((0.02, 0.3, 0.9))
+    for trial in mutant.done(0.4):
+        for span in trial["outcome"]["done"]["spans"]:
+            span["load_ns"] = int(share * (span["end_ns"] - span["start_ns"]))
+
+
+def stalls(mutant):
+    for trial in mutant.done(0.5):
+        told = trial["outcome"]["done"]["latencies"]
+        if told["counts"]:
+            ns = max(told["max_ns"], mutant.random.choice((20, 2000)) * 1_000_000)
+            told["counts"].append([ns, mutant.random.randint(1, 5)])
+            told["max_ns"] = ns
+
+
+def medium(mutant):
+    if mutant.header.get("storage"):
+        mutant.header["storage"]["medium"] = mutant.random.choice(("ram", "unseen", "block"))
+
+
+def devices(mutant):
+    storage = mutant.header.get("storage")
+    for device in storage["devices"] if storage else []:
+        device["write_cache"] = mutant.random.choice(("write back", "write through", None))
+        device["fua"] = mutant.random.choice((True, False, None))
+        device["loop_direct"] = mutant.random.choice((True, False, None))
+        device["is_virtual"] = mutant.random.choice((True, False))
+
+
+def file_system(mutant):
+    storage = mutant.header.get("storage")
+    if storage:
+        storage["file_system"] = mutant.random.choice(("btrfs", "ext4", "xfs"))
+        storage["mount_options"] = mutant.random.choice(("rw", "rw,nodatasum", "rw,nodatacow"))
+        storage["free"] = storage["capacity"] // mutant.random.choice((2, 10))
+        accepted = {"accepted": {"offset_align": 512,
+                                 "bypasses": mutant.random.choice((True, False, None))}}
+        storage["direct"] = mutant.random.choice(("refused", accepted))
+
+
+def layers(mutant):
+    """A mirror, a stripe or parity below the file system, some of which do not count."""
+    storage = mutant.header.get("storage")
+    if storage:
+        def times():
+            least = mutant.random.choice((0, 1, 1, 2))
+            return {"least": least, "most": mutant.random.choice((None, least, least or 1))}
+        def truth():
+            return mutant.random.choice((True, False, None))
+        storage["layers"] = [
+            {"nodes": nodes, "reads": times(), "writes": times(),
+             "counts": {"reads": truth(), "writes": truth(), "flushes": truth()}}
+            for nodes in (["sda", "sdb"], ["vda"])[:mutant.random.randint(1, 2)]]
+        storage["barriers_off"] = mutant.random.choice(([], [], ["ext4 at '/' (nobarrier)"]))
+
+
+def limits(mutant):
+    storage = mutant.header.get("storage")
+    if storage:
+        what = mutant.random.choice(("read bytes", "written bytes", "reads", "writes"))
+        storage["limits"] = [{"device": "vda", "what": what, "group": "/g",
+                              "a_second": 10 ** mutant.random.randint(3, 10)}]
+
+
+def machine(mutant):
+    host = mutant.header["host"]
+    host["cores"] = mutant.random.choice((1, 2, 8))
+    host["last_level_cache"] = mutant.random.choice((8, 32, 256)) * MIB
+    host["cpu_quota"] = mutant.random.choice((None, 0.5, 2.0))
+
+
+def holes(mutant):
+    for one in mutant.header.get("fixtures", []):
+        if one.get("layout"):
+            share = mutant.random.choice((0.0, 0.005, 0.1, 0.8))
+            one["layout"]["unwritten"] = int(share * one["size"])
+            one["layout"]["encoded"] = mutant.random.choice((0, one["size"] // 2))
+
+
+def axes(mutant):
+    """Cases are what they were not."""
+    choices = {"advice": ("none", "random", "willneed", "populate", "touch-ahead", "hugepage"),
+               "cache": ("warm", "cold", "direct", "as-is"), "pages": ("huge", "base"),
+               "touch": ("page", "sum"), "sync": ("none", "fdatasync", "sync-file-range"),
+               "allocation": ("none", "overwrite", "append"), "fill": ("random", "zero"),
+               "isa": ("auto", "avx2"), "share": ("contiguous", "interleaved"),
+               "every": ("0", "1", "16"), "peer": ("rust", "c")}
+    name = mutant.random.choice(sorted(choices))
+    for planned in mutant.header["plan"]["cases"]:
+        for axis in planned["case"]:
+            if axis[0] == name and mutant.random.random() < 0.5:
+                axis[1] = mutant.random.choice(choices[name])
+
+
+def damaged(mutant):
+    mutant.lines = mutant.lines[:mutant.random.randint(len(mutant.lines) // 2,
+                                                       len(mutant.lines))]
+    mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
+
+
+MUTATIONS = [more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
+             read_by_others, read_more, written_less, flushed_less, stolen, held_back, waited,
+             computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
+             loaded_first, stalls, medium, devices, file_system, layers, limits, machine, holes,
+             axes, damaged]

@@ -1,0 +1,135 @@
+"""Reads a record: lines of JSON, a header and then a line for each trial."""
+
+import json
+import re
+
+SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
+         "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
+TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9,
+         "m": 60 * 10**9, "h": 3600 * 10**9}
+# Records from before there was that axis stepped so.
+STEP = 4096
+SIZE_AXES = {"size", "working_set", "block", "step"}
+COUNT_AXES = {"stride", "depth", "threads", "ops", "every"}
+CLAIMS = {"fdatasync", "fsync", "msync", "dsync"}
+
+
+def quantity(text, units):
+    """The number that a text such as `128MiB` or `5s 500ms` means, in the base unit."""
+    parts = re.findall(r"([0-9.]+)\s*([a-zA-Zµ]*)", text)
+    value = sum(float(number) * units[unit] for number, unit in parts)
+    return int(round(value)) if abs(value - round(value)) < 1e-9 else value
+
+
+class Case:
+    """One thing that was measured: its axes by name, as numbers where they are quantities."""
+
+    def __init__(self, axes):
+        self.axes = {}
+        for name, text in axes:
+            if name in SIZE_AXES:
+                value = quantity(text, SIZES)
+            elif name == "time":
+                value = quantity(text, TIMES)
+            elif name in COUNT_AXES:
+                value = int(text)
+            else:
+                value = text
+            self.axes[name] = value
+        if "kernel" in self.axes:
+            steps = self.axes["kernel"] in ("touch-pages", "first-touch", "read-pages")
+            self.axes.setdefault("step", STEP if steps else None)
+
+    def __getattr__(self, name):
+        try:
+            return self.__dict__["axes"].get(name)
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def key(self, *without):
+        """What the case is, but for the axes `without`."""
+        return tuple(sorted((k, v) for k, v in self.axes.items() if k not in without))
+
+    @property
+    def is_memory(self):
+        return "kernel" in self.axes
+
+    @property
+    def is_write(self):
+        return "op" in self.axes
+
+    @property
+    def is_read(self):
+        return not self.is_memory and not self.is_write
+
+    @property
+    def claims_durable(self):
+        return self.is_write and self.sync in CLAIMS
+
+    @property
+    def is_direct(self):
+        return self.cache == "direct"
+
+    @property
+    def is_null(self):
+        return self.engine == "null"
+
+
+class Trial:
+    """One trial, as its line has it."""
+
+    def __init__(self, line):
+        self.case = line["case"]
+        self.round = line["round"]
+        self.line = line
+        outcome = line["outcome"]
+        self.fate = next(iter(outcome)) if isinstance(outcome, dict) else outcome
+        told = outcome[self.fate] if isinstance(outcome, dict) else None
+        self.done = told if self.fate == "done" else None
+        self.told = told
+        self.evidence = line.get("evidence") or {}
+        self.read_back = line.get("read_back")
+        self.expected_digest = line.get("expected_digest")
+        self.spans = self.done["spans"] if self.done else []
+
+    def __getitem__(self, name):
+        """A counter of the OS; None where it is not known."""
+        return self.evidence.get(name)
+
+
+class Record:
+    """A whole record."""
+
+    def __init__(self, lines):
+        self.header = None
+        self.trials = []
+        self.end = "missing"
+        self.unread = 0
+        for line in lines:
+            try:
+                value = json.loads(line)
+            except ValueError:
+                self.unread += bool(line.strip())
+                continue
+            if "header" in value:
+                self.header = value["header"]
+            elif "trial" in value:
+                self.trials.append(Trial(value["trial"]))
+            elif "end" in value:
+                self.end = value["end"]
+            else:
+                self.unread += 1
+        if self.header is None:
+            raise ValueError("no header: this is no record")
+        self.host = self.header["host"]
+        self.storage = self.header.get("storage")
+        self.plan = self.header["plan"]
+        self.cases = [Case(row["case"]) for row in self.plan["cases"]]
+        # Of all last-level caches together, and of the largest; None where that is not known.
+        self.caches = (self.host.get("last_level_cache"), self.host.get("largest_cache"))
+        self.roles = [row["role"] for row in self.plan["cases"]]
+
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8") as file:
+            return Record(file)

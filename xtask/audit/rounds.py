@@ -1,0 +1,100 @@
+"""Rounds that are left out for what the machine did to them, never for their figure."""
+
+import topology
+from intervals import median
+
+GATES = ("steal", "throttled", "foreign", "reclaimed")
+MIN_ROUNDS = 7
+OUT_MOST = 0.20
+STEAL_MOST = 0.10
+STEAL_NS_MOST = 25_000_000
+QUOTA_MOST = 0.05
+FOREIGN_MOST = 0.20
+DEVICE_LEAST = 0.99
+WARM_LEAST = 0.999
+FETCHED_MOST = 0.01
+
+
+def quota_parts(row, trial):
+    """The time in which a quota held the worker back, and that of its processors."""
+    processors = min(row.threads_at_work, row.host["cores"])
+    window = trial["window_ns"]
+    return trial["throttled_ns"], None if window is None else window * processors
+
+
+def share_of_others(row, trial):
+    """What the devices read for others, as a share of what they read for the worker."""
+    task, device = trial["task_read_bytes"], topology.read_once(row.storage, trial)
+    if task is None or device is None or not task:
+        return None
+    return max(0, device - task) / task
+
+
+def by_window(part, window):
+    """An amount in each nanosecond of the window; None where that is not known."""
+    return part / window if part is not None and window else None
+
+
+class Usual:
+    """What is usual of a case: limits are the same for all of its rounds."""
+
+    def __init__(self, row):
+        machine = median(trial["machine_cpu_ns"] for trial in row.done)
+        self.stolen = max(STEAL_MOST, STEAL_NS_MOST / max(1.0, machine)) if machine is not None \
+            else STEAL_MOST
+        self.rate = median(by_window(trial["task_read_bytes"], trial["window_ns"])
+                           for trial in row.done)
+
+
+def is_stolen(trial, usual):
+    stolen, machine = trial["steal_ns"], trial["machine_cpu_ns"]
+    return stolen is not None and machine is not None and stolen > usual.stolen * machine
+
+
+def is_foreign(trial, row, usual):
+    task, device = trial["task_read_bytes"], topology.read_once(row.storage, trial)
+    if row.medium != "block" or not row.file or task is None or device is None:
+        return False
+    if task < DEVICE_LEAST * row.figures_of(trial).bytes:
+        return False
+    others = by_window(max(0, device - task), trial["window_ns"])
+    return others is not None and bool(usual.rate) and others > FOREIGN_MOST * usual.rate
+
+
+def is_reclaimed(trial, row):
+    """Claimed warm, and a part of the file was not in the page cache."""
+    case = row.case
+    if row.medium in (None, "ram") or case.cache != "warm":
+        return False
+    if not (row.file or (row.write and case.op == "write")):
+        return False
+    names = ("residency_before", "residency_after") if row.file else ("residency_before",)
+    seen = [trial[name] for name in names if trial[name] is not None]
+    if any(one["cached"] < WARM_LEAST * one["pages"] for one in seen):
+        return True
+    fetched = trial["task_read_bytes"]
+    return bool(row.file) and fetched is not None and fetched > FETCHED_MOST * case.size
+
+
+def gate(trial, row, usual):
+    """The first gate that a trial does not pass; None if it passes all."""
+    if is_stolen(trial, usual):
+        return "steal"
+    held, window = quota_parts(row, trial)
+    if held is not None and window is not None and held > QUOTA_MOST * window:
+        return "throttled"
+    if is_foreign(trial, row, usual):
+        return "foreign"
+    return "reclaimed" if is_reclaimed(trial, row) else None
+
+
+def left_out(row):
+    """The rounds that are left out, each with its gate."""
+    if row.sustain is not None:
+        return {}
+    usual = Usual(row)
+    out = {trial.round: gate(trial, row, usual) for trial in row.done}
+    out = {number: reason for number, reason in out.items() if reason}
+    n = len(row.done)
+    is_few = len(out) <= OUT_MOST * n and n - len(out) >= MIN_ROUNDS
+    return out if is_few else {}

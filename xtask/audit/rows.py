@@ -1,0 +1,360 @@
+"""A case with its trials, and what they come to by themselves."""
+
+import math
+from functools import cached_property
+
+import courses
+import rounds
+import served
+import writing
+from figures import NS, Figures
+from intervals import Histogram, estimate, median, whole
+
+BEYOND_CACHES = 4
+# Arrays that the bus carries by those that are counted.
+BUS = {"read": 1, "count": 1, "write": 2, "copy": 3 / 2, "triad": 4 / 3, "write-nt": 1,
+       "copy-nt": 1, "triad-nt": 1}
+AHEAD = 6
+OWN = "rust"
+SEVERITIES = ("note", "doubt", "void")
+FAILED_AT_ONCE = "it ended at once or moved no bytes"
+
+
+def bytes_of(one):
+    return one.bytes
+
+
+def ops_of(one):
+    return one.ops
+
+
+def timed_of(one):
+    return one.timed_ns
+
+
+class Row:
+    """A case of a record."""
+
+    def __init__(self, record, number):
+        self.record = record
+        self.number = number
+        self.case = record.cases[number]
+        self.role = record.roles[number]
+        self.host = record.host
+        self.storage = record.storage
+        self.source = record.header.get("source_storage") or record.storage
+        self.sustain = record.plan.get("sustain")
+        self.trials = [trial for trial in record.trials if trial.case == number]
+        self._figures = {}
+        self.done = [trial for trial in self.trials
+                     if trial.done and self.figures_of(trial).main is not None]
+        self.findings = {}
+        self.maybe = set()
+        self.ceiling = self.loaded_ceiling = self.of_memory = self.loaded_of_memory = None
+        self.is_ceiling = False
+        self.id = None
+
+    # What the case is.
+
+    @property
+    def file(self):
+        """The case where a file is read: the null engine reads none."""
+        return self.case if self.case.is_read and not self.case.is_null else None
+
+    @property
+    def write(self):
+        """The case where a file is written: the null engine writes none."""
+        return self.case if self.case.is_write and not self.case.is_null else None
+
+    @property
+    def memory(self):
+        return self.case if self.case.is_memory else None
+
+    @property
+    def moves(self):
+        return not self.case.is_null
+
+    @property
+    def is_own(self):
+        return self.case.peer == OWN
+
+    @property
+    def medium(self):
+        return self.storage["medium"] if self.storage else None
+
+    @property
+    def parallelism(self):
+        """How many threads can run at a time."""
+        quota = self.host.get("cpu_quota")
+        cores = self.host["cores"]
+        return max(1, cores if quota is None else min(cores, math.ceil(quota)))
+
+    @property
+    def threads_at_work(self):
+        is_ahead = self.file and self.case.advice == "touch-ahead"
+        return self.case.threads + (AHEAD if is_ahead else 0)
+
+    def is_beyond_caches(self, size, threads=None):
+        """Whether so many bytes are far more than the caches of the case's threads hold; None
+        where nobody knows how large those are."""
+        every, largest = self.record.caches
+        of_threads = largest and largest * max(1, threads or self.case.threads)
+        known = [one for one in (every, of_threads) if one]
+        return size >= BEYOND_CACHES * min(known) if known else None
+
+    @cached_property
+    def fixture(self):
+        """The file that was read: that of the case's size, or the only one."""
+        if not self.file:
+            return None
+        fixtures = self.record.header.get("fixtures", [])
+        alike = [one for one in fixtures if one["size"] == self.case.size]
+        if alike:
+            return alike[0]
+        return fixtures[0] if len(fixtures) == 1 else None
+
+    # Its trials.
+
+    def figures_of(self, trial):
+        if id(trial) not in self._figures:
+            self._figures[id(trial)] = Figures(trial, self.case)
+        return self._figures[id(trial)]
+
+    @cached_property
+    def gates(self):
+        return rounds.left_out(self)
+
+    @cached_property
+    def counted(self):
+        return [trial for trial in self.done if trial.round not in self.gates]
+
+    @cached_property
+    def figures(self):
+        return [self.figures_of(trial) for trial in self.counted]
+
+    def values(self, of):
+        """One value of each trial that has one."""
+        return [value for value in map(of, self.figures) if value is not None]
+
+    def by_round(self, of):
+        """One value of each round that has one."""
+        values = {one.trial.round: of(one) for one in self.figures}
+        return {number: value for number, value in values.items() if value is not None}
+
+    def rates(self):
+        return self.by_round(lambda one: one.main)
+
+    def loaded_rates(self):
+        return self.by_round(lambda one: one.loaded)
+
+    def accepted_rates(self):
+        return self.by_round(lambda one: one.accepted)
+
+    def durable_rates(self):
+        if self.durability[0] not in writing.DURABLE:
+            return {}
+        return self.by_round(lambda one: one.throughput)
+
+    def total(self, part, all_of):
+        """The sum of a part over that of a whole, of the trials that tell both."""
+        pairs = [(part(one), all_of(one)) for one in self.figures]
+        pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
+        summed = sum(b for _, b in pairs)
+        return sum(a for a, _ in pairs) / summed if summed > 0 else None
+
+    def counter(self, name):
+        return median(trial[name] for trial in self.counted)
+
+    def of_spans(self, name):
+        return whole(median(one.usage(name) for one in self.figures))
+
+    def whole(self, name):
+        return whole(self.counter(name))
+
+    # What they come to.
+
+    def rate_estimate(self, rate, amount, ns, figures=None):
+        """A rate over rounds, whose mean is all that was done by all the time that it took."""
+        there = [one for one in figures or self.figures if rate(one) is not None]
+        time = sum(ns(one) for one in there)
+        mean = sum(amount(one) for one in there) * NS / time if time else None
+        return estimate(map(rate, there), mean)
+
+    @cached_property
+    def throughput(self):
+        return self.rate_estimate(lambda one: one.throughput, bytes_of, timed_of)
+
+    @property
+    def rate(self):
+        """The median throughput; 0 if there is none."""
+        return self.throughput["median"] if self.throughput else 0.0
+
+    @cached_property
+    def ns_per_op(self):
+        there = [one for one in self.figures if one.ns_per_op is not None]
+        ops = sum(one.ops for one in there)
+        time = sum(one.elapsed_ns for one in there) * self.case.threads
+        return estimate((one.ns_per_op for one in there), time / ops if ops else None)
+
+    @cached_property
+    def iops(self):
+        return self.rate_estimate(lambda one: one.iops, ops_of, timed_of)
+
+    @cached_property
+    def served_by(self):
+        return served.served_by(self)[0]
+
+    @cached_property
+    def hit_share(self):
+        return served.served_by(self)[1]
+
+    @cached_property
+    def durability(self):
+        return writing.durability(self)
+
+    @cached_property
+    def course(self):
+        return courses.course(self)
+
+    @cached_property
+    def writing(self):
+        return writing.told(self)
+
+    @cached_property
+    def histogram(self):
+        return Histogram([trial.done["latencies"] for trial in self.counted])
+
+    @cached_property
+    def syncs(self):
+        return Histogram([trial.done.get("syncs") or {"counts": [], "max_ns": 0}
+                          for trial in self.counted])
+
+    @cached_property
+    def imbalance(self):
+        return median(one.imbalance() for one in self.figures)
+
+    @cached_property
+    def loaded(self):
+        """The case without its loading; None where nothing is loaded."""
+        rates = self.loaded_rates()
+        if not rates or self.case.is_write:
+            return None
+        throughput = self.rate_estimate(lambda one: one.loaded, bytes_of, lambda one: one.rest_ns)
+        return {"throughput": throughput,
+                "load_ns": estimate(self.values(lambda one: one.load_ns)),
+                "served_by": self.served_loaded()}
+
+    def served_loaded(self):
+        advice, by = self.case.advice, self.served_by
+        if self.case.engine == "load":
+            return "ram"
+        if advice == "populate" and by in ("device", "mixed"):
+            return "page-cache"
+        # What `willneed` began to read may still be on its way.
+        return "mixed" if advice == "willneed" and by == "device" else by
+
+    def bus(self):
+        factor = BUS.get(self.case.kernel)
+        if factor is None or not self.is_beyond_caches(self.case.working_set):
+            return None
+        return {name: value if value is None else value * factor
+                for name, value in self.throughput.items()}
+
+    def excluded(self):
+        if not self.gates:
+            return None
+        names = list(self.gates.values())
+        reasons = [{"reason": name, "trials": names.count(name)}
+                   for name in rounds.GATES if name in names]
+        done = [self.figures_of(trial) for trial in self.done]
+        amount = ops_of if self.case.op == "sync" else bytes_of
+        with_them = self.rate_estimate(lambda one: one.main, amount, timed_of, done)
+        return {"trials": len(names), "reasons": reasons, "rate_with_them": with_them}
+
+    def spent(self):
+        cpu = self.values(lambda one: one.processors)
+        if not cpu:
+            return None
+        parts = self.values(lambda one: one.split)
+        seconds = {name: median(part[place] for part in parts) for place, name in
+                   enumerate(("user_s", "system_s"))}
+        seconds = {name: ns if ns is None else ns / NS for name, ns in seconds.items()}
+        return {"wall_s": median(one.wall_ns for one in self.figures) / NS, **seconds,
+                "processors": median(cpu),
+                "blocked_share": median(one.blocked_share() for one in self.figures)}
+
+    def digest_verified(self):
+        told = [self.figures_of(trial).is_right for trial in self.done]
+        told = [one for one in told if one is not None]
+        return all(told) if told else None
+
+    def counted_tens(self):
+        """How many 10s each trial counted, where all read the file once and agree."""
+        if not self.file or self.case.touch != "count" or not self.figures:
+            return None
+        counts = {one.digest for one in self.figures}
+        is_whole = all(one.bytes == self.case.size for one in self.figures)
+        return counts.pop() if is_whole and len(counts) == 1 else None
+
+    def warm_up_ns(self):
+        return max((trial.done.get("warm_up_ns") or 0 for trial in self.counted),
+                   default=0) or None
+
+    # Its verdict.
+
+    def find(self, code, severity):
+        """Takes in a finding, if there is one."""
+        if severity:
+            self.findings[code] = severity
+
+    @property
+    def verdict(self):
+        """That of the gravest finding; of a case without a trial, void."""
+        worst = max((SEVERITIES.index(one) for one in self.findings.values()), default=0)
+        if not self.counted:
+            return "void"
+        return ("sound", "doubtful", "void")[worst]
+
+    @property
+    def stands(self):
+        return self.verdict != "void"
+
+    def is_served(self, by):
+        return self.stands and self.served_by == by
+
+    def fate(self, trial):
+        if trial.fate != "done":
+            told = trial.told
+            return trial.fate, told.get("reason") if isinstance(told, dict) else told
+        if not any(trial is one for one in self.done):
+            return "failed", FAILED_AT_ONCE
+        gate = self.gates.get(trial.round)
+        return ("excluded", gate) if gate else ("counted", None)
+
+    def failures(self):
+        """What went wrong, each reason once."""
+        reasons = {}
+        for trial in self.trials:
+            fate, reason = self.fate(trial)
+            if fate in ("failed", "unavailable"):
+                reasons[f"{fate}: {reason}"] = reasons.get(f"{fate}: {reason}", 0) + 1
+        return [{"reason": reason, "trials": count} for reason, count in reasons.items()]
+
+
+def fastest(rows):
+    """The row of the highest throughput; of equals the last."""
+    best = None
+    for row in rows:
+        if best is None or row.rate >= best.rate:
+            best = row
+    return best
+
+
+def grouped(rows, key):
+    """The rows that have a key, in groups of the same one, in the order of the first of each."""
+    groups = {}
+    for row in rows:
+        of_row = key(row)
+        if of_row is not None:
+            groups.setdefault(of_row, []).append(row)
+    return list(groups.values())

@@ -1,0 +1,121 @@
+"""What served the bytes, or took them, told from the counters."""
+
+import topology
+
+NOISE = 0.01
+HOLES_MOST = 0.5
+
+
+def label_of(share):
+    if share >= 1 - NOISE:
+        return "page-cache"
+    return "device" if share <= NOISE else "mixed"
+
+
+def cached_share(residency):
+    """The share of a file that is cached; None where nobody knows."""
+    if residency is None:
+        return None
+    return residency["cached"] / residency["pages"] if residency["pages"] else 0.0
+
+
+def hit_share_of(row, one):
+    """The share of a trial's bytes that caused no fetch from a block layer."""
+    fetched = one.trial["task_read_bytes"]
+    if fetched is None:
+        fetched = topology.read_once(row.storage, one.trial)
+    if fetched is None:
+        return None
+    share = min(max(1 - fetched / one.bytes, 0.0), 1.0)
+    is_part = row.case.pattern == "random" and one.bytes < row.case.size
+    if row.case.is_direct or not is_part:
+        return share
+    # Readahead can hide hits in a random part of a file; what was cached before shows them.
+    return max(share, cached_share(one.trial["residency_before"]) or 0.0)
+
+
+def unreached_share(row):
+    """The share of what was written that had reached no device at the end, of all trials that
+    tell."""
+    told = [(one.bytes, topology.written_at_most(row.storage, one.trial)) for one in row.figures]
+    told = [(app, written) for app, written in told if written is not None]
+    app = sum(app for app, _ in told)
+    if not app:
+        return None
+    share = sum(max(0, app - dev) for app, dev in told) / app
+    is_exact = topology.exact(topology.multiples(row.storage, "writes")) is not None
+    return share if is_exact or share >= 1 - NOISE else None
+
+
+def served_by(row):
+    """The label, and the hit share where there is one."""
+    case = row.case
+    if not row.counted:
+        return None, None
+    if case.is_memory:
+        return "ram", None
+    if case.is_null:
+        return "no-io", None
+    if row.medium == "ram":
+        return "ram", None
+    if row.medium != "block":
+        return "unverified", None
+    if case.op == "sync":
+        return flushed(row), None
+    if case.is_write:
+        return taken_by(row), None
+    return read_from(row)
+
+
+def flushed(row):
+    told = row.values(lambda one: one.trial["device_flushes"])
+    if not told:
+        return "unverified"
+    return "device" if max(told) > 0 else "no-io"
+
+
+def taken_by(row):
+    share = unreached_share(row)
+    if share is None:
+        return "unverified"
+    label = label_of(share)
+    # The counters go on until sync_file_range had returned, the accepted rate does not.
+    is_later = row.case.sync == "sync-file-range" and not row.case.is_direct
+    return "mixed" if label == "device" and is_later else label
+
+
+def hole_share(fixture):
+    layout = fixture and fixture.get("layout")
+    return layout["unwritten"] / fixture["size"] if layout and fixture["size"] else 0.0
+
+
+def read_from(row):
+    if row.case.cache != "warm" and hole_share(row.fixture) >= HOLES_MOST:
+        return "no-io", None
+    shares = [(hit_share_of(row, one), one.bytes) for one in row.figures]
+    shares = [(share, count) for share, count in shares if share is not None]
+    app = sum(count for _, count in shares)
+    if not app:
+        return "unverified", None
+    names = ("task_read_bytes", "device_read_bytes")
+    if not any(one.trial[name] for one in row.figures for name in names):
+        label = without_reads(row)
+        return label, 1.0 if label == "page-cache" else None
+    share = sum(share * count for share, count in shares) / app
+    return label_of(share), share
+
+
+def without_reads(row):
+    """What served bytes for which no device read anything."""
+    if row.case.is_direct:
+        return "page-cache" if bypasses(row.storage) is False else "no-io"
+    shares = row.values(lambda one: cached_share(one.trial["residency_before"]))
+    if not shares:
+        return "unverified"
+    return "no-io" if max(shares) <= NOISE else "page-cache"
+
+
+def bypasses(storage):
+    """Whether O_DIRECT left nothing of a canary in the page cache; None where not known."""
+    direct = storage.get("direct") if storage else None
+    return direct["accepted"].get("bypasses") if isinstance(direct, dict) else None

@@ -1,0 +1,185 @@
+"""The audit's own tests: what is falsified must be found, and what is right must pass.
+
+`IOASSAY` is the program whose answers are falsified.
+"""
+
+import copy
+import functools
+import itertools
+import math
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import answers
+import courses
+import intervals
+import main
+import mutations
+from held import Held
+from record import quantity, SIZES, TIMES
+
+RECORDS = Path(__file__).parents[2] / "records"
+# It reads and writes files and memory: more is made of it than of the others.
+SURVEY = str(RECORDS / "2026-11-21-survey.jsonl")
+SEEDS = 4
+
+
+@functools.cache
+def said():
+    return main.said_by(os.environ["IOASSAY"], SURVEY)
+
+
+def falsified(change):
+    """What the audit finds in the answer to a record after `change`."""
+    answer = copy.deepcopy(said())
+    change(answer)
+    return main.audit(SURVEY, answer)
+
+
+class Falsified(unittest.TestCase):
+    def check(self, change, path):
+        paths = [mismatch[0] for mismatch in falsified(change).mismatches]
+        self.assertEqual(paths, [path])
+
+    def test_a_clean_answer_passes_and_nearly_all_of_its_numbers_are_recomputed(self):
+        held = falsified(lambda answer: None)
+        self.assertEqual(held.mismatches, [])
+        self.assertGreaterEqual(held.coverage, 0.95)
+
+    def test_a_figure_that_is_off_by_a_millionth_is_found(self):
+        def change(answer):
+            answer["cases"][3]["throughput"]["median"] *= 1 + 1e-6
+        self.check(change, "cases[3].throughput.median")
+
+    def test_an_end_of_an_interval_is_found(self):
+        def change(answer):
+            answer["cases"][5]["iops"]["low"] = answer["cases"][5]["iops"]["min"] / 2
+        self.check(change, "cases[5].iops.low")
+
+    def test_an_interval_that_is_not_there_is_found(self):
+        def change(answer):
+            answer["cases"][5]["ns_per_op"]["high"] = None
+        self.check(change, "cases[5].ns_per_op.high")
+
+    def test_a_percentile_is_found(self):
+        def change(answer):
+            answer["cases"][11]["latency_ns"]["p99"] += 1
+        self.check(change, "cases[11].latency_ns.p99")
+
+    def test_a_verdict_is_found(self):
+        def change(answer):
+            doubtful = answer["cases"][0]["verdict"] == "doubtful"
+            answer["cases"][0]["verdict"] = "sound" if doubtful else "doubtful"
+        self.check(change, "cases[0].verdict")
+
+    def test_a_ceiling_is_found(self):
+        def change(answer):
+            answer["cases"][2]["ceiling"]["share"] *= 0.99
+        self.check(change, "cases[2].ceiling.share")
+
+    def test_a_comparison_is_found(self):
+        def change(answer):
+            answer["comparisons"][0]["difference"] = "equivalent"
+        self.check(change, "comparisons[0].difference")
+
+    def test_a_finding_that_is_missing_or_made_up_is_found(self):
+        def take_out(answer):
+            answer["cases"][13]["findings"] = [
+                one for one in answer["cases"][13]["findings"] if one["code"] != "Steal"]
+            answer["cases"][13]["findings"].append(
+                {"code": "Swapped", "severity": "note", "message": "", "remedy": ""})
+        paths = [mismatch[0] for mismatch in falsified(take_out).mismatches]
+        self.assertIn("cases[13].findings.Swapped", paths)
+
+    def test_a_trial_is_found(self):
+        def change(answer):
+            answer["cases"][1]["trials"][2]["figures"]["bytes"] += 1
+        self.check(change, "cases[1].trials[2].figures.bytes")
+
+    def test_a_field_that_is_not_known_is_told_as_not_audited(self):
+        def change(answer):
+            answer["cases"][0]["new_figure"] = {"median": 1.0}
+        held = falsified(change)
+        self.assertEqual(held.mismatches, [])
+        self.assertEqual(held.not_audited["cases[].new_figure.median"], 1)
+        self.assertLess(held.coverage, 1.0)
+
+    def test_a_field_that_is_gone_is_found(self):
+        def change(answer):
+            del answer["cases"][0]["hit_share"]
+        self.check(change, "cases[0].hit_share")
+
+
+class Mutated(unittest.TestCase):
+    """Records in which something else was seen are judged alike."""
+
+    def test_ioassay_and_the_audit_agree_whatever_was_seen(self):
+        codes = set()
+        with tempfile.TemporaryDirectory() as folder:
+            for record, seed in itertools.product(RECORDS.glob("*.jsonl"), range(24)):
+                if seed >= SEEDS and str(record) != SURVEY:
+                    continue
+                mutant = mutations.Mutant(str(record), seed).mutate(2 + seed % 5)
+                path = os.path.join(folder, f"{record.stem}-{seed}.jsonl")
+                mutant.write(path)
+                answer = main.said_by(os.environ["IOASSAY"], path)
+                told = f"{record.stem} after {', '.join(mutant.told)}"
+                self.assertEqual(main.audit(path, answer).mismatches, [], told)
+                codes |= {one["code"] for one in answer["findings"]}
+        self.assertGreaterEqual(len(codes), 25, sorted(codes))
+
+
+class Arithmetic(unittest.TestCase):
+    def test_the_ranks_of_a_median_are_those_of_the_tables(self):
+        known = {5: None, 6: 1, 7: 1, 8: 1, 9: 2, 10: 2, 12: 3, 15: 4, 20: 6, 30: 10}
+        for n, rank in known.items():
+            self.assertEqual(intervals.rank(n), rank, n)
+
+    def test_the_interval_holds_the_median_as_often_as_it_says(self):
+        random = np.random.default_rng(1)
+        held = 0
+        for _ in range(2_000):
+            low, high = intervals.interval(random.exponential(size=10))
+            held += low <= math.log(2) <= high
+        self.assertGreater(held / 2_000, 0.95)
+
+    def test_a_histogram_is_its_values_in_order(self):
+        histogram = intervals.Histogram([{"counts": [[5, 20], [7, 1]], "max_ns": 8},
+                                         {"counts": [[1, 19]], "max_ns": 1}])
+        self.assertEqual([histogram.value(k) for k in (1, 19, 20, 39, 40)], [1, 1, 5, 5, 7])
+        self.assertEqual(histogram.percentile("p50"), 5)
+        self.assertIsNone(histogram.percentile("p90"))
+
+    def test_a_size_and_a_time_are_in_base_units(self):
+        self.assertEqual(quantity("128MiB", SIZES), 2**27)
+        self.assertEqual(quantity("4MB", SIZES), 4_000_000)
+        self.assertEqual(quantity("250ms", TIMES), 250_000_000)
+        self.assertEqual(quantity("1.5s", TIMES), 1_500_000_000)
+
+    def test_a_step_is_found_and_noise_has_none(self):
+        random = np.random.default_rng(3)
+        noise = 1 + 0.05 * random.standard_normal(20)
+        self.assertIsNone(courses.split(noise))
+        noise[12:] *= 0.6
+        self.assertEqual(courses.split(noise), 12)
+
+    def test_levels_are_cut_where_loads_get_slower(self):
+        points = [(2**k, 1.0 if k < 15 else 4.0) for k in range(10, 20)]
+        found = answers.levels(points)
+        self.assertEqual([(one["from"], one["to"]) for one in found],
+                         [(2**10, 2**14), (2**15, 2**19)])
+
+    def test_numbers_agree_to_nine_digits_and_kinds_are_told_apart(self):
+        held = Held()
+        held.hold({"a": 1.0, "b": None, "c": True}, {"a": 1.0 + 1e-12, "b": None, "c": True})
+        self.assertEqual(held.mismatches, [])
+        held.hold({"a": 0, "b": 1}, {"a": None, "b": True})
+        self.assertEqual([path for path, _, _ in held.mismatches], ["a", "b"])
+
+
+if __name__ == "__main__":
+    unittest.main()

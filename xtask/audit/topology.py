@@ -1,0 +1,67 @@
+"""The way from a file system to its devices: how often a byte is moved, and what counts it."""
+
+ONE = (1, 1)
+BARRIERS_OFF = ("nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "volatile")
+
+
+def times(layer, way):
+    told = layer[way]
+    return told["least"], told.get("most")
+
+
+def exact(least_and_most):
+    least, most = least_and_most
+    return most if most is not None and most == least else None
+
+
+def may_count(layer):
+    counts = layer.get("counts") or {}
+    return counts.get("reads") is not False and counts.get("writes") is not False
+
+
+def watched(storage):
+    """The lowest layer that counts and of which it is known how often it moves a byte."""
+    def rank(layer):
+        is_exact = all(exact(times(layer, way)) is not None for way in ("reads", "writes"))
+        return may_count(layer), is_exact
+    layers = (storage or {}).get("layers") or []
+    return max(layers, key=rank) if layers else None
+
+
+def multiples(storage, way):
+    """How often the devices that are watched move a byte: at least, and at most."""
+    if not storage:
+        return ONE
+    layer = watched(storage)
+    if layer:
+        return times(layer, way)
+    # An older record names the devices at the bottom alone.
+    return (1, None) if len(storage["devices"]) > 1 else ONE
+
+
+def counts_bytes(storage):
+    layer = watched(storage)
+    return layer is None or may_count(layer)
+
+
+def barriers_are_off(storage):
+    if storage.get("barriers_off"):
+        return True
+    return any(option in BARRIERS_OFF for option in storage["mount_options"].split(","))
+
+
+def drops_syncs(storage):
+    return (storage["file_system"] == "overlay"
+            and "volatile" in storage["mount_options"].split(","))
+
+
+def read_once(storage, trial):
+    """What the devices read for anyone, each byte once; None where that is not known."""
+    often, told = exact(multiples(storage, "reads")), trial["device_read_bytes"]
+    return told // often if often and told is not None else None
+
+
+def written_at_most(storage, trial):
+    """What the devices wrote for anyone, divided by how often they write a byte at least."""
+    least, told = multiples(storage, "writes")[0], trial["device_write_bytes"]
+    return told // least if least and told is not None else None

@@ -1,0 +1,149 @@
+"""What writes: what was accepted, and whether it is durable."""
+
+import topology
+from intervals import median, whole
+
+FLUSHES_LEAST = 0.90
+# What denies no claim that data is durable.
+DURABLE = ("holds", "unseen", "uncounted", "through", "may be through", "barriers off, through")
+
+
+def sync_calls(case, spans):
+    """The calls that sync which the case asks for after so many operations."""
+    if case.sync in ("none", "dsync"):
+        return 0
+    calls = 0
+    for span in spans:
+        if span["ops"] > 0:
+            if case.op == "sync":
+                calls += span["ops"]
+            else:
+                calls += -(-span["ops"] // case.every) if case.every else 1
+    return calls
+
+
+def told_syncs(one):
+    return sum(count for _, count in (one.trial.done.get("syncs") or {"counts": []})["counts"])
+
+
+def syncs(one):
+    """The syncs of a trial: those told of, else those that the case asks for."""
+    return told_syncs(one) or sync_calls(one.case, one.spans)
+
+
+def syncs_due(one):
+    asked = one.ops if one.case.sync == "dsync" else sync_calls(one.case, one.spans)
+    return max(told_syncs(one), asked)
+
+
+def is_flushed(one):
+    """Whether the devices flushed as often as one thread owes; None where nobody counts."""
+    flushes = one.trial["device_flushes"]
+    if flushes is None:
+        return None
+    at_once = one.case.depth if one.case.sync == "dsync" else 1
+    return flushes >= max(1.0, FLUSHES_LEAST * syncs_due(one) / one.case.threads / at_once)
+
+
+def is_written_through(one):
+    return one.case.sync == "dsync" and (one.trial["device_writes"] or 0) >= one.ops
+
+
+def durability(row):
+    """What the evidence says of the claim: a word, and in how many trials."""
+    case = row.write
+    if not case or not case.claims_durable:
+        return "not claimed", 0
+    if row.medium == "ram":
+        return "in memory", 0
+    if case.sync != "dsync" and case.op != "sync":
+        untold = sum(one.synced_ns is None for one in row.figures)
+        if untold:
+            return "untold", untold
+    if row.medium != "block":
+        return "unseen", 0
+    cached = [one for one in row.storage["devices"] if one.get("write_cache") == "write back"]
+    drops = topology.drops_syncs(row.storage)
+    if not cached and not drops:
+        return "holds", 0
+    may_be_through = all(one.get("fua") is not False for one in cached)
+    if topology.barriers_are_off(row.storage):
+        is_plain = case.allocation == "overwrite" and case.is_direct and case.sync == "dsync"
+        is_through = may_be_through and is_plain and not drops
+        return "barriers off, through" if is_through else "barriers off", 0
+    unflushed = uncounted = through = 0
+    for one in row.figures:
+        flushed, is_through = is_flushed(one), may_be_through and is_written_through(one)
+        unflushed += flushed is False and not is_through
+        uncounted += flushed is None and not is_through
+        through += flushed is not True and is_through
+    if unflushed:
+        return "unflushed", unflushed
+    if uncounted:
+        return "uncounted", uncounted
+    if through:
+        return "through" if all(one.get("fua") is True for one in cached) else "may be through", 0
+    return "holds", 0
+
+
+def blocks_of_thread(case, thread):
+    """How many blocks of a pass are a thread's."""
+    blocks = -(-case.size // case.block)
+    if case.ops:
+        blocks = min(blocks, case.ops)
+    if case.share == "interleaved":
+        return (blocks + case.threads - 1 - thread) // case.threads
+    return blocks * (thread + 1) // case.threads - blocks * thread // case.threads
+
+
+def distinct_bytes(one):
+    """What a trial wrote, each block of a pass counted once."""
+    case = one.case
+    total = 0
+    for span in one.spans:
+        blocks = -(-case.size // case.block)
+        if span["thread"] < case.threads:
+            blocks = blocks_of_thread(case, span["thread"])
+        total += min(span["bytes"], blocks * case.block)
+    return min(total, case.size)
+
+
+def bytes_of(one):
+    return one.bytes
+
+
+def elapsed_of(one):
+    return one.elapsed_ns
+
+
+def timed_of(one):
+    return one.timed_ns
+
+
+def told(row):
+    """As the JSON has it; None where nothing is written."""
+    if not row.write or not row.counted:
+        return None
+    page = row.host["page"]
+
+    def dirty_left(one):
+        after = one.trial["residency_after"]
+        return after and after.get("dirty") is not None and after["dirty"] * page or (
+            0 if after and after.get("dirty") == 0 else None)
+
+    back = [trial.read_back for trial in row.counted if trial.read_back is not None]
+    is_call = row.case.sync not in ("none", "dsync")
+    return {
+        "accepted": row.rate_estimate(lambda one: one.accepted, bytes_of, elapsed_of),
+        "durable": row.rate_estimate(lambda one: one.throughput, bytes_of, timed_of)
+        if row.durable_rates() else None,
+        "sync_latency_ns": row.syncs.latency(),
+        "sync_latency_ns_intervals": row.syncs.intervals(),
+        "syncs_per_trial": whole(median(map(syncs, row.figures))) if is_call else None,
+        "flushes_per_trial": row.whole("device_flushes"),
+        "device_write_bytes": row.whole("device_write_bytes"),
+        "dirty_left_bytes": whole(median(map(dirty_left, row.figures))),
+        "read_back_verified": all(one["digest"] == one["expected"] for one in back)
+        if back else None,
+        "read_back_past_cache": all(one["is_past_cache"] for one in back) if back else None,
+    }

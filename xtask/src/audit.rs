@@ -1,0 +1,146 @@
+//! The audit of records: what `ioassay report` says of them, recomputed from their raw lines by
+//! programs in Python that share no code with it (`xtask/audit`).
+
+use crate::{install, programs};
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+use tempfile::TempDir;
+use xshell::Shell;
+
+/// What the audit computes with. These versions are known to agree with the records that are kept.
+const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
+
+/// Recipes of runs that are made for the test command: each has figures that the others lack. They
+/// are as short as can be, for their figures are audited and not believed.
+const FRESH: [&str; 3] = ["reading", "writing", "memory"];
+
+/// Audits `records`, paths as the caller of cargo has them; without any what the test command does.
+pub(crate) fn run(root: &Path, records: &[&str]) -> Result<()> {
+    let auditor = Auditor::new(root)?;
+    if records.is_empty() { auditor.test() } else { auditor.audit(records) }
+}
+
+/// The step of the test command.
+///
+/// # Errors
+/// Where ioassay and the audit differ; in CI also where there is no Python to audit with.
+pub(crate) fn test(shell: &Shell) -> Result<()> {
+    match Auditor::new(&shell.current_dir()) {
+        Ok(auditor) => auditor.test(),
+        Err(error) if env::var("CI").as_deref() == Ok("true") => Err(error),
+        Err(error) => {
+            println!("skipped: records are not audited: {error:#}");
+            Ok(())
+        }
+    }
+}
+
+/// What audits: a Python with its packages, and the program that is audited.
+struct Auditor {
+    root: PathBuf,
+    /// Cargo's folder.
+    target: PathBuf,
+    python: PathBuf,
+    ioassay: PathBuf,
+}
+
+impl Auditor {
+    fn new(root: &Path) -> Result<Auditor> {
+        // It judges records and measures nothing of worth, so it need not be fast.
+        let ioassay = programs::build_for_tests(root, &["--package=ioassay", "--bin=ioassay"])?;
+        let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
+        let python = python(&target.join("audit"))?;
+        Ok(Auditor { root: root.to_owned(), target, python, ioassay })
+    }
+
+    fn scripts(&self) -> PathBuf {
+        self.root.join("xtask/audit")
+    }
+
+    /// The Python of the audit, which leaves no files beside its scripts.
+    fn python(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        command.arg("-B").env("IOASSAY", &self.ioassay);
+        command
+    }
+
+    /// The audit's own tests, the records that are kept, and fresh ones.
+    fn test(&self) -> Result<()> {
+        self.test_itself()?;
+        let kept = fs::read_dir(self.root.join("records"))?;
+        let kept = kept.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+        let is_record = |path: &PathBuf| path.extension() == Some(OsStr::new("jsonl"));
+        let mut records: Vec<PathBuf> = kept.into_iter().filter(is_record).collect();
+        records.sort();
+        let folder = TempDir::new_in(&self.target)?;
+        for recipe in FRESH {
+            records.push(self.measure(folder.path(), recipe)?);
+        }
+        self.audit(&records)
+    }
+
+    fn audit(&self, records: &[impl AsRef<OsStr>]) -> Result<()> {
+        let mut command = self.python();
+        command.arg(self.scripts().join("main.py")).arg(&self.ioassay).args(records);
+        let status = command.status().context("starting the audit")?;
+        ensure!(status.success(), "ioassay and the audit differ");
+        Ok(())
+    }
+
+    /// The tests of the audit itself: what is falsified must be found.
+    fn test_itself(&self) -> Result<()> {
+        let mut command = self.python();
+        command.args(["-m", "unittest", "discover", "--start-directory"]).arg(self.scripts());
+        command.current_dir(&self.root);
+        let status = command.status().context("starting the tests of the audit")?;
+        ensure!(status.success(), "the audit does not find what it must");
+        Ok(())
+    }
+
+    /// A record of `recipe`, made in `folder`.
+    fn measure(&self, folder: &Path, recipe: &str) -> Result<PathBuf> {
+        let record = folder.join(recipe).with_extension("jsonl");
+        let mut command = Command::new(&self.ioassay);
+        command.arg("run").arg(self.scripts().join("fresh").join(recipe).with_extension("toml"));
+        command.args(["--quiet", "--record"]).arg(&record);
+        if recipe != "memory" {
+            command.arg("--control").arg(folder);
+        }
+        // 1: a figure is doubted, which does not matter here.
+        programs::output(command, 0..=1)?;
+        Ok(record)
+    }
+}
+
+/// The Python of the environment in `folder`, which is made if it is not there.
+fn python(folder: &Path) -> Result<PathBuf> {
+    let python = folder.join("bin/python");
+    let has_all = |python: &Path| {
+        let mut command = Command::new(python);
+        command.args(["-c", "import numpy, scipy.stats"]);
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    if has_all(&python) {
+        return Ok(python);
+    }
+    let environment = |base: &str| {
+        let mut command = Command::new(base);
+        command.args(["-m", "venv", "--clear"]).arg(folder);
+        programs::output(command, 0..=0)
+    };
+    let shell = Shell::new()?;
+    if environment("python3").is_err() {
+        install::package(&shell, "python3-venv")?;
+        environment("/usr/bin/python3")?;
+    }
+    println!("pip install {}", PACKAGES.join(" "));
+    let mut command = Command::new(&python);
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    command.args(PACKAGES);
+    programs::output(command, 0..=0)?;
+    ensure!(has_all(&python), "{} has no numpy or scipy after all", python.display());
+    Ok(python)
+}
