@@ -27,6 +27,7 @@ pub mod wire;
 pub mod setup;
 pub mod layer;
 pub mod host;
+pub mod watched;
 pub mod plan;
 pub mod record;
 pub mod zoo;

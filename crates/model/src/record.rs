@@ -63,6 +63,7 @@ pub enum End {
 /// One line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a line lives until it is written, one at a time")]
 pub enum Line {
     /// The first one.
     Header {

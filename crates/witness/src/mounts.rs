@@ -2,7 +2,7 @@
 
 use crate::error::{Error, descriptor_path};
 use crate::root::Root;
-use model::host::{barrier_option, unflushed};
+use model::watched::{barrier_option, unflushed};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;

@@ -114,8 +114,8 @@ impl Spread {
         if !is_made_by("LVM-") {
             return Spread::UNKNOWN;
         }
-        let hidden: Vec<String> =
-            below.iter().filter(|node| node.uuid().starts_with("LVM-")).map(Node::name).collect();
+        let is_hidden = |node: &&Node| node.uuid().starts_with("LVM-");
+        let hidden: Vec<String> = below.iter().filter(is_hidden).map(Node::mapped_name).collect();
         let images = hidden.iter().filter(|name| name.contains("_mimage_")).count();
         match (hidden.len(), images) {
             // Linear or striped.
@@ -161,6 +161,11 @@ impl Node {
 
     fn name(&self) -> String {
         file_name(&self.path)
+    }
+
+    /// What LVM calls it, if it is a mapped device; else empty.
+    fn mapped_name(&self) -> String {
+        text(&self.path.join("dm/name")).unwrap_or_default()
     }
 
     /// Of a mapped device; else empty.

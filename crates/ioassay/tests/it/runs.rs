@@ -228,7 +228,8 @@ fn many_threads_have_their_files_and_no_more_time_than_there_was() {
     let desk = Desk::new();
     std::fs::write(
         desk.path("many.toml"),
-        "name = \"many\"\nquestion = \"How are many?\"\n[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\n\
+        "name = \"many\"\nquestion = \"How are many?\"\n\
+         [[cases]]\nengine = \"pread\"\ncache = \"as-is\"\n\
          threads = [1, 60]\nblock = \"4KiB\"\ntime = \"60ms\"\n[[cases]]\nengine = \"null\"\n",
     )
     .unwrap();

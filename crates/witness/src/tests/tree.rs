@@ -37,7 +37,8 @@ impl Tree {
         Tree::unpack(&text)
     }
 
-    fn unpack(text: &str) -> Tree {
+    /// The machine that `text` describes.
+    pub(super) fn unpack(text: &str) -> Tree {
         let tree = Tree { directory: TempDir::new().unwrap() };
         let mut directories = vec![String::new()];
         let mut lines = text.lines().peekable();

@@ -114,6 +114,37 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
     });
 }
 
+// Counters that stand still.
+
+#[test]
+fn a_device_that_is_told_not_to_count_is_named_and_denies_nothing() {
+    tried(|| {
+        let test = "a_device_that_is_told_not_to_count_is_named_and_denies_nothing";
+        let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
+        let (desk, device) = (&planted.desk, planted.mounted.loop_name());
+        let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n\
+                  [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
+                  ops = \"all\"\nsync = [\"none\", \"fdatasync\"]\n";
+        let denials = ["DirectIgnored", "Compressed", "NotDurable", "NoIo", "CacheLeak"];
+        planted.mounted.queue("iostats", "0").unwrap();
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        for case in asked(&report) {
+            let is_read = case["writing"].is_null();
+            check_served(case, if is_read { "device" } else { "unverified" });
+            check_found(case, "CountersUnseen", "note", &[device, "stand still"]);
+            check_silent(case, &denials);
+        }
+
+        planted.mounted.queue("iostats", "1").unwrap();
+        let report = measure(desk, plainly(desk), groups, &["."]);
+        for case in asked(&report) {
+            check_served(case, "device");
+            check_silent(case, &["CountersUnseen"]);
+            check_silent(case, &denials);
+        }
+    });
+}
+
 // What is in memory, though a disk was asked for.
 
 #[test]

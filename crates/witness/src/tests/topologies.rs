@@ -1,0 +1,134 @@
+//! What devices are made of, and how often those at the bottom read and write a byte.
+
+use super::tree::Tree;
+use crate::device::{Finder, Ground};
+use crate::mounts;
+use model::host::Medium;
+use model::layer::Amplification;
+use std::path::Path;
+
+/// Three disks, the last with a partition, and what `more` puts on them.
+fn grounded(options: &str, more: &str) -> Ground {
+    let disks: String = [("sda", 0), ("sdb", 16), ("sdc", 32)]
+        .map(|(name, minor)| {
+            format!("/sys/devices/pci/{name}/\n  dev = 8:{minor}\n  size = 2048\n")
+        })
+        .concat();
+    let mounted = format!("/proc/self/mountinfo:\n  | 24 1 {options}\n");
+    let tree = Tree::unpack(&format!("{disks}{mounted}{more}"));
+    let mount = mounts::mount_of_path(&tree.root(), Path::new("/mnt/x")).expect("it is mounted");
+    Finder::new(&tree.root()).ground(&mount)
+}
+
+/// Checks what the devices at the bottom read and write for each byte.
+#[track_caller]
+fn check(more: &str, nodes: &[&str], reads: Amplification, writes: Amplification) {
+    let ground = grounded("9:0 / /mnt rw - ext4 /dev/md0 rw", more);
+    let bottom = &ground.layers[0];
+    assert_eq!(bottom.nodes, nodes, "{ground:#?}");
+    assert_eq!((bottom.reads, bottom.writes), (reads, writes), "{ground:#?}");
+    let top = ground.layers.last().expect("there is one");
+    assert_eq!((top.nodes[0].as_str(), top.writes), ("md0", Amplification::ONE), "{ground:#?}");
+}
+
+/// An array of `disks`, with the `files` that md has for it.
+fn array(files: &str, disks: &[&str]) -> String {
+    let members = disks.iter().map(|disk| format!("  slaves/{disk} -> /sys/class/block/{disk}\n"));
+    let members: String = members.collect();
+    format!("/sys/devices/virtual/block/md0/\n  dev = 9:0\n{files}{members}")
+}
+
+const ONE: Amplification = Amplification::ONE;
+const SOME: Amplification = Amplification::SOME;
+const UNKNOWN: Amplification = Amplification::UNKNOWN;
+
+#[test]
+fn an_array_multiplies_by_its_level_its_copies_and_what_is_missing() {
+    let two = ["sda", "sdb"];
+    let of = Amplification::of;
+    let range = |least, most| Amplification { least, most: Some(most) };
+    for (files, writes) in [
+        ("  md/level = raid0\n", ONE),
+        ("  md/level = linear\n", ONE),
+        ("  md/level = raid1\n  md/raid_disks = 2\n  md/degraded = 0\n", of(2)),
+        ("  md/level = raid1\n  md/raid_disks = 2\n  md/degraded = 1\n", range(1, 2)),
+        ("  md/level = raid10\n  md/layout = 258\n", of(2)),
+        // Three that are near, and two that are far.
+        ("  md/level = raid10\n  md/layout = 259\n", of(3)),
+        ("  md/level = raid10\n  md/layout = 513\n", of(2)),
+        // It is being reshaped.
+        ("  md/level = raid1\n  md/raid_disks = 3 (2)\n", SOME),
+    ] {
+        let reads = if writes == SOME { SOME } else { ONE };
+        check(&array(files, &two), &two, reads, writes);
+    }
+    for level in ["raid4", "raid5", "raid6"] {
+        let files = format!("  md/level = {level}\n  md/degraded = 0\n");
+        check(&array(&files, &["sda", "sdb", "sdc"]), &["sda", "sdb", "sdc"], SOME, SOME);
+    }
+    check(&array("  md/level = new\n", &two), &two, UNKNOWN, UNKNOWN);
+}
+
+#[test]
+fn mirrors_of_volumes_multiply_by_both() {
+    let volume = |minor: u32, uuid: &str, name: &str, disks: &[&str]| {
+        let slaves = disks.iter().map(|d| format!("  slaves/{d} -> /sys/class/block/{d}\n"));
+        let slaves: String = slaves.collect();
+        format!(
+            "/sys/devices/virtual/block/dm-{minor}/\n  dev = 253:{minor}\n  dm/name = {name}\n  \
+             dm/uuid = {uuid}\n{slaves}"
+        )
+    };
+    let on = |volumes: &str| {
+        let array = array("  md/level = raid0\n", &["dm-9"]);
+        format!("{volumes}{array}")
+    };
+    let hidden = |kind: &str| {
+        volume(1, "LVM-aaaa", &format!("vg-lv_{kind}_0"), &["sda"])
+            + &volume(2, "LVM-bbbb", &format!("vg-lv_{kind}_1"), &["sdb"])
+            + &volume(9, "LVM-cccc", "vg-lv", &["dm-1", "dm-2"])
+    };
+    let both = ["sda", "sdb"];
+    let striped = volume(9, "LVM-cccc", "vg-lv", &both);
+    check(&on(&striped), &both, ONE, ONE);
+    check(&on(&hidden("mimage")), &both, ONE, Amplification::of(2));
+    // Its level is told to root only.
+    check(&on(&hidden("rimage")), &both, SOME, SOME);
+    check(&on(&hidden("vdata")), &both, UNKNOWN, UNKNOWN);
+    for (uuid, expected) in [
+        ("CRYPT-LUKS1-x", ONE),
+        ("CRYPT-PLAIN-x", ONE),
+        ("mpath-3600508b", ONE),
+        ("part1-mpath-3600508b", ONE),
+        ("DMRAID-isw_x", UNKNOWN),
+        ("LVM-dddd-cow", SOME),
+        ("", UNKNOWN),
+    ] {
+        check(&on(&volume(9, uuid, "x", &both)), &both, expected, expected);
+    }
+}
+
+#[test]
+fn the_log_and_the_realtime_device_of_xfs_are_its_own() {
+    let options = "8:0 / /mnt rw - xfs /dev/sda rw,logdev=/dev/sdb,rtdev=/dev/sdc";
+    let ground = grounded(options, "/dev/\n  sdb =\n  sdc =\n");
+    let names: Vec<&str> = ground.devices.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!((ground.medium, names), (Medium::Block, vec!["sda", "sdb", "sdc"]), "{ground:#?}");
+    assert_eq!(ground.size, 3 << 20);
+    assert_eq!(grounded("8:0 / /mnt rw - xfs /dev/sda rw", "").size, 1 << 20);
+}
+
+#[test]
+fn what_is_mounted_without_barriers_is_told_at_any_depth() {
+    let off = |options: &str| grounded(options, "").barriers_off;
+    assert_eq!(off("8:0 / /mnt rw - ext4 /dev/sda rw"), [""; 0]);
+    let expected = ["ext4 at '/mnt' (nobarrier)"];
+    assert_eq!(off("8:0 / /mnt rw - ext4 /dev/sda rw,nobarrier"), expected);
+    // The file behind a loop device is on such a file system.
+    let lower = "8:0 / /mnt rw - ext4 /dev/sda rw,nobarrier\n  | 25 24 7:0 / /mnt/x rw - xfs \
+                 /dev/loop0 rw";
+    let image = "/sys/devices/virtual/block/loop0/\n  dev = 7:0\n  loop/backing_file = /mnt/i\n";
+    let ground = grounded(lower, image);
+    assert_eq!(ground.barriers_off, expected, "{ground:#?}");
+    assert_eq!(ground.devices[0].name, "loop0");
+}
