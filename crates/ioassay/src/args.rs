@@ -225,7 +225,8 @@ pub struct SurveyArgs {
     /// The directory to measure; a test file is written there and removed
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// Fewer rounds, shorter trials, a smaller file: under 40 seconds
+    /// One invocation, fewer rounds, shorter trials, a smaller file: under 40 seconds. Its intervals
+    /// hold within this run only
     #[arg(long)]
     pub quick: bool,
     /// What all runs share.
@@ -260,7 +261,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
     /// Write on without a pause until the rate is steady, at most so long for each case: 5min
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "control"])]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "invocations", "control"])]
     pub sustain: Option<String>,
     /// Give the workers no more memory than this, page cache included, by a control group: a file
     /// that is larger does not fit into the page cache then. Needs root
@@ -272,9 +273,14 @@ pub struct RunArgs {
     /// A TOML file of more peers, in the form of peers/peers.toml
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
-    /// Passes over all cases; below 7 there is no reliable interval
+    /// Passes over all cases, dealt to the invocations; below 7 in one invocation there is no
+    /// reliable interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// Begin so often anew, with new workers and new test files, after a pause. Intervals then hold
+    /// from one invocation to the next; with 1 they hold within this run only
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub invocations: Option<u32>,
     /// Decides the data and all random orders; made from the clock if not given
     #[arg(long)]
     pub seed: Option<u64>,

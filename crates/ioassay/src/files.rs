@@ -40,20 +40,29 @@ pub struct Files {
     directory: PathBuf,
 }
 
-impl Files {
-    /// Makes all files that `plan` needs from its beginning. What copies read is made in `source`,
-    /// if that is another directory.
+/// All by which the files of a run are made, and made anew.
+#[derive(Debug)]
+pub struct Maker<'a> {
+    /// What needs them.
+    pub plan: &'a Plan,
+    /// What is measured.
+    pub target: &'a Target,
+    /// Where the file is made that copies read, if that is another directory.
+    pub source: Option<&'a Source>,
+    /// The machine and the storage of the directory.
+    pub place: &'a Place<'a>,
+    /// Whether what is read stays when the run is over.
+    pub stay: Stay,
+}
+
+impl Maker<'_> {
+    /// Makes all files that the plan needs from its beginning.
     ///
     /// # Errors
     /// When there is no room for them, now or later, or the OS refuses.
-    pub fn make(
-        plan: &Plan,
-        target: &Target,
-        source: Option<&Source>,
-        place: &Place,
-        (stay, progress, stop): (Stay, &Progress, &Stop),
-    ) -> Result<Files> {
-        let directory = match target {
+    pub fn make(&self, (progress, stop): (&Progress, &Stop)) -> Result<Files> {
+        let Maker { plan, source, place, stay, .. } = *self;
+        let directory = match self.target {
             Target::Memory => return Ok(Files::default()),
             Target::File(path) => {
                 let file = TestFile::open(path)?;
@@ -79,21 +88,19 @@ impl Files {
         }
         let mut files = Files { directory: directory.clone(), ..Files::default() };
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
+        let watch = (progress, stop);
         for &size in &needs.read {
-            let watch = (progress, stop);
             let file = TestFile::create(directory, Purpose::Read, content(size), stay, watch)?;
             files.read.insert(size, file);
         }
         for &size in &needs.copied {
             let Some(source) = source else { break };
             check_space(&source.storage, place.host, &[size])?;
-            let watch = (progress, stop);
             let file =
                 TestFile::create(&source.directory, Purpose::Source, content(size), stay, watch)?;
             files.sources.insert(size, file);
         }
         for &size in &needs.kept {
-            let watch = (progress, stop);
             let file =
                 TestFile::create(directory, Purpose::Write, content(size), Stay::Removed, watch)?;
             files.kept.insert(size, file);
@@ -101,6 +108,29 @@ impl Files {
         Ok(files)
     }
 
+    /// Removes `old`, so that there is room, and makes all files anew. A user's own file and a
+    /// device stay as they are.
+    ///
+    /// # Errors
+    /// As for [`Maker::make`]; and when a file that has a name cannot be removed.
+    pub fn make_anew(&self, old: Files, watch: (&Progress, &Stop)) -> Result<Files> {
+        if !self.makes_anew() {
+            return Ok(old);
+        }
+        if self.stay == Stay::Kept {
+            old.read().try_for_each(TestFile::remove)?;
+        }
+        drop(old);
+        self.make(watch)
+    }
+
+    /// Whether files are made that can be made anew.
+    pub fn makes_anew(&self) -> bool {
+        matches!(self.target, Target::Directory(_))
+    }
+}
+
+impl Files {
     /// The file that `case` reads: also one that it copies.
     pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
         match &case.work {

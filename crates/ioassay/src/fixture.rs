@@ -148,6 +148,15 @@ impl TestFile {
         TestFile { fixture, file, path, content, digests, counts }
     }
 
+    /// Removes the name of a test file that has one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self) -> Result<()> {
+        let path = &self.fixture.path;
+        std::fs::remove_file(path).with_context(|| format!("failed to unlink '{}'", path.display()))
+    }
+
     /// What a record says of it.
     pub fn fixture(&self) -> &Fixture {
         &self.fixture

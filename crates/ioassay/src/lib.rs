@@ -22,6 +22,7 @@ pub mod stage;
 pub mod belief;
 pub mod turns;
 pub mod run;
+mod schedule;
 pub mod args;
 pub mod manual;
 pub mod typed;

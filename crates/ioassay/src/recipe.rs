@@ -4,6 +4,7 @@
 //! name = "page-latency"
 //! question = "How long does it take to read a page, warm and cold?"
 //! size = "256MiB"         # the test file, unless a group says otherwise
+//! invocations = 5         # so often all is begun anew; the rounds are dealt to them
 //! rounds = 10
 //! time = "1s"             # of a trial
 //!
@@ -64,9 +65,12 @@ pub struct Recipe {
     /// What the test file is made of.
     #[serde(default)]
     pub content: content::Kind,
-    /// How many rounds.
+    /// How many rounds, over all invocations.
     #[serde(default = "default_rounds")]
     pub rounds: u32,
+    /// How often all is begun anew, with new workers and new files.
+    #[serde(default = "default_invocations")]
+    pub invocations: u32,
     /// How long a trial lasts at most.
     #[serde(default = "default_time")]
     pub time: String,
@@ -88,6 +92,10 @@ fn default_rounds() -> u32 {
     10
 }
 
+fn default_invocations() -> u32 {
+    1
+}
+
 fn default_time() -> String {
     "1s".to_string()
 }
@@ -103,6 +111,8 @@ pub struct Changes {
     pub axes: Axes,
     /// Rounds.
     pub rounds: Option<u32>,
+    /// Invocations.
+    pub invocations: Option<u32>,
     /// The seed; else one made from the clock.
     pub seed: Option<u64>,
 }
@@ -143,8 +153,8 @@ fn parse(text: &str) -> Result<Recipe> {
     }
     // Those of all files are for reading, or writing, or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
-    if recipe.cases.is_empty() || recipe.rounds == 0 {
-        bail!("a recipe needs at least one [[cases]] and one round");
+    if recipe.cases.is_empty() || recipe.rounds == 0 || recipe.invocations == 0 {
+        bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
     Ok(recipe)
 }
@@ -157,10 +167,10 @@ fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
 }
 
 impl Recipe {
-    /// The same recipe in a fraction of the time: the fewest rounds that have an interval, and
-    /// half the time and size.
+    /// The same recipe in a fraction of the time: one invocation, the fewest rounds that have an
+    /// interval, and half the time and size.
     pub fn quick(mut self) -> Result<Recipe> {
-        self.rounds = ROUNDS_MIN;
+        (self.rounds, self.invocations) = (ROUNDS_MIN, 1);
         let halve_size =
             |text: &str| -> Result<String> { Ok(units::bytes(units::parse_bytes(text)? / 2)) };
         let halve_time =
@@ -290,14 +300,31 @@ impl Recipe {
         Ok(cases)
     }
 
+    /// Rounds and invocations. Where only one of the two is given the other follows it: fewer
+    /// rounds than invocations have one invocation for each, and more invocations than rounds have
+    /// one round each.
+    fn repetitions(&self, changes: &Changes) -> Result<(u32, u32)> {
+        match (changes.rounds, changes.invocations) {
+            (Some(rounds), Some(invocations)) if rounds < invocations => bail!(
+                "{invocations} invocations need at least as many rounds, one each; --rounds says \
+                 {rounds}"
+            ),
+            (Some(rounds), Some(invocations)) => Ok((rounds, invocations)),
+            (Some(rounds), None) => Ok((rounds, self.invocations.min(rounds))),
+            (None, Some(invocations)) => Ok((self.rounds.max(invocations), invocations)),
+            (None, None) => Ok((self.rounds.max(self.invocations), self.invocations)),
+        }
+    }
+
     /// The plan for a place: what is asked for, what bounds it, and what cannot be.
     ///
     /// # Errors
     /// When a value is not one of its axis.
     pub fn plan(&self, changes: &Changes, place: &Place) -> Result<Plan> {
-        let rounds = changes.rounds.unwrap_or(self.rounds);
+        let (rounds, invocations) = self.repetitions(changes)?;
         let seed = changes.seed.unwrap_or_else(seed_of_now);
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
+        plan.invocations = invocations;
         let cases = self.cases(changes, place)?;
         let counts = |case: &Case| case.file().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {

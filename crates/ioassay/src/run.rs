@@ -1,23 +1,21 @@
-//! Carries out a plan: for each trial it sets the cache state, takes evidence, lets the worker
-//! work, takes evidence again and appends the trial to the record at once.
+//! Makes a trial: sets the cache state, takes evidence, lets the worker work and takes evidence
+//! again.
 
 use crate::belief::believe;
 use crate::courier::Courier;
-use crate::files::Files;
+use crate::files::{Files, Maker};
 use crate::fixture::{self, TestFile};
-use crate::progress::{Next, Progress};
+use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
 use crate::store::Store;
-use crate::turns::order_of_round;
 use anyhow::{Result, bail};
 use model::case::{Allocation, Case, OWN_PEER, Op, Work, WriteWork};
 use model::evidence::Evidence;
 use model::host::Storage;
 use model::plan::Plan;
-use model::random::{Rng, mix};
-use model::record::{End, Line};
+use model::random::mix;
 use model::trial::{Job, Outcome, Trial};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -31,8 +29,8 @@ use witness::counters::Witness;
 pub struct Run<'a> {
     /// What is done.
     pub plan: &'a Plan,
-    /// The files.
-    pub files: &'a Files,
+    /// How files are made anew for another invocation.
+    pub maker: &'a Maker<'a>,
     /// What they are on; none where no file is used.
     pub storage: Option<&'a Storage>,
     /// What the file is on that copies read, if elsewhere.
@@ -61,128 +59,16 @@ const SETTLE_STEP: Duration = Duration::from_secs(1);
 const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 /// One of the trials of a run.
-struct Turn {
-    case: usize,
-    round: u32,
-    at_ms: u64,
+pub(crate) struct Turn<'f> {
+    /// The files of its invocation.
+    pub(crate) files: &'f Files,
+    pub(crate) case: usize,
+    pub(crate) invocation: u32,
+    pub(crate) round: u32,
+    pub(crate) at_ms: u64,
 }
 
 impl Run<'_> {
-    /// Makes all trials. Answers how the run ended.
-    ///
-    /// # Errors
-    /// When no worker can be started or the record cannot be written. Whatever goes wrong in a
-    /// trial is data of that trial, and the run goes on.
-    pub fn carry_out(mut self) -> Result<End> {
-        match self.plan.sustain {
-            None => self.take_turns()?,
-            Some(budget) => self.sustain(budget)?,
-        }
-        let end = if self.stop.is_asked() { End::Interrupted } else { End::Complete };
-        self.store.append(&Line::End(end.clone()))?;
-        self.progress.end();
-        Ok(end)
-    }
-
-    /// Round after round, each case once in each, until it is settled.
-    fn take_turns(&mut self) -> Result<()> {
-        let began = Instant::now();
-        let mut left_over = Left::default();
-        let mut open: Vec<usize> = (0..self.plan.cases.len()).collect();
-        let mut rates = vec![Vec::new(); open.len()];
-        let mut rng = Rng::new(mix(self.plan.seed));
-        let mut done = 0;
-        self.progress.rounds_begin();
-        for round in 0..self.plan.rounds {
-            let left = u64::from(self.plan.rounds - round);
-            let planned = done + left * open.len() as u64;
-            for case in order_of_round(self.plan, &open, &mut rng) {
-                if self.stop.is_asked() {
-                    return Ok(());
-                }
-                let at = &self.plan.cases[case].case;
-                let rounds = Some(self.plan.rounds);
-                let so_far = &rates[case];
-                self.progress.trial(&Next {
-                    done,
-                    planned,
-                    round,
-                    rounds,
-                    case: at,
-                    rates: so_far,
-                });
-                let at_ms = began.elapsed().as_millis() as u64;
-                let trial = self.trial(&mut left_over, Turn { case, round, at_ms }, None)?;
-                if self.stop.is_asked() {
-                    // The trial was cut short: it says nothing.
-                    return Ok(());
-                }
-                self.progress.over(&trial);
-                rates[case].extend(assess::rate(at, &trial));
-                self.store.append(&Line::Trial(trial))?;
-                done += 1;
-            }
-            let is_settled = |case: usize| assess::is_settled(&rates[case], self.plan.precision);
-            // A case and its twin end together, for they are compared by the rounds of both.
-            let cases = &self.plan.cases;
-            let is_open = |case: usize| {
-                let same = |other: &usize| cases[*other].case == cases[case].case;
-                (0..cases.len()).filter(same).any(|same| !is_settled(same))
-            };
-            open.retain(|&case| is_open(case));
-            self.progress.judge(self.store.path());
-        }
-        Ok(())
-    }
-
-    /// Case after case, the trials of each following each other without a pause, until its rate is
-    /// steady or `budget` is over. A file that is written stays the same for all of them.
-    fn sustain(&mut self, budget: Duration) -> Result<()> {
-        let began = Instant::now();
-        let mut left_over = Left::default();
-        let all = self.plan.cases.len() as u64;
-        self.progress.rounds_begin();
-        for index in 0..self.plan.cases.len() {
-            let case = &self.plan.cases[index].case;
-            let case_began = Instant::now();
-            let (mut trials, mut rates, files) = (Vec::new(), Vec::new(), self.files);
-            let scratch = case.write().filter(|_| has_file(case)).map(|w| files.to_write(w));
-            let scratch = scratch.transpose()?;
-            for round in 0.. {
-                if self.stop.is_asked() {
-                    return Ok(());
-                }
-                let (done, planned, rounds) = (index as u64, all, None);
-                self.progress.trial(&Next { done, planned, round, rounds, case, rates: &rates });
-                let at_ms = began.elapsed().as_millis() as u64;
-                let turn = Turn { case: index, round, at_ms };
-                let trial = self.trial(&mut left_over, turn, scratch.as_ref())?;
-                if self.stop.is_asked() {
-                    return Ok(());
-                }
-                self.progress.over(&trial);
-                rates.extend(assess::rate(case, &trial));
-                let is_bad = trial.sample().is_none();
-                trials.push(trial);
-                let is_over = case_began.elapsed() >= budget;
-                let is_last = is_bad || is_over || assess::is_steady(case, &trials);
-                let trial = trials.last_mut().expect("one was just made");
-                if is_last {
-                    // Before, that would have been a pause.
-                    let stage = Stage { target: scratch.as_ref(), read: None, goes_on: true };
-                    let job = stage.job(case, self.seed(index, round));
-                    self.read_back(&job, &stage, trial);
-                }
-                self.store.append(&Line::Trial(trial.clone()))?;
-                if is_last {
-                    break;
-                }
-            }
-            self.progress.judge(self.store.path());
-        }
-        Ok(())
-    }
-
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
     #[expect(clippy::result_large_err, reason = "an outcome is made once a trial")]
     fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
@@ -200,7 +86,7 @@ impl Run<'_> {
     }
 
     /// The seed of a trial of case `index` in `round`.
-    fn seed(&self, index: usize, round: u32) -> u64 {
+    pub(crate) fn seed(&self, index: usize, round: u32) -> u64 {
         mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64))
     }
 
@@ -208,12 +94,17 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When this program's own worker cannot be started: then nothing can be measured.
-    fn trial(&mut self, left: &mut Left, turn: Turn, scratch: Option<&Scratch>) -> Result<Trial> {
-        let Turn { case: index, round, at_ms } = turn;
+    pub(crate) fn trial(
+        &mut self,
+        left: &mut Left,
+        turn: Turn,
+        scratch: Option<&Scratch>,
+    ) -> Result<Trial> {
+        let Turn { files, case: index, invocation, round, at_ms } = turn;
         let case = &self.plan.cases[index].case;
-        let files = self.files;
         let mut trial = Trial {
             case: index,
+            invocation,
             round,
             at_ms,
             outcome: Outcome::Unavailable { reason: String::new() },
@@ -287,7 +178,7 @@ impl Run<'_> {
     }
 
     /// Reads again what `job` wrote, if it did: what cannot be read is not there.
-    fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
+    pub(crate) fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
         let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
         let Some(sample) = trial.sample() else { return };
         let content = match (work.op, stage.read.and_then(TestFile::content)) {
@@ -372,11 +263,11 @@ fn not_made(error: &anyhow::Error) -> Outcome {
 
 /// What one trial leaves to the next.
 #[derive(Default)]
-struct Left {
+pub(crate) struct Left {
     /// Live workers, by peer.
-    couriers: BTreeMap<String, Courier>,
+    pub(crate) couriers: BTreeMap<String, Courier>,
     /// Whether the last one that used a file wrote it.
-    wrote: bool,
+    pub(crate) wrote: bool,
 }
 
 /// What went wrong with another program than this one's own worker names it.

@@ -11,6 +11,7 @@ use crate::peer::Peer;
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::Duration;
 
 named! {
@@ -50,8 +51,12 @@ pub struct Plan {
     pub recipe: String,
     /// Passes over all cases; a case has at most one trial in each.
     pub rounds: u32,
-    /// A case is done before the last round when the half-width of its interval is at most this
-    /// share of its median.
+    /// How often all is begun anew, with new workers and new test files: the rounds are dealt to
+    /// so many invocations.
+    #[serde(default = "one_invocation")]
+    pub invocations: u32,
+    /// With one invocation, a case is done before the last round when the half-width of its
+    /// interval is at most this share of its median.
     pub precision: f64,
     /// Decides the data, the random orders and the order of cases in each round.
     pub seed: u64,
@@ -71,6 +76,11 @@ pub struct Plan {
     pub skips: Vec<Skip>,
 }
 
+/// Records that do not say how many invocations they are of have one.
+fn one_invocation() -> u32 {
+    1
+}
+
 /// Fewer rounds than this have no usable 95 % interval, so no case ends before.
 pub const ROUNDS_MIN: u32 = 7;
 
@@ -80,6 +90,7 @@ impl Plan {
         Plan {
             recipe: recipe.to_string(),
             rounds,
+            invocations: 1,
             precision,
             seed,
             content: Kind::Random,
@@ -88,6 +99,14 @@ impl Plan {
             cases: Vec::new(),
             skips: Vec::new(),
         }
+    }
+
+    /// The rounds of each invocation: as many to each as can be, the others to the first.
+    pub fn rounds_by_invocation(&self) -> Vec<Range<u32>> {
+        let invocations = self.invocations.max(1);
+        let (each, more) = (self.rounds / invocations, self.rounds % invocations);
+        let first = |invocation: u32| invocation * each + invocation.min(more);
+        (0..invocations).map(|invocation| first(invocation)..first(invocation + 1)).collect()
     }
 
     /// Adds a twin of the first asked case of each kind of work in each cache state.
@@ -531,6 +550,18 @@ mod tests {
         plan.add(zoo::cases(), Role::Control, &place);
         assert_eq!(plan, before);
         assert!(!plan.cases.is_empty() && !plan.skips.is_empty());
+    }
+
+    #[test]
+    fn rounds_are_dealt_to_invocations() {
+        let dealt = |rounds, invocations| {
+            let mut plan = Plan::new("test", rounds, 0.025, 1);
+            plan.invocations = invocations;
+            plan.rounds_by_invocation()
+        };
+        assert_eq!(dealt(10, 1), [0..10]);
+        assert_eq!(dealt(10, 5), [0..2, 2..4, 4..6, 6..8, 8..10]);
+        assert_eq!(dealt(8, 3), [0..3, 3..6, 6..8]);
     }
 
     #[test]

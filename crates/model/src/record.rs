@@ -48,6 +48,20 @@ pub struct Header {
     pub peers: Vec<Peer>,
 }
 
+/// What an invocation after the first began with: new workers and, but where the file is the
+/// user's own or a device, new test files. The first has those of the [`Header`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Invocation {
+    /// Which, from 1.
+    pub number: u32,
+    /// When it was ready for its first trial, in milliseconds since the run began.
+    pub at_ms: u64,
+    /// How long that took: the pause, and what was made anew.
+    pub made_ms: u64,
+    /// The new files; none where those of the header stayed.
+    pub fixtures: Vec<Fixture>,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +87,8 @@ pub enum Line {
         #[serde(flatten)]
         header: Header,
     },
+    /// What another invocation began with.
+    Invocation(Invocation),
     /// A trial.
     Trial(Trial),
     /// The last one.
@@ -84,6 +100,8 @@ pub enum Line {
 pub struct Record {
     /// Its first line.
     pub header: Header,
+    /// What each invocation after the first began with.
+    pub invocations: Vec<Invocation>,
     /// Its trials, as they were made.
     pub trials: Vec<Trial>,
     /// How the run ended.
@@ -133,7 +151,13 @@ impl Record {
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
         let Head { header, places, damage } = Head::read(lines.next().ok_or(RecordError::Empty)?)?;
-        let mut record = Record { header, trials: Vec::new(), end: End::Missing, damage };
+        let mut record = Record {
+            header,
+            invocations: Vec::new(),
+            trials: Vec::new(),
+            end: End::Missing,
+            damage,
+        };
         let mut untold = 0u64;
         for (number, line) in (2..).zip(lines) {
             match record.take(line, &places) {
@@ -159,6 +183,7 @@ impl Record {
                 Some(None) => {}
                 None => return Err(format!("is of case {}, which is not planned", trial.case)),
             },
+            Ok(Line::Invocation(invocation)) => self.invocations.push(invocation),
             Ok(Line::End(end)) => self.end = end,
             Ok(Line::Header { .. }) => return Err("is a second header".to_string()),
             Err(error) => return Err(format!("is broken: {error}")),
@@ -224,7 +249,9 @@ fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<Strin
 fn header(json: Value) -> Result<Header, String> {
     match serde_json::from_value(json).map_err(|error| error.to_string())? {
         Line::Header { header, .. } => Ok(header),
-        Line::Trial(_) | Line::End(_) => Err("it is another line of a record".to_string()),
+        Line::Invocation(_) | Line::Trial(_) | Line::End(_) => {
+            Err("it is another line of a record".to_string())
+        }
     }
 }
 
@@ -236,6 +263,7 @@ mod tests {
     fn text_of(record: &Record) -> String {
         let header = record.header.clone();
         let mut lines = vec![Line::Header { version: VERSION, header }];
+        lines.extend(record.invocations.iter().cloned().map(Line::Invocation));
         lines.extend(record.trials.iter().cloned().map(Line::Trial));
         lines.push(Line::End(record.end.clone()));
         lines.iter().map(|line| line.encode() + "\n").collect()
@@ -246,6 +274,21 @@ mod tests {
         let record = zoo::record();
         assert!(!record.trials.is_empty());
         assert_eq!(Record::decode(&text_of(&record)), Ok(record));
+        let many = zoo::record_of_invocations(3, 2);
+        assert_eq!((many.invocations.len(), many.trials.len()), (2, 6));
+        assert_eq!(Record::decode(&text_of(&many)), Ok(many));
+    }
+
+    /// Before there were invocations all trials were of one.
+    #[test]
+    fn a_record_without_invocations_has_one() {
+        let record = zoo::record();
+        let mut text = text_of(&record);
+        for field in ["\"invocations\":1,", "\"invocation\":0,"] {
+            assert!(text.contains(field), "{field}");
+            text = text.replace(field, "");
+        }
+        assert_eq!(Record::decode(&text), Ok(record));
     }
 
     #[test]

@@ -155,7 +155,10 @@ pub enum Outcome {
 pub struct Trial {
     /// Index of the case in the plan.
     pub case: usize,
-    /// In which round, from 0.
+    /// In which invocation, from 0.
+    #[serde(default)]
+    pub invocation: u32,
+    /// In which round, from 0; a running number over all invocations.
     pub round: u32,
     /// When it began, in milliseconds since the run began.
     pub at_ms: u64,

@@ -7,7 +7,7 @@ use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteC
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::plan::{Place, Plan, Role};
-use crate::record::{End, Header, Record, Tool};
+use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
 use crate::setup::Setup;
 use crate::trial::{Outcome, Trial};
@@ -240,12 +240,31 @@ pub fn record_of(work: FileWork, rounds: u32) -> Record {
         peers: Vec::new(),
     };
     let trials = (0..rounds).map(trial).collect();
-    Record { header, trials, end: End::Complete, damage: Vec::new() }
+    Record { header, invocations: Vec::new(), trials, end: End::Complete, damage: Vec::new() }
 }
 
 /// [`record_of`] a cold sequential pread of 1 MiB blocks in ten rounds.
 pub fn record() -> Record {
     record_of(FileWork { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain() }, 10)
+}
+
+/// [`record`], but of so many invocations with so many rounds each.
+pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
+    let work = FileWork { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain() };
+    let mut record = record_of(work, invocations * rounds);
+    record.header.plan.invocations = invocations;
+    for trial in &mut record.trials {
+        trial.invocation = trial.round / rounds;
+    }
+    let first = |number: u32| u64::from(number * rounds) * 1_200;
+    let anew = |number| Invocation {
+        number,
+        at_ms: first(number),
+        made_ms: 100,
+        fixtures: record.header.fixtures.clone(),
+    };
+    record.invocations = (1..invocations).map(anew).collect();
+    record
 }
 
 fn trial(round: u32) -> Trial {
@@ -260,6 +279,7 @@ fn trial(round: u32) -> Trial {
     let latencies = Latencies { counts: vec![(960_000, ops)], max_ns: 961_000 };
     Trial {
         case: 0,
+        invocation: 0,
         round,
         at_ms: u64::from(round) * 1_200,
         outcome: Outcome::Done(Sample {

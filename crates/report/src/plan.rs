@@ -17,7 +17,11 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let names = Names::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
 
     let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
-    let mut title = format!("{} · {cases} in up to {rounds} · seed {}", plan.recipe, plan.seed);
+    let repeated = match plan.invocations {
+        1 => format!("up to {rounds}"),
+        invocations => format!("{invocations} invocations, {rounds}"),
+    };
+    let mut title = format!("{} · {cases} in {repeated} · seed {}", plan.recipe, plan.seed);
     if let Some(time) = plan.sustain {
         let time = units::time(time);
         title.push_str(&format!(" · each case until it is steady, or for {time}"));

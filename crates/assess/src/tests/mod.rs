@@ -157,7 +157,16 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
             };
             let (at_ms, expected_digest) = (0, None);
             let read_back = None;
-            Trial { case: index, round, at_ms, outcome, evidence, expected_digest, read_back }
+            Trial {
+                case: index,
+                invocation: 0,
+                round,
+                at_ms,
+                outcome,
+                evidence,
+                expected_digest,
+                read_back,
+            }
         })
         .collect();
     record.header.plan.cases.push(Planned { case, role });

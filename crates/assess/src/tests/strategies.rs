@@ -59,8 +59,16 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
             ..Evidence::default()
         };
         let (at_ms, expected_digest, read_back) = (0, None, None);
-        let trial =
-            Trial { case: index, round, at_ms, outcome, evidence, expected_digest, read_back };
+        let trial = Trial {
+            case: index,
+            invocation: 0,
+            round,
+            at_ms,
+            outcome,
+            evidence,
+            expected_digest,
+            read_back,
+        };
         record.trials.push(trial);
     }
     record.header.plan.cases.push(Planned { case, role: Role::Asked });

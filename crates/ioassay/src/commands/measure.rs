@@ -4,7 +4,7 @@ use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::courier::PATIENCE;
-use crate::files::{Files, Source, Target};
+use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
@@ -86,21 +86,20 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
     let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
-    let files = match Files::make(plan, target, source, place, (stay, &progress, stop)) {
+    let maker = &Maker { plan, target, source, place, stay };
+    let files = match maker.make((&progress, stop)) {
         // Nothing was measured yet: there is no record to end.
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
     let made = Made {
-        plan,
-        place,
-        files: &files,
+        maker,
+        files,
         peers: ready.values().map(|ready| ready.peer.clone()).collect(),
         worker: &|peer| worker_command(peer, &ready),
-        source,
         memory: memory.as_ref(),
     };
-    let record = carry_out(made, output.record.as_deref(), &mut progress, stop)?;
+    let (record, files) = carry_out(made, output.record.as_deref(), &mut progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
 }
@@ -117,59 +116,59 @@ pub fn measure_record(
     stop: &Stop,
 ) -> Result<Record> {
     let mut progress = Progress::new();
-    let files = Files::make(plan, target, None, place, (Stay::Removed, &progress, stop))?;
-    let peers = place.peers.to_vec();
-    let made = Made { plan, place, files: &files, peers, worker, source: None, memory: None };
-    store::read(&carry_out(made, None, &mut progress, stop)?)
+    let maker = &Maker { plan, target, source: None, place, stay: Stay::Removed };
+    let files = maker.make((&progress, stop))?;
+    let made = Made { maker, files, peers: place.peers.to_vec(), worker, memory: None };
+    let (path, _) = carry_out(made, None, &mut progress, stop)?;
+    store::read(&path)
 }
 
 /// All that is ready for a run.
 struct Made<'a> {
-    plan: &'a Plan,
-    place: &'a Place<'a>,
-    files: &'a Files,
+    maker: &'a Maker<'a>,
+    files: Files,
     peers: Vec<Peer>,
     worker: &'a dyn Fn(&str) -> Result<Command, String>,
-    source: Option<&'a Source>,
     memory: Option<&'a MemoryGroup>,
 }
 
-/// Runs it, and answers where the record is: at `record`, or at a dated path.
+/// Runs it, and answers where the record is, at `record` or at a dated path, and the last files.
 fn carry_out(
     made: Made,
     record: Option<&Path>,
     progress: &mut Progress,
     stop: &Stop,
-) -> Result<PathBuf> {
+) -> Result<(PathBuf, Files)> {
+    let Maker { plan, place, source, .. } = *made.maker;
     let began = SystemTime::now();
     let path = match record {
         Some(path) => path.to_path_buf(),
-        None => store::dated_path(&made.plan.recipe, began)?,
+        None => store::dated_path(&plan.recipe, began)?,
     };
     let header = Header {
         tool: tool(),
         began: store::date(began),
-        host: made.place.host.clone(),
-        storage: made.place.storage.cloned(),
-        source_storage: made.source.map(|source| source.storage.clone()),
+        host: place.host.clone(),
+        storage: place.storage.cloned(),
+        source_storage: source.map(|source| source.storage.clone()),
         fixtures: made.files.all().map(|file| file.fixture().clone()).collect(),
-        plan: made.plan.clone(),
+        plan: plan.clone(),
         peers: made.peers,
     };
     let run = Run {
-        plan: made.plan,
-        files: made.files,
-        storage: made.place.storage,
+        plan,
+        maker: made.maker,
+        storage: place.storage,
         store: &mut Store::create(&path, header)?,
         progress,
         stop,
         worker: made.worker,
         memory: made.memory,
-        source: made.source.map(|source| &source.storage),
+        source: source.map(|source| &source.storage),
         patience: PATIENCE,
     };
-    run.carry_out()?;
-    Ok(path)
+    let (_, files) = run.carry_out(made.files)?;
+    Ok((path, files))
 }
 
 /// Builds the peers that `plan` asks for.

@@ -102,7 +102,8 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         axes.insert(axis.to_string(), Values::from_texts(values.clone()));
     }
     let target = target_of(args, &recipe, &mut axes)?;
-    let changes = Changes { axes, rounds: args.rounds, seed: args.seed };
+    let RunArgs { rounds, invocations, seed, .. } = *args;
+    let changes = Changes { axes, rounds, invocations, seed };
     Ok(Question {
         recipe,
         changes,
@@ -188,6 +189,7 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
         bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
     }
     plan.sustain = Some(budget);
+    plan.invocations = 1;
     plan.cases.retain(|planned| planned.role == Role::Asked);
     refuse(plan, |case| {
         let goes_on = case.write().is_some_and(WriteWork::repeats);

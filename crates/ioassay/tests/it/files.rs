@@ -91,6 +91,49 @@ fn a_users_own_file_is_never_opened_for_writing() {
 }
 
 #[test]
+fn a_users_own_file_stays_through_all_invocations() {
+    let desk = Desk::new();
+    let path = own_file(&desk);
+    let before = state(&path);
+    let each_once = ["run", "read-methods", "--json", "--rounds=2", "--invocations=2"];
+    let fast = ["--block=4KiB", "--time=2ms", "--record=record", "--file", argument(&path)];
+    desk.json(&[&each_once[..], &fast[..]].concat());
+    assert!(state(&path) == before, "the file was changed");
+    let record = ioassay::store::read(&desk.path("record")).unwrap();
+    let anew: Vec<(u32, usize)> =
+        record.invocations.iter().map(|i| (i.number, i.fixtures.len())).collect();
+    assert_eq!(anew, [(1, 0)], "no file was made");
+}
+
+#[test]
+fn each_invocation_has_test_files_of_its_own_and_the_last_is_kept() {
+    let desk = Desk::new();
+    let arguments = [
+        "run",
+        "read-methods",
+        "--json",
+        "--size=1MiB",
+        "--block=4KiB",
+        "--engine=pread",
+        "--cache=warm",
+        "--invocations=2",
+        "--rounds=2",
+        "--time=2ms",
+        "--record=record",
+        "--keep",
+    ];
+    let report = desk.json(&arguments);
+    let record = ioassay::store::read(&desk.path("record")).unwrap();
+    let path = &record.header.fixtures[0].path;
+    assert_eq!(&record.invocations[0].fixtures[0].path, path);
+    assert!(path.exists(), "{}", path.display());
+    assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
+    let cases = report["cases"].as_array().unwrap();
+    let read = cases.iter().filter(|case| case["case"]["engine"] == "pread");
+    assert_eq!(read.filter(|case| case["digest_verified"] == true).count(), 1);
+}
+
+#[test]
 fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
     let desk = Desk::new();
     let said = desk.says(&["data", "create", "new", "--size", "5000001B", "--seed", "9"]);

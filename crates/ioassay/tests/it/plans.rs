@@ -67,7 +67,7 @@ fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
         ("engine", values(&mut ["pread".to_string()].into_iter())),
     ];
     let axes = axes.into_iter().map(|(axis, values)| (axis.to_string(), values)).collect();
-    let changes = Changes { axes, rounds: None, seed: Some(1) };
+    let changes = Changes { axes, seed: Some(1), ..Changes::default() };
     let recipe = recipe::find("read-methods").unwrap();
     assert_eq!(recipe.cases(&changes, &place).unwrap().len(), 10_000);
     let plan = recipe.plan(&changes, &place).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::desk::Desk;
 use assess::finding::{Code, Verdict};
-use ioassay::files::{Files, Target};
+use ioassay::files::{Maker, Target};
 use ioassay::fixture::Stay;
 use ioassay::progress::Progress;
 use ioassay::run::Run;
@@ -41,8 +41,9 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     let host = zoo::host();
     let place = Place { host: &host, storage: None, peers: &[] };
     let target = Target::Directory(desk.directory().to_path_buf());
-    let watch = (Stay::Removed, &progress, &stop);
-    let files = Files::make(plan, &target, None, &place, watch).unwrap();
+    let stay = Stay::Removed;
+    let maker = &Maker { plan, target: &target, source: None, place: &place, stay };
+    let files = maker.make((&progress, &stop)).unwrap();
     let command = vec!["test".to_string()];
     let header = Header {
         tool: Tool { name: "ioassay".to_string(), version: "1".to_string(), command },
@@ -63,7 +64,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     };
     let run = Run {
         plan,
-        files: &files,
+        maker,
         storage: None,
         store: &mut store,
         progress: &mut progress,
@@ -73,7 +74,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         memory: None,
         source: None,
     };
-    assert_eq!(run.carry_out().unwrap(), End::Complete);
+    assert_eq!(run.carry_out(files).unwrap().0, End::Complete);
     let record = store::read(&path).unwrap();
     assert_eq!((&record.end, record.damage.len()), (&End::Complete, 0));
     record
@@ -118,6 +119,35 @@ fn a_worker_that_babbles_is_not_listened_to() {
     check_failure("read job; echo ready; read go; while :; do echo span; done", "no 'thread'");
     check_failure("read job; echo ready; read go; echo ready", "a greeting in the middle");
     check_failure("read job; printf 'caf\\351\\n'", "an unknown verb");
+}
+
+/// A worker that tells its process as what it read.
+const TELLS_ITSELF: &str = "while read job; do echo ready; read go;
+     echo span thread=0 start_ns=1 end_ns=2 bytes=4096 ops=1 digest=$$;
+     echo latency ns=1 count=1; echo done setup_ns=1 max_ns=1; read next; done";
+
+#[test]
+fn each_invocation_has_workers_of_its_own() {
+    let mut plan = plan();
+    (plan.rounds, plan.invocations) = (5, 3);
+    let record = record_of(TELLS_ITSELF, &plan);
+    let mut workers: Vec<(u32, u32, u64)> = Vec::new();
+    for trial in &record.trials {
+        let worker = trial.sample().expect("it was done").digest();
+        workers.push((trial.invocation, trial.round, worker));
+    }
+    workers.sort_unstable();
+    workers.dedup();
+    let rounds: Vec<(u32, u32)> = workers.iter().map(|(i, round, _)| (*i, *round)).collect();
+    assert_eq!(rounds, [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)], "one worker for both cases");
+    let of = |invocation| workers.iter().filter(move |w| w.0 == invocation).map(|w| w.2);
+    for (one, other) in [(0, 1), (1, 2), (0, 2)] {
+        assert!(of(one).all(|worker| of(other).all(|another| worker != another)), "{workers:?}");
+    }
+    let anew: Vec<(u32, usize)> =
+        record.invocations.iter().map(|i| (i.number, i.fixtures.len())).collect();
+    assert_eq!(anew, [(1, 1), (2, 1)]);
+    assert!(record.invocations.iter().all(|invocation| invocation.made_ms >= 1_000));
 }
 
 #[test]

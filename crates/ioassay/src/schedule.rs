@@ -1,0 +1,201 @@
+//! Carries out a plan: which trial follows which, and what is begun anew between them. Each trial is
+//! appended to the record at once.
+
+use crate::files::Files;
+use crate::progress::Next;
+use crate::run::{Left, Run, Turn};
+use crate::stage::{Stage, has_file};
+use crate::turns::order_of_round;
+use anyhow::Result;
+use model::random::{Rng, mix};
+use model::record::{End, Invocation, Line};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// The machine is left alone for so long before an invocation after the first (METHODOLOGY.md).
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// So often it is looked whether the run shall stop.
+const PAUSE_STEP: Duration = Duration::from_millis(50);
+
+/// What a run has come to so far.
+struct SoFar {
+    began: Instant,
+    rng: Rng,
+    /// Cases that are not done yet.
+    open: Vec<usize>,
+    /// The rates of each case.
+    rates: Vec<Vec<f64>>,
+    /// Trials that are over.
+    done: u64,
+}
+
+impl Run<'_> {
+    /// Makes all trials, the first in `files`. Answers how the run ended, and its last files.
+    ///
+    /// # Errors
+    /// When no worker can be started, a file cannot be made anew or the record cannot be written.
+    /// Whatever goes wrong in a trial is data of that trial, and the run goes on.
+    pub fn carry_out(mut self, files: Files) -> Result<(End, Files)> {
+        let files = match self.plan.sustain {
+            None => self.take_turns(files)?,
+            Some(budget) => {
+                self.sustain(budget, &files)?;
+                files
+            }
+        };
+        let end = if self.stop.is_asked() { End::Interrupted } else { End::Complete };
+        self.store.append(&Line::End(end.clone()))?;
+        self.progress.end();
+        Ok((end, files))
+    }
+
+    /// Invocation after invocation; in each, round after round.
+    fn take_turns(&mut self, mut files: Files) -> Result<Files> {
+        let cases = self.plan.cases.len();
+        let mut so_far = SoFar {
+            began: Instant::now(),
+            rng: Rng::new(mix(self.plan.seed)),
+            open: (0..cases).collect(),
+            rates: vec![Vec::new(); cases],
+            done: 0,
+        };
+        self.progress.rounds_begin();
+        for (invocation, rounds) in (0..).zip(self.plan.rounds_by_invocation()) {
+            if invocation > 0 {
+                files = self.begin_anew(files, invocation, so_far.began)?;
+            }
+            // What was made, or removed, is written and freed while the devices are waited for.
+            let mut left_over = Left { wrote: invocation > 0, ..Left::default() };
+            self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
+            if self.stop.is_asked() {
+                break;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Makes all anew for an invocation: the workers of the last one have ended.
+    fn begin_anew(&mut self, old: Files, number: u32, began: Instant) -> Result<Files> {
+        let since = Instant::now();
+        while since.elapsed() < PAUSE && !self.stop.is_asked() {
+            std::thread::sleep(PAUSE_STEP);
+        }
+        let files = self.maker.make_anew(old, (self.progress, self.stop))?;
+        let fixtures = match self.maker.makes_anew() {
+            true => files.all().map(|file| file.fixture().clone()).collect(),
+            false => Vec::new(),
+        };
+        let at_ms = began.elapsed().as_millis() as u64;
+        let made_ms = since.elapsed().as_millis() as u64;
+        self.store.append(&Line::Invocation(Invocation { number, at_ms, made_ms, fixtures }))?;
+        Ok(files)
+    }
+
+    /// Round after round of an invocation, each open case once in each.
+    fn invocation(
+        &mut self,
+        files: &Files,
+        invocation: u32,
+        rounds: Range<u32>,
+        left_over: &mut Left,
+        so_far: &mut SoFar,
+    ) -> Result<()> {
+        for round in rounds {
+            let left = u64::from(self.plan.rounds - round);
+            let planned = so_far.done + left * so_far.open.len() as u64;
+            for case in order_of_round(self.plan, &so_far.open, &mut so_far.rng) {
+                if self.stop.is_asked() {
+                    return Ok(());
+                }
+                let next = Next {
+                    done: so_far.done,
+                    planned,
+                    round,
+                    rounds: Some(self.plan.rounds),
+                    case: &self.plan.cases[case].case,
+                    rates: &so_far.rates[case],
+                };
+                self.progress.trial(&next);
+                let at_ms = so_far.began.elapsed().as_millis() as u64;
+                let trial =
+                    self.trial(left_over, Turn { files, case, invocation, round, at_ms }, None)?;
+                if self.stop.is_asked() {
+                    // The trial was cut short: it says nothing.
+                    return Ok(());
+                }
+                self.progress.over(&trial);
+                so_far.rates[case].extend(assess::rate(&self.plan.cases[case].case, &trial));
+                self.store.append(&Line::Trial(trial))?;
+                so_far.done += 1;
+            }
+            self.close_settled(so_far);
+            self.progress.judge(self.store.path());
+        }
+        Ok(())
+    }
+
+    /// Cases that are settled are done. A case and its twin end together, for they are compared by
+    /// the rounds of both. With several invocations none ends early: each has rounds in all.
+    fn close_settled(&self, so_far: &mut SoFar) {
+        if self.plan.invocations > 1 {
+            return;
+        }
+        let SoFar { open, rates, .. } = so_far;
+        let is_settled = |case: usize| assess::is_settled(&rates[case], self.plan.precision);
+        let cases = &self.plan.cases;
+        let is_open = |case: usize| {
+            let same = |other: &usize| cases[*other].case == cases[case].case;
+            (0..cases.len()).filter(same).any(|same| !is_settled(same))
+        };
+        open.retain(|&case| is_open(case));
+    }
+
+    /// Case after case, the trials of each following each other without a pause, until its rate is
+    /// steady or `budget` is over. A file that is written stays the same for all of them.
+    fn sustain(&mut self, budget: Duration, files: &Files) -> Result<()> {
+        let began = Instant::now();
+        let mut left_over = Left::default();
+        let all = self.plan.cases.len() as u64;
+        self.progress.rounds_begin();
+        for index in 0..self.plan.cases.len() {
+            let case = &self.plan.cases[index].case;
+            let case_began = Instant::now();
+            let (mut trials, mut rates) = (Vec::new(), Vec::new());
+            let scratch = case.write().filter(|_| has_file(case)).map(|w| files.to_write(w));
+            let scratch = scratch.transpose()?;
+            for round in 0.. {
+                if self.stop.is_asked() {
+                    return Ok(());
+                }
+                let (done, planned, rounds) = (index as u64, all, None);
+                self.progress.trial(&Next { done, planned, round, rounds, case, rates: &rates });
+                let at_ms = began.elapsed().as_millis() as u64;
+                let turn = Turn { files, case: index, invocation: 0, round, at_ms };
+                let trial = self.trial(&mut left_over, turn, scratch.as_ref())?;
+                if self.stop.is_asked() {
+                    return Ok(());
+                }
+                self.progress.over(&trial);
+                rates.extend(assess::rate(case, &trial));
+                let is_bad = trial.sample().is_none();
+                trials.push(trial);
+                let is_over = case_began.elapsed() >= budget;
+                let is_last = is_bad || is_over || assess::is_steady(case, &trials);
+                let trial = trials.last_mut().expect("one was just made");
+                if is_last {
+                    // Before, that would have been a pause.
+                    let stage = Stage { target: scratch.as_ref(), read: None, goes_on: true };
+                    let job = stage.job(case, self.seed(index, round));
+                    self.read_back(&job, &stage, trial);
+                }
+                self.store.append(&Line::Trial(trial.clone()))?;
+                if is_last {
+                    break;
+                }
+            }
+            self.progress.judge(self.store.path());
+        }
+        Ok(())
+    }
+}
