@@ -14,6 +14,7 @@ use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
+use crate::repetition::Repetition;
 use crate::row::Row;
 use crate::rules::{self, Context, Overhead};
 use crate::saturation::{Saturation, saturations};
@@ -54,6 +55,8 @@ pub struct Assessment {
     pub recipe: String,
     /// Rounds that were planned.
     pub rounds: u32,
+    /// How the run was repeated within itself, and what its intervals hold for.
+    pub repetition: Repetition,
     /// The seed.
     pub seed: u64,
     /// Each case of the plan, in its order, controls last.
@@ -161,6 +164,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         fixtures: header.fixtures.clone(),
         recipe: header.plan.recipe.clone(),
         rounds: header.plan.rounds,
+        repetition: Repetition::of(record, &rows),
         seed: header.plan.seed,
         skips: header.plan.skips.clone(),
         comparisons: comparisons(&rows),

@@ -1,5 +1,6 @@
 //! Whether two cases differ, by their paired rounds.
 
+use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
 use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
@@ -27,11 +28,14 @@ pub struct Comparison {
     pub case: String,
     /// Id of the case it is compared with.
     pub base: String,
-    /// Rounds in which both were measured.
+    /// Rounds in which both were measured; 0 of two records, whose rounds are no pairs.
     pub pairs: usize,
+    /// Of how many invocations, of two records the fewer; with one the interval holds within this
+    /// run.
+    pub invocations: usize,
     /// Median of the paired ratios: case over base.
     pub ratio: f64,
-    /// Lower end of its 95 % interval; none below 6 pairs.
+    /// Lower end of its 95 % interval; none below 6 pairs of one invocation.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -40,7 +44,8 @@ pub struct Comparison {
     /// The least effect of interest, as a share: it is another one of devices than of memory.
     pub interest: f64,
     /// Of what is inconclusive, about how many pairs it would take to find the least effect of
-    /// interest four times in five (METHODOLOGY.md).
+    /// interest four times in five; how many invocations, where there are several
+    /// (METHODOLOGY.md).
     pub needs: Option<usize>,
 }
 
@@ -136,16 +141,14 @@ pub(crate) fn compare_rounds(
     [values, others]: [&Rounds; 2],
     interest: Option<f64>,
 ) -> Option<Comparison> {
-    let interest = interest.unwrap_or(match base.summary.served_by {
-        Some(ServedBy::Device) => INTEREST_DEVICE,
-        _ => INTEREST_MEMORY,
-    });
+    let interest = interest.unwrap_or_else(|| least_of_interest(base));
     let of_medians = || Some(Found::apart(Ratio::of_any(values, others)?));
     let found = Found::of(values, others, interest).or_else(of_medians)?;
     Some(Comparison {
         case: row.summary.id.clone(),
         base: base.summary.id.clone(),
         pairs: found.ratio.pairs,
+        invocations: found.ratio.invocations,
         ratio: found.ratio.median,
         low: found.ratio.low,
         high: found.ratio.high,
@@ -153,6 +156,14 @@ pub(crate) fn compare_rounds(
         interest,
         needs: found.needs,
     })
+}
+
+/// The least effect of interest on a case that is compared with `base`.
+pub(crate) fn least_of_interest(base: &Row) -> f64 {
+    match base.summary.served_by {
+        Some(ServedBy::Device) => INTEREST_DEVICE,
+        _ => INTEREST_MEMORY,
+    }
 }
 
 /// What paired rounds say.
@@ -183,15 +194,31 @@ const PAIRS_LEAST: usize = 6;
 /// five sessions by an interval of 95 % (METHODOLOGY.md).
 const POWER: f64 = 7.85;
 
-/// About how many pairs find an effect as large as `interest` in four of five sessions, by the
-/// spread of the pairs that there are; always more than those, which did not.
-fn pairs_needed(logs: &[f64], interest: f64) -> usize {
-    let n = logs.len();
-    let mean = logs.iter().sum::<f64>() / n as f64;
-    let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-    let variance = if n < 2 { 0.0 } else { squares / (n - 1) as f64 };
-    let by_power = (POWER * variance / interest.ln_1p().powi(2)).ceil() as usize;
-    by_power.max(PAIRS_LEAST).max(n + 1)
+/// About how many pairs, or invocations where there are several, find an effect as large as
+/// `interest` in four of five sessions, by the spread of those that there are; always more than
+/// those, which did not.
+fn pairs_needed(logs: &[Round], interest: f64) -> usize {
+    if let Some(two) = TwoLevel::of_logs(logs) {
+        return invocations_needed(variance(&two.logs), interest).max(two.logs.len() + 1);
+    }
+    let values: Vec<f64> = logs.iter().map(|round| round.value).collect();
+    let by_power = (POWER * variance(&values) / interest.ln_1p().powi(2)).ceil() as usize;
+    by_power.max(PAIRS_LEAST).max(values.len() + 1)
+}
+
+/// About how many invocations find an effect as large as `interest` in four of five sessions, where
+/// the logarithms of their ratio have that variance.
+pub(crate) fn invocations_needed(variance: f64, interest: f64) -> usize {
+    let of_medians = variance * MEDIAN_BY_MEAN.powi(2);
+    (POWER * of_medians / interest.ln_1p().powi(2)).ceil() as usize
+}
+
+/// The variance of a sample; 0 of one value.
+fn variance(values: &[f64]) -> f64 {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    if n < 2 { 0.0 } else { squares / (n - 1) as f64 }
 }
 
 /// How large an effect a ratio is, as a share: half as fast is as large as twice as fast.
@@ -201,7 +228,7 @@ pub(crate) fn effect(ratio: f64) -> f64 {
 
 /// What can be said of a ratio with its interval, where `interest` is the least effect of
 /// interest as a share.
-fn difference(ratio: f64, interval: Option<(f64, f64)>, interest: f64) -> Difference {
+pub(crate) fn difference(ratio: f64, interval: Option<(f64, f64)>, interest: f64) -> Difference {
     let Some((low, high)) = interval else { return Difference::Inconclusive };
     let is_excluded = low > 1.0 || high < 1.0;
     if is_excluded && effect(ratio) >= interest {
@@ -251,14 +278,15 @@ mod tests {
             let mut state = normal(&mut rng);
             let mut session = Session { base: Rounds::new(), other: Rounds::new() };
             for round in 0..n {
+                let at = |value| Round { invocation: 0, round, value };
                 state = phi * state + (1.0 - phi * phi).sqrt() * normal(&mut rng);
                 let level = (drift * state).exp();
                 let mut rate = |factor: f64| {
                     let slow = if rng.unit() < outliers { 1.0 - 0.4 * rng.unit() } else { 1.0 };
                     level * factor * slow * (noise * normal(&mut rng)).exp()
                 };
-                session.base.push((round, rate(1.0)));
-                session.other.push((round, rate(factor)));
+                session.base.push(at(rate(1.0)));
+                session.other.push(at(rate(factor)));
             }
             session
         };
@@ -338,15 +366,20 @@ mod tests {
 
     #[test]
     fn more_pairs_are_needed_than_there_were() {
+        let rounds = |values: &[f64]| -> Rounds {
+            let of_one =
+                |(round, value): (u32, &f64)| Round { invocation: 0, round, value: *value };
+            (0..).zip(values).map(of_one).collect()
+        };
         assert_eq!(pairs_needed(&[], 0.05), 6);
-        assert_eq!(pairs_needed(&[0.5], 0.05), 6);
-        assert_eq!(pairs_needed(&[0.04; 9], 0.05), 10);
+        assert_eq!(pairs_needed(&rounds(&[0.5]), 0.05), 6);
+        assert_eq!(pairs_needed(&rounds(&[0.04; 9]), 0.05), 10);
         // A standard deviation as large as the effect.
         let d = 0.05f64.ln_1p();
-        assert_eq!(pairs_needed(&[d, -d, 0.0], 0.05), 8);
-        let none = Found::of(&vec![(0, 1.0)], &vec![(0, 3.0)], 0.05).expect("a round is common");
+        assert_eq!(pairs_needed(&rounds(&[d, -d, 0.0]), 0.05), 8);
+        let none = Found::of(&rounds(&[1.0]), &rounds(&[3.0]), 0.05).expect("a round is common");
         assert_eq!((none.difference, none.needs), (Difference::Inconclusive, Some(6)));
-        let same: Rounds = (0..10).map(|round| (round, 7.0)).collect();
+        let same = rounds(&[7.0; 10]);
         let found = Found::of(&same, &same, 0.05).expect("all rounds are common");
         assert_eq!((found.difference, found.needs), (Difference::Equivalent, None));
     }

@@ -6,6 +6,7 @@
 
 use crate::comparison::{Comparison, Difference, compare_rounds};
 use crate::finding::{Code, Severity, Verdict};
+use crate::invocations::exchangeable;
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
@@ -127,8 +128,8 @@ impl Decided {
 
     /// The ratio with its interval.
     pub fn ratio(&self) -> Ratio {
-        let Comparison { pairs, ratio, low, high, .. } = self.comparison;
-        Ratio { pairs, median: ratio, low, high }
+        let Comparison { pairs, invocations, ratio, low, high, .. } = self.comparison;
+        Ratio { pairs, invocations, median: ratio, low, high }
     }
 
     /// The rows it names: the case and its base.
@@ -255,7 +256,7 @@ pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, L
 fn told_apart(best: &Contestant, other: &Contestant, level: f64) -> Option<Decided> {
     let rounds = [&best.rounds, &other.rounds];
     let mut decided = is_faster_by([best.row, other.row], rounds, None)?;
-    let rates = rounds.map(|rounds| rounds.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>());
+    let rates = rounds.map(|rounds| exchangeable(rounds));
     // Of very many rows few rounds cannot reach the level: being wholly apart must do.
     let least = wholly_apart(rates[0].len(), rates[1].len());
     let is_apart = median_test(&rates[0], &rates[1]) <= level.max(least);

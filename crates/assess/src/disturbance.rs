@@ -3,6 +3,7 @@
 //! A round is left out for what was counted on the machine, by limits that were fixed before, and
 //! never for its own figure: who leaves out what is slow has decided what is fast.
 
+use crate::invocations::Round;
 use crate::measured::{Counted, Measured, a_second, with_mean_of};
 use crate::served::SHARE_NOISE;
 use crate::stats::{Estimate, median};
@@ -164,12 +165,12 @@ impl Excluded {
         }
         let count = |gate: Gate| excluded.iter().filter(|(known, _)| *known == gate).count();
         let reasons = Gate::ALL.iter().map(|gate| (*gate, count(*gate)));
-        let rates: Vec<f64> = measured.all().map(|trial| trial.rate).collect();
+        let rates: Vec<Round> = measured.all().map(|trial| trial.at(trial.rate)).collect();
         Some(Excluded {
             trials: excluded.len(),
             reasons: reasons.filter(|(_, trials)| *trials > 0).collect(),
             rate_with_them: with_mean_of(
-                Estimate::of(&rates),
+                measured.estimate_of(&rates),
                 measured.all().map(|trial| trial.done()),
             )?,
         })

@@ -9,6 +9,9 @@
 
 mod binomial;
 mod significance;
+mod student;
+mod middle;
+pub mod invocations;
 pub mod stats;
 pub mod percentile;
 mod permutation;
@@ -26,6 +29,7 @@ mod rounds;
 pub mod trials;
 pub mod summary;
 mod row;
+pub mod repetition;
 pub mod comparison;
 pub mod decision;
 mod ceiling;

@@ -1,7 +1,8 @@
 //! The trials of one case that count.
 
 use crate::caches::Caches;
-use crate::stats::Estimate;
+use crate::invocations::{Round, exchangeable};
+use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::host::{Fixture, Host, Storage};
@@ -88,8 +89,8 @@ pub(crate) fn with_mean_of(
     Some(Estimate { mean: mean.clamp(estimate.min, estimate.max), ..estimate })
 }
 
-/// One value of a quantity a round: the round and the value.
-pub(crate) type Rounds = Vec<(u32, f64)>;
+/// One value of a quantity a round.
+pub(crate) type Rounds = Vec<Round>;
 
 /// One case with its trials, and where they were made.
 #[derive(Debug)]
@@ -100,23 +101,35 @@ pub(crate) struct Measured<'a> {
     pub(crate) trials: Vec<Counted<'a>>,
     /// Those that would, but were left out for what the machine did to them, with what that was.
     pub(crate) excluded: Vec<(Gate, Counted<'a>)>,
-    /// The rounds of the others, and what went wrong in each.
-    pub(crate) failed: Vec<(u32, String)>,
+    /// The others.
+    pub(crate) failed: Vec<Lost>,
     pub(crate) host: &'a Host,
     /// What is known of its caches: from the OS, or where it tells nothing from other cases.
     pub(crate) caches: Caches,
     pub(crate) storage: Option<&'a Storage>,
     /// Where the file is that copies read.
     pub(crate) source: Option<&'a Storage>,
+    /// Whether its rounds were looked at to decide how many there shall be.
+    pub(crate) looks: Looks,
     /// How long its trials followed each other without a pause, if they did.
     pub(crate) sustain: Option<Duration>,
     /// The file that was read, if it is known which.
     pub(crate) fixture: Option<&'a Fixture>,
 }
 
+/// A trial that was not done.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) invocation: u32,
+    pub(crate) round: u32,
+    /// What went wrong.
+    pub(crate) reason: String,
+}
+
 /// A trial that was done and counts.
 #[derive(Debug)]
 pub(crate) struct Counted<'a> {
+    pub(crate) invocation: u32,
     pub(crate) round: u32,
     pub(crate) sample: &'a Sample,
     pub(crate) evidence: &'a Evidence,
@@ -158,7 +171,10 @@ impl<'a> Measured<'a> {
         for trial in record.trials.iter().filter(|trial| trial.case == index) {
             match Counted::of(&planned.case, trial) {
                 Ok(counted) => trials.push(counted),
-                Err(reason) => failed.push((trial.round, reason)),
+                Err(reason) => {
+                    let Trial { invocation, round, .. } = *trial;
+                    failed.push(Lost { invocation, round, reason });
+                }
             }
         }
         Measured {
@@ -171,6 +187,7 @@ impl<'a> Measured<'a> {
             caches: Caches::of(&header.host),
             storage: header.storage.as_ref(),
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
+            looks: Looks::of(record),
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, &header.fixtures),
         }
@@ -202,7 +219,7 @@ impl<'a> Measured<'a> {
     /// What went wrong, each reason once with how often.
     pub(crate) fn failures(&self) -> Vec<(String, usize)> {
         let mut failures: Vec<(String, usize)> = Vec::new();
-        for (_, reason) in &self.failed {
+        for Lost { reason, .. } in &self.failed {
             match failures.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, count)) => *count += 1,
                 None => failures.push((reason.clone(), 1)),
@@ -220,7 +237,7 @@ impl<'a> Measured<'a> {
 
     /// The rate of each round.
     pub(crate) fn rates(&self) -> Rounds {
-        self.trials.iter().map(|trial| (trial.round, trial.rate)).collect()
+        self.trials.iter().map(|trial| trial.at(trial.rate)).collect()
     }
 
     /// Nanoseconds of a thread for an operation, in each round: elapsed · threads / operations.
@@ -230,15 +247,32 @@ impl<'a> Measured<'a> {
         let ns = |trial: &Counted| {
             let (ops, elapsed_ns) = (trial.sample.ops(), trial.sample.elapsed_ns());
             let ns = threads * elapsed_ns as f64 / ops as f64;
-            (ops > 0 && elapsed_ns > 0).then_some((trial.round, ns))
+            (ops > 0 && elapsed_ns > 0).then_some(trial.at(ns))
         };
         self.trials.iter().filter_map(ns).collect()
     }
 
     /// Bytes a second of each round, without loading; only rounds that loaded anything.
     pub(crate) fn loaded_rates(&self) -> Rounds {
-        let rate = |trial: &Counted| Some((trial.round, trial.loaded_throughput()?));
+        let rate = |trial: &Counted| Some(trial.at(trial.loaded_throughput()?));
         self.trials.iter().filter_map(rate).collect()
+    }
+
+    /// What could as well have come in another order: the rates of its rounds, or of its
+    /// invocations where there are several, for rounds share an invocation.
+    pub(crate) fn units(&self) -> Vec<f64> {
+        exchangeable(&self.rates())
+    }
+
+    /// The estimate of a quantity that has one value a round; none of no rounds.
+    pub(crate) fn estimate_of(&self, rounds: &[Round]) -> Option<Estimate> {
+        Estimate::of_rounds(rounds, self.looks)
+    }
+
+    /// The same of what `value` has of each trial.
+    pub(crate) fn estimate(&self, value: impl Fn(&Counted) -> Option<f64>) -> Option<Estimate> {
+        let at = |trial: &Counted| Some(trial.at(value(trial)?));
+        self.estimate_of(&self.trials.iter().filter_map(at).collect::<Rounds>())
     }
 
     /// One value of each trial, where `value` has one.
@@ -251,6 +285,7 @@ impl<'a> Counted<'a> {
     fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, String> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
+                invocation: trial.invocation,
                 round: trial.round,
                 sample,
                 evidence: &trial.evidence,
@@ -263,6 +298,11 @@ impl<'a> Counted<'a> {
             (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
             (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
         }
+    }
+
+    /// A value of its round.
+    pub(crate) fn at(&self, value: f64) -> Round {
+        Round { invocation: self.invocation, round: self.round, value }
     }
 
     /// Nanoseconds from the first thread's start to the last thread's end, its last sync included.

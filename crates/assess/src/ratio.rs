@@ -1,5 +1,6 @@
 //! The ratio of two cases, from the rounds in which both were measured.
 
+use crate::invocations::{Round, TwoLevel, exchangeable};
 use crate::measured::Rounds;
 use crate::stats::{Estimate, median};
 
@@ -11,9 +12,11 @@ use crate::stats::{Estimate, median};
 pub struct Ratio {
     /// Rounds in which both were measured; 0 where the ratio is that of the two medians.
     pub pairs: usize,
+    /// Of how many invocations; with one the interval holds within this run.
+    pub invocations: usize,
     /// The median, computed on logarithms: the ratio turned over is its reciprocal.
     pub median: f64,
-    /// Lower end of the exact 95 % interval; none below 6 pairs.
+    /// Lower end of the 95 % interval; none below 6 pairs of one invocation.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -26,10 +29,22 @@ impl Ratio {
     }
 
     /// The ratio whose logarithm was measured so in each pair; none of no pairs.
-    pub(crate) fn of_logs(logs: &[f64]) -> Option<Ratio> {
-        let estimate = Estimate::of(logs)?;
+    pub(crate) fn of_logs(logs: &[Round]) -> Option<Ratio> {
+        if let Some(two) = TwoLevel::of_logs(logs) {
+            let half = two.half_width();
+            return Some(Ratio {
+                pairs: logs.len(),
+                invocations: two.logs.len(),
+                median: two.centre.exp(),
+                low: Some((two.centre - half).exp()),
+                high: Some((two.centre + half).exp()),
+            });
+        }
+        let logs: Vec<f64> = logs.iter().map(|round| round.value).collect();
+        let estimate = Estimate::of(&logs)?;
         Some(Ratio {
             pairs: estimate.n,
+            invocations: 1,
             median: estimate.median.exp(),
             low: estimate.low.map(f64::exp),
             high: estimate.high.map(f64::exp),
@@ -40,20 +55,18 @@ impl Ratio {
     /// None if one of them has no round at all.
     pub(crate) fn of_any(values: &Rounds, base: &Rounds) -> Option<Ratio> {
         let of_medians = || {
-            let middle = |rounds: &Rounds| {
-                median(&rounds.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
-            };
+            let middle = |rounds: &Rounds| median(&exchangeable(rounds));
             let ratio = middle(values)? / middle(base)?;
-            Some(Ratio { pairs: 0, median: ratio, low: None, high: None })
+            Some(Ratio { pairs: 0, invocations: 1, median: ratio, low: None, high: None })
         };
         Ratio::of(values, base).or_else(of_medians)
     }
 }
 
 /// The logarithms of the ratios of `values` to `base`, of the rounds that both have.
-pub(crate) fn log_ratios(values: &Rounds, base: &Rounds) -> Vec<f64> {
-    let base_of = |round| base.iter().find(|(other, _)| *other == round);
-    let log = |(round, value): &(u32, f64)| Some((value / base_of(*round)?.1).ln());
+pub(crate) fn log_ratios(values: &Rounds, base: &Rounds) -> Rounds {
+    let base_of = |round: &Round| base.iter().find(|other| other.round == round.round);
+    let log = |round: &Round| Some(round.with((round.value / base_of(round)?.value).ln()));
     values.iter().filter_map(log).collect()
 }
 
@@ -62,16 +75,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn rounds(values: impl IntoIterator<Item = (u32, f64)>) -> Rounds {
+        let of_one = |(round, value)| Round { invocation: 0, round, value };
+        values.into_iter().map(of_one).collect()
+    }
+
     #[test]
     fn only_rounds_that_both_have_are_paired() {
-        let base = vec![(0, 10.0), (1, 20.0), (2, 40.0), (7, 1.0)];
-        let twice = vec![(2, 80.0), (0, 20.0), (1, 40.0), (9, 5.0)];
+        let base = rounds([(0, 10.0), (1, 20.0), (2, 40.0), (7, 1.0)]);
+        let twice = rounds([(2, 80.0), (0, 20.0), (1, 40.0), (9, 5.0)]);
         let ratio = Ratio::of(&twice, &base).expect("three rounds are common");
         assert_eq!((ratio.pairs, ratio.low), (3, None));
         assert!((ratio.median - 2.0).abs() < 1e-12);
-        assert_eq!(Ratio::of(&vec![(9, 5.0)], &base), None);
-        let of_medians = Ratio { pairs: 0, median: 5.0 / 15.0, low: None, high: None };
-        assert_eq!(Ratio::of_any(&vec![(9, 5.0)], &base), Some(of_medians));
+        assert_eq!(Ratio::of(&rounds([(9, 5.0)]), &base), None);
+        let of_medians =
+            Ratio { pairs: 0, invocations: 1, median: 5.0 / 15.0, low: None, high: None };
+        assert_eq!(Ratio::of_any(&rounds([(9, 5.0)]), &base), Some(of_medians));
         assert_eq!(Ratio::of_any(&twice, &base), Ratio::of(&twice, &base));
         assert_eq!(Ratio::of_any(&twice, &Rounds::new()), None);
     }
@@ -80,8 +99,8 @@ mod tests {
         /// A drift that both share, however large, is not in the ratio.
         #[test]
         fn a_shared_drift_cancels(drift in proptest::collection::vec(1.0f64..1e9, 6..30)) {
-            let rounds = |factor: f64| -> Rounds {
-                (0..).zip(&drift).map(|(round, level)| (round, factor * level)).collect()
+            let rounds = |factor: f64| {
+                rounds((0..).zip(&drift).map(|(round, level)| (round, factor * level)))
             };
             let ratio = Ratio::of(&rounds(3.0), &rounds(2.0)).expect("all rounds are common");
             let turned = Ratio::of(&rounds(2.0), &rounds(3.0)).expect("all rounds are common");

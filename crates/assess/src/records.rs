@@ -2,15 +2,19 @@
 
 use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
+use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
+use crate::invocations::{exchangeable, run_to_run};
+use crate::measured::Measured;
 use crate::row::Row;
-use crate::significance::{holm, median_test, values_needed};
+use crate::significance::holm;
+use crate::stats::median;
 use crate::summary::Summary;
 use crate::surroundings::{
     facts, note, note_facts, note_known, note_load, settings, storage_facts,
 };
 use model::case::Case;
 use model::plan::Role;
-use model::record::Record;
+use model::record::{Header, Record};
 use std::collections::BTreeSet;
 
 pub use crate::surroundings::Apart;
@@ -41,11 +45,25 @@ pub struct Pair {
     pub a: Summary,
     /// In the second.
     pub b: Summary,
-    /// The second over the first, by the number of the round.
+    /// The second over the first.
     pub comparison: Comparison,
-    /// The probability, by the exact median test and corrected over all pairs, that rounds of one
-    /// distribution are as far apart.
-    pub p: f64,
+    /// The probability, by a t test and corrected over all pairs, that what does not differ is as
+    /// far apart; none where nothing can be decided.
+    pub p: Option<f64>,
+    /// What the comparison goes by.
+    pub basis: Basis,
+}
+
+/// What a comparison of two runs goes by: what varies within one run says nothing of another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Basis {
+    /// The invocations of both.
+    Invocations,
+    /// How far earlier runs of the same were apart, which is more than the invocations of these
+    /// two.
+    RunToRun(RunToRun),
+    /// Nothing: each run has too few invocations, or one has, and no earlier runs are known.
+    Nothing,
 }
 
 /// A case that is not compared.
@@ -77,8 +95,11 @@ const DECISIVE: [&str; 11] = [
 ];
 
 /// Compares two records. Whatever stands against it is told; whether it is compared all the same
-/// is for others to say.
-pub fn compare(a: &Record, b: &Record) -> Versus {
+/// is for others to say. What varies from run to run is told by `kept`:
+/// those of them that are of the same recipe, machine and storage and began before both of these
+/// had.
+pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
+    let earlier = earlier(a, b, kept);
     let (all_a, all_b) = (rows(a), rows(b));
     let (rows_a, rows_b) = (asked(&all_a), asked(&all_b));
     let matches = matches(rows_a, rows_b);
@@ -99,7 +120,7 @@ pub fn compare(a: &Record, b: &Record) -> Versus {
             let list = if *axis == "time" { &mut others } else { &mut obstacles };
             note(list, axis, in_a, in_b);
         }
-        match pair(row_a, row_b) {
+        match pair(row_a, row_b, &earlier) {
             Ok(pair) => {
                 let served =
                     |summary: &Summary| summary.served_by.map_or("nothing", |by| by.name());
@@ -193,8 +214,38 @@ fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
     all
 }
 
-/// Two rows compared, with the probability that chance alone set them as far apart; or why not.
-fn pair(a: &Row, b: &Row) -> Result<Pair, String> {
+/// The records of the same recipe, machine and storage that began before the later of the two and
+/// are neither of them, in the order in which they began. Dates as they are written sort as they
+/// follow each other.
+fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
+    let later = a.header.began.as_str().max(&b.header.began);
+    let is_alike = |record: &Record| {
+        let (ours, other) = (&b.header, &record.header);
+        let is_same = |header: &Header| header.began == other.began;
+        ours.plan.recipe == other.plan.recipe
+            && ours.host.name == other.host.name
+            && storage_facts(ours) == storage_facts(other)
+            && other.began.as_str() < later
+            && !is_same(&a.header)
+            && !is_same(&b.header)
+    };
+    let mut earlier: Vec<&Record> = kept.iter().filter(|record| is_alike(record)).collect();
+    earlier.sort_by(|one, other| one.header.began.cmp(&other.header.began));
+    earlier
+}
+
+/// How far the figures of a case are apart in runs of the same, where enough of them are known.
+fn known_spread(case: &Case, earlier: &[&Record]) -> Option<RunToRun> {
+    let figure = |record: &&Record| {
+        let plan = &record.header.plan.cases;
+        let index = plan.iter().position(|planned| planned.case == *case)?;
+        median(&exchangeable(&Measured::of(record, index).rates()))
+    };
+    run_to_run(&earlier.iter().filter_map(figure).collect::<Vec<f64>>())
+}
+
+/// Two rows compared; or why not.
+fn pair(a: &Row, b: &Row, earlier: &[&Record]) -> Result<Pair, String> {
     let is_void = |row: &Row| !row.stands();
     match (is_void(a), is_void(b)) {
         (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
@@ -202,13 +253,65 @@ fn pair(a: &Row, b: &Row) -> Result<Pair, String> {
         (false, true) => return Err(format!("it is void in B: {}", why_void(b))),
         (false, false) => {}
     }
-    let none = || "no round of it was measured in both".to_string();
-    let comparison = comparison::compare(b, a).ok_or_else(none)?;
-    let rates = |row: &Row| -> Vec<f64> {
-        row.measured.rates().into_iter().map(|(_, rate)| rate).collect()
+    let spread = known_spread(b.measured.case, earlier);
+    let (of_a, of_b) = (logs(a), logs(b));
+    let two =
+        |logs: &[Round]| TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST);
+    let middle = |logs: &[Round]| median(&exchangeable(logs)).ok_or("no round counts");
+    let log_ratio = middle(&of_b)? - middle(&of_a)?;
+    let (welch, basis) = match (two(&of_a).zip(two(&of_b)), spread) {
+        (Some((two_a, two_b)), spread) => {
+            let welch = Welch::of(&two_b, &two_a, spread);
+            let basis = match spread.filter(|_| welch.is_by_runs) {
+                Some(spread) => Basis::RunToRun(spread),
+                None => Basis::Invocations,
+            };
+            (Some(welch), basis)
+        }
+        (None, Some(spread)) => {
+            (Some(Welch::of_single(log_ratio, spread)), Basis::RunToRun(spread))
+        }
+        (None, None) => (None, Basis::Nothing),
     };
-    let p = median_test(&rates(b), &rates(a));
-    Ok(Pair { a: a.summary.clone(), b: b.summary.clone(), comparison, p })
+    let interest = comparison::least_of_interest(a);
+    let interval = welch
+        .map(|welch| ((log_ratio - welch.half_width).exp(), (log_ratio + welch.half_width).exp()));
+    let difference = comparison::difference(log_ratio.exp(), interval, interest);
+    let is_open = difference == Difference::Inconclusive && basis == Basis::Invocations;
+    let count = |logs: &[Round]| TwoLevel::of_logs(logs).map_or(1, |two| two.logs.len());
+    Ok(Pair {
+        a: a.summary.clone(),
+        b: b.summary.clone(),
+        comparison: Comparison {
+            case: b.summary.id.clone(),
+            base: a.summary.id.clone(),
+            pairs: 0,
+            invocations: count(&of_a).min(count(&of_b)),
+            ratio: log_ratio.exp(),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            difference,
+            interest,
+            needs: None,
+        },
+        p: welch.map(|welch| welch.p),
+        basis,
+    })
+    .map(|pair| if is_open { with_needs(pair, [&of_a, &of_b]) } else { pair })
+}
+
+/// The logarithms of the rates of a row.
+fn logs(row: &Row) -> Vec<Round> {
+    row.measured.rates().iter().map(|round| round.with(round.value.ln())).collect()
+}
+
+/// The same with how many invocations of each it takes.
+fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
+    let found = &mut pair.comparison;
+    let variance = both.iter().filter_map(|logs| TwoLevel::of_logs(logs)).map(|two| two.variance());
+    let needed = comparison::invocations_needed(variance.sum(), found.interest);
+    found.needs = Some(needed.max(found.invocations + 1));
+    pair
 }
 
 /// The gravest finding of a void row, or why its trials failed.
@@ -223,14 +326,14 @@ fn why_void(row: &Row) -> String {
 /// The pairs with their probabilities corrected over all of them. What is different for its
 /// interval alone is inconclusive where that does not stand the correction.
 fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
-    let all: Vec<f64> = pairs.iter().map(|pair| pair.p).collect();
-    let needed = values_needed(LEVEL / all.len().max(1) as f64);
-    for (pair, p) in pairs.iter_mut().zip(holm(&all)) {
-        pair.p = p;
+    let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.p).collect();
+    let mut corrected = holm(&all).into_iter();
+    for pair in &mut pairs {
+        pair.p = pair.p.and_then(|_| corrected.next());
         let found = &mut pair.comparison;
-        if found.difference == Difference::Different && p > LEVEL {
+        if found.difference == Difference::Different && pair.p.is_none_or(|p| p > LEVEL) {
             found.difference = Difference::Inconclusive;
-            found.needs = Some(needed.max(found.pairs + 1));
+            found.needs = (pair.basis == Basis::Invocations).then_some(found.invocations + 1);
         }
     }
     pairs

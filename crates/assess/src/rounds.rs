@@ -25,8 +25,9 @@ impl Levels {
     }
 }
 
-/// Fewer rounds than this do not tell a drift from chance (METHODOLOGY.md).
-const ROUNDS_LEAST: usize = 10;
+/// Fewer rounds than this, or invocations, do not tell a drift from chance: whether they depend on
+/// each other is not checked then (METHODOLOGY.md).
+pub(crate) const UNITS_LEAST: usize = 10;
 /// An interval that is narrower than this on either side, drift included, is narrow enough: the
 /// precision at which a case is done (METHODOLOGY.md).
 const PRECISE: f64 = 0.025;
@@ -38,7 +39,7 @@ const PRECISE: f64 = 0.025;
 /// Ranks, so that one slow round decides nothing. An interval of rounds that depend on each other
 /// by `r` is too narrow by the root of `(1+r)/(1-r)` (METHODOLOGY.md).
 pub fn drift(rates: &[f64]) -> Option<f64> {
-    if rates.len() < ROUNDS_LEAST {
+    if rates.len() < UNITS_LEAST {
         return None;
     }
     let ranks = ranks(rates);

@@ -30,15 +30,6 @@ pub(crate) fn wholly_apart(ours: usize, others: usize) -> f64 {
     median_test(&above, &below)
 }
 
-/// The fewest values in each of two samples for which [`median_test`] can be as small as `p`.
-pub(crate) fn values_needed(p: f64) -> usize {
-    let smallest = |n: usize| 2.0 * (-ln_choose(2 * n, n)).exp();
-    (1..VALUES_MOST).find(|n| smallest(*n) <= p).unwrap_or(VALUES_MOST)
-}
-
-/// More than this no run has.
-const VALUES_MOST: usize = 1_000;
-
 /// The logarithm of the number of ways to choose `k` of `n`.
 fn ln_choose(n: usize, k: usize) -> f64 {
     let k = k.min(n - k);
@@ -80,9 +71,6 @@ mod tests {
         near(median_test(&[1.0; 10], &[1.0; 10]), 1.0);
         near(median_test(&[], &[]), 1.0);
         near(median_test(&[], &[1.0]), 1.0);
-        assert_eq!(values_needed(2.0 / 3_432.0 + 1e-12), 7);
-        assert_eq!(values_needed(0.05), 4);
-        assert!((500..=VALUES_MOST).contains(&values_needed(0.0)));
     }
 
     /// Of samples of one distribution at most as many are below a level as the level says.

@@ -1,17 +1,39 @@
 //! Medians with exact intervals, percentiles with theirs.
 
 use crate::binomial;
-use model::plan::ROUNDS_MIN;
+use crate::invocations::{Round, Spread, TwoLevel};
+use crate::middle::{middle, sorted};
+use model::named;
+use model::record::Record;
 
-/// The value of a quantity over the rounds of a case: the median with an exact 95 %
-/// order-statistic interval, and what else people ask for beside it.
+pub(crate) use crate::middle::median;
+
+named! {
+    /// What an interval holds for.
+    Holds "reach of an interval" {
+        /// The rounds of one invocation: another run may have another figure.
+        WithinRun "within this run",
+        /// From one invocation to the next, with new workers and new files.
+        Invocations "from invocation to invocation",
+    }
+}
+
+/// The value of a quantity over the rounds of a case: the median with a 95 % interval, and what
+/// else people ask for beside it.
+///
+/// With several invocations it is the median of the invocations' medians, on logarithms, and the
+/// interval is by t of those; with one it is the median of the rounds, and the interval is of their
+/// order statistics (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// How many rounds.
     pub n: usize,
+    /// Of how many invocations.
+    pub invocations: usize,
     /// The median.
     pub median: f64,
-    /// Lower end of the 95 % interval of the median; none below 6 rounds, where there is none.
+    /// Lower end of the 95 % interval of the median; none below 6 rounds of one invocation, where
+    /// there is none.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
@@ -22,26 +44,63 @@ pub struct Estimate {
     pub min: f64,
     /// The largest.
     pub max: f64,
+    /// How much of what varies is from invocation to invocation, and how much from round to round;
+    /// none with one invocation.
+    pub spread: Option<Spread>,
 }
 
 impl Estimate {
-    /// The estimate from one value a round, in any order; none of no values.
+    /// The estimate from one value a round of one invocation, in any order; none of no values.
     ///
     /// # Panics
     /// If a value is not finite: no counter and no clock gives one.
     pub fn of(values: &[f64]) -> Option<Estimate> {
+        Estimate::of_one(values, Looks::None)
+    }
+
+    /// The same where the number of rounds may have been decided by `looks` at them.
+    pub fn of_one(values: &[f64], looks: Looks) -> Option<Estimate> {
         let sorted = sorted(values);
         let (n, median) = (sorted.len(), middle(&sorted)?);
-        let interval = median_ranks(n).map(|(low, high)| (sorted[low - 1], sorted[high - 1]));
+        let ranks = median_ranks(n, looks.tails());
+        let interval = ranks.map(|(low, high)| (sorted[low - 1], sorted[high - 1]));
         Some(Estimate {
             n,
+            invocations: 1,
             median,
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),
             mean: sorted.iter().sum::<f64>() / n as f64,
             min: sorted[0],
             max: sorted[n - 1],
+            spread: None,
         })
+    }
+
+    /// The estimate from rounds of any number of invocations; none of no rounds.
+    pub fn of_rounds(rounds: &[Round], looks: Looks) -> Option<Estimate> {
+        let values: Vec<f64> = rounds.iter().map(|round| round.value).collect();
+        let of_one = Estimate::of_one(&values, looks)?;
+        // What is not above 0 has no logarithm.
+        if of_one.min <= 0.0 {
+            return Some(of_one);
+        }
+        let logs: Vec<Round> = rounds.iter().map(|round| round.with(round.value.ln())).collect();
+        let Some(two) = TwoLevel::of_logs(&logs) else { return Some(of_one) };
+        let half = two.half_width();
+        Some(Estimate {
+            invocations: two.logs.len(),
+            median: two.centre.exp(),
+            low: Some((two.centre - half).exp()),
+            high: Some((two.centre + half).exp()),
+            spread: Some(two.spread),
+            ..of_one
+        })
+    }
+
+    /// What the interval holds for.
+    pub fn holds(&self) -> Holds {
+        if self.invocations > 1 { Holds::Invocations } else { Holds::WithinRun }
     }
 
     /// The estimate of `factor` times the quantity.
@@ -49,12 +108,14 @@ impl Estimate {
         let scale = |value: f64| value * factor;
         Estimate {
             n: self.n,
+            invocations: self.invocations,
             median: scale(self.median),
             low: self.low.map(scale),
             high: self.high.map(scale),
             mean: scale(self.mean),
             min: scale(self.min),
             max: scale(self.max),
+            spread: self.spread,
         }
     }
 
@@ -66,46 +127,65 @@ impl Estimate {
     }
 }
 
-/// Whether a case with these throughputs, one a round, needs no more rounds: there are at least
-/// [`ROUNDS_MIN`], and half the width of the interval is at most the share `precision` of the
-/// median. It is the least number of rounds that protects the coverage (METHODOLOGY.md).
+/// Whether somebody looked at the rounds to decide how many there shall be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// Nobody: their number was fixed beforehand.
+    None,
+    /// At [`LOOKS`]: such an interval is wider, so that it holds as often as it says after the look
+    /// that ended it.
+    Taken,
+}
+
+impl Looks {
+    /// Whether cases of a record could end before the last round: with one invocation, by a look
+    /// before that.
+    pub(crate) fn of(record: &Record) -> Looks {
+        let plan = &record.header.plan;
+        let takes_turns = plan.invocations <= 1 && plan.sustain.is_none();
+        if takes_turns && plan.rounds > LOOKS[0] { Looks::Taken } else { Looks::None }
+    }
+
+    /// What an interval leaves out below, and the rest.
+    fn tails(self) -> [f64; 2] {
+        match self {
+            Looks::None => BOTH_TAILS,
+            Looks::Taken => LOOKED_TAILS,
+        }
+    }
+}
+
+/// After so many rounds it is looked whether a case is settled; never in between
+/// (METHODOLOGY.md).
+pub const LOOKS: [u32; 4] = [10, 14, 20, 28];
+
+/// Whether a case with these throughputs, one a round of one invocation, needs no more rounds: it
+/// is the time of a look, and half the width of the interval for looks is at most the share
+/// `precision` of the median.
 pub fn is_settled(throughputs: &[f64], precision: f64) -> bool {
-    let half_width = || Estimate::of(throughputs)?.relative_half_width();
-    throughputs.len() >= ROUNDS_MIN as usize && half_width().is_some_and(|half| half <= precision)
-}
-
-/// The median: of an even number of values, the mean of the two in the middle.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    middle(&sorted(values))
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    assert!(values.iter().all(|value| value.is_finite()), "a measured value is finite");
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
-}
-
-fn middle(sorted: &[f64]) -> Option<f64> {
-    let n = sorted.len();
-    let upper = *sorted.get(n / 2)?;
-    Some(if n % 2 == 1 { upper } else { f64::midpoint(sorted[n / 2 - 1], upper) })
+    let half_width = || Estimate::of_one(throughputs, Looks::Taken)?.relative_half_width();
+    LOOKS.contains(&(throughputs.len() as u32))
+        && half_width().is_some_and(|half| half <= precision)
 }
 
 /// The ranks, from 1, of the narrowest symmetric interval that holds the median of any
-/// distribution with at least 95 %: `low` is the largest rank with P(X < low) ≤ 2.5 %, where X
-/// counts the values below the median (Hahn and Meeker; METHODOLOGY.md). None for 5 or fewer.
-fn median_ranks(n: usize) -> Option<(usize, usize)> {
+/// distribution with at least what lies between the `tails`: `low` is the largest rank with
+/// P(X < low) at most the lower of them, where X counts the values below the median (Hahn and
+/// Meeker; METHODOLOGY.md). None for 5 or fewer.
+fn median_ranks(n: usize, tails: [f64; 2]) -> Option<(usize, usize)> {
     if n == 0 {
         return None;
     }
-    let [low, _] = binomial::quantiles(n as u64, 0.5, BOTH_TAILS);
+    let [low, _] = binomial::quantiles(n as u64, 0.5, tails);
     let low = low as usize;
     (low > 0).then_some((low, n + 1 - low))
 }
 
 /// What an interval of 95 % leaves out below, and the rest.
 const BOTH_TAILS: [f64; 2] = [0.025, 0.975];
+/// The same of one look: the look that ended a case misses no more often than one interval of 95 %,
+/// even where each round depends on the one before by half (METHODOLOGY.md).
+const LOOKED_TAILS: [f64; 2] = [0.002_5, 0.997_5];
 
 #[cfg(test)]
 mod tests {
@@ -117,7 +197,7 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_table() {
         for n in 0..=5 {
-            assert_eq!(median_ranks(n), None, "{n}");
+            assert_eq!(median_ranks(n, BOTH_TAILS), None, "{n}");
         }
         for (n, ranks) in [
             (6, (1, 6)),
@@ -130,7 +210,7 @@ mod tests {
             (20, (6, 15)),
             (30, (10, 21)),
         ] {
-            assert_eq!(median_ranks(n), Some(ranks), "{n}");
+            assert_eq!(median_ranks(n, BOTH_TAILS), Some(ranks), "{n}");
         }
     }
 
@@ -139,7 +219,9 @@ mod tests {
         assert_eq!(Estimate::of(&[]), None);
         let four = Estimate::of(&[4.0, 1.0, 3.0, 2.0]).expect("there are values");
         let (low, high) = (None, None);
-        let expected = Estimate { n: 4, median: 2.5, low, high, mean: 2.5, min: 1.0, max: 4.0 };
+        let (n, invocations, median, mean, spread) = (4, 1, 2.5, 2.5, None);
+        let (min, max) = (1.0, 4.0);
+        let expected = Estimate { n, invocations, median, low, high, mean, min, max, spread };
         assert_eq!(four, expected);
         let nine: Vec<f64> = (1..=9).map(f64::from).collect();
         let nine = Estimate::of(&nine).expect("there are values");
@@ -149,13 +231,46 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_settled_by_rounds_and_precision() {
-        let close = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0];
+    fn a_case_is_settled_at_a_look_and_by_its_precision() {
+        let close = [100.0, 101.0, 99.0, 100.5, 99.5, 100.0, 100.0, 100.0, 100.2, 99.8];
         assert!(is_settled(&close, 0.01));
         assert!(!is_settled(&close, 0.005));
-        assert!(!is_settled(&close[..6], 0.5), "fewer than the least number of rounds");
+        assert!(!is_settled(&close[..9], 0.5), "nobody looks after nine rounds");
         assert!(!is_settled(&[0.0; 10], 0.5), "nothing is known about nothing");
         assert!(!is_settled(&[], 0.5));
+        let looked = Estimate::of_one(&close, Looks::Taken).expect("there are values");
+        let fixed = Estimate::of(&close).expect("there are values");
+        assert!(looked.low < fixed.low && looked.high > fixed.high, "{looked:?} {fixed:?}");
+    }
+
+    fn rounds(invocations: &[&[f64]]) -> Vec<Round> {
+        let mut round = 0..;
+        let of = |(invocation, values): (u32, &&[f64])| -> Vec<Round> {
+            let at = |value: &f64| Round {
+                invocation,
+                round: round.next().expect("it has no end"),
+                value: *value,
+            };
+            values.iter().map(at).collect()
+        };
+        (0..).zip(invocations).flat_map(of).collect()
+    }
+
+    /// Invocations at 90, 100 and 111.1, whatever their rounds.
+    #[test]
+    fn with_several_invocations_the_interval_is_of_those() {
+        let high = 1_000.0 / 9.0;
+        let of = |rounds: &[Round]| Estimate::of_rounds(rounds, Looks::None).expect("rounds");
+        let three = of(&rounds(&[&[90.0, 90.0], &[100.0, 99.0, 101.0], &[high, high]]));
+        assert_eq!((three.n, three.invocations, three.holds()), (7, 3, Holds::Invocations));
+        assert!((three.median - 100.0).abs() < 1e-9, "{three:?}");
+        // t of two degrees of freedom, for a median.
+        let half = (4.302_653 * 1.253_314 * (10.0f64 / 9.0).ln() / 3f64.sqrt()).exp();
+        assert!((three.high.expect("it has one") / three.median / half - 1.0).abs() < 1e-6);
+        assert!((three.median / three.low.expect("it has one") / half - 1.0).abs() < 1e-6);
+        let one = of(&rounds(&[&[90.0, 90.0, 100.0, 99.0, 101.0, high, high]]));
+        assert_eq!((one.invocations, one.holds(), one.spread), (1, Holds::WithinRun, None));
+        assert_eq!((one.low, one.high), (Some(90.0), Some(high)));
     }
 
     proptest! {
@@ -188,9 +303,13 @@ mod tests {
     }
 
     /// Of many sessions, the share in which the interval held the true median.
-    fn coverage(truth: f64, mut session: impl FnMut() -> Vec<f64>) -> f64 {
+    fn coverage(truth: f64, session: impl FnMut() -> Vec<f64>) -> f64 {
+        coverage_of(Looks::None, truth, session)
+    }
+
+    fn coverage_of(looks: Looks, truth: f64, mut session: impl FnMut() -> Vec<f64>) -> f64 {
         let holds = |values: &[f64]| {
-            let estimate = Estimate::of(values).expect("there are values");
+            let estimate = Estimate::of_one(values, looks).expect("there are values");
             estimate.low.is_some_and(|low| low <= truth)
                 && estimate.high.is_some_and(|high| truth <= high)
         };
@@ -214,18 +333,35 @@ mod tests {
         }
     }
 
-    /// Looking after each round and stopping when it looks good costs coverage; the least number
-    /// of rounds keeps that within 3 points.
+    /// Rounds of two kinds: three in five are fast, the others slower by 30 %.
+    fn of_two_modes(rng: &mut Rng) -> f64 {
+        let level = if rng.unit() < 0.6 { 1.0 } else { 1.3 };
+        level * (1.0 + 0.1 * (normal(rng) - 1.0))
+    }
+
+    /// Whoever looks and stops where it looks good loses coverage; fixed looks with wider intervals
+    /// keep what they say, for rounds that depend on each other too (METHODOLOGY.md).
     #[test]
-    fn stopping_early_costs_little_coverage() {
-        let mut rng = Rng::new(3);
-        let stopped = coverage(1.0, || {
-            let mut values = Vec::new();
-            while values.len() < 30 && !is_settled(&values, 0.025) {
-                values.push(normal(&mut rng));
-            }
-            values
-        });
-        assert!(stopped > 0.92, "{stopped}");
+    fn looking_costs_no_coverage() {
+        // The median of the faster mode's upper sixth.
+        let mut rng = Rng::new(1);
+        let mut modes: Vec<f64> = (0..200_001).map(|_| of_two_modes(&mut rng)).collect();
+        modes.sort_by(f64::total_cmp);
+        for most in [14, 20, 30] {
+            let mut rng = Rng::new(3);
+            let mut check = |name: &str, truth: f64, round: fn(&mut Rng, f64) -> f64| {
+                let held = coverage_of(Looks::Taken, truth, || {
+                    let mut values = vec![round(&mut rng, 1.0)];
+                    while values.len() < most && !is_settled(&values, 0.025) {
+                        values.push(round(&mut rng, values[values.len() - 1]));
+                    }
+                    values
+                });
+                assert!(held >= 0.95, "{name}, at most {most} rounds: {held}");
+            };
+            check("normal", 1.0, |rng, _| normal(rng));
+            check("two modes", modes[100_000], |rng, _| of_two_modes(rng));
+            check("AR(1)", 1.0, |rng, last| 1.0 + 0.5 * (last - 1.0) + 0.866 * (normal(rng) - 1.0));
+        }
     }
 }

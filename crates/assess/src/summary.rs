@@ -188,8 +188,7 @@ impl Summary {
         } else {
             (None, None)
         };
-        let estimate =
-            |value: &dyn Fn(&Counted) -> Option<f64>| Estimate::of(&measured.values(value));
+        let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let whole = |value: f64| value.round() as u64;
         Summary {
@@ -263,13 +262,12 @@ impl Loaded {
         if measured.case.write().is_some() {
             return None;
         }
-        let rates: Vec<f64> = measured.loaded_rates().into_iter().map(|(_, rate)| rate).collect();
         Some(Loaded {
             throughput: with_mean_of(
-                Estimate::of(&rates),
+                measured.estimate_of(&measured.loaded_rates()),
                 measured.trials.iter().filter_map(Counted::loaded),
             )?,
-            load_ns: Estimate::of(&measured.values(|trial| Some(trial.load_ns()? as f64)))?,
+            load_ns: measured.estimate(|trial| Some(trial.load_ns()? as f64))?,
             served_by: measured.case.file().map_or(by, |work| served_loaded(work, by)),
             of_memory: None,
             ceiling: None,
@@ -280,10 +278,9 @@ impl Loaded {
 /// What a thread takes for an operation.
 fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     let threads = f64::from(measured.case.threads());
-    let values: Vec<f64> = measured.ns_per_op().into_iter().map(|(_, ns)| ns).collect();
     let spent =
         |trial: &Counted| (threads * trial.sample.elapsed_ns() as f64, trial.sample.ops() as f64);
-    with_mean_of(Estimate::of(&values), measured.trials.iter().map(spent))
+    with_mean_of(measured.estimate_of(&measured.ns_per_op()), measured.trials.iter().map(spent))
 }
 
 /// A case without a trial is void, else the gravest finding decides.

@@ -117,8 +117,7 @@ fn nearest_memory<'a, 'r>(
 
 /// Operations a second of each round.
 fn ops_a_second(row: &Row) -> Rounds {
-    let rate = |trial: &Counted| {
-        Some((trial.round, a_second(trial.sample.ops(), trial.sample.elapsed_ns())?))
-    };
+    let rate =
+        |trial: &Counted| Some(trial.at(a_second(trial.sample.ops(), trial.sample.elapsed_ns())?));
     row.measured.trials.iter().filter_map(rate).collect()
 }

@@ -182,7 +182,8 @@ mod tests {
             let (low, high) = (median * (1.0 - half), median * (1.0 + half));
             let (min, max, mean) = (low, high, *median);
             let (low, high) = (Some(low), Some(high));
-            Some(Estimate { n: 10, median: *median, low, high, mean, min, max })
+            let (n, invocations, median, spread) = (10, 1, *median, None);
+            Some(Estimate { n, invocations, median, low, high, mean, min, max, spread })
         };
         medians.iter().map(run).collect()
     }

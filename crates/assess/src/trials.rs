@@ -1,6 +1,6 @@
 //! What each trial of a case came to, one by one: for who tabulates or draws them.
 
-use crate::measured::{Counted, Gate, Measured, UNAVAILABLE, a_second, only_syncs};
+use crate::measured::{Counted, Gate, Lost, Measured, UNAVAILABLE, a_second, only_syncs};
 use crate::percentile::percentile_ns;
 use crate::writing::{accepted_of, is_durable};
 use model::evidence::Evidence;
@@ -21,7 +21,9 @@ pub enum Fate {
 /// What one trial of a case came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialFigures {
-    /// Its round, from 0.
+    /// Its invocation, from 0.
+    pub invocation: u32,
+    /// Its round, from 0; a running number over all invocations.
     pub round: u32,
     /// What became of it.
     pub fate: Fate,
@@ -66,6 +68,7 @@ pub struct Figures {
 pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
     let is_durable = is_durable(measured);
     let done = |fate: Fate, trial: &Counted| TrialFigures {
+        invocation: trial.invocation,
         round: trial.round,
         fate,
         figures: Some(Figures {
@@ -76,7 +79,8 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
     };
     let counted = measured.trials.iter().map(|trial| done(Fate::Counted, trial));
     let excluded = measured.excluded.iter().map(|(gate, trial)| done(Fate::Excluded(*gate), trial));
-    let failed = measured.failed.iter().map(|(round, reason)| TrialFigures {
+    let failed = measured.failed.iter().map(|Lost { invocation, round, reason }| TrialFigures {
+        invocation: *invocation,
         round: *round,
         fate: match reason.strip_prefix(UNAVAILABLE) {
             Some(reason) => Fate::Unavailable(reason.to_string()),

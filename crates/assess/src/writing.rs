@@ -215,17 +215,13 @@ pub(crate) fn is_durable(measured: &Measured) -> bool {
 
 /// The accepted rate of each round that tells it.
 pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
-    let rate = |trial: &Counted| Some((trial.round, accepted_of(measured, trial)?));
+    let rate = |trial: &Counted| Some(trial.at(accepted_of(measured, trial)?));
     measured.trials.iter().filter_map(rate).collect()
 }
 
 /// The durable rate of each round; empty where it was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
     if is_durable(measured) { measured.rates() } else { Rounds::new() }
-}
-
-fn estimate(rounds: &Rounds) -> Option<Estimate> {
-    Estimate::of(&rounds.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>())
 }
 
 impl Writing {
@@ -240,7 +236,7 @@ impl Writing {
         let page = measured.host.page;
         Some(Writing {
             accepted: with_mean_of(
-                estimate(&accepted_rates(measured)),
+                measured.estimate_of(&accepted_rates(measured)),
                 measured.trials.iter().filter_map(|trial| {
                     accepted_of(measured, trial)?;
                     let sample = trial.sample;
@@ -248,7 +244,7 @@ impl Writing {
                 }),
             ),
             durable: with_mean_of(
-                estimate(&durable_rates(measured)),
+                measured.estimate_of(&durable_rates(measured)),
                 measured.trials.iter().map(Counted::done),
             ),
             sync: Latency::of(

@@ -225,8 +225,8 @@ pub struct SurveyArgs {
     /// The directory to measure; a test file is written there and removed
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// One invocation, fewer rounds, shorter trials, a smaller file: under 40 seconds. Its intervals
-    /// hold within this run only
+    /// One invocation, fewer rounds, shorter trials, a smaller file: under 40 seconds. Its
+    /// intervals hold within this run only
     #[arg(long)]
     pub quick: bool,
     /// What all runs share.

@@ -93,7 +93,7 @@ fn default_rounds() -> u32 {
 }
 
 fn default_invocations() -> u32 {
-    1
+    5
 }
 
 fn default_time() -> String {
@@ -300,19 +300,16 @@ impl Recipe {
         Ok(cases)
     }
 
-    /// Rounds and invocations. Where only one of the two is given the other follows it: fewer
-    /// rounds than invocations have one invocation for each, and more invocations than rounds have
-    /// one round each.
+    /// Rounds and invocations; where one of the two is given the other follows it.
     fn repetitions(&self, changes: &Changes) -> Result<(u32, u32)> {
-        match (changes.rounds, changes.invocations) {
-            (Some(rounds), Some(invocations)) if rounds < invocations => bail!(
+        let invocations = changes.invocations.unwrap_or(self.invocations);
+        match changes.rounds {
+            Some(rounds) if changes.invocations.is_some_and(|asked| asked > rounds) => bail!(
                 "{invocations} invocations need at least as many rounds, one each; --rounds says \
                  {rounds}"
             ),
-            (Some(rounds), Some(invocations)) => Ok((rounds, invocations)),
-            (Some(rounds), None) => Ok((rounds, self.invocations.min(rounds))),
-            (None, Some(invocations)) => Ok((self.rounds.max(invocations), invocations)),
-            (None, None) => Ok((self.rounds.max(self.invocations), self.invocations)),
+            Some(rounds) => Ok((rounds, invocations.min(rounds))),
+            None => Ok((self.rounds.max(invocations), invocations)),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Carries out a plan: which trial follows which, and what is begun anew between them. Each trial is
-//! appended to the record at once.
+//! Carries out a plan: which trial follows which, and what is begun anew between them. Each trial
+//! is appended to the record at once.
 
 use crate::files::Files;
 use crate::progress::Next;

@@ -5,7 +5,7 @@ use model::record::{Header, Line, Record, VERSION};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -82,6 +82,38 @@ pub fn read(path: &Path) -> Result<Record> {
     // A record that was cut off may end within a character.
     let text = String::from_utf8_lossy(&bytes);
     Record::decode(&text).with_context(|| format!("'{}' is no record", path.display()))
+}
+
+/// The files of a folder whose names say that they are records.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// More kept records than this are not looked at: the first of them.
+const KEPT_MOST: usize = 1_000;
+
+/// The records of a recipe in `folders`, as far as they can be read: what cannot is no kept run.
+pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
+    let paths = folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default());
+    let is_of_recipe = |path: &PathBuf| {
+        let mut header = String::new();
+        let read = File::open(path).and_then(|file| BufReader::new(file).read_line(&mut header));
+        let wanted = serde_json::Value::from(recipe).to_string();
+        read.is_ok() && header.contains(&format!("\"recipe\":{wanted}"))
+    };
+    let of_recipe = paths.take(KEPT_MOST).filter(is_of_recipe);
+    of_recipe.filter_map(|path| read(&path).ok()).collect()
 }
 
 /// Within so many bytes a report has its mark ([`report::MARK`]).

@@ -28,6 +28,7 @@ pub mod setup;
 pub mod layer;
 pub mod host;
 pub mod watched;
+mod refusal;
 pub mod plan;
 pub mod record;
 pub mod zoo;

@@ -3,11 +3,12 @@
 use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
 use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
-use crate::host::{Direct, Host, Medium, Storage};
+use crate::host::{Host, Storage};
 use crate::memory::{ARRAY_GRANULE, LINE};
 use crate::named;
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
+use crate::refusal;
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -240,7 +241,7 @@ impl Place<'_> {
     }
 
     fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
-        self.storage.and_then(|storage| storage_refusal(cache, block, storage))
+        self.storage.and_then(|storage| refusal::of_storage(cache, block, storage))
     }
 }
 
@@ -375,41 +376,6 @@ fn advice_refusal(work: &FileWork) -> Option<String> {
     let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);
     (about_cache && work.cache == Cache::Direct)
         .then(|| "advice is about the page cache, which O_DIRECT passes by".to_string())
-}
-
-fn storage_refusal(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
-    match cache {
-        Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
-            "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
-            storage.file_system
-        )),
-        Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
-            "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
-            storage.file_system, cache
-        )),
-        Cache::Cold if !storage.evictable => Some(format!(
-            "a test file on {} could not be evicted from the page cache",
-            storage.file_system
-        )),
-        Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
-        _ => None,
-    }
-}
-
-fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<String> {
-    match *direct {
-        Direct::Refused => Some(format!("{file_system} refuses O_DIRECT here")),
-        Direct::Accepted { offset_align, .. } => {
-            let align = u64::from(offset_align);
-            (!block.is_multiple_of(align)).then(|| {
-                format!(
-                    "O_DIRECT here needs blocks in multiples of {}, {} is not",
-                    units::bytes(align),
-                    units::bytes(block)
-                )
-            })
-        }
-    }
 }
 
 #[cfg(test)]
@@ -559,7 +525,7 @@ mod tests {
             plan.invocations = invocations;
             plan.rounds_by_invocation()
         };
-        assert_eq!(dealt(10, 1), [0..10]);
+        assert_eq!(dealt(10, 1), std::iter::once(0..10).collect::<Vec<_>>());
         assert_eq!(dealt(10, 5), [0..2, 2..4, 4..6, 6..8, 8..10]);
         assert_eq!(dealt(8, 3), [0..3, 3..6, 6..8]);
     }

@@ -165,6 +165,6 @@ fn bits(isa: Isa) -> Option<u32> {
 }
 
 fn of_base(found: &Comparison) -> String {
-    let Comparison { pairs, ratio, low, high, .. } = *found;
-    said_ratio(&Ratio { pairs, median: ratio, low, high })
+    let Comparison { pairs, invocations, ratio, low, high, .. } = *found;
+    said_ratio(&Ratio { pairs, invocations, median: ratio, low, high })
 }

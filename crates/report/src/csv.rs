@@ -48,6 +48,7 @@ const OF_RUN: &[Column] = &[
     }),
     ("tool_version", |row| text(&row.assessment.tool.version)),
     ("seed", |row| number(Some(row.assessment.seed))),
+    ("invocations", |row| number(Some(row.assessment.repetition.invocations))),
 ];
 
 /// The same in all rows of a case.
@@ -85,6 +86,7 @@ const OF_CASE: &[Column] = &[
 
 /// What a trial came to.
 const OF_TRIAL: &[Column] = &[
+    ("invocation", |row| number(Some(row.trial.invocation))),
     ("round", |row| number(Some(row.trial.round))),
     ("fate", |row| text(fate(&row.trial.fate).0)),
     ("reason", |row| fate(&row.trial.fate).1.map_or(Field::Empty, text)),

@@ -6,6 +6,8 @@ use crate::style::{Paint, Style};
 use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
 use assess::finding::Severity;
+use assess::invocations::Spread;
+use assess::repetition::Repetition;
 use assess::{Assessment, RunFinding};
 use model::host::{Device, Host, Medium, Storage};
 use model::plan::Skip;
@@ -38,7 +40,59 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
         lines.push("what is copied is read from the same file system".to_string());
     }
     lines.extend(limits(assessment));
+    lines.push(repetition(assessment));
     lines
+}
+
+/// How the run was repeated within itself, and what its intervals hold for.
+fn repetition(assessment: &Assessment) -> String {
+    let Repetition { invocations, has_new_files, is_dependence_checked, .. } =
+        assessment.repetition;
+    let rounds = count(assessment.rounds as usize, "round");
+    if assessment.sustain.is_some() {
+        return "one invocation: intervals hold within this run".to_string();
+    }
+    let unchecked = |units: &str| match is_dependence_checked {
+        true => String::new(),
+        false => format!("; below 10 {units}, their dependence is not checked"),
+    };
+    if invocations == 1 {
+        return format!(
+            "one invocation of up to {rounds}: intervals hold within this run{}",
+            unchecked("rounds")
+        );
+    }
+    let anew = match has_new_files {
+        true => "new workers and new test files",
+        false => "new workers",
+    };
+    format!(
+        "{invocations} invocations with {anew}, {rounds} in all: intervals hold from invocation to \
+         invocation{}{}",
+        unchecked("invocations"),
+        split(&assessment.repetition).unwrap_or_default()
+    )
+}
+
+/// What varies on both levels, and the split of rounds that tells most in the same time.
+fn split(repetition: &Repetition) -> Option<String> {
+    let Spread { between, within } = repetition.spread?;
+    let within = within.map_or(String::new(), |within| {
+        format!(", {} between the rounds of one", units::percent(within))
+    });
+    let between = units::percent(between);
+    let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
+        format!(
+            "; an invocation costs {:.1} s and a round {:.1} s, so {} in each tell most",
+            costs.invocation_s,
+            costs.round_s,
+            count(rounds as usize, "round")
+        )
+    });
+    Some(format!(
+        "; figures vary by {between} between invocations{within}{}",
+        advice.unwrap_or_default()
+    ))
 }
 
 fn machine(assessment: &Assessment) -> String {

@@ -14,6 +14,7 @@ use assess::disturbance::{Excluded, Gate};
 use assess::finding::Finding;
 use assess::percentile::Percentile;
 use assess::records::Versus;
+use assess::repetition::Repetition;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
@@ -71,6 +72,7 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         damage: &assessment.damage,
         recipe: &assessment.recipe,
         rounds: assessment.rounds,
+        repetition: repetition(&assessment.repetition),
         seed: assessment.seed,
         host: host::host(&assessment.host),
         storage: assessment.storage.as_ref().map(storage),
@@ -281,9 +283,23 @@ fn axes(case: &Case) -> wire::Axes {
     }
 }
 
+fn repetition(repetition: &Repetition) -> wire::Repetition {
+    wire::Repetition {
+        invocations: repetition.invocations,
+        has_new_files: repetition.has_new_files,
+        is_dependence_checked: repetition.is_dependence_checked,
+        invocation_s: repetition.costs.map(|costs| costs.invocation_s),
+        round_s: repetition.costs.map(|costs| costs.round_s),
+        advised_rounds: repetition.advised_rounds,
+    }
+}
+
 fn estimate(estimate: &Estimate) -> wire::Estimate {
-    let Estimate { n: _, median, low, high, mean, min, max } = *estimate;
-    wire::Estimate { median, low, high, min, max, mean }
+    let Estimate { n: _, invocations, median, low, high, mean, min, max, spread } = *estimate;
+    let holds = estimate.holds().name();
+    let between = spread.map(|spread| spread.between);
+    let within = spread.and_then(|spread| spread.within);
+    wire::Estimate { median, low, high, min, max, mean, invocations, holds, between, within }
 }
 
 fn latency(latency: &Latency) -> wire::Latency {
@@ -340,6 +356,7 @@ fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {
         case: &comparison.case,
         base: &comparison.base,
         pairs: comparison.pairs,
+        invocations: comparison.invocations,
         ratio: comparison.ratio,
         low: comparison.low,
         high: comparison.high,

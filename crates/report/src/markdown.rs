@@ -142,7 +142,12 @@ fn tables(page: &mut Page, assessment: &Assessment, name: &dyn Fn(&str) -> Strin
 /// What has to be known to read the tables, as far as it is in them.
 fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> String {
     let all = || read.iter().chain(written);
-    let mut said = vec![format!("Medians of up to {} rounds", assessment.rounds)];
+    let mut said = vec![match assessment.repetition.invocations {
+        1 => {
+            format!("Medians of up to {} rounds, with intervals within this run", assessment.rounds)
+        }
+        invocations => format!("Medians of {invocations} invocations, with their intervals"),
+    }];
     if !written.is_empty() {
         let rates = "accepted: until the last write had returned; durable: throughput including \
                      the final sync, unless contradicted";

@@ -31,7 +31,7 @@ struct Metric {
 }
 
 /// All metrics. Each is a gauge: a run is over, and what it found is what it is.
-const METRICS: [Metric; 13] = [
+const METRICS: [Metric; 14] = [
     Metric {
         name: "ioassay_run_info",
         help: "What was run, and where; always 1.",
@@ -47,6 +47,11 @@ const METRICS: [Metric; 13] = [
         help: "Whether the run was carried out to its end: 0 if it was stopped, or its record is \
                cut off.",
         samples: |assessment| vec![(Labels::new(), flag(assessment.end == End::Complete))],
+    },
+    Metric {
+        name: "ioassay_run_invocations",
+        help: "How often all was begun anew. With 1 the intervals hold within this run only.",
+        samples: |assessment| vec![(Labels::new(), f64::from(assessment.repetition.invocations))],
     },
     Metric {
         name: "ioassay_run_damage",

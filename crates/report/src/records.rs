@@ -10,7 +10,8 @@ use crate::words::{sentence, times_interval};
 use assess::Assessment;
 use assess::decision::{Decided, Decision};
 use assess::finding::Verdict;
-use assess::records::{Apart, LeftOut, Pair, Versus};
+use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
+use assess::records::{Apart, Basis, LeftOut, Pair, Versus};
 use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::units;
@@ -90,7 +91,7 @@ pub(crate) fn table(versus: &Versus) -> Grid {
         right("B", 0),
         right("B/A", 0),
         left("95 % CI", 0),
-        right("pairs", 1),
+        right("invocations", 1),
         left("verdict", 0),
     ]);
     for pair in &versus.pairs {
@@ -102,7 +103,7 @@ pub(crate) fn table(versus: &Versus) -> Grid {
             speed(&pair.b),
             times(found.ratio),
             times_interval(found.low, found.high).unwrap_or(NONE.to_string()),
-            found.pairs.to_string(),
+            found.invocations.to_string(),
             difference(found),
         ];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
@@ -150,12 +151,43 @@ pub(crate) fn closing(versus: &Versus) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
-    format!(
-        "{} The rounds of A and B were not made at the same time: what changed on the machine \
-         between them is in each ratio. {}",
-        verdicts(versus, &names(versus)),
-        controls(versus)
-    )
+    format!("{} {} {}", verdicts(versus, &names(versus)), basis(versus), controls(versus))
+}
+
+/// What the comparison goes by, and what it cannot see.
+fn basis(versus: &Versus) -> String {
+    let of = |is: fn(&Basis) -> bool| versus.pairs.iter().filter(|pair| is(&pair.basis)).count();
+    let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
+    let spread = |pair: &Pair| match pair.basis {
+        Basis::RunToRun(spread) => Some(spread),
+        Basis::Invocations | Basis::Nothing => None,
+    };
+    let nothing = of(|basis| *basis == Basis::Nothing);
+    if nothing > 0 {
+        return format!(
+            "{} cannot be decided: a record has fewer than {INVOCATIONS_LEAST} invocations, and \
+             how far runs of this recipe are apart here is not known. Run both with \
+             --invocations 5, or keep at least {RUNS_LEAST} runs.",
+            count(nothing, "case")
+        );
+    }
+    let widest =
+        versus.pairs.iter().filter_map(spread).max_by(|a, b| a.deviation.total_cmp(&b.deviation));
+    match widest {
+        None => "The intervals are from invocation to invocation. What changed on the machine \
+                 between the two runs is in each ratio, and no kept run tells how much that is."
+            .to_string(),
+        Some(widest) => format!(
+            "{} by how far kept runs of this recipe are from each other, up to {} ({} runs): what \
+             is less cannot be decided.",
+            match of(by_runs) {
+                all if all == versus.pairs.len() => "All go".to_string(),
+                some => format!("{some} of them go"),
+            },
+            units::percent(widest.deviation),
+            widest.runs
+        ),
+    }
 }
 
 /// A case of both records, and whether the two differ.
@@ -195,7 +227,7 @@ fn verdicts(versus: &Versus, names: &Names) -> String {
     }
 }
 
-/// Why cases are not decided: `: 2 have a doubtful figure (?), 1 takes up to 24 rounds`.
+/// Why cases are not decided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
 fn reasons(open: &[&Asked]) -> String {
     let (doubtful, wide): (Vec<&Asked>, Vec<&Asked>) =
         open.iter().partition(|one| one.decided.is_in_doubt());
@@ -209,7 +241,7 @@ fn reasons(open: &[&Asked]) -> String {
     let needs = wide.iter().filter_map(|one| one.pair.comparison.needs).max();
     let rounds = needs.map(|needs| {
         let takes = verb(wide.len(), "takes", "take");
-        format!("{} {takes} up to {needs} rounds", wide.len())
+        format!("{} {takes} up to {needs} invocations", wide.len())
     });
     let all: Vec<String> = doubts.into_iter().chain(rounds).collect();
     if all.is_empty() { String::new() } else { format!(": {}", all.join("; ")) }

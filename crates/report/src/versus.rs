@@ -204,6 +204,7 @@ mod tests {
             case: format!("mmap cold t{threads}"),
             base: format!("pread cold t{threads}"),
             pairs: 10,
+            invocations: 1,
             ratio: 1.2,
             low: Some(1.1),
             high: Some(1.3),

@@ -116,9 +116,12 @@ pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<Stri
 }
 
 /// What can be said of a comparison; where nothing can, about how many pairs it would take:
-/// `inconclusive (n ≈ 24)`.
+/// `inconclusive (n ≈ 24)`, or `inconclusive (≈ 12 invocations)`.
 pub(crate) fn difference(found: &Comparison) -> String {
     match found.needs {
+        Some(needs) if found.invocations > 1 => {
+            format!("{} (≈ {needs} invocations)", found.difference)
+        }
         Some(pairs) => format!("{} (n ≈ {pairs})", found.difference),
         None => found.difference.to_string(),
     }

@@ -5,6 +5,7 @@ mod noise;
 mod table;
 mod record;
 mod rounds;
+mod invocations;
 mod rules;
 mod latencies;
 
@@ -32,7 +33,7 @@ struct Simulation {
     run: fn(usize) -> Table,
 }
 
-const ALL: [Simulation; 7] = [
+const ALL: [Simulation; 10] = [
     Simulation {
         title: "The interval of a figure holds the machine's median, by rounds:",
         part: 1,
@@ -43,6 +44,13 @@ const ALL: [Simulation; 7] = [
         part: 1,
         run: rounds::runs,
     },
+    Simulation {
+        title: "The interval of several invocations holds the median of all:",
+        part: 1,
+        run: invocations::coverage,
+    },
+    Simulation { title: "It holds the figure of another run:", part: 1, run: invocations::later },
+    Simulation { title: "Two equal runs are called different:", part: 4, run: invocations::alike },
     Simulation {
         title: "The interval of a percentile holds the true one, by percentile and rounds:",
         part: 10,

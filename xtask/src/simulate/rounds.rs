@@ -3,7 +3,7 @@
 use super::noise::{ALL, NORMAL, Noise, SLOW, normal};
 use super::record;
 use super::table::Table;
-use assess::stats::Estimate;
+use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 
 /// Numbers of rounds: the least, those at which it is looked whether a case is done, and the most.
@@ -22,7 +22,12 @@ fn is_within(low: Option<f64>, high: Option<f64>, truth: f64) -> bool {
 }
 
 fn covers(rates: &[f64], truth: f64) -> bool {
-    Estimate::of(rates).is_some_and(|found| is_within(found.low, found.high, truth))
+    covers_after(Looks::None, rates, truth)
+}
+
+fn covers_after(looks: Looks, rates: &[f64], truth: f64) -> bool {
+    let found = Estimate::of_one(rates, looks);
+    found.is_some_and(|found| is_within(found.low, found.high, truth))
 }
 
 /// The coverage by kind of noise, by number of rounds, and where rounds end when it is precise.
@@ -34,7 +39,9 @@ pub(super) fn coverage(sessions: usize) -> Table {
             share(sessions, seed + n as u64, |rng| covers(&noise.rates(rng, n, |_| 1.0), truth))
         };
         let mut shares: Vec<f64> = ROUNDS.into_iter().map(of).collect();
-        shares.push(share(sessions, 100 + seed, |rng| covers(&until_precise(&noise, rng), truth)));
+        shares.push(share(sessions, 100 + seed, |rng| {
+            covers_after(Looks::Taken, &until_precise(&noise, rng), truth)
+        }));
         table.row(noise.name, &shares);
     }
     for noise in [NORMAL, SLOW] {

@@ -125,15 +125,22 @@ fn step_within(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The rates of the rounds in their order; none where trials follow each other and are no rounds.
+/// The rates of the rounds in their order, or of the invocations where there are several, for
+/// rounds share an invocation; none where trials follow each other and are no rounds.
 fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
     let are_rounds = context.moves() && context.measured.sustain.is_none();
-    are_rounds.then(|| context.measured.rates().into_iter().map(|(_, rate)| rate).collect())
+    are_rounds.then(|| context.measured.units())
 }
 
 /// A rate in words: bytes a second, or IOPS where only a sync is called.
 fn told(context: &Context, value: f64) -> String {
     if only_syncs(context.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
+}
+
+/// What these are.
+fn parts(context: &Context) -> &'static str {
+    let several = context.measured.trials.iter().any(|trial| trial.invocation > 0);
+    if several { "invocations" } else { "rounds" }
 }
 
 /// The first rounds had another rate than the others.
@@ -142,7 +149,8 @@ fn step_between(context: &Context) -> Option<Fault> {
     let Levels { at, before, after } = Levels::of(&rates)?;
     let (n, is_rise) = (rates.len(), after > before);
     let [before, after] = [before, after].map(|level| told(context, level));
-    let levels = format!("{before} in the first {at} of {n} rounds, {after} in the others");
+    let parts = parts(context);
+    let levels = format!("{before} in the first {at} of {n} {parts}, {after} in the others");
     if is_rise && at as f64 <= START * n as f64 {
         let message = format!("it begins slowly: {levels}");
         let remedy = "let it run for a while before, or ask for more rounds";
@@ -167,8 +175,9 @@ pub(super) fn drifting(context: &Context) -> Option<Fault> {
     }
     let (first, last) = thirds(&rates)?;
     let message = format!(
-        "the rounds depend on each other (autocorrelation {correlation:.2}), from {} in the first \
+        "the {} depend on each other (autocorrelation {correlation:.2}), from {} in the first \
          third to {} in the last: the interval is too narrow{}",
+        parts(context),
         told(context, first),
         told(context, last),
         if last > first { ", and it may still have been warming up" } else { "" }

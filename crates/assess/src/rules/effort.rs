@@ -2,6 +2,7 @@
 
 use super::context::{Context, Fault, Overhead};
 use crate::finding::Severity;
+use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
 use crate::summary::ServedBy;
 use model::case::{OWN_PEER, Work};
@@ -89,6 +90,10 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
 /// one, cut into pieces, and no rounds: rule Transient tells whether they are enough.
 pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let n = context.measured.n();
+    let invocations = context.summary.throughput.or(context.summary.iops)?.invocations;
+    if invocations > 1 {
+        return too_few_invocations(invocations);
+    }
     if n >= ROUNDS_MIN as usize || context.measured.sustain.is_some() {
         return None;
     }
@@ -101,6 +106,16 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let message = format!("only {n} rounds count{others}: {interval}");
     Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")
+}
+
+/// What few invocations vary by hardly anybody can tell.
+fn too_few_invocations(invocations: usize) -> Option<Fault> {
+    if invocations >= INVOCATIONS_LEAST {
+        return None;
+    }
+    let message = format!("only {invocations} invocations count: their interval tells little");
+    let remedy = "ask for at least 3 invocations, and 5 if time allows";
+    Fault::new(Severity::Doubt, message, remedy)
 }
 
 /// The trials are so short that starting threads and being interrupted once are a large part.

@@ -22,7 +22,18 @@ fn comparison(ratio: f64, low: Option<f64>, high: Option<f64>) -> Comparison {
         _ => Difference::Inconclusive,
     };
     let [case, base] = ["a", "b"].map(str::to_string);
-    Comparison { case, base, pairs: 10, ratio, low, high, difference, interest, needs: None }
+    Comparison {
+        case,
+        base,
+        pairs: 10,
+        invocations: 1,
+        ratio,
+        low,
+        high,
+        difference,
+        interest,
+        needs: None,
+    }
 }
 
 fn summaries() -> [Summary; 2] {

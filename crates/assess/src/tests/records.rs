@@ -3,10 +3,10 @@
 use super::*;
 use crate::compare;
 use crate::comparison::Difference;
-use crate::records::{Apart, Versus};
+use crate::records::{Apart, Basis, Versus};
 use model::random::Rng;
 
-/// A warm and a cold case, `slowness` times as slow as usual.
+/// A warm and a direct case of five invocations, `slowness` times as slow as usual.
 fn record(slowness: f64) -> Record {
     let mut record = flawless(work(Cache::Warm));
     record.trials.clear();
@@ -14,14 +14,32 @@ fn record(slowness: f64) -> Record {
     add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, slowness, 0);
     add(&mut record, file_case(work(Cache::Direct)), Role::Asked, FILE, 3.0 * slowness, FILE);
     add(&mut record, memory_case(Kernel::Read, 1), Role::Control, 8 * FILE, 1.0, 0);
+    each(&mut record, |trial| {
+        let drift = base_ns(trial.round) as f64 / 1e9;
+        for span in &mut sample(trial).spans {
+            let took_ns = (span.end_ns - span.start_ns) as f64;
+            span.end_ns = span.start_ns + (took_ns / drift.powf(0.95)) as u64;
+        }
+    });
+    deal(&mut record, 5);
     record
+}
+
+/// Deals the rounds to so many invocations.
+fn deal(record: &mut Record, invocations: u32) {
+    record.header.plan.invocations = invocations;
+    let dealt = record.header.plan.rounds_by_invocation();
+    let of = |round: u32| dealt.iter().position(|rounds| rounds.contains(&round));
+    each(record, |trial| {
+        trial.invocation = of(trial.round).expect("each round is of an invocation") as u32;
+    });
 }
 
 /// Checks what stands against comparing a record with one that was changed.
 fn check(change: impl FnOnce(&mut Record), expected: &[(&str, &str, &str, usize)]) -> Versus {
     let mut other = record(1.0);
     change(&mut other);
-    let versus = compare(&record(1.0), &other);
+    let versus = compare(&record(1.0), &other, &[]);
     let expected: Vec<Apart> = expected
         .iter()
         .map(|(what, a, b, cases)| {
@@ -49,16 +67,18 @@ fn a_record_is_equivalent_to_itself() {
     let versus = check(|_| {}, &[]);
     assert!(versus.is_same && versus.others.is_empty() && versus.left_out.is_empty());
     assert_eq!(differences(&versus), [Difference::Equivalent; 2]);
-    assert!(versus.pairs.iter().all(|pair| pair.comparison.ratio == 1.0 && pair.p == 1.0));
+    assert!(versus.pairs.iter().all(|pair| pair.comparison.ratio == 1.0 && pair.p == Some(1.0)));
 }
 
 #[test]
 fn one_that_is_slower_is_different() {
-    let versus = compare(&record(1.0), &record(1.25));
+    let versus = compare(&record(1.0), &record(1.25), &[]);
     assert!(!versus.is_same);
     assert_eq!(differences(&versus), [Difference::Different; 2]);
     for pair in &versus.pairs {
-        assert!((pair.comparison.ratio - 0.8).abs() < 1e-6 && pair.p < 1e-4, "{pair:#?}");
+        let is_certain = pair.p.is_some_and(|p| p < 1e-4);
+        assert!((pair.comparison.ratio - 0.8).abs() < 1e-6 && is_certain, "{pair:#?}");
+        assert_eq!((pair.basis, pair.comparison.invocations), (Basis::Invocations, 5));
     }
 }
 
@@ -91,7 +111,7 @@ fn what_decides_a_figure_stands_against_comparing() {
         trial.evidence.task_read_bytes = Some(0);
         trial.evidence.device_read_bytes = Some(0);
     }
-    let versus = compare(&one, &other);
+    let versus = compare(&one, &other, &[]);
     let found: Vec<&str> = versus.obstacles.iter().map(|apart| apart.what.as_str()).collect();
     assert_eq!(found, ["served by"], "{:#?}", versus.obstacles);
 }
@@ -164,11 +184,83 @@ fn noisy(rng: &mut Rng, cases: u64, slowness: f64) -> Record {
             span.end_ns = span.start_ns + (1e9 * slowness * (0.05 * noise).exp()) as u64;
         }
     });
+    deal(&mut record, 5);
     record
 }
 
+/// Runs that were kept, with these figures, each before the two that are compared.
+fn kept(slownesses: &[f64]) -> Vec<Record> {
+    let of_day = |(day, slowness): (usize, &f64)| {
+        let mut kept = record(*slowness);
+        kept.header.began = format!("2025-12-{day:02}T00:00:00Z");
+        kept
+    };
+    (1..).zip(slownesses).map(of_day).collect()
+}
+
+/// Both of one invocation, the second `slowness` times as slow.
+fn single(slowness: f64) -> [Record; 2] {
+    let (mut a, mut b) = (record(1.0), record(slowness));
+    b.header.began = "2026-01-02T00:00:00Z".to_string();
+    deal(&mut a, 1);
+    deal(&mut b, 1);
+    [a, b]
+}
+
+/// What varies within a run says nothing of another run, however far they are apart.
+#[test]
+fn records_of_one_invocation_decide_nothing() {
+    for slowness in [1.0, 1.25, 4.0] {
+        let [a, b] = single(slowness);
+        for other in [&b, &record(slowness)] {
+            let versus = compare(&a, other, &[]);
+            assert_eq!(differences(&versus), [Difference::Inconclusive; 2]);
+            for pair in &versus.pairs {
+                assert_eq!(
+                    (pair.basis, pair.p, pair.comparison.needs),
+                    (Basis::Nothing, None, None)
+                );
+                assert_eq!((pair.comparison.low, pair.comparison.invocations), (None, 1));
+            }
+        }
+    }
+}
+
+/// Kept runs of the same tell how far runs are apart: what is more can be decided.
+#[test]
+fn kept_runs_tell_what_records_of_one_invocation_can_decide() {
+    let steady = kept(&[1.0, 1.002, 0.999, 1.001, 1.0, 0.998]);
+    let wide = kept(&[1.0, 1.2, 0.9, 1.1, 0.8, 1.15]);
+    let [a, b] = single(1.25);
+    let decided = |kept: &[Record]| differences(&compare(&a, &b, kept));
+    assert_eq!(decided(&steady), [Difference::Different; 2]);
+    assert_eq!(decided(&wide), [Difference::Inconclusive; 2]);
+    assert_eq!(decided(&steady[..3]), [Difference::Inconclusive; 2], "three tell too little");
+    let [a, same] = single(1.0);
+    assert_eq!(differences(&compare(&a, &same, &steady)), [Difference::Equivalent; 2]);
+    // Of another recipe, another machine, or later.
+    let mut others = steady.clone();
+    others[0].header.plan.recipe = "other".to_string();
+    others[1].header.host.name = "other".to_string();
+    others[2].header.began = "2027-01-01T00:00:00Z".to_string();
+    assert_eq!(decided(&others), [Difference::Inconclusive; 2]);
+}
+
+/// What changes only from run to run is in no invocation of either: the kept runs tell it.
+#[test]
+fn invocations_do_not_decide_below_the_spread_of_kept_runs() {
+    let wide = kept(&[1.0, 1.2, 0.9, 1.1, 0.8, 1.15]);
+    let mut later = record(1.25);
+    later.header.began = "2026-01-02T00:00:00Z".to_string();
+    let versus = compare(&record(1.0), &later, &wide);
+    assert_eq!(differences(&versus), [Difference::Inconclusive; 2]);
+    for pair in &versus.pairs {
+        assert!(matches!(pair.basis, Basis::RunToRun(spread) if spread.runs == 6), "{pair:#?}");
+    }
+}
+
 /// Of tables of many cases that do not differ at most one in twenty finds a difference, and a
-/// difference of all is found even in the fewest rounds that a run has.
+/// difference of all is found in the usual number of invocations.
 #[test]
 fn many_comparisons_keep_one_level() {
     let mut rng = Rng::new(8);
@@ -176,17 +268,16 @@ fn many_comparisons_keep_one_level() {
     const TABLES: usize = 200;
     for _ in 0..TABLES {
         let (a, b) = (noisy(&mut rng, 8, 1.0), noisy(&mut rng, 8, 1.0));
-        differ += usize::from(differences(&compare(&a, &b)).contains(&Difference::Different));
+        differ += usize::from(differences(&compare(&a, &b, &[])).contains(&Difference::Different));
     }
     assert!(differ <= TABLES * 6 / 100, "{differ} of {TABLES} tables found a difference");
 
     let (mut a, mut b) = (noisy(&mut rng, 16, 1.0), noisy(&mut rng, 16, 2.0));
+    assert_eq!(differences(&compare(&a, &b, &[])), [Difference::Different; 16]);
     for record in [&mut a, &mut b] {
-        record.trials.retain(|trial| trial.round < 7);
+        record.trials.retain(|trial| trial.invocation < 2);
     }
-    assert_eq!(differences(&compare(&a, &b)), [Difference::Different; 16]);
-    a.trials.retain(|trial| trial.round < 5);
-    assert_eq!(differences(&compare(&a, &b)), [Difference::Inconclusive; 16]);
+    assert_eq!(differences(&compare(&a, &b, &[])), [Difference::Inconclusive; 16]);
 }
 
 /// What is told besides of a record and one that was changed: what, and in which of them what.
@@ -205,7 +296,7 @@ fn told(change: impl Fn(&mut Record)) -> Vec<String> {
     };
     let mut other = with_setup();
     change(&mut other);
-    let others = compare(&with_setup(), &other).others;
+    let others = compare(&with_setup(), &other, &[]).others;
     others.iter().map(|apart| format!("{}: {} vs {}", apart.what, apart.a, apart.b)).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::store;
 use anyhow::{Result, bail};
 use assess::records::{LeftOut, Versus};
 use report::Style;
+use std::path::PathBuf;
 
 /// Compares two records. The exit status is 0 whatever comes of it.
 ///
@@ -14,7 +15,8 @@ use report::Style;
 /// them can be compared.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     let (a, b) = (store::read(&args.a)?, store::read(&args.b)?);
-    let versus = assess::compare(&a, &b);
+    let kept = store::kept(&folders(args)?, &b.header.plan.recipe);
+    let versus = assess::compare(&a, &b, &kept);
     let paths = [args.a.display().to_string(), args.b.display().to_string()];
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
     if !args.anyway && !versus.obstacles.is_empty() {
@@ -39,6 +41,20 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
     }
     Ok(DONE)
+}
+
+/// Where runs may be kept that tell how far runs are apart: the state folder, and where the two
+/// records are.
+fn folders(args: &CompareArgs) -> Result<Vec<PathBuf>> {
+    let beside = [&args.a, &args.b].map(|path| match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+        Some(folder) => folder.to_path_buf(),
+        None => PathBuf::from("."),
+    });
+    let mut folders: Vec<PathBuf> = [store::folder()?].into_iter().chain(beside).collect();
+    folders.sort();
+    folders.dedup();
+    Ok(folders)
 }
 
 /// Why each case is left out, on a line of its own.

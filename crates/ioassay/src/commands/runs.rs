@@ -6,7 +6,6 @@ use crate::store;
 use anyhow::{Context, Result};
 use report::{Listed, Style};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 
 /// Lists the records of the state folder and of those that were named, the newest first, as `last`
 /// and `git log` do.
@@ -15,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// When a folder cannot be read.
 pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
     let state = store::folder()?;
-    let mut paths = records_of(&state).or_else(|error| match error.kind() {
+    let mut paths = store::records_of(&state).or_else(|error| match error.kind() {
         // It is made with the first record.
         ErrorKind::NotFound => Ok(Vec::new()),
         _ => Err(error).with_context(|| format!("failed to read '{}'", state.display())),
     })?;
     for folder in &args.folders {
-        let found = records_of(folder);
+        let found = store::records_of(folder);
         paths.extend(found.with_context(|| format!("failed to read '{}'", folder.display()))?);
     }
     let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
@@ -55,17 +54,4 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
 fn is_wanted(record: &Listed, args: &RunsArgs) -> bool {
     args.recipe.as_ref().is_none_or(|recipe| *recipe == record.recipe)
         && args.host.as_ref().is_none_or(|host| *host == record.host)
-}
-
-/// The files of a folder whose names say that they are records.
-fn records_of(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") && path.is_file() {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }

@@ -129,6 +129,7 @@ const TELLS_ITSELF: &str = "while read job; do echo ready; read go;
 #[test]
 fn each_invocation_has_workers_of_its_own() {
     let mut plan = plan();
+    plan.cases.truncate(1);
     (plan.rounds, plan.invocations) = (5, 3);
     let record = record_of(TELLS_ITSELF, &plan);
     let mut workers: Vec<(u32, u32, u64)> = Vec::new();
@@ -137,9 +138,8 @@ fn each_invocation_has_workers_of_its_own() {
         workers.push((trial.invocation, trial.round, worker));
     }
     workers.sort_unstable();
-    workers.dedup();
     let rounds: Vec<(u32, u32)> = workers.iter().map(|(i, round, _)| (*i, *round)).collect();
-    assert_eq!(rounds, [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)], "one worker for both cases");
+    assert_eq!(rounds, [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)]);
     let of = |invocation| workers.iter().filter(move |w| w.0 == invocation).map(|w| w.2);
     for (one, other) in [(0, 1), (1, 2), (0, 2)] {
         assert!(of(one).all(|worker| of(other).all(|another| worker != another)), "{workers:?}");

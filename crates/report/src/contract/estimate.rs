@@ -1,14 +1,15 @@
 //! The form of a figure with what is known of its spread.
 
+use assess::stats::Holds;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A quantity over the rounds of a case.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Estimate {
-    /// The median of the rounds.
+    /// The median of the rounds; with several invocations, of their medians.
     pub(crate) median: f64,
-    /// Lower end of its exact 95 % interval; null with too few rounds.
+    /// Lower end of its 95 % interval; null with too few rounds.
     pub(crate) low: Option<f64>,
     /// Upper end of it.
     pub(crate) high: Option<f64>,
@@ -18,6 +19,15 @@ pub(crate) struct Estimate {
     pub(crate) max: f64,
     /// The mean; of rates that of all that was done by all the time that it took.
     pub(crate) mean: f64,
+    /// Of how many invocations.
+    pub(crate) invocations: usize,
+    /// What the interval holds for: with one invocation, another run may have another figure.
+    #[schemars(extend("enum" = names!(Holds)))]
+    pub(crate) holds: &'static str,
+    /// The standard deviation of the logarithm between invocations; null with one.
+    pub(crate) between: Option<f64>,
+    /// The same between the rounds of an invocation; null with one round in each too.
+    pub(crate) within: Option<f64>,
 }
 
 /// Percentiles in nanoseconds; null where too few operations were timed to say one.
@@ -76,4 +86,24 @@ pub(crate) struct Ratio {
     pub(crate) high: Option<f64>,
     /// Rounds in which both were measured.
     pub(crate) pairs: usize,
+    /// Of how many invocations; with one the interval holds within this run.
+    pub(crate) invocations: usize,
+}
+
+/// How a run was repeated within itself.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Repetition {
+    /// How often all was begun anew.
+    pub(crate) invocations: u32,
+    /// Whether each had new test files; else new workers only.
+    pub(crate) has_new_files: bool,
+    /// Whether there were enough rounds, or invocations where there are several, to see whether
+    /// they depend on each other.
+    pub(crate) is_dependence_checked: bool,
+    /// Seconds that an invocation costs besides its rounds; null with one.
+    pub(crate) invocation_s: Option<f64>,
+    /// Seconds that a round costs; null with one invocation.
+    pub(crate) round_s: Option<f64>,
+    /// How many rounds in each invocation tell most in the same time; null where that is not known.
+    pub(crate) advised_rounds: Option<u32>,
 }

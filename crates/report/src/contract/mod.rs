@@ -28,7 +28,7 @@ mod records;
 
 pub(crate) use case::{Axes, Case, Ceiling, Excluded, Failure, FileAxes, Finding, Loaded};
 pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
-pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio};
+pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio, Repetition};
 pub(crate) use host::{CoreKind, Host, Node, Setup};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
@@ -65,8 +65,10 @@ pub(crate) struct Report<'a> {
     pub(crate) damage: &'a [String],
     /// The recipe's name.
     pub(crate) recipe: &'a str,
-    /// Rounds that were planned.
+    /// Rounds that were planned, over all invocations.
     pub(crate) rounds: u32,
+    /// How the run was repeated within itself.
+    pub(crate) repetition: Repetition,
     /// Decides the data, the random orders and the order of cases.
     pub(crate) seed: u64,
     /// The machine.
@@ -274,11 +276,14 @@ pub(crate) struct Comparison<'a> {
     pub(crate) case: &'a str,
     /// Id of the case it is compared with.
     pub(crate) base: &'a str,
-    /// Rounds in which both were measured.
+    /// Rounds in which both were measured; 0 of two records, whose rounds are no pairs.
     pub(crate) pairs: usize,
-    /// Median of the paired ratios, case over base.
+    /// Of how many invocations, of two records the fewer; with one the interval holds within this
+    /// run.
+    pub(crate) invocations: usize,
+    /// Median of the paired ratios, case over base; of two records the ratio of their medians.
     pub(crate) ratio: f64,
-    /// Lower end of its 95 % interval; null below 6 pairs.
+    /// Lower end of its 95 % interval; null where nothing tells one.
     pub(crate) low: Option<f64>,
     /// Upper end of it.
     pub(crate) high: Option<f64>,
@@ -287,7 +292,8 @@ pub(crate) struct Comparison<'a> {
     pub(crate) difference: &'static str,
     /// The least effect of interest, as a share.
     pub(crate) interest: f64,
-    /// Of what is inconclusive, about how many pairs it takes; else null.
+    /// Of what is inconclusive, about how many pairs it takes, or invocations where there are
+    /// several; else null.
     pub(crate) needs: Option<usize>,
 }
 

@@ -80,9 +80,16 @@ pub(crate) struct Pair<'a> {
     pub(crate) b: Case<'a>,
     /// The second over the first.
     pub(crate) comparison: Comparison<'a>,
-    /// The probability that rounds of one distribution are as far apart: by the exact median test,
-    /// with Holm's correction over all pairs.
-    pub(crate) p_holm: f64,
+    /// The probability that what does not differ is as far apart: by a t test, with Holm's
+    /// correction over all pairs. Null where nothing can be decided.
+    pub(crate) p_holm: Option<f64>,
+    /// What the comparison goes by: `invocations` of both, the spread of earlier `runs`, or
+    /// `nothing`.
+    #[schemars(extend("enum" = ["invocations", "runs", "nothing"]))]
+    pub(crate) basis: &'static str,
+    /// The standard deviation of the logarithm from run to run, where the comparison goes by that;
+    /// else null.
+    pub(crate) run_to_run: Option<f64>,
 }
 
 /// A case that is not compared.

@@ -6,7 +6,9 @@ use serde::Serialize;
 /// What a trial came to by itself.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Trial<'a> {
-    /// Its round, from 0.
+    /// Its invocation, from 0.
+    pub(crate) invocation: u32,
+    /// Its round, from 0; a running number over all invocations.
     pub(crate) round: u32,
     /// `counted`: it is in the figures of its case. `excluded`: it was done, and is left out for
     /// what the machine did to it. `unavailable`: this machine could not do it. `failed`: it went

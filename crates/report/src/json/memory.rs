@@ -84,6 +84,6 @@ fn figure(figure: &Figure) -> wire::Figure<'_> {
 }
 
 pub(super) fn ratio(ratio: &Ratio) -> wire::Ratio {
-    let Ratio { pairs, median, low, high } = *ratio;
-    wire::Ratio { median, low, high, pairs }
+    let Ratio { pairs, invocations, median, low, high } = *ratio;
+    wire::Ratio { median, low, high, pairs, invocations }
 }

@@ -4,7 +4,7 @@ use super::{case, comparison};
 use crate::contract as wire;
 use assess::Assessment;
 use assess::control::Control;
-use assess::records::{Apart, Versus};
+use assess::records::{Apart, Basis, Versus};
 
 pub(super) fn control(control: &Control) -> wire::Control<'_> {
     wire::Control {
@@ -20,6 +20,15 @@ pub(super) fn versus<'a>(versus: &'a Versus, paths: [&str; 2]) -> wire::Versus<'
         b: case(&pair.b),
         comparison: comparison(&pair.comparison),
         p_holm: pair.p,
+        basis: match pair.basis {
+            Basis::Invocations => "invocations",
+            Basis::RunToRun(_) => "runs",
+            Basis::Nothing => "nothing",
+        },
+        run_to_run: match pair.basis {
+            Basis::RunToRun(spread) => Some(spread.deviation),
+            Basis::Invocations | Basis::Nothing => None,
+        },
     };
     let left_out = |left_out: &'a assess::records::LeftOut| wire::LeftOut {
         id: &left_out.id,

@@ -9,7 +9,9 @@ const NS_PER_SECOND: f64 = 1e9;
 
 pub(super) fn trial(trial: &TrialFigures) -> wire::Trial<'_> {
     let (fate, reason) = fate(&trial.fate);
-    wire::Trial { round: trial.round, fate, reason, figures: trial.figures.as_ref().map(figures) }
+    let (invocation, round) = (trial.invocation, trial.round);
+    let figures = trial.figures.as_ref().map(figures);
+    wire::Trial { invocation, round, fate, reason, figures }
 }
 
 fn figures(figures: &Figures) -> wire::Figures {

@@ -11,12 +11,14 @@ use model::peer::Peer;
 use model::setup::Setup;
 use model::units;
 
-const METHOD: &str = "A round measures each case once, in random order. A figure is the median of \
-                      its rounds; its 95 % interval is exact, from the order of the rounds, and \
-                      takes no distribution for granted. Cases are compared by the ratios of \
-                      their rates in the same rounds. What served the bytes is told from what the \
-                      OS counted around each trial, never from what was asked for. METHODOLOGY.md \
-                      of ioassay has the rules, and where each comes from.";
+const METHOD: &str = "A round measures each case once, in random order. With one \
+                      invocation a figure is the median of its rounds, and its 95 % \
+                      interval is from their order, within this run. With several it is \
+                      the median of the invocations' medians, and the interval is from one \
+                      to the next. Cases are compared by the ratios of their rates in the \
+                      same rounds. What served the bytes is told from what the OS counted \
+                      around each trial, never from what was asked for. METHODOLOGY.md of \
+                      ioassay has the rules, and where each comes from.";
 
 /// The machine, the storage and the method.
 pub(super) fn said(assessment: &Assessment) -> Markup {

@@ -68,7 +68,7 @@ fn table(pairs: &[Pair], names: &Names) -> Markup {
                 th scope="col" { "B" }
                 th scope="col" { "B/A" }
                 th scope="col" { "95 % interval" }
-                th scope="col" { "pairs" }
+                th scope="col" { "invocations" }
                 th scope="col" { "p" }
                 th.t scope="col" { "finding" }
             }
@@ -94,8 +94,8 @@ fn row(pair: &Pair, names: &Names) -> Markup {
             td { (speed(&pair.b)) }
             td { (times(found.ratio)) }
             td { (compared::interval(found)) }
-            td { (found.pairs) }
-            td { (probability(pair.p)) }
+            td { (found.invocations) }
+            td { (pair.p.map_or(crate::words::NONE.to_string(), probability)) }
             td.t { (crate::words::difference(found)) }
         }
     }

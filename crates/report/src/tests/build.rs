@@ -7,6 +7,7 @@ use assess::decision::{Decided, Lead, Rated};
 use assess::disturbance::Gate;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::percentile::Percentile;
+use assess::repetition::Repetition;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
 use assess::trials::{Fate, Figures, TrialFigures};
@@ -23,12 +24,14 @@ use std::time::Duration;
 pub(super) fn estimate(median: f64) -> Estimate {
     Estimate {
         n: 10,
+        invocations: 1,
         median,
         low: Some(median * 0.977),
         high: Some(median * 1.031),
         mean: median * 1.002,
         min: median * 0.91,
         max: median * 1.06,
+        spread: None,
     }
 }
 
@@ -54,6 +57,7 @@ pub(super) fn comparison(
         case: case.id.clone(),
         base: base.id.clone(),
         pairs,
+        invocations: 1,
         ratio,
         low: has_interval.then_some(low),
         high: has_interval.then_some(high),
@@ -130,6 +134,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
         let drift = [0.91, 1.0, 1.02, 0.78, 0.98, 1.03, 1.0, 0.99, 1.06, 1.01][round as usize];
         let (bytes, rate) = (1 << 30, rate * drift);
         TrialFigures {
+            invocation: 0,
             round,
             fate: if round == 3 { Fate::Excluded(Gate::Steal) } else { Fate::Counted },
             figures: Some(Figures {
@@ -322,6 +327,14 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         }],
         recipe: recipe.to_string(),
         rounds: 10,
+        repetition: Repetition {
+            invocations: 1,
+            has_new_files: false,
+            spread: None,
+            costs: None,
+            advised_rounds: None,
+            is_dependence_checked: true,
+        },
         seed: 1,
         findings: gathered(&cases),
         cases,

@@ -102,7 +102,9 @@ fn counted(work: FileWork, served_by: ServedBy, rate: f64, load_ns: Option<f64>)
 
 fn figure(summary: &Summary) -> Figure {
     let throughput = summary.throughput.expect("it was measured");
-    let ratio = |median| Some(Ratio { pairs: 7, median, low: Some(0.04), high: Some(0.06) });
+    let ratio = |median| {
+        Some(Ratio { pairs: 7, invocations: 1, median, low: Some(0.04), high: Some(0.06) })
+    };
     let (of_read, of_count) = (ratio(0.05), ratio(0.05));
     let row = Named::of(summary).expect("it stands");
     Figure { row, threads: 1, throughput, of_read, of_count }

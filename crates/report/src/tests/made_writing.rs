@@ -200,6 +200,7 @@ pub(super) fn strategies() -> Assessment {
         case: dd,
         base: own,
         pairs: 10,
+        invocations: 1,
         ratio: 0.987,
         low: Some(0.981),
         high: Some(1.006),
@@ -322,7 +323,7 @@ pub(super) fn touching() -> Assessment {
     cases[4].spent = Some(Spent { user_ns: None, blocked_share: None, ..spent() });
     let held = |phase, file: usize, memory: usize, median: f64, pairs| {
         let end = |share: f64| (pairs >= 6).then_some(median * share);
-        let ratio = Ratio { pairs, median, low: end(0.93), high: end(1.08) };
+        let ratio = Ratio { pairs, invocations: 1, median, low: end(0.93), high: end(1.08) };
         let [file, memory] = [file, memory].map(|row: usize| Named::of(&cases[row]).unwrap());
         Touching { phase, file, memory, ratio }
     };

@@ -1,0 +1,367 @@
+//! The level above rounds: an invocation has its own workers, files and layout, and rounds within
+//! it share them. What a quantity is from one invocation to the next is told by invocations only
+//! (Kalibera and Jones, ISMM 2013; METHODOLOGY.md).
+//!
+//! All on logarithms, where a figure is a median of medians: one invocation that was disturbed
+//! moves it little.
+
+use crate::middle::median;
+use crate::student;
+
+/// One value of a quantity, in which invocation it was measured, and in which round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Round {
+    /// The invocation, from 0.
+    pub invocation: u32,
+    /// The round, a running number over all invocations.
+    pub round: u32,
+    /// The value.
+    pub value: f64,
+}
+
+impl Round {
+    /// The same place, another value.
+    pub(crate) fn with(self, value: f64) -> Round {
+        Round { value, ..self }
+    }
+}
+
+/// What varies, as standard deviations of the logarithm: 0.02 is 2 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// From one invocation to the next, without what the rounds add to that; 0 where no more is
+    /// seen than they do.
+    pub between: f64,
+    /// From round to round within an invocation; none where each had one round.
+    pub within: Option<f64>,
+}
+
+/// A quantity on two levels.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TwoLevel {
+    /// The logarithm of the median of each invocation.
+    pub(crate) logs: Vec<f64>,
+    /// The median of those.
+    pub(crate) centre: f64,
+    /// What varies.
+    pub(crate) spread: Spread,
+}
+
+/// The standard error of a median of normal values as a multiple of that of their mean.
+pub(crate) const MEDIAN_BY_MEAN: f64 = 1.253_314_137_315_500_1;
+
+/// The share of intervals that miss.
+const MISSES: f64 = 0.05;
+
+impl TwoLevel {
+    /// That of `rounds` whose values are logarithms; none below two invocations.
+    pub(crate) fn of_logs(rounds: &[Round]) -> Option<TwoLevel> {
+        let groups = grouped(rounds);
+        if groups.len() < 2 {
+            return None;
+        }
+        let logs: Vec<f64> = groups.iter().filter_map(|group| median(group)).collect();
+        Some(TwoLevel { centre: median(&logs)?, spread: Spread::of(&groups), logs })
+    }
+
+    /// The variance from invocation to invocation.
+    pub(crate) fn variance(&self) -> f64 {
+        variance(&self.logs)
+    }
+
+    /// The standard error of the centre.
+    pub(crate) fn error(&self) -> f64 {
+        let n = self.logs.len() as f64;
+        MEDIAN_BY_MEAN * (variance(&self.logs) / n).sqrt()
+    }
+
+    /// How far from the centre the 95 % interval goes: t of the invocations' values.
+    pub(crate) fn half_width(&self) -> f64 {
+        student::quantile(MISSES, (self.logs.len() - 1) as f64) * self.error()
+    }
+}
+
+/// The values of each invocation, in the order of their numbers.
+fn grouped(rounds: &[Round]) -> Vec<Vec<f64>> {
+    let mut numbers: Vec<u32> = rounds.iter().map(|round| round.invocation).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let of = |number: u32| {
+        let own = rounds.iter().filter(|round| round.invocation == number);
+        own.map(|round| round.value).collect()
+    };
+    numbers.into_iter().map(of).collect()
+}
+
+/// The median of each invocation, in their order; the values themselves where there is only one.
+/// These are what could as well have come in another order.
+pub(crate) fn exchangeable(rounds: &[Round]) -> Vec<f64> {
+    match grouped(rounds) {
+        groups if groups.len() > 1 => groups.iter().filter_map(|group| median(group)).collect(),
+        _ => rounds.iter().map(|round| round.value).collect(),
+    }
+}
+
+impl Spread {
+    /// The two components of the variance, by the sums of squares of both levels.
+    fn of(groups: &[Vec<f64>]) -> Spread {
+        let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
+        let squares: f64 = (groups.iter().zip(&means))
+            .map(|(group, mean)| group.iter().map(|value| (value - mean).powi(2)).sum::<f64>())
+            .sum();
+        let freedom: usize = groups.iter().map(|group| group.len() - 1).sum();
+        let within = (freedom > 0).then(|| squares / freedom as f64);
+        // Of the invocations' variance the rounds add this.
+        let parts: f64 = groups.iter().map(|group| 1.0 / group.len() as f64).sum();
+        let added = within.unwrap_or(0.0) * parts / groups.len() as f64;
+        Spread {
+            between: (variance(&means) - added).max(0.0).sqrt(),
+            within: within.map(f64::sqrt),
+        }
+    }
+
+    /// How many rounds an invocation should have so that a given time tells most, where an
+    /// invocation costs `cost` times what a round does: `√(cost · within² / between²)` (Kalibera
+    /// and Jones). None where it cannot be told; [`ROUNDS_MOST`] where invocations do not vary.
+    pub fn best_rounds(&self, cost: f64) -> Option<u32> {
+        let within = self.within?;
+        if within == 0.0 {
+            return Some(1);
+        }
+        let best = (cost * within * within / (self.between * self.between)).sqrt().ceil();
+        Some((best.max(1.0) as u32).min(ROUNDS_MOST))
+    }
+}
+
+/// Fewer invocations than this do not tell what varies between them (METHODOLOGY.md).
+pub const INVOCATIONS_LEAST: usize = 3;
+/// More rounds in an invocation than this are never advised.
+pub const ROUNDS_MOST: u32 = 20;
+
+/// Two sets of invocations, not paired: of two runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Welch {
+    /// How far the 95 % interval goes from the logarithm of the ratio of the two.
+    pub(crate) half_width: f64,
+    /// Whether it goes by what varies from run to run.
+    pub(crate) is_by_runs: bool,
+    /// The probability, two-sided, that what does not differ is as far apart.
+    pub(crate) p: f64,
+}
+
+impl Welch {
+    /// Compares `ours` with `others`, by what varies from run to run where that is known and is
+    /// more: what changes between runs only is in no invocation of either.
+    pub(crate) fn of(ours: &TwoLevel, others: &TwoLevel, runs: Option<RunToRun>) -> Welch {
+        let log_ratio = ours.centre - others.centre;
+        let squares = [ours, others].map(|side| side.error().powi(2));
+        let freedoms = [ours, others].map(|side| (side.logs.len() - 1) as f64);
+        let own = Welch::by(
+            log_ratio,
+            (squares[0] + squares[1]).sqrt(),
+            satterthwaite(squares, freedoms),
+        );
+        let of_runs = runs.map(|runs| Welch::of_single(log_ratio, runs));
+        of_runs.filter(|of_runs| of_runs.half_width > own.half_width).unwrap_or(own)
+    }
+
+    /// By what varies from run to run alone.
+    pub(crate) fn of_single(log_ratio: f64, runs: RunToRun) -> Welch {
+        let error = std::f64::consts::SQRT_2 * runs.deviation;
+        Welch { is_by_runs: true, ..Welch::by(log_ratio, error, runs.freedom()) }
+    }
+
+    fn by(log_ratio: f64, error: f64, freedom: f64) -> Welch {
+        let half_width = student::quantile(MISSES, freedom) * error;
+        let p = match (error > 0.0, log_ratio == 0.0) {
+            (_, true) => 1.0,
+            (false, false) => 0.0,
+            (true, false) => student::two_sided(log_ratio / error, freedom),
+        };
+        Welch { half_width, p, is_by_runs: false }
+    }
+}
+
+/// The degrees of freedom of a sum of two variances (Welch and Satterthwaite).
+fn satterthwaite(squares: [f64; 2], freedoms: [f64; 2]) -> f64 {
+    let least = freedoms[0].min(freedoms[1]);
+    let below: f64 = squares.iter().zip(freedoms).map(|(square, f)| square * square / f).sum();
+    if below > 0.0 { ((squares[0] + squares[1]).powi(2) / below).max(least) } else { least }
+}
+
+/// How far the figure of a case is from itself in runs of the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunToRun {
+    /// The standard deviation of its logarithm.
+    pub deviation: f64,
+    /// By how many runs.
+    pub runs: usize,
+}
+
+impl RunToRun {
+    /// The degrees of freedom: a median of differences knows about half of what their squares do.
+    fn freedom(&self) -> f64 {
+        ((self.runs - 1) as f64 / 2.0).max(1.0)
+    }
+}
+
+/// What varies from run to run, by the figures of earlier runs in their order: by the differences
+/// of runs that follow each other, and by the median of those, so that one real change among them
+/// is not taken for spread. None below [`RUNS_LEAST`] runs.
+pub(crate) fn run_to_run(figures: &[f64]) -> Option<RunToRun> {
+    if figures.len() < RUNS_LEAST || figures.iter().any(|figure| *figure <= 0.0) {
+        return None;
+    }
+    let steps: Vec<f64> = figures.windows(2).map(|two| (two[1] / two[0]).ln().abs()).collect();
+    let deviation = median(&steps)? / MEDIAN_OF_NORMAL / std::f64::consts::SQRT_2;
+    Some(RunToRun { deviation, runs: figures.len() })
+}
+
+/// Fewer runs than this do not tell how far runs are apart.
+pub const RUNS_LEAST: usize = 4;
+/// The median of the absolute value of a normal variable, as a share of its standard deviation.
+const MEDIAN_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The variance of a sample; 0 of one value.
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len().max(2) - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::random::Rng;
+
+    /// How invocations and rounds vary, as shares: normally, and some rounds and some invocations
+    /// are slow. What is from invocation to invocation follows itself by `phi`.
+    #[derive(Debug, Clone, Copy, Default)]
+    struct Noise {
+        between: f64,
+        within: f64,
+        slow_rounds: f64,
+        slow_invocations: f64,
+        phi: f64,
+    }
+
+    const SESSIONS: u32 = 2_000;
+
+    /// Many sessions of `invocations` with `rounds` each, of logarithms around 0.
+    fn sessions(noise: Noise, invocations: u32, rounds: u32) -> Vec<TwoLevel> {
+        let mut rng = Rng::new(u64::from(100 * invocations + rounds));
+        // A sum of 12 uniform numbers is normal enough here.
+        let normal = |rng: &mut Rng| (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        let mut session = |_| {
+            let mut state = normal(&mut rng);
+            let mut made = Vec::new();
+            for invocation in 0..invocations {
+                let rest = (1.0 - noise.phi * noise.phi).sqrt();
+                state = noise.phi * state + rest * normal(&mut rng);
+                let slow = if rng.unit() < noise.slow_invocations { -0.3 } else { 0.0 };
+                let level = noise.between * state + slow;
+                for round in 0..rounds {
+                    let is_slow = rng.unit() < noise.slow_rounds;
+                    let slow = if is_slow { (1.0 - 0.4 * rng.unit()).ln() } else { 0.0 };
+                    let value = level + noise.within * normal(&mut rng) + slow;
+                    made.push(Round { invocation, round: invocation * rounds + round, value });
+                }
+            }
+            TwoLevel::of_logs(&made).expect("there are two invocations or more")
+        };
+        (0..SESSIONS).map(&mut session).collect()
+    }
+
+    fn share(holds: impl Iterator<Item = bool>) -> f64 {
+        let (mut all, mut of) = (0, 0);
+        holds.for_each(|holds| (all, of) = (all + 1, of + u32::from(holds)));
+        f64::from(of) / f64::from(all)
+    }
+
+    /// METHODOLOGY.md: with 3 to 6 invocations the interval holds the true value, and the figure of
+    /// another run, as often as it must.
+    #[test]
+    fn an_interval_of_invocations_holds_as_often_as_it_says() {
+        for noise in [
+            Noise { between: 0.01, within: 0.02, ..Noise::default() },
+            Noise { between: 0.10, within: 0.05, ..Noise::default() },
+            Noise { between: 0.02, within: 0.15, ..Noise::default() },
+            Noise { between: 0.03, within: 0.03, slow_invocations: 0.15, ..Noise::default() },
+        ] {
+            // Where some are slow the median of all is a little below 0.
+            let truth = {
+                let many: Vec<f64> =
+                    sessions(noise, 2, 2).iter().flat_map(|s| s.logs.clone()).collect();
+                median(&many).expect("there are many")
+            };
+            for (invocations, rounds) in [(3, 3), (4, 3), (5, 2), (6, 2)] {
+                let all = sessions(noise, invocations, rounds);
+                let holds = |s: &TwoLevel, value: f64| (value - s.centre).abs() <= s.half_width();
+                let truly = share(all.iter().map(|s| holds(s, truth)));
+                assert!(truly >= 0.945, "{noise:?} {invocations} x {rounds}: {truly}");
+                let later = share(all.windows(2).map(|two| holds(&two[0], two[1].centre)));
+                assert!(later >= 0.86, "{noise:?} {invocations} x {rounds}: {later} of the later");
+                let wrong = all.windows(2).map(|two| Welch::of(&two[1], &two[0], None).p <= 0.05);
+                let wrong = share(wrong);
+                assert!(wrong <= 0.055, "{noise:?} {invocations} x {rounds}: {wrong} differ");
+            }
+        }
+    }
+
+    /// What drifts from run to run is told by runs, and not by invocations that follow each other.
+    #[test]
+    fn the_spread_of_runs_keeps_what_drifts_from_being_a_difference() {
+        let noise = Noise { between: 0.05, within: 0.05, phi: 0.9, ..Noise::default() };
+        let all = sessions(noise, 5, 2);
+        let wrong = |is_known: bool| {
+            share(all.windows(14).map(|runs| {
+                let (known, pair) = runs.split_at(12);
+                let figures: Vec<f64> = known.iter().map(|run| run.centre.exp()).collect();
+                let known = run_to_run(&figures).filter(|_| is_known);
+                Welch::of(&pair[1], &pair[0], known).p <= 0.05
+            }))
+        };
+        assert!(wrong(false) > 0.12, "{}", wrong(false));
+        assert!(wrong(true) <= 0.05, "{}", wrong(true));
+    }
+
+    #[test]
+    fn both_components_are_told_apart() {
+        let spread = |between: f64, within: f64| {
+            let noise = Noise { between, within, ..Noise::default() };
+            let all = sessions(noise, 6, 4);
+            let of = |value: fn(&Spread) -> f64| {
+                let squares = all.iter().map(|s| value(&s.spread).powi(2)).sum::<f64>();
+                (squares / all.len() as f64).sqrt()
+            };
+            (of(|s| s.between), of(|s| s.within.unwrap_or(f64::NAN)))
+        };
+        let (between, within) = spread(0.10, 0.05);
+        assert!((between - 0.10).abs() < 0.005 && (within - 0.05).abs() < 0.002);
+        let (between, within) = spread(0.0, 0.05);
+        assert!(between < 0.02 && (within - 0.05).abs() < 0.002, "{between}");
+    }
+
+    #[test]
+    fn the_cheaper_split_is_advised() {
+        let spread = |between, within| Spread { between, within };
+        assert_eq!(spread(0.02, Some(0.04)).best_rounds(4.0), Some(4));
+        assert_eq!(spread(0.08, Some(0.04)).best_rounds(4.0), Some(1));
+        assert_eq!(spread(0.0, Some(0.04)).best_rounds(4.0), Some(ROUNDS_MOST));
+        assert_eq!(spread(0.0, Some(0.0)).best_rounds(4.0), Some(1));
+        assert_eq!(spread(0.02, None).best_rounds(4.0), None);
+    }
+
+    #[test]
+    fn one_real_change_is_no_spread() {
+        let steady = run_to_run(&[100.0, 101.0, 100.0, 102.0, 101.0, 100.0]).expect("six runs");
+        let changed = run_to_run(&[100.0, 101.0, 100.0, 202.0, 201.0, 200.0]).expect("six runs");
+        assert!((changed.deviation / steady.deviation) < 2.0, "{steady:?} {changed:?}");
+        assert_eq!(run_to_run(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(run_to_run(&[1.0, 2.0, 3.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,27 @@
+//! The median of values.
+
+/// The median: of an even number of values, the mean of the two in the middle; none of no values.
+///
+/// # Panics
+/// If a value is not finite: no counter and no clock gives one.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    middle(&sorted(values))
+}
+
+/// The values in ascending order.
+///
+/// # Panics
+/// As [`median`].
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+    assert!(values.iter().all(|value| value.is_finite()), "a measured value is finite");
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+/// The median of values in ascending order.
+pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
+    let n = sorted.len();
+    let upper = *sorted.get(n / 2)?;
+    Some(if n % 2 == 1 { upper } else { f64::midpoint(sorted[n / 2 - 1], upper) })
+}

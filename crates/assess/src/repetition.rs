@@ -1,0 +1,85 @@
+//! How a run was repeated within itself: what its intervals hold for, and how it would tell more in
+//! the same time.
+
+use crate::invocations::Spread;
+use crate::middle::median;
+use crate::rounds::UNITS_LEAST;
+use crate::row::Row;
+use model::plan::Role;
+use model::record::Record;
+
+/// How a run was repeated within itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Repetition {
+    /// How often all was begun anew, by what the plan says.
+    pub invocations: u32,
+    /// Whether each had new test files; else new workers only.
+    pub has_new_files: bool,
+    /// What varies, as the medians over the asked cases; none with one invocation.
+    pub spread: Option<Spread>,
+    /// What an invocation costs besides its rounds, and what a round costs; none where that cannot
+    /// be told.
+    pub costs: Option<Costs>,
+    /// How many rounds in each invocation tell most in the same time, as the median over the asked
+    /// cases (METHODOLOGY.md).
+    pub advised_rounds: Option<u32>,
+    /// Whether there were enough rounds, or invocations where there are several, to see whether
+    /// they depend on each other.
+    pub is_dependence_checked: bool,
+}
+
+/// Seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Of the pause, and of all that is made anew.
+    pub invocation_s: f64,
+    /// Of all cases once.
+    pub round_s: f64,
+}
+
+impl Repetition {
+    /// That of a record with these rows.
+    pub(crate) fn of(record: &Record, rows: &[Row]) -> Repetition {
+        let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
+        let spreads: Vec<Spread> =
+            asked().filter_map(|row| row.summary.throughput.or(row.summary.iops)?.spread).collect();
+        let costs = costs(record);
+        let best = |costs: Costs| {
+            let ratio = costs.invocation_s / costs.round_s;
+            let of_each = spreads.iter().filter_map(|spread| spread.best_rounds(ratio));
+            median(&of_each.map(f64::from).collect::<Vec<f64>>()).map(|rounds| rounds.ceil() as u32)
+        };
+        let units = |row: &Row| row.measured.units().len();
+        Repetition {
+            invocations: record.header.plan.invocations,
+            has_new_files: record.invocations.iter().any(|anew| !anew.fixtures.is_empty()),
+            spread: usual(&spreads),
+            costs,
+            advised_rounds: costs.and_then(best),
+            is_dependence_checked: asked().map(units).min().is_some_and(|n| n >= UNITS_LEAST),
+        }
+    }
+}
+
+/// The medians of both components.
+fn usual(spreads: &[Spread]) -> Option<Spread> {
+    let between: Vec<f64> = spreads.iter().map(|spread| spread.between).collect();
+    let within: Vec<f64> = spreads.iter().filter_map(|spread| spread.within).collect();
+    Some(Spread { between: median(&between)?, within: median(&within) })
+}
+
+/// What invocations and rounds cost, by when each invocation was ready and how long that had taken.
+/// The first is left out: what comes before it is not timed.
+fn costs(record: &Record) -> Option<Costs> {
+    let anew = &record.invocations;
+    let made: Vec<f64> = anew.iter().map(|one| one.made_ms as f64 / 1e3).collect();
+    let rounds = record.header.plan.rounds_by_invocation();
+    let round_s = anew.iter().enumerate().filter_map(|(index, next)| {
+        let began_ms = index.checked_sub(1).map_or(0, |before| anew[before].at_ms);
+        let ms = next.at_ms.checked_sub(next.made_ms)?.checked_sub(began_ms)?;
+        let rounds = rounds.get(usize::try_from(next.number).ok()?.checked_sub(1)?)?.len();
+        (ms > 0 && rounds > 0).then(|| ms as f64 / 1e3 / rounds as f64)
+    });
+    let round_s = median(&round_s.collect::<Vec<f64>>())?;
+    Some(Costs { invocation_s: median(&made)?, round_s })
+}

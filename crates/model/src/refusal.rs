@@ -1,0 +1,41 @@
+//! Why a storage cannot bring a file into a cache state.
+
+use crate::case::Cache;
+use crate::host::{Direct, Medium, Storage};
+use crate::units;
+
+/// Why blocks of so many bytes cannot be read or written on `storage` in a cache state.
+pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
+    match cache {
+        Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
+            "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
+            storage.file_system
+        )),
+        Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
+            "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
+            storage.file_system, cache
+        )),
+        Cache::Cold if !storage.evictable => Some(format!(
+            "a test file on {} could not be evicted from the page cache",
+            storage.file_system
+        )),
+        Cache::Direct => direct_refusal(block, &storage.direct, &storage.file_system),
+        _ => None,
+    }
+}
+
+fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<String> {
+    match *direct {
+        Direct::Refused => Some(format!("{file_system} refuses O_DIRECT here")),
+        Direct::Accepted { offset_align, .. } => {
+            let align = u64::from(offset_align);
+            (!block.is_multiple_of(align)).then(|| {
+                format!(
+                    "O_DIRECT here needs blocks in multiples of {}, {} is not",
+                    units::bytes(align),
+                    units::bytes(block)
+                )
+            })
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the intervals of several invocations come to, and what two runs of them are called.
+
+use super::noise::normal;
+use super::record;
+use super::rounds::share;
+use super::table::Table;
+use assess::comparison::Difference;
+use assess::invocations::Round;
+use assess::stats::{Estimate, Looks};
+use model::random::Rng;
+use model::record::Record;
+
+/// Invocations, and the rounds of each.
+const SPLITS: [(usize, usize); 5] = [(3, 3), (4, 3), (5, 2), (6, 2), (5, 4)];
+const HEADS: [&str; 5] = ["3 × 3", "4 × 3", "5 × 2", "6 × 2", "5 × 4"];
+
+/// How invocations and rounds vary, as shares.
+#[derive(Debug, Clone, Copy)]
+struct Noise {
+    between: f64,
+    within: f64,
+    /// The share of rounds that are slower, by up to two fifths.
+    slow_rounds: f64,
+    /// The share of invocations that are slower by a quarter.
+    slow_invocations: f64,
+    /// How much of an invocation's level is left in the next: an AR(1).
+    memory: f64,
+}
+
+const PLAIN: Noise =
+    Noise { between: 0.05, within: 0.05, slow_rounds: 0.0, slow_invocations: 0.0, memory: 0.0 };
+
+const ALL: [(&str, Noise); 8] = [
+    ("1 % between, 2 % within", Noise { between: 0.01, within: 0.02, ..PLAIN }),
+    ("2 % between, 15 % within", Noise { between: 0.02, within: 0.15, ..PLAIN }),
+    ("5 % between, 5 % within", PLAIN),
+    ("10 % between, 5 % within", Noise { between: 0.1, ..PLAIN }),
+    ("5 % and 5 %, 15 % of the rounds slow", Noise { slow_rounds: 0.15, ..PLAIN }),
+    ("5 % and 5 %, 15 % of the invocations slow", Noise { slow_invocations: 0.15, ..PLAIN }),
+    ("5 % and 5 %, AR(1) of invocations, φ = .5", Noise { memory: 0.5, ..PLAIN }),
+    ("5 % and 5 %, AR(1) of invocations, φ = .8", Noise { memory: 0.8, ..PLAIN }),
+];
+
+impl Noise {
+    /// The rounds of a run.
+    fn run(&self, rng: &mut Rng, (invocations, rounds): (usize, usize)) -> Vec<Round> {
+        let mut state = normal(rng);
+        let mut made = Vec::new();
+        for invocation in 0..invocations {
+            state = self.memory * state + (1.0 - self.memory * self.memory).sqrt() * normal(rng);
+            let slow = if rng.unit() < self.slow_invocations { 0.75 } else { 1.0 };
+            let level = slow * (self.between * state).exp();
+            for _ in 0..rounds {
+                let slow = if rng.unit() < self.slow_rounds { 1.0 - 0.4 * rng.unit() } else { 1.0 };
+                let value = level * slow * (self.within * normal(rng)).exp();
+                let (invocation, round) = (invocation as u32, made.len() as u32);
+                made.push(Round { invocation, round, value });
+            }
+        }
+        made
+    }
+
+    /// The median of the medians of very many invocations.
+    fn truth(&self, rounds: usize) -> f64 {
+        let mut rng = Rng::new(9);
+        let one = Noise { memory: 0.0, ..*self };
+        let many: Vec<Round> = one.run(&mut rng, (20_001, rounds));
+        let mut medians: Vec<f64> = many
+            .chunks(rounds)
+            .filter_map(|chunk| {
+                let values: Vec<f64> = chunk.iter().map(|round| round.value).collect();
+                Some(Estimate::of(&values)?.median)
+            })
+            .collect();
+        medians.sort_by(f64::total_cmp);
+        medians[medians.len() / 2]
+    }
+}
+
+fn holds(run: &[Round], value: f64) -> bool {
+    Estimate::of_rounds(run, Looks::None)
+        .and_then(|found| found.low.zip(found.high))
+        .is_some_and(|(low, high)| low <= value && value <= high)
+}
+
+/// A table with a row for each noise and a column for each split.
+fn table(sessions: usize, of: impl Fn(&Noise, (usize, usize), &mut Rng, f64) -> bool) -> Table {
+    let mut heads = vec!["invocations × rounds"];
+    heads.extend(HEADS);
+    let mut table = Table::new(&heads);
+    for (seed, (name, noise)) in (0..).zip(ALL) {
+        let shares = SPLITS.map(|split| {
+            let truth = noise.truth(split.1);
+            share(sessions, 300 + seed, |rng| of(&noise, split, rng, truth))
+        });
+        table.row(name, &shares);
+    }
+    table
+}
+
+/// How often the interval holds the median of all invocations.
+pub(super) fn coverage(sessions: usize) -> Table {
+    table(sessions, |noise, split, rng, truth| holds(&noise.run(rng, split), truth))
+}
+
+/// How often it holds the figure of another run.
+pub(super) fn later(sessions: usize) -> Table {
+    table(sessions, |noise, split, rng, _| {
+        let later = Estimate::of_rounds(&noise.run(rng, split), Looks::None);
+        let earlier = noise.run(rng, split);
+        later.is_some_and(|later| holds(&earlier, later.median))
+    })
+}
+
+/// How often two equal runs are called different.
+pub(super) fn alike(sessions: usize) -> Table {
+    table(sessions, |noise, split, rng, _| {
+        let mut made = || record_of(&noise.run(rng, split), split.0);
+        let versus = assess::compare(&made(), &made(), &[]);
+        versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
+    })
+}
+
+/// A record of one case with these rounds.
+fn record_of(run: &[Round], invocations: usize) -> Record {
+    let rates: Vec<f64> = run.iter().map(|round| round.value).collect();
+    let mut record = record::of(&[&rates]);
+    record.header.plan.invocations = invocations as u32;
+    for (trial, round) in record.trials.iter_mut().zip(run) {
+        trial.invocation = round.invocation;
+    }
+    record
+}
