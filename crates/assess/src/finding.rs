@@ -81,6 +81,8 @@ named! {
         StepChange "StepChange",
         /// Rounds depend on each other: their interval is too narrow.
         Drifting "Drifting",
+        /// Rounds fall into two levels, by the CPUs or the node that they ran on.
+        CpuLevels "CpuLevels",
         /// The device is presented by a hypervisor: what is below it is unknown.
         VirtualDevice "VirtualDevice",
         /// The case measured a second time was not the same.

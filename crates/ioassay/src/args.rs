@@ -118,7 +118,11 @@ pub enum Command {
     },
     /// Serve jobs on stdin and stdout: how this program measures
     #[command(hide = true)]
-    Worker,
+    Worker {
+        /// Bind each thread to one of the CPUs that this process may use
+        #[arg(long)]
+        pin: bool,
+    },
 }
 
 /// Whose JSON.
@@ -296,6 +300,13 @@ pub struct OutputArgs {
     /// how much this machine cannot decide today
     #[arg(long)]
     pub control: bool,
+    /// Bind each thread to a CPU of this list, in turn: 0,2,4-7, or all. Other programs than this
+    /// one's own worker are bound to the whole list
+    #[arg(long, value_name = "CPUS")]
+    pub pin: Option<String>,
+    /// Take processors and memory from this NUMA node only
+    #[arg(long, value_name = "NODE")]
+    pub node: Option<u32>,
     /// How the result is said.
     #[command(flatten)]
     pub form: FormArgs,

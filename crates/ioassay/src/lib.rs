@@ -24,6 +24,7 @@ pub mod turns;
 pub mod run;
 mod schedule;
 pub mod args;
+pub mod bind;
 pub mod manual;
 pub mod typed;
 pub mod commands;

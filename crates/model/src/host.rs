@@ -267,6 +267,24 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
+/// What the workers of a run are bound to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The CPUs that threads are bound to, one each, in turn; none where the OS places them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Vec<u32>>,
+    /// The NUMA node that gives processors and memory; none where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+}
+
+impl Bound {
+    /// Whether they are not bound.
+    pub fn is_free(&self) -> bool {
+        *self == Bound::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

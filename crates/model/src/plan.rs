@@ -3,7 +3,7 @@
 use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
 use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
-use crate::host::{Host, Storage};
+use crate::host::{Bound, Host, Storage};
 use crate::memory::{ARRAY_GRANULE, LINE};
 use crate::named;
 use crate::pattern::{Pattern, Share};
@@ -71,6 +71,9 @@ pub struct Plan {
     /// Bytes of memory, page cache included, that a control group gives the workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
+    /// What the workers are bound to.
+    #[serde(default, skip_serializing_if = "Bound::is_free")]
+    pub bound: Bound,
     /// What is measured.
     pub cases: Vec<Planned>,
     /// What is not.
@@ -97,6 +100,7 @@ impl Plan {
             content: Kind::Random,
             sustain: None,
             memory_limit: None,
+            bound: Bound::default(),
             cases: Vec::new(),
             skips: Vec::new(),
         }

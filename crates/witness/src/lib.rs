@@ -24,6 +24,7 @@ mod counting;
 mod storage;
 mod disk;
 mod settle;
+pub mod placement;
 pub mod counters;
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ pub mod engine;
 pub mod writer;
 pub mod drive;
 pub mod stream;
+pub mod pins;
 pub mod team;
 pub mod relay;
 pub mod blocks;
@@ -24,6 +25,7 @@ pub mod perform_write;
 pub mod perform;
 pub mod serve;
 
+pub use pins::pin_threads;
 pub use serve::serve;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 use crate::engine::Obstacle;
 use crate::gate::{Gate, Start};
+use crate::pins;
 use crate::usage::{Counter, Reading};
 use model::sample::{Span, Usage};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -79,7 +80,7 @@ pub fn run<M: Member>(
             let prepare = &prepare;
             scope.spawn(move || {
                 let counter = Counter::of_this_thread();
-                let (mut own, told) = match prepare(thread) {
+                let (mut own, told) = match pins::take(thread).and_then(|()| prepare(thread)) {
                     Ok(own) => (Some(own), Ok(())),
                     Err(obstacle) => (None, Err(obstacle)),
                 };

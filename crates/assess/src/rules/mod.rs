@@ -12,6 +12,7 @@ mod caches;
 mod host;
 mod environment;
 mod course;
+mod placement;
 
 use context::Fault;
 pub(crate) use context::{Context, Overhead};
@@ -25,7 +26,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 35] = [
+const RULES: [(Code, Rule); 36] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -61,6 +62,7 @@ const RULES: [(Code, Rule); 35] = [
     (Code::Transient, course::transient),
     (Code::StepChange, course::step_change),
     (Code::Drifting, course::drifting),
+    (Code::CpuLevels, placement::cpu_levels),
 ];
 
 /// All that is found on a case. Of a case without a trial nothing can be said.

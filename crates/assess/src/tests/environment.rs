@@ -9,7 +9,7 @@ use crate::summary::Summary;
 use model::case::{Advice, Allocation, Op, Touch, WriteEngine, WriteWork};
 use model::host::{Limit, Limited};
 use model::layer::{Amplification, Counts, Layer};
-use model::sample::{Span, Usage};
+use model::sample::{Seat, Span, Usage};
 
 const MS: u64 = 1_000_000;
 
@@ -270,6 +270,46 @@ fn what_comes_after_the_spans_is_no_part_of_them() {
     assert_eq!(figures(&|_| {}), known, "the window is hardly longer than the span");
     assert_eq!(figures(&|r| (tell(r), verified_for_long(r)).0), known);
     assert_eq!(figures(&verified_for_long), (None, None, false), "unknown is not zero");
+}
+
+/// Plants where the one thread of each round ran, and makes those on CPUs from 8 on slower.
+fn runs_on(cpus: [u32; 10], slowness: f64) -> impl Fn(&mut Record) {
+    move |record| {
+        each(record, |trial| {
+            let cpu = cpus[trial.round as usize];
+            let span = &mut sample(trial).spans[0];
+            let seat = Some(Seat { cpu, node: cpu / 16 });
+            (span.start_seat, span.end_seat) = (seat, seat);
+            if cpu >= 8 {
+                let span_ns = (span.end_ns - span.start_ns) as f64;
+                span.end_ns = span.start_ns + (span_ns * slowness) as u64;
+                trial.evidence.window_ns = (span_ns * slowness) as u64;
+            }
+        });
+    }
+}
+
+#[test]
+fn cpu_levels() {
+    let mixed = [0, 9, 0, 9, 9, 0, 9, 0, 0, 9];
+    check(zoo::record(), runs_on(mixed, 1.0), "sound device:");
+    check(zoo::record(), runs_on(mixed, 1.1), "sound device: CpuLevels note");
+    check(zoo::record(), runs_on(mixed, 1.5), "doubtful device: CpuLevels doubt");
+    // The node tells it of any number of threads.
+    let nodes = [0, 17, 3, 20, 16, 1, 31, 2, 5, 18];
+    check(zoo::record(), runs_on(nodes, 1.5), "doubtful device: CpuLevels doubt");
+    let mut record = zoo::record();
+    runs_on(nodes, 1.5)(&mut record);
+    let found = finding(&record).message;
+    assert!(found.contains("(node 0: 1.07 GB/s in 5 rounds; node 1: 718 MB/s in 5"), "{found}");
+    // Each round on a CPU of its own: any two levels would go with CPUs.
+    check(zoo::record(), runs_on([0, 9, 2, 10, 11, 3, 12, 4, 5, 13], 1.5), "sound device:");
+    // Nobody told where: unknown is not the same CPU.
+    let untold = |record: &mut Record| {
+        runs_on(mixed, 1.5)(record);
+        each_span(record, |span| span.end_seat = None);
+    };
+    check(zoo::record(), untold, "sound device:");
 }
 
 #[test]

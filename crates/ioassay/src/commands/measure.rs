@@ -13,6 +13,7 @@ use crate::stop::Stop;
 use crate::store::{self, Store};
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result};
+use model::case::OWN_PEER;
 use model::peer::Peer;
 use model::plan::{Place, Plan};
 use model::record::{Header, Record, Tool};
@@ -96,7 +97,13 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
         maker,
         files,
         peers: ready.values().map(|ready| ready.peer.clone()).collect(),
-        worker: &|peer| worker_command(peer, &ready),
+        worker: &|peer| {
+            let mut command = worker_command(peer, &ready)?;
+            if plan.bound.pin.is_some() && peer == OWN_PEER {
+                command.arg("--pin");
+            }
+            Ok(command)
+        },
         memory: memory.as_ref(),
     };
     let (record, files) = carry_out(made, output.record.as_deref(), &mut progress, stop)?;

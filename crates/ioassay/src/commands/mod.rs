@@ -54,7 +54,7 @@ pub fn execute(cli: &Cli) -> Result<u8> {
         }
         Command::Completions { shell } => say(&completions(*shell)).map(|()| DONE),
         Command::Man { command, all } => manual::execute(command, all.as_deref()),
-        Command::Worker => serve(),
+        Command::Worker { pin } => serve(*pin),
     }
 }
 
@@ -110,8 +110,11 @@ fn raise_open_files() {
 /// A thread that panics would leave the others of its team waiting: the worker ends instead, and
 /// the coordinator hears its last words. A coordinator that is killed takes it along: a trial may
 /// last for hours, and nobody would hear what it came to.
-fn serve() -> Result<u8> {
+fn serve(pins: bool) -> Result<u8> {
     raise_open_files();
+    if pins {
+        worker::pin_threads().context("failed to ask which CPUs threads may be bound to")?;
+    }
     set_parent_process_death_signal(Some(Signal::KILL))
         .context("failed to ask for a signal when the coordinator ends")?;
     let usual = std::panic::take_hook();

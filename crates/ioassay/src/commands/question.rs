@@ -1,6 +1,7 @@
 //! A question as it was typed: what it is about, where it is asked, and the plan that answers it.
 
 use crate::args::{RunArgs, SurveyArgs};
+use crate::bind;
 use crate::device;
 use crate::files::{Source, Target};
 use crate::fixture;
@@ -9,7 +10,7 @@ use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe};
 use anyhow::{Context, Result, bail};
 use model::case::{Case, Op, Work, WriteWork};
-use model::host::{Host, Storage};
+use model::host::{Bound, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Place, Plan, Role, Skip};
 use model::units;
@@ -33,6 +34,10 @@ pub struct Question {
     pub is_controlled: bool,
     /// Bytes of memory that workers are given, if there is a limit.
     pub memory: Option<u64>,
+    /// The CPUs that threads are bound to, as typed.
+    pub pin: Option<String>,
+    /// The NUMA node that gives processors and memory.
+    pub node: Option<u32>,
     /// Programs that can measure.
     pub peers: Peers,
 }
@@ -58,12 +63,14 @@ impl Setting {
     /// # Errors
     /// When the place is not there, or the plan cannot be made.
     pub fn of(question: &Question) -> Result<Setting> {
+        let pin = bind::bind(question.pin.as_deref(), question.node)?;
         let host = host_of(question);
         let storage = storage_of(&question.target)?;
         let source = source_of(question)?;
         let peers = question.peers.facts();
         let place = Place { host: &host, storage: storage.as_ref(), peers: &peers };
-        let plan = plan_of(question, source.as_ref(), &place)?;
+        let mut plan = plan_of(question, source.as_ref(), &place)?;
+        plan.bound = Bound { pin, node: question.node };
         Ok(Setting { host, storage, source, peers, plan })
     }
 
@@ -112,6 +119,8 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         sustain: args.sustain.as_deref().map(units::parse_time).transpose()?,
         is_controlled: args.output.control,
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
+        pin: args.output.pin.clone(),
+        node: args.output.node,
         peers: Peers::load(args.peers.as_deref())?,
     })
 }
@@ -240,6 +249,8 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
         sustain: None,
         is_controlled: args.output.control,
         memory: None,
+        pin: args.output.pin.clone(),
+        node: args.output.node,
         peers: Peers::load(None)?,
     })
 }

@@ -1,0 +1,120 @@
+//! On which CPUs this process and all that it starts may run, and where their memory comes from.
+//!
+//! Both are inherited by threads and programs that are started later, so a coordinator that binds
+//! itself binds its workers, in whatever language they are.
+
+use crate::root::Root;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::io;
+
+/// `0-3,8` as numbers, ascending, each once. None where it is something else, or empty.
+pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first > last || last as usize >= CpuSet::MAX_CPU {
+            return None;
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Some(cpus)
+}
+
+/// Numbers as `0-3,8`.
+pub fn cpus_text(cpus: &[u32]) -> String {
+    let runs = cpus.chunk_by(|one, next| one + 1 == *next);
+    let text = |run: &[u32]| match run {
+        [one] => one.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(text).collect::<Vec<String>>().join(",")
+}
+
+/// The CPUs that this thread may run on, ascending.
+///
+/// # Errors
+/// That of the OS.
+pub fn allowed() -> io::Result<Vec<u32>> {
+    let set = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+}
+
+/// From now on this thread, and all that it starts, runs on `cpus` only.
+///
+/// # Errors
+/// That of the OS.
+pub fn run_on(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().filter(|cpu| (**cpu as usize) < CpuSet::MAX_CPU).for_each(|cpu| {
+        set.set(*cpu as usize);
+    });
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// The CPUs of a NUMA node, and which nodes there are if it is none of them.
+///
+/// # Errors
+/// The nodes that there are, as text.
+pub fn node_cpus(node: u32) -> Result<Vec<u32>, String> {
+    node_cpus_of(&Root::machine(), node)
+}
+
+fn node_cpus_of(root: &Root, node: u32) -> Result<Vec<u32>, String> {
+    let read = |name: &str| {
+        std::fs::read_to_string(root.at(format!("/sys/devices/system/node/{name}"))).ok()
+    };
+    let cpus = read(&format!("node{node}/cpulist")).and_then(|list| parse_cpus(&list));
+    cpus.ok_or_else(|| match read("online") {
+        Some(online) => format!("there is no node {node} with processors: {}", online.trim()),
+        None => "this OS tells of no NUMA nodes".to_string(),
+    })
+}
+
+/// Memory is taken from this node only, from now on, by this thread and all that it starts.
+///
+/// # Errors
+/// That of the OS.
+pub fn take_memory_of(node: u32) -> io::Result<()> {
+    let mut mask = [0u64; 16];
+    let bits = 64 * mask.len();
+    let word = mask.get_mut(node as usize / 64);
+    *word.ok_or_else(|| io::Error::other("a node beyond 1023"))? |= 1 << (node % 64);
+    // SAFETY: the OS reads as many bits as it is told of, which the mask has; the kernel takes one
+    // off that number.
+    let outcome =
+        unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_BIND, mask.as_ptr(), bits + 1) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read_and_written() {
+        for (text, cpus) in [("0", vec![0]), ("0-3,8", vec![0, 1, 2, 3, 8]), ("5,4\n", vec![4, 5])]
+        {
+            assert_eq!(parse_cpus(text), Some(cpus.clone()), "{text}");
+            assert_eq!(parse_cpus(&cpus_text(&cpus)), Some(cpus), "{text}");
+        }
+        assert_eq!(cpus_text(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        for text in ["", "all", "3-1", "1,", "-1", "0-99999999"] {
+            assert_eq!(parse_cpus(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_thread_runs_where_it_is_told() {
+        let one = std::thread::spawn(|| {
+            let last = *allowed().expect("the OS tells").last().expect("one at least");
+            run_on(&[last]).expect("it may run there");
+            (last, allowed().expect("the OS tells"))
+        });
+        let (last, then) = one.join().expect("it does not panic");
+        assert_eq!(then, [last]);
+        assert!(node_cpus(4_000).is_err());
+    }
+}
