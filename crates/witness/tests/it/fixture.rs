@@ -1,6 +1,7 @@
 //! Files and file systems with a known truth.
 
 use model::content::{Content, Kind};
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,8 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
 pub(crate) struct Mounted {
     pub(crate) point: PathBuf,
     loop_device: Option<LoopDevice>,
+    /// Files of sysfs that were changed, and what they held.
+    changed: RefCell<Vec<(PathBuf, String)>>,
     // Dropped last: the mount point and the image are in it.
     _directory: TempDir,
 }
@@ -97,7 +100,7 @@ impl Mounted {
         run(&format!("mkfs.{kind}"), &[at_once, &["-q", node]].concat())?;
         let point = make(directory.path(), "mount");
         run("mount", &["-t", kind, "-o", options, node, text(&point)])?;
-        Ok(Mounted { point, loop_device, _directory: directory })
+        Ok(Mounted { point, loop_device, changed: RefCell::default(), _directory: directory })
     }
 
     /// An overlay whose layers are in `directory`.
@@ -112,14 +115,16 @@ impl Mounted {
             work.display()
         );
         run("mount", &["-t", "overlay", "overlay", "-o", &options, text(&point)])?;
-        Ok(Mounted { point, loop_device: None, _directory: directory })
+        let (loop_device, changed) = (None, RefCell::default());
+        Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
     /// A FUSE file system that passes everything through to a directory in `directory`.
     pub(crate) fn pass_through(directory: TempDir) -> Result<Mounted, String> {
         let (below, point) = (make(directory.path(), "below"), make(directory.path(), "mount"));
         run("bindfs", &[text(&below), text(&point)])?;
-        Ok(Mounted { point, loop_device: None, _directory: directory })
+        let (loop_device, changed) = (None, RefCell::default());
+        Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
     /// Sets what the OS takes the cache of its loop device for.
@@ -127,10 +132,15 @@ impl Mounted {
         self.queue("write_cache", kind)
     }
 
-    /// Sets a property of the queue of its loop device.
+    /// Sets a property of the queue of its loop device, until this is dropped: the OS would keep
+    /// it for whoever is given that device next.
     pub(crate) fn queue(&self, name: &str, value: &str) -> Result<(), String> {
-        let path = format!("/sys/block/{}/queue/{name}", self.loop_name());
-        std::fs::write(&path, value).map_err(|error| format!("{path}: {error}"))
+        let path = PathBuf::from(format!("/sys/block/{}/queue/{name}", self.loop_name()));
+        let failed = |error| format!("{}: {error}", path.display());
+        let before = std::fs::read_to_string(&path).map_err(failed)?;
+        std::fs::write(&path, value).map_err(failed)?;
+        self.changed.borrow_mut().push((path, before));
+        Ok(())
     }
 
     /// The name of its loop device.
@@ -142,6 +152,11 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
+        for (path, before) in self.changed.get_mut().drain(..).rev() {
+            if let Err(error) = std::fs::write(&path, before) {
+                eprintln!("'{}' stays changed: {error}", path.display());
+            }
+        }
         if let Err(error) = run("umount", &["-l", text(&self.point)]) {
             eprintln!("'{}' stays mounted: {error}", self.point.display());
         }
