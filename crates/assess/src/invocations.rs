@@ -122,11 +122,12 @@ impl Spread {
 
     /// How many rounds an invocation should have so that a given time tells most, where an
     /// invocation costs `cost` times what a round does: `√(cost · within² / between²)` (Kalibera
-    /// and Jones). None where it cannot be told; [`ROUNDS_MOST`] where invocations do not vary.
+    /// and Jones). None where it cannot be told, as where no more is seen between invocations than
+    /// rounds explain.
     pub fn best_rounds(&self, cost: f64) -> Option<u32> {
         let within = self.within?;
-        if within == 0.0 {
-            return Some(1);
+        if self.between == 0.0 {
+            return None;
         }
         let best = (cost * within * within / (self.between * self.between)).sqrt().ceil();
         Some((best.max(1.0) as u32).min(ROUNDS_MOST))
@@ -351,8 +352,9 @@ mod tests {
         let spread = |between, within| Spread { between, within };
         assert_eq!(spread(0.02, Some(0.04)).best_rounds(4.0), Some(4));
         assert_eq!(spread(0.08, Some(0.04)).best_rounds(4.0), Some(1));
-        assert_eq!(spread(0.0, Some(0.04)).best_rounds(4.0), Some(ROUNDS_MOST));
-        assert_eq!(spread(0.0, Some(0.0)).best_rounds(4.0), Some(1));
+        assert_eq!(spread(0.001, Some(0.04)).best_rounds(4.0), Some(ROUNDS_MOST));
+        assert_eq!(spread(0.01, Some(0.0)).best_rounds(4.0), Some(1));
+        assert_eq!(spread(0.0, Some(0.04)).best_rounds(4.0), None);
         assert_eq!(spread(0.02, None).best_rounds(4.0), None);
     }
 

@@ -77,10 +77,14 @@ fn repetition(assessment: &Assessment) -> String {
 /// What varies on both levels, and the split of rounds that tells most in the same time.
 fn split(repetition: &Repetition) -> Option<String> {
     let Spread { between, within } = repetition.spread?;
-    let within = within.map_or(String::new(), |within| {
-        format!(", {} between the rounds of one", units::percent(within))
+    let within = within.map_or(String::new(), |within| match between {
+        0.0 => format!(" than rounds explain, which vary by {}", units::percent(within)),
+        _ => format!(", {} between the rounds of one", units::percent(within)),
     });
-    let between = units::percent(between);
+    let between = match between {
+        0.0 => "no more".to_string(),
+        between => format!("by {}", units::percent(between)),
+    };
     let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
         format!(
             "; an invocation costs {:.1} s and a round {:.1} s, so {} in each tell most",
@@ -90,7 +94,7 @@ fn split(repetition: &Repetition) -> Option<String> {
         )
     });
     Some(format!(
-        "; figures vary by {between} between invocations{within}{}",
+        "; figures vary {between} between invocations{within}{}",
         advice.unwrap_or_default()
     ))
 }
