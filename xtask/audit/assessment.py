@@ -8,6 +8,7 @@ import comparisons
 import findings
 from intervals import median, whole
 from record import TIMES, Case, quantity
+from repetition import repetition
 from rows import SEVERITIES, Row
 from verdicts import run_findings
 
@@ -38,6 +39,7 @@ def assess(record, said):
         "cases": [case(row) for row in rows + twins],
         "comparisons": comparisons.comparisons(rows),
         "control": control,
+        "repetition": repetition(record, rows),
         "findings": run_findings(rows + twins, record.storage),
         "overhead_ns": ceilings.overhead(rows),
         "answer": answers.answer(rows),
@@ -181,4 +183,4 @@ def trial(row, one, is_durable):
     fate, reason = row.fate(one)
     is_done = fate in ("counted", "excluded")
     figures = row.figures_of(one).told(is_durable) if is_done else None
-    return {"round": one.round, "fate": fate, "reason": reason, "figures": figures}
+    return {"invocation": one.invocation, "round": one.round, "fate": fate, "reason": reason, "figures": figures}

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from intervals import interval
+from intervals import MEDIAN_BY_MEAN, TwoLevels, exchangeable, interval
 from rows import fastest, grouped
 
 POWER = 7.85
@@ -14,7 +14,9 @@ MEMORY_INTEREST = 0.02
 
 
 def logs_of(rates, base):
-    return [math.log(rate / base[number]) for number, rate in rates.items() if number in base]
+    """The place and the logarithm of each paired ratio."""
+    return [(place, math.log(rate / base[place])) for place, rate in rates.items()
+            if place in base]
 
 
 def ratio_of(rates, base):
@@ -22,8 +24,12 @@ def ratio_of(rates, base):
     logs = logs_of(rates, base)
     if not logs:
         return None
+    two = TwoLevels.of(logs)
+    if two:
+        return {**two.told, "pairs": len(logs)}
+    logs = [log for _, log in logs]
     low, high = interval(logs)
-    return {"median": math.exp(float(np.median(logs))), "pairs": len(logs),
+    return {"median": math.exp(float(np.median(logs))), "pairs": len(logs), "invocations": 1,
             "low": low if low is None else math.exp(low),
             "high": high if high is None else math.exp(high)}
 
@@ -33,8 +39,9 @@ def ratio_of_any(rates, base):
     found = ratio_of(rates, base)
     if found or not rates or not base:
         return found
-    middle = float(np.median(list(rates.values())) / np.median(list(base.values())))
-    return {"median": middle, "low": None, "high": None, "pairs": 0}
+    ours, others = (np.median(exchangeable(side.items())) for side in (rates, base))
+    return {"median": float(ours / others), "low": None, "high": None, "pairs": 0,
+            "invocations": 1}
 
 
 def effect(ratio):
@@ -53,7 +60,13 @@ def difference(found, interest):
 
 
 def needs(logs, interest):
-    """About how many pairs find the least effect of interest four times in five."""
+    """About how many pairs, or invocations where there are several, find the least effect of
+    interest four times in five."""
+    two = TwoLevels.of(logs)
+    if two:
+        variance = two.variance * MEDIAN_BY_MEAN**2
+        return max(math.ceil(POWER * variance / math.log1p(interest) ** 2), two.k + 1)
+    logs = [log for _, log in logs]
     variance = float(np.var(logs, ddof=1)) if len(logs) > 1 else 0.0
     by_power = math.ceil(POWER * variance / math.log1p(interest) ** 2)
     return max(by_power, PAIRS_LEAST, len(logs) + 1)
@@ -67,7 +80,8 @@ def compare(row, base):
     interest = DEVICE_INTEREST if base.served_by == "device" else MEMORY_INTEREST
     word = difference(found, interest)
     logs = logs_of(row.rates(), base.rates())
-    return {"case": row.id, "base": base.id, "pairs": found["pairs"], "ratio": found["median"],
+    return {"case": row.id, "base": base.id, "pairs": found["pairs"],
+            "invocations": found["invocations"], "ratio": found["median"],
             "low": found["low"], "high": found["high"], "difference": word,
             "interest": interest,
             "needs": needs(logs, interest) if word == "inconclusive" else None}

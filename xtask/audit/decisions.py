@@ -4,6 +4,7 @@ import numpy as np
 from scipy import stats
 
 from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, ratio_of_any
+from intervals import exchangeable
 
 LEVEL = 0.05
 
@@ -77,7 +78,7 @@ def lead(contestants):
         if not asked:
             continue
         word = asked[0]
-        ours, theirs = list(rounds.values()), list(others.values())
+        ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
         wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
         # The same sum in another order is as small.
         if word == "yes" and median_test(ours, theirs) > max(level, wholly) * (1 + 1e-9):

@@ -3,6 +3,7 @@ grave it is, or nothing."""
 
 import comparisons
 import courses
+import placement
 import served
 import topology
 import writing
@@ -514,6 +515,9 @@ def excluded(row):
 
 
 def too_few(row):
+    estimate = row.throughput or row.iops
+    if estimate and estimate["invocations"] > 1:
+        return "doubt" if estimate["invocations"] < 3 else None
     return "doubt" if len(row.counted) < 7 and row.sustain is None else None
 
 
@@ -583,7 +587,7 @@ def step_change(row):
 
 
 def rates_of_rounds(row):
-    return list(row.rates().values()) if row.moves and row.sustain is None else None
+    return row.units() if row.moves and row.sustain is None else None
 
 
 def drifting(row):
@@ -605,7 +609,7 @@ RULES = {
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
     "Steal": steal, "Excluded": excluded, "TooFew": too_few, "TooShort": too_short,
     "Imbalanced": imbalanced, "Stalled": stalled, "Transient": transient,
-    "StepChange": step_change, "Drifting": drifting,
+    "StepChange": step_change, "Drifting": drifting, "CpuLevels": placement.cpu_levels,
 }
 
 

@@ -1,4 +1,4 @@
-"""Medians, their exact intervals, and percentiles of histograms."""
+"""Medians, their intervals, and percentiles of histograms."""
 
 from functools import lru_cache
 
@@ -6,6 +6,10 @@ import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
+# Of a run whose rounds were looked at to decide how many there shall be.
+LOOKED_LEVEL = 0.995
+# The standard error of a median of normal values by that of their mean.
+MEDIAN_BY_MEAN = np.sqrt(np.pi / 2)
 # The parts of ten thousand that lie above each percentile.
 ABOVE = {"p50": 5_000, "p90": 1_000, "p99": 100, "p99_9": 10, "p99_99": 1}
 ABOVE_MIN = 10
@@ -15,48 +19,98 @@ PARTS = 10_000
 
 
 @lru_cache(maxsize=None)
-def rank(n):
+def rank(n, level=LEVEL):
     """The rank from either end of the exact interval of the median; None if there is none."""
     # P(X < k) for X binomial is the chance that the median lies below the k-th value.
-    k = int(stats.binom.ppf((1 - LEVEL) / 2, n, 0.5))
-    while k > 0 and 2 * stats.binom.cdf(k - 1, n, 0.5) > 1 - LEVEL:
+    k = int(stats.binom.ppf((1 - level) / 2, n, 0.5))
+    while k > 0 and 2 * stats.binom.cdf(k - 1, n, 0.5) > 1 - level:
         k -= 1
     return k or None
 
 
-def interval(values):
+def interval(values, level=LEVEL):
     """The ends of the exact interval of the median of `values`."""
-    k = rank(len(values))
+    k = rank(len(values), level)
     if k is None:
         return None, None
     ordered = np.sort(values)
     return float(ordered[k - 1]), float(ordered[len(values) - k])
 
 
-def estimate(values, mean=None):
-    """A quantity over rounds, as the JSON has it; None where there is no value. The `mean` is that
-    of the values where it is not told."""
-    values = [value for value in values if value is not None]
+def by_invocation(pairs):
+    """The values of each invocation, in their order, of pairs of a place and a value; a place is an
+    invocation and a round."""
+    groups = {}
+    for (invocation, _), value in pairs:
+        groups.setdefault(invocation, []).append(value)
+    return [groups[number] for number in sorted(groups)]
+
+
+def exchangeable(pairs):
+    """The median of each invocation; the values themselves where there is only one."""
+    groups = by_invocation(pairs)
+    if len(groups) > 1:
+        return [float(np.median(group)) for group in groups]
+    return [value for _, value in pairs]
+
+
+class TwoLevels:
+    """Logarithms of a quantity in rounds of several invocations."""
+
+    def __init__(self, groups):
+        self.middles = [float(np.median(group)) for group in groups]
+        self.k = len(groups)
+        self.centre = float(np.median(self.middles))
+        self.variance = float(np.var(self.middles, ddof=1))
+        half = (stats.t.ppf(1 - (1 - LEVEL) / 2, self.k - 1) * MEDIAN_BY_MEAN
+                * np.sqrt(self.variance / self.k))
+        self.told = {"median": float(np.exp(self.centre)),
+                     "low": float(np.exp(self.centre - half)),
+                     "high": float(np.exp(self.centre + half)), "invocations": self.k}
+        self.between, self.within = components(groups)
+
+    @staticmethod
+    def of(pairs):
+        """That of pairs of a place and a logarithm; None below two invocations."""
+        groups = by_invocation(pairs)
+        return TwoLevels(groups) if len(groups) > 1 else None
+
+
+def components(groups):
+    """The standard deviations between groups, without what their values add, and within."""
+    means = [float(np.mean(group)) for group in groups]
+    freedom = sum(len(group) - 1 for group in groups)
+    squares = sum(float(np.sum((np.array(group) - mean) ** 2))
+                  for group, mean in zip(groups, means))
+    within = squares / freedom if freedom else None
+    added = (within or 0.0) * float(np.mean([1 / len(group) for group in groups]))
+    between = max(0.0, float(np.var(means, ddof=1)) - added)
+    return float(np.sqrt(between)), None if within is None else float(np.sqrt(within))
+
+
+def estimate(pairs, level, mean=None):
+    """A quantity over rounds, as the JSON has it, of pairs of a place and a value; None where there
+    are none. The `level` is that of an interval of one invocation, and the `mean` that of the
+    values where it is not told."""
+    values = [value for _, value in pairs]
     if not values:
         return None
-    low, high = interval(values)
-    return {"median": float(np.median(values)), "low": low, "high": high,
+    low, high = interval(values, level)
+    told = {"median": float(np.median(values)), "low": low, "high": high,
             "min": float(min(values)), "max": float(max(values)),
-            "mean": float(np.mean(values)) if mean is None else mean}
+            "mean": float(np.mean(values)) if mean is None else mean,
+            "invocations": 1, "holds": "within this run", "between": None, "within": None}
+    # What is not above 0 has no logarithm.
+    two = min(values) > 0 and TwoLevels.of([(place, np.log(value)) for place, value in pairs])
+    if two:
+        told |= {**two.told, "holds": "from invocation to invocation",
+                 "between": two.between, "within": two.within}
+    return told
 
 
 def whole(value):
     """A median of whole numbers as a whole number: a half is rounded up."""
     return None if value is None else int(np.floor(value + 0.5))
-
-
-def ratio(values):
-    """A median of paired ratios, as the JSON has it."""
-    values = list(values)
-    if not values:
-        return None
-    low, high = interval(values)
-    return {"median": float(np.median(values)), "low": low, "high": high, "pairs": len(values)}
 
 
 def median(values):

@@ -310,7 +310,63 @@ def damaged(mutant):
     mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
 
 
-MUTATIONS = [more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
+def invocations(mutant):
+    """The rounds are dealt to several invocations, some of which differ."""
+    count, made = mutant.random.randint(2, 6), mutant.random.randint(100, 5_000)
+    rounds = 1 + max((trial["round"] for trial in mutant.trials), default=0)
+    mutant.header["plan"].update(invocations=count, rounds=rounds)
+    fixtures = mutant.random.choice(([], mutant.header.get("fixtures", [])))
+    # The first ones have those that are left over.
+    each, more = divmod(rounds, count)
+    dealt = [number for number in range(count) for _ in range(each + (number < more))]
+    levels = [mutant.random.lognormvariate(0, 0.2) for _ in range(count)]
+    for trial in mutant.trials:
+        trial["invocation"] = number = dealt[trial["round"]]
+        for span in (trial["outcome"].get("done") or {"spans": []})["spans"]:
+            length = int((span["end_ns"] - span["start_ns"]) * levels[number])
+            span["end_ns"] = span["start_ns"] + length
+            if span.get("synced_ns") is not None:
+                span["synced_ns"] = max(span["synced_ns"], span["end_ns"])
+    at = 0
+    for number in range(1, count):
+        at += mutant.random.randint(made, 60_000)
+        mutant.lines.append({"invocation": {"number": number, "at_ms": at, "made_ms": made,
+                                            "fixtures": fixtures}})
+
+
+def seats(mutant):
+    """Threads run on one of two CPUs or nodes, and the slower rounds on one of them, still slower;
+    some move, and some do not tell where."""
+    factor = mutant.random.choice((1.0, 1.1, 1.5, 4.0))
+    moves, untold = mutant.random.choice((0, 0, 0.05)), mutant.random.choice((0, 0, 0.01))
+    by_node = mutant.random.random() < 0.5
+    lengths = {}
+    for trial in mutant.done(1.0):
+        lengths.setdefault(trial["case"], []).append(length(trial))
+    for trial in mutant.done(1.0):
+        of_case = sorted(lengths.get(trial["case"], [0]))
+        where = int(length(trial) > of_case[len(of_case) // 2 - 1])
+        for span in trial["outcome"]["done"]["spans"]:
+            if where:
+                span["end_ns"] = span["start_ns"] + int(
+                    (span["end_ns"] - span["start_ns"]) * factor)
+                if span.get("synced_ns") is not None:
+                    span["synced_ns"] = max(span["synced_ns"], span["end_ns"])
+            for end in ("start_seat", "end_seat"):
+                now = where ^ (mutant.random.random() < moves)
+                cpu = 16 * now + mutant.random.randint(0, 3) if by_node else now
+                span[end] = {"cpu": cpu, "node": cpu // 16}
+                if mutant.random.random() < untold:
+                    span[end] = None
+
+
+def looked_at(mutant):
+    """More rounds were asked for, and made, than there are before the first look."""
+    mutant.header["plan"]["rounds"] = 30
+    more_rounds(mutant)
+
+
+MUTATIONS = [invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
              read_by_others, read_more, written_less, flushed_less, stolen, held_back, waited,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
              loaded_first, stalls, medium, devices, file_system, layers, limits, machine, holes,

@@ -80,6 +80,8 @@ class Trial:
 
     def __init__(self, line):
         self.case = line["case"]
+        # Of older records all is of one invocation.
+        self.invocation = line.get("invocation", 0)
         self.round = line["round"]
         self.line = line
         outcome = line["outcome"]
@@ -102,6 +104,8 @@ class Record:
 
     def __init__(self, lines):
         self.header = None
+        # What each invocation after the first began with.
+        self.invocations = []
         self.trials = []
         self.end = "missing"
         self.unread = 0
@@ -115,6 +119,8 @@ class Record:
                 self.header = value["header"]
             elif "trial" in value:
                 self.trials.append(Trial(value["trial"]))
+            elif "invocation" in value:
+                self.invocations.append(value["invocation"])
             elif "end" in value:
                 self.end = value["end"]
             else:

@@ -8,13 +8,16 @@ import rounds
 import served
 import writing
 from figures import NS, Figures
-from intervals import Histogram, estimate, median, whole
+from intervals import (LEVEL, LOOKED_LEVEL, Histogram, estimate, exchangeable, median,
+                       whole)
 
 BEYOND_CACHES = 4
 # Arrays that the bus carries by those that are counted.
 BUS = {"read": 1, "count": 1, "write": 2, "copy": 3 / 2, "triad": 4 / 3, "write-nt": 1,
        "copy-nt": 1, "triad-nt": 1}
 AHEAD = 6
+# Rounds before it is looked for the first time whether a case is done.
+FIRST_LOOK = 10
 OWN = "rust"
 SEVERITIES = ("note", "doubt", "void")
 FAILED_AT_ONCE = "it ended at once or moved no bytes"
@@ -30,6 +33,12 @@ def ops_of(one):
 
 def timed_of(one):
     return one.timed_ns
+
+
+def placed(figures, of):
+    """The place and the value of each trial that has one."""
+    pairs = [((one.trial.invocation, one.trial.round), of(one)) for one in figures]
+    return [(place, value) for place, value in pairs if value is not None]
 
 
 class Row:
@@ -137,12 +146,15 @@ class Row:
         return [value for value in map(of, self.figures) if value is not None]
 
     def by_round(self, of):
-        """One value of each round that has one."""
-        values = {one.trial.round: of(one) for one in self.figures}
-        return {number: value for number, value in values.items() if value is not None}
+        """One value of each round that has one, by its place: its invocation and its number."""
+        return dict(placed(self.figures, of))
 
     def rates(self):
         return self.by_round(lambda one: one.main)
+
+    def units(self):
+        """What could as well have come in another order: rates of rounds, or of invocations."""
+        return exchangeable(placed(self.figures, lambda one: one.main))
 
     def loaded_rates(self):
         return self.by_round(lambda one: one.loaded)
@@ -173,12 +185,23 @@ class Row:
 
     # What they come to.
 
+    @property
+    def level(self):
+        """That of the interval of one invocation: wider where looks may have ended the case."""
+        plan = self.record.plan
+        is_looked = (plan.get("invocations", 1) <= 1 and self.sustain is None
+                     and plan["rounds"] > FIRST_LOOK)
+        return LOOKED_LEVEL if is_looked else LEVEL
+
+    def estimate(self, of, mean=None, figures=None):
+        return estimate(placed(figures or self.figures, of), self.level, mean)
+
     def rate_estimate(self, rate, amount, ns, figures=None):
         """A rate over rounds, whose mean is all that was done by all the time that it took."""
         there = [one for one in figures or self.figures if rate(one) is not None]
         time = sum(ns(one) for one in there)
         mean = sum(amount(one) for one in there) * NS / time if time else None
-        return estimate(map(rate, there), mean)
+        return self.estimate(rate, mean, there)
 
     @cached_property
     def throughput(self):
@@ -194,7 +217,7 @@ class Row:
         there = [one for one in self.figures if one.ns_per_op is not None]
         ops = sum(one.ops for one in there)
         time = sum(one.elapsed_ns for one in there) * self.case.threads
-        return estimate((one.ns_per_op for one in there), time / ops if ops else None)
+        return self.estimate(lambda one: one.ns_per_op, time / ops if ops else None)
 
     @cached_property
     def iops(self):
@@ -241,7 +264,7 @@ class Row:
             return None
         throughput = self.rate_estimate(lambda one: one.loaded, bytes_of, lambda one: one.rest_ns)
         return {"throughput": throughput,
-                "load_ns": estimate(self.values(lambda one: one.load_ns)),
+                "load_ns": self.estimate(lambda one: one.load_ns),
                 "served_by": self.served_loaded()}
 
     def served_loaded(self):
@@ -257,7 +280,8 @@ class Row:
         factor = BUS.get(self.case.kernel)
         if factor is None or not self.is_beyond_caches(self.case.working_set):
             return None
-        return {name: value if value is None else value * factor
+        rates = ("median", "low", "high", "min", "max", "mean")
+        return {name: value * factor if name in rates and value is not None else value
                 for name, value in self.throughput.items()}
 
     def excluded(self):

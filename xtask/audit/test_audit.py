@@ -19,6 +19,7 @@ import courses
 import intervals
 import main
 import mutations
+import placement
 from held import Held
 from record import quantity, SIZES, TIMES
 
@@ -146,6 +147,37 @@ class Arithmetic(unittest.TestCase):
             low, high = intervals.interval(random.exponential(size=10))
             held += low <= math.log(2) <= high
         self.assertGreater(held / 2_000, 0.95)
+
+    def test_the_interval_of_looks_is_wider(self):
+        known = {8: None, 9: 1, 10: 1, 14: 2, 20: 4, 28: 7}
+        for n, rank in known.items():
+            self.assertEqual(intervals.rank(n, intervals.LOOKED_LEVEL), rank, n)
+
+    def test_invocations_are_one_value_each(self):
+        places = [(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)]
+        found = intervals.estimate(list(zip(places, (1.0, 4.0, 8.0, 8.0, 16.0))), intervals.LEVEL)
+        self.assertAlmostEqual(found["median"], 8.0)
+        # t of 2 degrees of freedom is 4.303; the logarithms of 2, 8 and 16 are 1, 3 and 4 of 2's.
+        away = 4.302653 * math.sqrt(7 / 3) * math.log(2) * math.sqrt(math.pi / 2) / math.sqrt(3)
+        self.assertAlmostEqual(math.log(found["high"] / 8), away, places=5)
+        self.assertAlmostEqual(math.log(8 / found["low"]), away, places=5)
+        # Squares of 2 by 2 degrees of freedom; they add a third of (1/2 + 1/2 + 1) of that.
+        self.assertAlmostEqual(found["within"], math.log(2))
+        self.assertAlmostEqual(found["between"], math.log(2) * math.sqrt(7 / 3 - 2 / 3))
+        self.assertEqual((found["invocations"], found["holds"]),
+                         (3, "from invocation to invocation"))
+
+    def test_both_components_of_what_varies_are_found(self):
+        random = np.random.default_rng(2)
+        groups = [level + 0.05 * random.standard_normal(4)
+                  for level in 0.1 * random.standard_normal(3_000)]
+        between, within = intervals.components(groups)
+        self.assertAlmostEqual(between, 0.1, delta=0.005)
+        self.assertAlmostEqual(within, 0.05, delta=0.002)
+
+    def test_how_often_chance_gives_levels_whole_places(self):
+        for sizes, count, share in [((5, 5), 5, 2 / 252), ((4, 6), 6, 1 / 210), ((1,) * 10, 5, 1)]:
+            self.assertAlmostEqual(placement.chance(sizes, count), share)
 
     def test_a_histogram_is_its_values_in_order(self):
         histogram = intervals.Histogram([{"counts": [[5, 20], [7, 1]], "max_ns": 8},

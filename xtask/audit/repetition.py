@@ -1,0 +1,60 @@
+"""How a run was repeated within itself."""
+
+import math
+
+from intervals import median
+
+# Fewer rounds, or invocations, do not tell whether they depend on each other.
+UNITS_LEAST = 10
+ADVISED_MOST = 20
+
+
+def repetition(record, rows):
+    """As the JSON has it."""
+    asked = [row for row in rows if row.role == "asked" and row.stands]
+    invocation_s, round_s = costs(record)
+    units = [len(row.units()) for row in asked]
+    best = []
+    if round_s is not None:
+        best = [best_rounds(row.throughput or row.iops, invocation_s / round_s) for row in asked]
+    advised = median(best)
+    return {"invocations": record.plan.get("invocations", 1),
+            "has_new_files": any(one["fixtures"] for one in record.invocations),
+            "is_dependence_checked": bool(units) and min(units) >= UNITS_LEAST,
+            "invocation_s": invocation_s, "round_s": round_s,
+            "advised_rounds": None if advised is None else math.ceil(advised)}
+
+
+def best_rounds(estimate, cost):
+    """How many rounds in an invocation tell most where it costs `cost` rounds; None where that is
+    not known."""
+    if estimate is None or estimate["within"] is None:
+        return None
+    between, within = estimate["between"], estimate["within"]
+    if within == 0:
+        return 1
+    if between == 0:
+        return ADVISED_MOST
+    return min(max(1, math.ceil(math.sqrt(cost) * within / between)), ADVISED_MOST)
+
+
+def dealt(record):
+    """How many rounds each invocation has: the first ones have those that are left over."""
+    invocations = max(1, record.plan.get("invocations", 1))
+    each, more = divmod(record.plan["rounds"], invocations)
+    return [each + (number < more) for number in range(invocations)]
+
+
+def costs(record):
+    """Seconds of an invocation besides its rounds, and of a round: medians, of the first invocation
+    nothing but its rounds. None where the record does not tell."""
+    rounds, began, each = dealt(record), 0, []
+    for one in record.invocations:
+        length = one["at_ms"] - one["made_ms"] - began
+        began = one["at_ms"]
+        number = one["number"] - 1
+        if length > 0 and 0 <= number < len(rounds) and rounds[number]:
+            each.append(length / 1e3 / rounds[number])
+    if not each:
+        return None, None
+    return median(one["made_ms"] / 1e3 for one in record.invocations), median(each)
