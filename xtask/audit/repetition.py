@@ -28,13 +28,10 @@ def repetition(record, rows):
 def best_rounds(estimate, cost):
     """How many rounds in an invocation tell most where it costs `cost` rounds; None where that is
     not known."""
-    if estimate is None or estimate["within"] is None:
+    # No more is seen between invocations than rounds explain: then there is nothing to weigh.
+    if estimate is None or estimate["within"] is None or not estimate["between"]:
         return None
     between, within = estimate["between"], estimate["within"]
-    if within == 0:
-        return 1
-    if between == 0:
-        return ADVISED_MOST
     return min(max(1, math.ceil(math.sqrt(cost) * within / between)), ADVISED_MOST)
 
 
