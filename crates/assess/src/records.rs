@@ -136,7 +136,7 @@ pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
         is_same: a == b,
         obstacles,
         others,
-        pairs: corrected(pairs),
+        pairs: if a == b { pairs.into_iter().map(itself).collect() } else { corrected(pairs) },
         left_out,
     }
 }
@@ -321,6 +321,15 @@ fn why_void(row: &Row) -> String {
         (_, Some(finding)) => finding.code.to_string(),
         (_, None) => "it was not run".to_string(),
     }
+}
+
+/// A case beside itself: whatever it varies by, this is the same figure.
+fn itself(mut pair: Pair) -> Pair {
+    let found = &mut pair.comparison;
+    (found.low, found.high, found.needs) = (Some(1.0), Some(1.0), None);
+    found.difference = Difference::Equivalent;
+    pair.p = Some(1.0);
+    pair
 }
 
 /// The pairs with their probabilities corrected over all of them. What is different for its

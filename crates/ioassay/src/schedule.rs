@@ -65,8 +65,7 @@ impl Run<'_> {
             if invocation > 0 {
                 files = self.begin_anew(files, invocation, so_far.began)?;
             }
-            // What was made, or removed, is written and freed while the devices are waited for.
-            let mut left_over = Left { wrote: invocation > 0, ..Left::default() };
+            let mut left_over = Left::default();
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
             if self.stop.is_asked() {
                 break;

@@ -44,21 +44,22 @@ fn a_record_does_not_differ_from_itself() {
     }
     let said = unfolded(&desk.says(&["compare", "a", "a"]));
     assert!(said.contains("A and B are one record: there is nothing to compare."), "{said}");
-    assert!(!said.contains("were not made at the same time"), "{said}");
+    assert!(!said.contains("between the two runs"), "{said}");
 }
 
 #[test]
 fn two_records_of_the_same_question_are_compared() {
     let desk = Desk::new();
-    run(&desk, "a", &[]);
-    run(&desk, "b", &["--time=4ms"]);
+    run(&desk, "a", &["--invocations=3"]);
+    run(&desk, "b", &["--invocations=3", "--time=4ms"]);
     let found = desk.json(&["compare", "a", "b", "--json"]);
     check_form(&desk, "compare", &found);
     assert_eq!((&found["is_same"], &found["obstacles"]), (&json!(false), &json!([])));
     let told: Vec<&Value> = found["others"].as_array().unwrap().iter().collect();
     assert!(told.iter().any(|apart| apart["what"] == "time"), "{told:?}");
     for pair in found["pairs"].as_array().unwrap() {
-        assert_eq!(pair["comparison"]["pairs"], 7, "{pair:#}");
+        assert_eq!(pair["comparison"]["invocations"], 3, "{pair:#}");
+        assert_eq!(pair["basis"], "invocations", "{pair:#}");
         let is_open = pair["comparison"]["difference"] == "inconclusive";
         assert_eq!(pair["comparison"]["needs"].is_u64(), is_open, "{pair:#}");
     }
@@ -159,18 +160,19 @@ fn a_control_measures_twice_and_says_what_can_be_decided() {
     assert_eq!((&found["case"], &found["base"]), (&json!(id), &first["id"]));
     assert_eq!(found["pairs"], first["n"]);
     assert!(control["decides"].is_f64(), "{control:#}");
-    let sentence = match control["outcome"].as_str().unwrap() {
-        "agrees" => "The control found no difference: measured a second time",
-        "wide" => "cannot be decided today: measured a second time",
-        "differs" => "This machine cannot decide today what differs less than",
-        other => panic!("an outcome '{other}'"),
+    let sentence = match found["difference"].as_str().unwrap() {
+        "equivalent" => ", the same",
+        "inconclusive" => ", inconclusive",
+        "different" => ", different where nothing is",
+        other => panic!("a difference '{other}'"),
     };
     let said = unfolded(&text(&desk.ioassay(&["report", "a"]).stdout));
-    assert!(said.contains(sentence), "{said}");
+    let begins = "The same case measured a second time in the same rounds. reads (";
+    assert!(said.contains(begins) && said.contains(sentence), "{said}");
     // Two runs with their controls say how far a machine is from itself.
     run(&desk, "again", &["--control"]);
     let said = unfolded(&desk.says(&["compare", "a", "again"]));
-    assert!(said.contains("were not made at the same time"), "{said}");
+    assert!(said.contains("cannot be decided: a record has fewer than 3 invocations"), "{said}");
     assert!(said.contains("(--control) was up to"), "{said}");
     let twice = desk.says(&["plan", "page-latency", ".", "--control"]);
     assert!(twice.contains("measured a second time"), "{twice}");
