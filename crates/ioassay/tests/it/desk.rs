@@ -64,7 +64,9 @@ impl Desk {
     /// each test would wait for five.
     pub(crate) fn ioassay(&self, args: &[&str]) -> Output {
         let mut command = assert_cmd::Command::from_std(self.start(PROGRAM));
-        let asks = |arg: &&str| arg.starts_with("--invocations") || arg.starts_with("--sustain");
+        let asks = |arg: &&str| {
+            ["--invocations", "--sustain", "--dry-run"].iter().any(|own| arg.starts_with(own))
+        };
         if args.first() == Some(&"run") && !args.iter().any(asks) {
             command.args(["run", "--invocations=1"]).args(&args[1..]);
         } else {
