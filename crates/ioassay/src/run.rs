@@ -124,7 +124,10 @@ impl Run<'_> {
         let seed = self.seed(index, round);
         let job = stage.job(case, seed);
         trial.outcome = match self.courier(left, &case.peer) {
-            Err(Outcome::Failed { reason }) if case.peer == OWN_PEER => bail!(reason),
+            // A worker that is stopped while it starts is no failure: the run ends anyway.
+            Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
+                bail!(reason)
+            }
             Err(outcome) => outcome,
             Ok(mut live) => {
                 let after_write = left.wrote && stage.file().is_some();
