@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+import topology
 from ceilings import TOUCHES_PAGES, has_plateau, memory_read
 from comparisons import DEVICE_INTEREST, ratio_of_any
 from decisions import is_faster, lead
@@ -40,6 +41,18 @@ def contest(rows):
                  if row.throughput and row.stands])
 
 
+def is_limited_in_part(storage):
+    """Whether a limit lies on some of the devices of an array that does not move each byte once."""
+    for limit in (storage or {}).get("limits") or []:
+        for layer in (storage.get("layers") or []):
+            if limit["device"] in layer["nodes"]:
+                moved = [topology.exact(topology.times(layer, way)) for way in ("reads", "writes")]
+                if len(layer["nodes"]) > 1 and moved != [1, 1]:
+                    return True
+                break
+    return False
+
+
 def fastest_of(device, memory, rows):
     led = contest(device)
     if led is None:
@@ -53,6 +66,8 @@ def fastest_of(device, memory, rows):
         bound = "tool"
     elif "CpuBound" in row.findings:
         bound = "cpu"
+    elif is_limited_in_part(row.storage):
+        bound = "limit of a part"
     else:
         bound = "device" if has_plateau(rows, row) else "unknown"
     return {"id": row.id, "throughput": row.rate, "of_memory": share["median"],

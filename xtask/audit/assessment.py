@@ -69,6 +69,7 @@ def facts(record, said):
             "seed": plan["seed"], "memory_limit": plan.get("memory_limit"),
             "storage": storage(record.storage, said["storage"]),
             "source_storage": storage(header.get("source_storage"), said["source_storage"]),
+            "bound": echo(plan.get("bound"), said["bound"]),
             "sustain_s": plan.get("sustain") and seconds(plan["sustain"]),
             "skips": [skip(one) for one in plan.get("skips", [])]}
 

@@ -170,7 +170,7 @@ class Figures:
 
     @cached_property
     def latency(self):
-        return Histogram([self.trial.done["latencies"]])
+        return Histogram([[self.trial.done["latencies"]]])
 
     def told(self, is_durable):
         """As the JSON has it."""

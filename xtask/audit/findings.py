@@ -272,7 +272,7 @@ def not_durable(row):
     if not row.write:
         return None
     word, _ = row.durability
-    if word in ("not claimed", "holds", "uncounted", "through", "may be through"):
+    if word in ("not claimed", "holds", "uncounted", "cache unknown", "through", "may be through"):
         return None
     if word == "untold":
         return "void"
@@ -287,7 +287,7 @@ def counters_unseen(row):
     if row.medium != "block" or not (row.file or row.write):
         return None
     word = row.durability[0] if row.write else None
-    if word in ("uncounted", "may be through"):
+    if word in ("uncounted", "cache unknown", "may be through"):
         return "doubt"
     is_still = not topology.counts_bytes(row.storage)
     return "note" if is_still or word == "through" else None

@@ -14,7 +14,7 @@ MEDIAN_BY_MEAN = np.sqrt(np.pi / 2)
 ABOVE = {"p50": 5_000, "p90": 1_000, "p99": 100, "p99_9": 10, "p99_99": 1}
 ABOVE_MIN = 10
 ABOVE_SOLID = 100
-ROUNDS_LEAST = 3
+UNITS_LEAST = 3
 PARTS = 10_000
 
 
@@ -142,11 +142,11 @@ class Counted:
 
 
 class Histogram(Counted):
-    """Latencies of all rounds together, and of each."""
+    """Latencies of all units together, and of each: a list of histograms a unit."""
 
-    def __init__(self, histograms):
-        super().__init__(histograms)
-        self.rounds = [Counted([one]) for one in histograms if one["counts"]]
+    def __init__(self, units):
+        super().__init__([one for unit in units for one in unit])
+        self.units = [unit for unit in map(Counted, units) if unit.count]
 
     def pairs(self):
         """Each latency with how often it occurred."""
@@ -178,7 +178,7 @@ class Histogram(Counted):
         return {name: self.interval(name) for name in ABOVE}
 
     def interval(self, name):
-        """The interval of a percentile by how rounds differ; None where there is no percentile."""
+        """The interval of a percentile by how units differ; None where there is no percentile."""
         if self.percentile(name) is None:
             return None
         low, high = self.ends(self.index(self.count - self.above(name)), ABOVE[name] / PARTS)
@@ -186,12 +186,12 @@ class Histogram(Counted):
 
     def ends(self, index, share):
         """The ends of the interval of the value at `index`, above which lies `share`."""
-        k = len(self.rounds)
-        if k < ROUNDS_LEAST:
+        k = len(self.units)
+        if k < UNITS_LEAST:
             return None, None
         t = stats.t.ppf(1 - (1 - LEVEL) / 2, k - 1)
-        # Of each round the operations above each value, less as many as there should be.
-        surplus = np.array([one.longer(self.values) - share * one.count for one in self.rounds])
+        # Of each unit the operations above each value, less as many as there should be.
+        surplus = np.array([one.longer(self.values) - share * one.count for one in self.units])
         spread = k * surplus.var(axis=0, ddof=1)
         spread = np.sqrt(np.maximum(spread, self.count * share * (1 - share)))
         score = surplus.sum(axis=0) / spread
@@ -200,16 +200,10 @@ class Histogram(Counted):
         ranks = (np.floor(np.clip(rank - away, 1, self.count)),
                  min(np.ceil(np.clip(rank + away, 1, self.count) + 1), self.count))
         by_rank = [self.index(one) for one in ranks]
-        # By bisection: rounds of other lengths can make the test accept again far away.
-        low = min(by_rank[0], first(0, index, lambda at: score[at] <= t))
+        # The run of values around the percentile that are not rejected.
+        is_too_many, is_too_few = np.flatnonzero(score > t), np.flatnonzero(score < -t)
+        before, after = is_too_many[is_too_many < index], is_too_few[is_too_few >= index]
+        low = min(by_rank[0], before[-1] + 1 if before.size else 0)
         last = len(self.values) - 1
-        high = max(by_rank[1], first(index, last, lambda at: score[at] < -t))
+        high = max(by_rank[1], min(after[0], last) if after.size else last)
         return int(self.values[low]), int(self.values[high])
-
-
-def first(low, high, is_past):
-    """The first place from `low` to `high` that is past a border, by bisection."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_past(middle) else (middle + 1, high)
-    return low

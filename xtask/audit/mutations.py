@@ -315,7 +315,10 @@ def invocations(mutant):
     count, made = mutant.random.randint(2, 6), mutant.random.randint(100, 5_000)
     rounds = 1 + max((trial["round"] for trial in mutant.trials), default=0)
     mutant.header["plan"].update(invocations=count, rounds=rounds)
-    fixtures = mutant.random.choice(([], mutant.header.get("fixtures", [])))
+    first = mutant.header.get("fixtures", [])
+    full = [{**one, "layout": {"unwritten": one["size"] // 3, "encoded": 0, "extents": None}}
+            for one in first]
+    fixtures = mutant.random.choice(([], first, full))
     # The first ones have those that are left over.
     each, more = divmod(rounds, count)
     dealt = [number for number in range(count) for _ in range(each + (number < more))]

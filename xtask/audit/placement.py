@@ -29,9 +29,16 @@ def place(figures, name):
 
 def levels(row, name):
     """How far two levels are apart that go with `name`; None where there are none."""
-    rounds = sorted(((one.main, place(one, name)) for one in row.figures), key=lambda one: one[0])
-    if any(there is None for _, there in rounds):
+    trials = [(one.trial, one.main, place(one, name)) for one in row.figures]
+    if any(there is None for *_, there in trials):
         return None
+    is_one = len({trial.invocation for trial, *_ in trials}) == 1
+    units = {}
+    for trial, rate, there in trials:
+        units.setdefault(trial.round if is_one else trial.invocation, []).append((rate, there))
+    rounds = sorted(((median(rate for rate, _ in unit),
+                      frozenset().union(*(there for _, there in unit)))
+                     for unit in units.values()), key=lambda one: one[0])
     cuts = range(LEVEL_LEAST, len(rounds) - LEVEL_LEAST + 1)
     if not cuts:
         return None

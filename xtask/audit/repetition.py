@@ -17,7 +17,10 @@ def repetition(record, rows):
     best = []
     if round_s is not None:
         best = [best_rounds(row.throughput or row.iops, invocation_s / round_s) for row in asked]
-    advised = median(best)
+    betweens = [one["between"] for one in (row.throughput or row.iops for row in asked)
+                if one is not None and one.get("between") is not None]
+    # Where the usual case shows no more between invocations, there is nothing to weigh.
+    advised = median(best) if betweens and median(betweens) > 0 else None
     return {"invocations": record.plan.get("invocations", 1),
             "has_new_files": any(one["fixtures"] for one in record.invocations),
             "is_dependence_checked": bool(units) and min(units) >= UNITS_LEAST,

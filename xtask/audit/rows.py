@@ -113,14 +113,22 @@ class Row:
 
     @cached_property
     def fixture(self):
-        """The file that was read: that of the case's size, or the only one."""
+        """The file that was read: that of the case's size, or the only one. Of those of several
+        invocations the one of which least is stored as it is."""
         if not self.file:
             return None
-        fixtures = self.record.header.get("fixtures", [])
-        alike = [one for one in fixtures if one["size"] == self.case.size]
-        if alike:
-            return alike[0]
-        return fixtures[0] if len(fixtures) == 1 else None
+        every = [self.record.header.get("fixtures", [])]
+        every += [one["fixtures"] for one in self.record.invocations]
+        found = []
+        for fixtures in every:
+            alike = [one for one in fixtures if one["size"] == self.case.size]
+            found += alike[:1] or (fixtures if len(fixtures) == 1 else [])
+
+        def lost(one):
+            layout = one.get("layout")
+            return (layout["unwritten"], layout["encoded"]) if layout else (-1, -1)
+
+        return max(found, key=lost) if found else None
 
     # Its trials.
 
@@ -245,12 +253,21 @@ class Row:
 
     @cached_property
     def histogram(self):
-        return Histogram([trial.done["latencies"] for trial in self.counted])
+        return self.histogram_of(lambda trial: trial.done["latencies"])
 
     @cached_property
     def syncs(self):
-        return Histogram([trial.done.get("syncs") or {"counts": [], "max_ns": 0}
-                          for trial in self.counted])
+        return self.histogram_of(
+            lambda trial: trial.done.get("syncs") or {"counts": [], "max_ns": 0})
+
+    def histogram_of(self, of):
+        """By invocation, or by round where all are of one."""
+        trials = self.counted
+        is_one = len({trial.invocation for trial in trials}) == 1
+        units = {}
+        for trial in trials:
+            units.setdefault(trial.round if is_one else trial.invocation, []).append(of(trial))
+        return Histogram(units.values())
 
     @cached_property
     def imbalance(self):

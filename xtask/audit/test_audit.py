@@ -180,8 +180,8 @@ class Arithmetic(unittest.TestCase):
             self.assertAlmostEqual(placement.chance(sizes, count), share)
 
     def test_a_histogram_is_its_values_in_order(self):
-        histogram = intervals.Histogram([{"counts": [[5, 20], [7, 1]], "max_ns": 8},
-                                         {"counts": [[1, 19]], "max_ns": 1}])
+        histogram = intervals.Histogram([[{"counts": [[5, 20], [7, 1]], "max_ns": 8}],
+                                         [{"counts": [[1, 19]], "max_ns": 1}]])
         self.assertEqual([histogram.value(k) for k in (1, 19, 20, 39, 40)], [1, 1, 5, 5, 7])
         self.assertEqual(histogram.percentile("p50"), 5)
         self.assertIsNone(histogram.percentile("p90"))

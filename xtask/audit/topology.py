@@ -39,6 +39,15 @@ def multiples(storage, way):
     return (1, None) if len(storage["devices"]) > 1 else ONE
 
 
+def flushes_of_a_sync(storage):
+    """How many flushes the devices at the bottom count for one of the file system."""
+    layers = (storage or {}).get("layers") or []
+    if not layers or len(layers[-1]["nodes"]) != 1 or exact(times(layers[0], "writes")) is None:
+        return 1
+    caching = {one["name"] for one in storage["devices"] if one.get("write_cache") == "write back"}
+    return max(1, sum(name in caching for name in layers[0]["nodes"]))
+
+
 def counts_bytes(storage):
     layer = watched(storage)
     return layer is None or may_count(layer)

@@ -5,7 +5,8 @@ from intervals import median, whole
 
 FLUSHES_LEAST = 0.90
 # What denies no claim that data is durable.
-DURABLE = ("holds", "unseen", "uncounted", "through", "may be through", "barriers off, through")
+DURABLE = ("holds", "unseen", "uncounted", "cache unknown", "through", "may be through",
+           "barriers off, through")
 
 
 def sync_calls(case, spans):
@@ -36,17 +37,19 @@ def syncs_due(one):
     return max(told_syncs(one), asked)
 
 
-def is_flushed(one):
+def is_flushed(one, storage):
     """Whether the devices flushed as often as one thread owes; None where nobody counts."""
     flushes = one.trial["device_flushes"]
     if flushes is None:
         return None
+    flushes //= topology.flushes_of_a_sync(storage)
     at_once = one.case.depth if one.case.sync == "dsync" else 1
     return flushes >= max(1.0, FLUSHES_LEAST * syncs_due(one) / one.case.threads / at_once)
 
 
-def is_written_through(one):
-    return one.case.sync == "dsync" and (one.trial["device_writes"] or 0) >= one.ops
+def is_written_through(one, storage):
+    times = max(1, topology.multiples(storage, "writes")[0])
+    return one.case.sync == "dsync" and (one.trial["device_writes"] or 0) // times >= one.ops
 
 
 def durability(row):
@@ -62,23 +65,25 @@ def durability(row):
             return "untold", untold
     if row.medium != "block":
         return "unseen", 0
-    cached = [one for one in row.storage["devices"] if one.get("write_cache") == "write back"]
+    cached = [one for one in row.storage["devices"] if one.get("write_cache") != "write through"]
+    is_known = any(one.get("write_cache") == "write back" for one in cached)
     drops = topology.drops_syncs(row.storage)
     if not cached and not drops:
         return "holds", 0
     may_be_through = all(one.get("fua") is not False for one in cached)
-    if topology.barriers_are_off(row.storage):
+    if drops or (topology.barriers_are_off(row.storage) and is_known):
         is_plain = case.allocation == "overwrite" and case.is_direct and case.sync == "dsync"
         is_through = may_be_through and is_plain and not drops
         return "barriers off, through" if is_through else "barriers off", 0
     unflushed = uncounted = through = 0
     for one in row.figures:
-        flushed, is_through = is_flushed(one), may_be_through and is_written_through(one)
+        flushed, is_through = is_flushed(one, row.storage), (
+            may_be_through and is_written_through(one, row.storage))
         unflushed += flushed is False and not is_through
         uncounted += flushed is None and not is_through
         through += flushed is not True and is_through
     if unflushed:
-        return "unflushed", unflushed
+        return ("unflushed" if is_known else "cache unknown"), unflushed
     if uncounted:
         return "uncounted", uncounted
     if through:

@@ -1,24 +1,40 @@
-//! Parts of a document that a command writes, between two lines that name it.
+//! Parts of a document that a command writes: what stands between `<!-- NAME -->` and
+//! `<!-- end NAME -->`.
 
 use anyhow::{Context, Result};
 
-/// `document` with what stands between `<!-- NAME -->` and `<!-- end NAME -->` replaced by `text`.
+/// `document` with such a part replaced by `text`.
 ///
 /// # Errors
 /// When one of the two lines is missing.
 pub(crate) fn replace(document: &str, name: &str, text: &str) -> Result<String> {
-    let (before, after) = parts(document, name)?;
+    let Split { before, after, .. } = split(document, name)?;
     Ok(format!("{before}\n{}\n\n{after}", text.trim()))
 }
 
-/// What is before such a part, its first line included, and what is after it.
-fn parts<'a>(document: &'a str, name: &str) -> Result<(&'a str, &'a str)> {
+/// Such a part, without the lines that name it.
+///
+/// # Errors
+/// When one of the two lines is missing.
+pub(crate) fn part<'a>(document: &'a str, name: &str) -> Result<&'a str> {
+    Ok(split(document, name)?.part)
+}
+
+/// A document in three: both lines are outside of the part.
+struct Split<'a> {
+    before: &'a str,
+    part: &'a str,
+    after: &'a str,
+}
+
+fn split<'a>(document: &'a str, name: &str) -> Result<Split<'a>> {
     let lines = [format!("<!-- {name} -->\n"), format!("<!-- end {name} -->\n")];
-    let [first, last] = lines.each_ref().map(|line| {
-        document.find(line).with_context(|| format!("the document has no line '{}'", line.trim()))
-    });
-    let (first, last) = (first? + lines[0].len(), last?);
-    Ok((&document[..first], document.get(last..).expect("it was found there")))
+    let find = |text: &str, line: &str| {
+        text.find(line).with_context(|| format!("the document has no line '{}'", line.trim()))
+    };
+    let (before, rest) = document.split_at(find(document, &lines[0])? + lines[0].len());
+    let (part, after) = rest.split_at(find(rest, &lines[1])?);
+    Ok(Split { before, part, after })
 }
 
 #[cfg(test)]
@@ -31,6 +47,8 @@ mod tests {
         let new = replace(document, "x", "new\n\n").expect("it has both lines");
         assert_eq!(new, "a\n<!-- x -->\n\nnew\n\n<!-- end x -->\nb\n");
         assert_eq!(replace(&new, "x", "new").expect("it has both lines"), new);
+        assert_eq!(part(document, "x").expect("it has both lines"), "\nold\n\n");
         assert!(replace(document, "y", "new").is_err());
+        assert!(part("<!-- end x -->\n<!-- x -->\n", "x").is_err());
     }
 }

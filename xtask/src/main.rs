@@ -9,13 +9,15 @@ mod install;
 mod tidy;
 mod programs;
 mod audit;
-mod simulate;
-mod test;
 mod document;
 mod generated;
+mod shown;
+mod simulate;
+mod test;
 mod bench;
 mod honesty;
 mod repeat;
+mod lab;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -53,7 +55,14 @@ ioassay's own chores
                      that follow each other are called different, and how often the earlier's
                      interval holds the later's figure, into METHODOLOGY.md. Test files are in DIR
                      (target/), records in FOLDER (target/repetitions/): those that are there are
-                     judged again, not made again. Half an hour on a quiet machine";
+                     judged again, not made again. Half an hour on a quiet machine
+  cargo xtask lab [--only TEXT] [--jobs N] [--folder FOLDER]
+                     ioassay in emulated machines with other kernels, devices and file systems, into
+                     docs/lab.md; with --only those machines whose names have TEXT in them, which
+                     are not written. Images, and what machines printed, are kept in FOLDER
+                     (target/lab/)
+  cargo xtask show   what README.md and docs/tutorial.md show of records/, written anew by today's
+                     `ioassay report`";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -80,6 +89,8 @@ fn command(arguments: &[String]) -> Result<()> {
         ["audit", ref records @ ..] => audit::run(root(), records),
         ["bench", ref options @ ..] => bench::run(root(), options),
         ["honesty", ref options @ ..] => honesty::run(root(), options),
+        ["lab", ref options @ ..] => lab::run(root(), options),
+        ["show"] => shown::run(root()),
         ["repeat", ref options @ ..] => repeat::run(root(), options),
         _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
     }

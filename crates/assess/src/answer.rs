@@ -6,6 +6,8 @@ use crate::finding::{Code, Severity};
 use crate::row::{self, Row};
 use crate::summary::ServedBy;
 use model::case::{FileWork, Kernel};
+use model::host::Limit;
+use model::layer::Layer;
 use model::pattern::Pattern;
 
 /// What the answer rests on. All rates are throughputs in bytes per second.
@@ -58,22 +60,26 @@ pub enum Bound {
     Cpu,
     /// More in flight gave no more, as this shows: the device, or what is on the way to it.
     Device(Box<Decided>),
+    /// Not known: a limit of a control group lies on devices that move a part of the bytes, and
+    /// how large that part is is not seen.
+    LimitOfPart,
     /// Not known: no sound row shows that more in flight gives no more.
     Unknown,
 }
 
 impl Bound {
     /// The names of all, in the JSON.
-    pub const NAMES: [&str; 5] = ["limit", "tool", "cpu", "device", "unknown"];
+    pub const NAMES: [&str; 6] = ["limit", "tool", "cpu", "device", "limit of a part", "unknown"];
 
     /// Its name in the JSON.
     pub fn name(&self) -> &'static str {
-        let [limit, tool, cpu, device, unknown] = Bound::NAMES;
+        let [limit, tool, cpu, device, limit_of_part, unknown] = Bound::NAMES;
         match self {
             Bound::Limit => limit,
             Bound::Tool => tool,
             Bound::Cpu => cpu,
             Bound::Device(_) => device,
+            Bound::LimitOfPart => limit_of_part,
             Bound::Unknown => unknown,
         }
     }
@@ -144,6 +150,19 @@ fn fastest(row: &Row, lead: Lead, memory: &Row, rows: &[Row]) -> Option<Fastest>
     })
 }
 
+/// Whether a limit lies on some of the devices of a mirror that is read, or of an array of which it
+/// is not known how often each byte is moved: then nobody sees how much of the limit was used.
+fn is_limited_in_part(row: &Row) -> bool {
+    let Some(storage) = row.measured.storage else { return false };
+    let is_in_part = |layer: &Layer| {
+        let once = Some(1);
+        layer.nodes.len() > 1 && (layer.reads.exact(), layer.writes.exact()) != (once, once)
+    };
+    let layer_of =
+        |limit: &Limit| storage.layers.iter().find(|layer| layer.nodes.contains(&limit.device));
+    storage.limits.iter().filter_map(layer_of).any(is_in_part)
+}
+
 /// What bounds the fastest device row. That it is the device is said only if more in flight was
 /// seen to give no more, and nothing on the row names another bound (METHODOLOGY.md).
 fn bound(row: &Row, rows: &[Row]) -> Bound {
@@ -157,6 +176,9 @@ fn bound(row: &Row, rows: &[Row]) -> Bound {
     }
     if found(Code::CpuBound, Severity::Note) {
         return Bound::Cpu;
+    }
+    if is_limited_in_part(row) {
+        return Bound::LimitOfPart;
     }
     plateau(rows, row).map_or(Bound::Unknown, |shown| Bound::Device(Box::new(shown)))
 }

@@ -22,7 +22,7 @@ use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
 use model::case::{Engine, Work, WriteEngine};
-use model::host::{Fixture, Host, Storage};
+use model::host::{Bound, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
@@ -95,6 +95,8 @@ pub struct Assessment {
     pub sustain: Option<Duration>,
     /// Bytes of memory, page cache included, that a control group gave the workers.
     pub memory_limit: Option<u64>,
+    /// What the workers were bound to.
+    pub bound: Bound,
     /// The storage of the file that copies read, if it is another than that of `storage`.
     pub source_storage: Option<Storage>,
     /// Programs that measured, besides this one's own worker.
@@ -182,6 +184,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         touching: touchings(&rows),
         sustain: header.plan.sustain,
         memory_limit: header.plan.memory_limit,
+        bound: header.plan.bound.clone(),
         source_storage: header.source_storage.clone(),
         peers: header.peers.clone(),
         end: record.end.clone(),

@@ -4,8 +4,9 @@
 //! its last byte: it is in them only where trials follow each other, for then what one left to
 //! the device is in the way of the next.
 
+use crate::counted::{a_second, timed_ns};
 use crate::curve::{Curve, STEP_MISSING, full_steps};
-use crate::measured::{Measured, a_second, timed_ns};
+use crate::measured::Measured;
 use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
 use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};

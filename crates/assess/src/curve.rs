@@ -1,6 +1,6 @@
 //! How many bytes were moved until when, cut into steps.
 
-use crate::measured::{NS_PER_SECOND, timed_ns};
+use crate::counted::{NS_PER_SECOND, timed_ns};
 use model::case::Case;
 use model::sample::{PROGRESS_NS, Sample, Span};
 

@@ -10,7 +10,7 @@ use crate::invocations::exchangeable;
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
-use crate::significance::{median_test, wholly_apart};
+use crate::significance::{LEVEL, median_test, wholly_apart};
 use crate::stats::Estimate;
 use crate::summary::Summary;
 use model::named;
@@ -232,9 +232,6 @@ impl<'a, 'r> Contestant<'a, 'r> {
         Some(Contestant { row, rate, rounds: row.measured.rates() })
     }
 }
-
-/// The level that all exclusions from the set of the fastest keep together (METHODOLOGY.md).
-const LEVEL: f64 = 0.05;
 
 /// The fastest of `all`, held against each sound one of the others.
 ///

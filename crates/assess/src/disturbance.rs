@@ -3,8 +3,9 @@
 //! A round is left out for what was counted on the machine, by limits that were fixed before, and
 //! never for its own figure: who leaves out what is slow has decided what is fast.
 
+use crate::counted::{Counted, a_second};
 use crate::invocations::Round;
-use crate::measured::{Counted, Measured, a_second, with_mean_of};
+use crate::measured::{Measured, with_mean_of};
 use crate::served::SHARE_NOISE;
 use crate::stats::{Estimate, median};
 use model::case::{Cache, Op, WriteWork};

@@ -6,6 +6,7 @@
 //! moves it little.
 
 use crate::middle::median;
+use crate::significance::LEVEL;
 use crate::student;
 
 /// One value of a quantity, in which invocation it was measured, and in which round.
@@ -50,9 +51,6 @@ pub(crate) struct TwoLevel {
 /// The standard error of a median of normal values as a multiple of that of their mean.
 pub(crate) const MEDIAN_BY_MEAN: f64 = 1.253_314_137_315_500_1;
 
-/// The share of intervals that miss.
-const MISSES: f64 = 0.05;
-
 impl TwoLevel {
     /// That of `rounds` whose values are logarithms; none below two invocations.
     pub(crate) fn of_logs(rounds: &[Round]) -> Option<TwoLevel> {
@@ -77,7 +75,7 @@ impl TwoLevel {
 
     /// How far from the centre the 95 % interval goes: t of the invocations' values.
     pub(crate) fn half_width(&self) -> f64 {
-        student::quantile(MISSES, (self.logs.len() - 1) as f64) * self.error()
+        student::quantile(LEVEL, (self.logs.len() - 1) as f64) * self.error()
     }
 }
 
@@ -173,7 +171,7 @@ impl Welch {
     }
 
     fn by(log_ratio: f64, error: f64, freedom: f64) -> Welch {
-        let half_width = student::quantile(MISSES, freedom) * error;
+        let half_width = student::quantile(LEVEL, freedom) * error;
         let p = match (error > 0.0, log_ratio == 0.0) {
             (_, true) => 1.0,
             (false, false) => 0.0,
@@ -215,7 +213,8 @@ pub(crate) fn run_to_run(figures: &[f64]) -> Option<RunToRun> {
     }
     let steps: Vec<f64> = figures.windows(2).map(|two| (two[1] / two[0]).ln().abs()).collect();
     let deviation = median(&steps)? / MEDIAN_OF_NORMAL / std::f64::consts::SQRT_2;
-    Some(RunToRun { deviation, runs: figures.len() })
+    // Runs that agree to the last digit are copies of one, and tell nothing.
+    (deviation > 0.0).then_some(RunToRun { deviation, runs: figures.len() })
 }
 
 /// Fewer runs than this do not tell how far runs are apart.

@@ -2,7 +2,6 @@
 
 use crate::percentile::{Distribution, Percentile};
 use model::sample::Latencies;
-use std::collections::BTreeMap;
 
 /// Percentiles of latency over all rounds; absent where the sample is too small for one.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,18 +31,11 @@ pub struct Latency {
 const POINTS_APART: f64 = 1.05;
 
 impl Latency {
-    /// The percentiles of `all` together, each with the unit that it is of: those of one unit
-    /// depend on each other.
-    pub(crate) fn of<'a>(all: impl Iterator<Item = (u32, &'a Latencies)>) -> Latency {
-        let mut units: BTreeMap<u32, Vec<&Latencies>> = BTreeMap::new();
-        for (unit, latencies) in all {
-            units.entry(unit).or_default().push(latencies);
-        }
-        let units: Vec<Latencies> =
-            units.into_values().map(|unit| Latencies::sum(unit.into_iter())).collect();
+    /// The percentiles of all units together, which do not depend on each other.
+    pub(crate) fn of(units: &[Latencies]) -> Latency {
         let merged = Latencies::sum(units.iter());
         let count = merged.count();
-        let distribution = Distribution::of(&units);
+        let distribution = Distribution::of(units);
         Latency {
             count,
             p50: distribution.percentile(5_000),

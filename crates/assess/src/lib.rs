@@ -17,6 +17,7 @@ pub mod percentile;
 mod permutation;
 pub mod finding;
 mod caches;
+mod counted;
 mod measured;
 pub mod ratio;
 mod served;
@@ -59,8 +60,8 @@ pub mod series {
 }
 
 pub use assessment::{Assessment, RunFinding, Tally, assess};
+pub use counted::rate;
 pub use course::is_steady;
-pub use measured::rate;
 pub use ratio::Ratio;
 pub use records::compare;
 pub use stats::is_settled;

@@ -1,17 +1,18 @@
 //! The trials of one case that count.
 
 use crate::caches::Caches;
+use crate::counted::Counted;
 use crate::invocations::{Round, exchangeable};
 use crate::stats::{Estimate, Looks};
-use model::case::{Advice, Case, Engine, FileWork, Op, WriteEngine, WriteWork};
-use model::evidence::Evidence;
+use model::case::{Advice, Case, Engine, FileWork, WriteEngine, WriteWork};
 use model::host::{Fixture, Host, Storage};
 use model::layer::Amplification;
 use model::named;
 use model::plan::Role;
 use model::record::Record;
-use model::sample::{Sample, Span};
-use model::trial::{Outcome, ReadBack, Trial};
+use model::sample::Latencies;
+use model::trial::Trial;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 named! {
@@ -28,53 +29,8 @@ named! {
     }
 }
 
-/// What a trial of `case` did in a second: bytes, or operations where only a sync is called. None
-/// unless it was done, took time and moved something.
-///
-/// What claims to be durable took until its last sync had returned; all else until its last
-/// operation had (METHODOLOGY.md).
-pub fn rate(case: &Case, trial: &Trial) -> Option<f64> {
-    let sample = trial.sample()?;
-    let amount = if only_syncs(case) { sample.ops() } else { sample.bytes() };
-    a_second(amount, timed_ns(case, sample))
-}
-
-/// An amount in so many nanoseconds, by the second; none where either is 0.
-pub(crate) fn a_second(amount: u64, ns: u64) -> Option<f64> {
-    (amount > 0 && ns > 0).then(|| amount as f64 / ns as f64 * NS_PER_SECOND)
-}
-
-/// Whether nothing is moved: only a sync is called.
-pub(crate) fn only_syncs(case: &Case) -> bool {
-    case.write().is_some_and(|work| work.op == Op::Sync)
-}
-
-/// Whether it claims that what was written is durable.
-pub(crate) fn claims_durable(case: &Case) -> bool {
-    case.write().is_some_and(|work| work.sync.claims_durable())
-}
-
-/// The nanoseconds that a rate is by. Where no sync is told of they are those of the operations.
-pub(crate) fn timed_ns(case: &Case, sample: &Sample) -> u64 {
-    if claims_durable(case) { wall_ns(sample) } else { sample.elapsed_ns() }
-}
-
-/// From the first thread's start to the last thread's end, its last sync included.
-fn wall_ns(sample: &Sample) -> u64 {
-    sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
-}
-
 /// Threads that touch the pages ahead of the one that reads, where that is the advice.
 const TOUCHING_AHEAD: u32 = 6;
-
-pub(crate) const NS_PER_SECOND: f64 = 1e9;
-
-/// What was counted in a window counts for what was timed in it if it is not longer than this many
-/// times that (METHODOLOGY.md).
-const WINDOW_MOST: f64 = 1.05;
-
-/// How the reason of a trial begins that the machine could not do.
-pub(crate) const UNAVAILABLE: &str = "unavailable: ";
 
 /// An estimate whose mean is that of all its parts by all their wholes, each of a trial. Where
 /// trials do the same work that is the harmonic mean of their rates, where they last as long the
@@ -126,21 +82,6 @@ pub(crate) struct Lost {
     pub(crate) reason: String,
 }
 
-/// A trial that was done and counts.
-#[derive(Debug)]
-pub(crate) struct Counted<'a> {
-    pub(crate) invocation: u32,
-    pub(crate) round: u32,
-    pub(crate) sample: &'a Sample,
-    pub(crate) evidence: &'a Evidence,
-    pub(crate) expected_digest: Option<u64>,
-    pub(crate) read_back: Option<ReadBack>,
-    /// Bytes a second, or operations where only a sync is called: [`rate`].
-    pub(crate) rate: f64,
-    /// The nanoseconds that the rate is by.
-    pub(crate) timed_ns: u64,
-}
-
 impl Measured<'_> {
     /// What the devices that are watched write for each byte written; each byte once, where no
     /// storage is known.
@@ -189,7 +130,7 @@ impl<'a> Measured<'a> {
             source: header.source_storage.as_ref().or(header.storage.as_ref()),
             looks: Looks::of(record),
             sustain: header.plan.sustain,
-            fixture: fixture_of(&planned.case, &header.fixtures),
+            fixture: fixture_of(&planned.case, record),
         }
     }
 
@@ -264,6 +205,30 @@ impl<'a> Measured<'a> {
         exchangeable(&self.rates())
     }
 
+    /// The latencies that `of` has of each trial, summed over what could as well have come in
+    /// another order, as [`Measured::units`].
+    pub(crate) fn latencies(&self, of: impl Fn(&Counted<'a>) -> &'a Latencies) -> Vec<Latencies> {
+        let sum = |unit: Vec<&Counted<'a>>| Latencies::sum(unit.into_iter().map(&of));
+        self.trials_by_unit().into_iter().map(sum).collect()
+    }
+
+    /// Whether all trials that count are of one invocation.
+    pub(crate) fn is_one_invocation(&self) -> bool {
+        let first = self.trials.first().map(|trial| trial.invocation);
+        self.trials.iter().all(|trial| Some(trial.invocation) == first)
+    }
+
+    /// The trials of each invocation, or of each round of the only one.
+    pub(crate) fn trials_by_unit(&self) -> Vec<Vec<&Counted<'a>>> {
+        let is_one = self.is_one_invocation();
+        let mut units: BTreeMap<u32, Vec<&Counted>> = BTreeMap::new();
+        for trial in &self.trials {
+            let unit = if is_one { trial.round } else { trial.invocation };
+            units.entry(unit).or_default().push(trial);
+        }
+        units.into_values().collect()
+    }
+
     /// The estimate of a quantity that has one value a round; none of no rounds.
     pub(crate) fn estimate_of(&self, rounds: &[Round]) -> Option<Estimate> {
         Estimate::of_rounds(rounds, self.looks)
@@ -281,112 +246,21 @@ impl<'a> Measured<'a> {
     }
 }
 
-impl<'a> Counted<'a> {
-    fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, String> {
-        match (&trial.outcome, rate(case, trial)) {
-            (Outcome::Done(sample), Some(rate)) => Ok(Counted {
-                invocation: trial.invocation,
-                round: trial.round,
-                sample,
-                evidence: &trial.evidence,
-                expected_digest: trial.expected_digest,
-                read_back: trial.read_back,
-                rate,
-                timed_ns: timed_ns(case, sample),
-            }),
-            (Outcome::Done(_), None) => Err("failed: it ended at once or moved no bytes".into()),
-            (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
-            (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
-        }
-    }
-
-    /// A value of its round.
-    pub(crate) fn at(&self, value: f64) -> Round {
-        Round { invocation: self.invocation, round: self.round, value }
-    }
-
-    /// Nanoseconds from the first thread's start to the last thread's end, its last sync included.
-    pub(crate) fn wall_ns(&self) -> u64 {
-        wall_ns(self.sample)
-    }
-
-    /// What was counted from the first thread's start to the last thread's end: what the worker
-    /// `told` of that. The evidence is of a longer window, in which the worker also tells what it
-    /// timed, so what was `seen` there takes its place only where that is hardly longer.
-    pub(crate) fn in_span(&self, told: Option<u64>, seen: Option<u64>) -> Option<u64> {
-        let is_near = self.evidence.window_ns as f64 <= WINDOW_MOST * self.wall_ns() as f64;
-        told.or(seen.filter(|_| is_near))
-    }
-
-    /// CPU time of the whole worker, the threads of the OS that work for it included.
-    pub(crate) fn cpu_ns(&self) -> Option<u64> {
-        self.in_span(self.sample.usage.cpu_ns, self.evidence.cpu_ns)
-    }
-
-    /// What its threads told, summed up; none unless all did.
-    pub(crate) fn sum_of_spans(&self, of: fn(&Span) -> Option<u64>) -> Option<u64> {
-        let spans = self.sample.spans.iter();
-        spans.map(of).try_fold(0, |sum: u64, told| Some(sum.saturating_add(told?)))
-    }
-
-    /// How long its threads were ready to run and had no processor.
-    pub(crate) fn run_delay_ns(&self) -> Option<u64> {
-        self.in_span(self.sum_of_spans(|span| span.run_delay_ns), self.evidence.run_delay_ns)
-    }
-
-    /// CPU time of the threads of the case, without those that work for them.
-    pub(crate) fn own_cpu_ns(&self) -> Option<u64> {
-        self.in_span(self.sum_of_spans(|span| span.cpu_ns), self.evidence.cpu_ns)
-    }
-
-    /// Nanoseconds from the first thread's start to the last thread's.
-    pub(crate) fn start_skew_ns(&self) -> u64 {
-        let starts = || self.sample.spans.iter().map(|span| span.start_ns);
-        starts().max().unwrap_or(0).saturating_sub(starts().min().unwrap_or(0))
-    }
-
-    /// Whether the digest is the one that what was read, or read back, must have; none where
-    /// nothing was summed.
-    pub(crate) fn is_right(&self) -> Option<bool> {
-        let read = self.expected_digest.map(|expected| self.sample.digest() == expected);
-        let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
-        [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
-    }
-
-    /// What was done, as [`rate`] counts it, and the seconds that it took.
-    pub(crate) fn done(&self) -> (f64, f64) {
-        let seconds = self.timed_ns as f64 / NS_PER_SECOND;
-        (self.rate * seconds, seconds)
-    }
-
-    /// Nanoseconds of loading, of the thread that loaded longest; none if none loaded.
-    pub(crate) fn load_ns(&self) -> Option<u64> {
-        self.sample.spans.iter().map(|span| span.load_ns).max().filter(|load_ns| *load_ns > 0)
-    }
-
-    /// Bytes a second without loading: by the thread that took longest for the rest.
-    fn loaded_throughput(&self) -> Option<f64> {
-        let (bytes, seconds) = self.loaded()?;
-        Some(bytes / seconds)
-    }
-
-    /// The bytes of a trial that loaded anything, and the seconds that the thread took which took
-    /// longest for the rest.
-    pub(crate) fn loaded(&self) -> Option<(f64, f64)> {
-        self.load_ns()?;
-        let rest_ns =
-            |span: &Span| span.end_ns.saturating_sub(span.start_ns).saturating_sub(span.load_ns);
-        let longest_ns = self.sample.spans.iter().map(rest_ns).max().filter(|ns| *ns > 0)?;
-        Some((self.sample.bytes() as f64, longest_ns as f64 / NS_PER_SECOND))
-    }
-}
-
-/// The file of the case's size; where there is only one file, that one.
-fn fixture_of<'a>(case: &Case, fixtures: &'a [Fixture]) -> Option<&'a Fixture> {
+/// The file of the case's size; where there is only one file, that one. Of the files of several
+/// invocations it is the one of which least is stored as it is read.
+fn fixture_of<'a>(case: &Case, record: &'a Record) -> Option<&'a Fixture> {
     let size = case.file()?.size;
-    let of_size = fixtures.iter().find(|fixture| fixture.size == size);
-    of_size.or(match fixtures {
-        [only] => Some(only),
-        _ => None,
-    })
+    let of_invocation = |fixtures: &'a [Fixture]| {
+        let of_size = fixtures.iter().find(|fixture| fixture.size == size);
+        of_size.or(match fixtures {
+            [only] => Some(only),
+            _ => None,
+        })
+    };
+    let first = std::iter::once(record.header.fixtures.as_slice());
+    let anew = record.invocations.iter().map(|invocation| invocation.fixtures.as_slice());
+    let lost = |fixture: &&Fixture| {
+        fixture.layout.as_ref().map(|layout| (layout.unwritten, layout.encoded))
+    };
+    first.chain(anew).filter_map(of_invocation).max_by_key(lost)
 }

@@ -1,9 +1,11 @@
 //! Percentiles of latencies, and how far they are known.
 //!
 //! Operations that follow each other are not independent: a stall, or a slow round, holds up many.
-//! So an interval goes by how the units of a case differ, its rounds, and not by how many
-//! operations there were (METHODOLOGY.md).
+//! So an interval goes by how the units of a case differ, its invocations or the rounds of one, and
+//! not by how many operations there were (METHODOLOGY.md).
 
+use crate::significance::LEVEL;
+use crate::student;
 use model::sample::Latencies;
 
 /// A percentile of latencies with its 95 % interval.
@@ -115,7 +117,7 @@ impl Distribution {
         if self.units.len() < UNITS_LEAST {
             return None;
         }
-        let t = student(self.units.len() - 1);
+        let t = student::quantile(LEVEL, (self.units.len() - 1) as f64);
         let n = self.all.count() as f64;
         let (_, deviation) = self.surplus(self.all.value(index), tail);
         let rank = |away: f64| (n * (1.0 - tail) + away * t * deviation).clamp(1.0, n);
@@ -125,17 +127,13 @@ impl Distribution {
             let (surplus, deviation) = self.surplus(self.all.value(at), tail);
             surplus / deviation.max(f64::MIN_POSITIVE)
         };
-        let first = |from: usize, to: usize, is_before: &dyn Fn(f64) -> bool| {
-            let (mut low, mut high) = (from, to);
-            while low < high {
-                let middle = low.midpoint(high);
-                if is_before(scores(middle)) { low = middle + 1 } else { high = middle }
-            }
-            low
-        };
-        let low = first(0, index, &|score| score > t).min(ranked[0]);
+        // Outward from the percentile: where units are of unequal length the test may accept
+        // again far away, among latencies that have nothing to do with it.
+        let below = (0..index).rev().take_while(|at| scores(*at) <= t).last();
         let last = self.all.at_most.len() - 1;
-        let high = first(index, last, &|score| score >= -t).max(ranked[1]);
+        let above = (index..last).find(|at| scores(*at) < -t);
+        let low = below.unwrap_or(index).min(ranked[0]);
+        let high = above.unwrap_or(last).max(ranked[1]);
         Some((self.all.value(low), self.all.value(high)))
     }
 
@@ -149,24 +147,6 @@ impl Distribution {
         let independent = self.all.count() as f64 * tail * (1.0 - tail);
         (sum, (squares * k / (k - 1.0)).max(independent).sqrt())
     }
-}
-
-/// The 97.5 % quantile of Student's t to six digits: from a table, and for many degrees of freedom
-/// by the expansion of Fisher and Cornish. Three digits moved an end by a bucket now and then.
-fn student(freedom: usize) -> f64 {
-    const FEW: [f64; 30] = [
-        12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157,
-        2.228139, 2.200985, 2.178813, 2.160369, 2.144787, 2.131450, 2.119905, 2.109816, 2.100922,
-        2.093024, 2.085963, 2.079614, 2.073873, 2.068658, 2.063899, 2.059539, 2.055529, 2.051831,
-        2.048407, 2.045230, 2.042272,
-    ];
-    let z: f64 = 1.959_964;
-    let n = freedom as f64;
-    let expansion = z
-        + (z.powi(3) + z) / (4.0 * n)
-        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
-        + (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * n.powi(3));
-    FEW.get(freedom.wrapping_sub(1)).copied().unwrap_or(expansion)
 }
 
 /// The rank, from 1, of the operation that all but `tail` of 10 000 do not exceed; none where
@@ -289,13 +269,5 @@ mod tests {
         assert_eq!((p99_99.ns, p99_99.high_ns), (900, Some(900)));
         let absurd = Latencies { counts: vec![(1, u64::MAX), (3, u64::MAX)], max_ns: 3 };
         assert!(percentile(&vec![absurd; 3], 100).is_some());
-    }
-
-    #[test]
-    fn students_quantiles_are_those_of_the_tables() {
-        for (freedom, expected) in [(1, 12.706), (8, 2.306), (9, 2.262), (19, 2.093), (200, 1.972)]
-        {
-            assert!((student(freedom) - expected).abs() < 0.002, "{freedom}");
-        }
     }
 }

@@ -4,9 +4,8 @@ use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
-use crate::measured::Measured;
 use crate::row::Row;
-use crate::significance::holm;
+use crate::significance::{LEVEL, holm};
 use crate::stats::median;
 use crate::summary::Summary;
 use crate::surroundings::{
@@ -16,6 +15,7 @@ use model::case::Case;
 use model::plan::Role;
 use model::record::{Header, Record};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 pub use crate::surroundings::Apart;
 
@@ -57,8 +57,9 @@ pub struct Pair {
 /// What a comparison of two runs goes by: what varies within one run says nothing of another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Basis {
-    /// The invocations of both.
-    Invocations,
+    /// The invocations of both; with how far earlier runs of the same were apart, where that is
+    /// known and is less.
+    Invocations(Option<RunToRun>),
     /// How far earlier runs of the same were apart, which is more than the invocations of these
     /// two.
     RunToRun(RunToRun),
@@ -75,8 +76,8 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// The level that all differences of a table keep together (METHODOLOGY.md).
-const LEVEL: f64 = 0.05;
+/// More earlier runs than these are not judged: the last ones tell how far runs are apart today.
+const EARLIER_MOST: usize = 40;
 
 /// Axes that decide what a figure is of: cases that differ in one of them are not the same, and
 /// are compared only where somebody insists.
@@ -99,7 +100,7 @@ const DECISIVE: [&str; 11] = [
 /// those of them that are of the same recipe, machine and storage and began before both of these
 /// had.
 pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
-    let earlier = earlier(a, b, kept);
+    let earlier: Vec<Vec<Row>> = earlier(a, b, kept).into_iter().map(rows).collect();
     let (all_a, all_b) = (rows(a), rows(b));
     let (rows_a, rows_b) = (asked(&all_a), asked(&all_b));
     let matches = matches(rows_a, rows_b);
@@ -214,9 +215,9 @@ fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
     all
 }
 
-/// The records of the same recipe, machine and storage that began before the later of the two and
-/// are neither of them, in the order in which they began. Dates as they are written sort as they
-/// follow each other.
+/// The records of the same recipe, machine, place and bounds that began before the later of the two
+/// and are neither of them, the last [`EARLIER_MOST`] in the order in which they began, each once.
+/// Dates as they are written sort as they follow each other.
 fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
     let later = a.header.began.as_str().max(&b.header.began);
     let is_alike = |record: &Record| {
@@ -225,27 +226,39 @@ fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
         ours.plan.recipe == other.plan.recipe
             && ours.host.name == other.host.name
             && storage_facts(ours) == storage_facts(other)
+            && place(ours) == place(other)
+            && ours.plan.bound == other.plan.bound
             && other.began.as_str() < later
             && !is_same(&a.header)
             && !is_same(&b.header)
     };
     let mut earlier: Vec<&Record> = kept.iter().filter(|record| is_alike(record)).collect();
     earlier.sort_by(|one, other| one.header.began.cmp(&other.header.began));
+    // A copy, or a folder that is reached by two names, is no second run.
+    earlier.dedup_by(|one, other| one.header.began == other.header.began);
+    earlier.drain(..earlier.len().saturating_sub(EARLIER_MOST));
     earlier
 }
 
-/// How far the figures of a case are apart in runs of the same, where enough of them are known.
-fn known_spread(case: &Case, earlier: &[&Record]) -> Option<RunToRun> {
-    let figure = |record: &&Record| {
-        let plan = &record.header.plan.cases;
-        let index = plan.iter().position(|planned| planned.case == *case)?;
-        median(&exchangeable(&Measured::of(record, index).rates()))
+/// Where files are: two disks of one kind are two things.
+fn place(header: &Header) -> Option<(&Path, Vec<&str>)> {
+    let storage = header.storage.as_ref()?;
+    let devices = storage.devices.iter().map(|device| device.name.as_str()).collect();
+    Some((&storage.mount_point, devices))
+}
+
+/// How far the figures of a case are apart in runs of the same, where enough of them are known. A
+/// run in which it is void tells nothing of it.
+fn known_spread(case: &Case, earlier: &[Vec<Row>]) -> Option<RunToRun> {
+    let figure = |rows: &Vec<Row>| {
+        let row = rows.iter().find(|row| row.measured.case == case && row.stands())?;
+        median(&exchangeable(&row.measured.rates()))
     };
     run_to_run(&earlier.iter().filter_map(figure).collect::<Vec<f64>>())
 }
 
 /// Two rows compared; or why not.
-fn pair(a: &Row, b: &Row, earlier: &[&Record]) -> Result<Pair, String> {
+fn pair(a: &Row, b: &Row, earlier: &[Vec<Row>]) -> Result<Pair, String> {
     let is_void = |row: &Row| !row.stands();
     match (is_void(a), is_void(b)) {
         (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
@@ -264,7 +277,7 @@ fn pair(a: &Row, b: &Row, earlier: &[&Record]) -> Result<Pair, String> {
             let welch = Welch::of(&two_b, &two_a, spread);
             let basis = match spread.filter(|_| welch.is_by_runs) {
                 Some(spread) => Basis::RunToRun(spread),
-                None => Basis::Invocations,
+                None => Basis::Invocations(spread),
             };
             (Some(welch), basis)
         }
@@ -277,7 +290,7 @@ fn pair(a: &Row, b: &Row, earlier: &[&Record]) -> Result<Pair, String> {
     let interval = welch
         .map(|welch| ((log_ratio - welch.half_width).exp(), (log_ratio + welch.half_width).exp()));
     let difference = comparison::difference(log_ratio.exp(), interval, interest);
-    let is_open = difference == Difference::Inconclusive && basis == Basis::Invocations;
+    let is_open = difference == Difference::Inconclusive && matches!(basis, Basis::Invocations(_));
     let count = |logs: &[Round]| TwoLevel::of_logs(logs).map_or(1, |two| two.logs.len());
     Ok(Pair {
         a: a.summary.clone(),
@@ -342,7 +355,8 @@ fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
         let found = &mut pair.comparison;
         if found.difference == Difference::Different && pair.p.is_none_or(|p| p > LEVEL) {
             found.difference = Difference::Inconclusive;
-            found.needs = (pair.basis == Basis::Invocations).then_some(found.invocations + 1);
+            found.needs =
+                matches!(pair.basis, Basis::Invocations(_)).then_some(found.invocations + 1);
         }
     }
     pairs

@@ -50,12 +50,14 @@ impl Repetition {
             median(&of_each.map(f64::from).collect::<Vec<f64>>()).map(|rounds| rounds.ceil() as u32)
         };
         let units = |row: &Row| row.measured.units().len();
+        let spread = usual(&spreads);
+        let is_seen = spread.is_some_and(|spread| spread.between > 0.0);
         Repetition {
             invocations: record.header.plan.invocations,
             has_new_files: record.invocations.iter().any(|anew| !anew.fixtures.is_empty()),
-            spread: usual(&spreads),
+            spread,
             costs,
-            advised_rounds: costs.and_then(best),
+            advised_rounds: costs.and_then(best).filter(|_| is_seen),
             is_dependence_checked: asked().map(units).min().is_some_and(|n| n >= UNITS_LEAST),
         }
     }

@@ -1,6 +1,7 @@
 //! What served the bytes, or took them, told from the evidence and never from the request.
 
-use crate::measured::{Counted, Measured};
+use crate::counted::Counted;
+use crate::measured::Measured;
 use model::case::{Advice, Cache, Engine, FileWork, Op, Sync, Work, WriteEngine, WriteWork};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;

@@ -1,5 +1,9 @@
 //! An exact test of two samples that are not paired, and its correction where there are many.
 
+/// The share of intervals that miss, and of tests that find what is not there: of one, or of all
+/// together that a sentence or a table rests on (METHODOLOGY.md).
+pub(crate) const LEVEL: f64 = 0.05;
+
 /// The probability, two-sided, that as few or more of `ours` lie above the median of both samples
 /// together if both are of one distribution, whatever that is (Mood's median test, by the exact
 /// hypergeometric distribution).

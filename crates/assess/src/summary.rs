@@ -1,10 +1,10 @@
 //! What the trials of one case come to.
 
+use crate::counted::UNAVAILABLE;
+use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
 use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
-use crate::measured::{
-    Counted, Measured, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs, with_mean_of,
-};
+use crate::measured::{Measured, with_mean_of};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
@@ -214,9 +214,7 @@ impl Summary {
                 }),
             ),
             ns_per_op: ns_per_op(measured),
-            latency: Latency::of(
-                measured.trials.iter().map(|trial| (trial.round, &trial.sample.latencies)),
-            ),
+            latency: Latency::of(&measured.latencies(|trial| &trial.sample.latencies)),
             writing: Writing::of(measured),
             course: Course::of(measured),
             spent: Spent::of(measured),

@@ -1,6 +1,6 @@
 //! What differs around two runs: the machine, how it is set up, and the storage.
 
-use model::host::{Device, Storage};
+use model::host::{Device, Storage, cpus_text};
 use model::record::Header;
 use model::units;
 use std::collections::BTreeSet;
@@ -95,6 +95,11 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
         ("content", plan.content.to_string()),
         ("memory limit", plan.memory_limit.map_or("none".to_string(), units::bytes_rounded)),
         ("sustained", plan.sustain.map_or("no".to_string(), units::time)),
+        (
+            "pinned to CPUs",
+            plan.bound.pin.as_ref().map_or("none".to_string(), |pin| cpus_text(pin)),
+        ),
+        ("NUMA node", plan.bound.node.map_or("all".to_string(), |node| node.to_string())),
     ];
     if let Some(storage) = &header.storage {
         let device = |device: &Device| match &device.model {
@@ -107,6 +112,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
         let listed = |texts: Vec<String>| texts.join(", ");
         facts.push(("devices", listed(storage.devices.iter().map(device).collect())));
         facts.push(("mount options", storage.mount_options.clone()));
+        facts.extend(storage.read_ahead.map(|most| ("read-ahead of files", units::bytes(most))));
         facts.push(("limits", listed(storage.limits.iter().map(limit).collect())));
     }
     let versions = header.peers.iter().map(|peer| {

@@ -1,7 +1,8 @@
 //! How much slower it is to touch a page of a file than one of memory.
 
+use crate::counted::{Counted, a_second};
 use crate::decision::Named;
-use crate::measured::{Counted, Rounds, a_second};
+use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
 use model::case::{Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteEngine, WriteWork};

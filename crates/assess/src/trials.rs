@@ -1,6 +1,8 @@
 //! What each trial of a case came to, one by one: for who tabulates or draws them.
 
-use crate::measured::{Counted, Gate, Lost, Measured, UNAVAILABLE, a_second, only_syncs};
+use crate::counted::UNAVAILABLE;
+use crate::counted::{Counted, a_second, only_syncs};
+use crate::measured::{Gate, Lost, Measured};
 use crate::percentile::percentile_ns;
 use crate::writing::{accepted_of, is_durable};
 use model::evidence::Evidence;

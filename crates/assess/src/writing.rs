@@ -1,9 +1,8 @@
 //! What a case that writes comes to: what was accepted, and what was durable.
 
+use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
 use crate::latency::Latency;
-use crate::measured::{
-    Counted, Measured, NS_PER_SECOND, Rounds, a_second, only_syncs, with_mean_of,
-};
+use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::stats::{Estimate, median};
 use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
@@ -64,6 +63,8 @@ pub(crate) enum Durability {
     Unseen,
     /// The devices have caches, and do not count their flushes.
     Uncounted,
+    /// They completed too few flushes, and whether they have caches is not known.
+    CacheUnknown,
     /// Writes through the caches may have taken the place of flushes; whether the OS says of all
     /// devices that they can.
     Through {
@@ -101,20 +102,24 @@ impl Durability {
             (Some(Medium::Unseen), _) | (_, None) => return Durability::Unseen,
             (_, Some(storage)) => storage,
         };
-        let is_back = |device: &&Device| device.write_cache == Some(WriteCache::Back);
-        let cached = || storage.devices.iter().filter(is_back);
+        let may_cache = |device: &&Device| device.write_cache != Some(WriteCache::Through);
+        let cached = || storage.devices.iter().filter(may_cache);
         if cached().next().is_none() && !storage.drops_syncs() {
             return Durability::Holds;
         }
+        let caches = cached().any(|device| device.write_cache == Some(WriteCache::Back));
         let may_write_through = cached().all(|device| device.fua != Some(false));
-        if storage.are_barriers_off() {
+        if storage.drops_syncs() || (storage.are_barriers_off() && caches) {
             // A write past the page cache that changes no metadata is sent through by itself.
             let is_plain = work.allocation == Allocation::Overwrite && work.cache == Cache::Direct;
             let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
             return Durability::BarriersOff { is_through: is_through && !storage.drops_syncs() };
         }
-        let through = |trial: &Counted| may_write_through && is_written_through(work, trial);
-        let is_flushed = |trial: &Counted| is_flushed(work, trial);
+        let once = storage.writes().least.max(1);
+        let through =
+            |trial: &Counted| may_write_through && is_written_through(work, trial, once.into());
+        let all = storage.flushes_of_a_sync();
+        let is_flushed = |trial: &Counted| is_flushed(work, trial, all.into());
         let unflushed = count(&|trial| !through(trial) && is_flushed(trial) == Some(false));
         let uncounted = count(&|trial| !through(trial) && is_flushed(trial).is_none());
         let through = count(&|trial| is_flushed(trial) != Some(true) && through(trial));
@@ -122,7 +127,8 @@ impl Durability {
             (0, 0, 0) => Durability::Holds,
             (0, 0, _) => Durability::Through { is_sure: cached().all(|d| d.fua == Some(true)) },
             (0, ..) => Durability::Uncounted,
-            (trials, ..) => Durability::Unflushed(trials),
+            (trials, ..) if caches => Durability::Unflushed(trials),
+            _ => Durability::CacheUnknown,
         }
     }
 
@@ -143,18 +149,20 @@ impl Durability {
 /// Whether the devices flushed their caches as often as the syncs ask for, where they tell.
 ///
 /// Threads that sync at the same time may share a commit of the journal and its flush, so the
-/// syncs of one thread count; and what one thread has in flight may share one too.
-fn is_flushed(work: &WriteWork, trial: &Counted) -> Option<bool> {
-    let flushes = trial.evidence.device_flushes?;
+/// syncs of one thread count; and what one thread has in flight may share one too. The devices
+/// count `all` flushes together for one of the file system.
+fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
+    let flushes = trial.evidence.device_flushes? / all;
     let at_once = if work.sync == Sync::Dsync { work.depth } else { 1 };
     let of_one = syncs_due(work, trial) as f64 / f64::from(work.threads) / f64::from(at_once);
     Some(flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
 }
 
 /// Whether writes through to the medium (FUA) may have taken the place of flushes for `O_DSYNC`:
-/// they are counted as writes, one at least for each operation.
-fn is_written_through(work: &WriteWork, trial: &Counted) -> bool {
-    let writes = trial.evidence.device_writes.unwrap_or(0);
+/// they are counted as writes, one at least for each operation; `times` of them for each write of
+/// the file system.
+fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
+    let writes = trial.evidence.device_writes.unwrap_or(0) / times;
     work.sync == Sync::Dsync && writes >= trial.sample.ops()
 }
 
@@ -247,9 +255,7 @@ impl Writing {
                 measured.estimate_of(&durable_rates(measured)),
                 measured.trials.iter().map(Counted::done),
             ),
-            sync: Latency::of(
-                measured.trials.iter().map(|trial| (trial.round, &trial.sample.syncs)),
-            ),
+            sync: Latency::of(&measured.latencies(|trial| &trial.sample.syncs)),
             syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
                 .filter(|_| work.sync.is_call()),
             flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),

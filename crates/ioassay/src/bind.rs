@@ -1,7 +1,8 @@
 //! Binds a run to CPUs and to a NUMA node.
 
 use anyhow::{Context, Result, bail};
-use witness::placement::{self, cpus_text};
+use model::host::cpus_text;
+use witness::placement;
 
 /// Binds this program, and so all workers that it starts, to the CPUs of the list `pin` and to the
 /// processors and the memory of `node`. Answers the CPUs that threads are to be bound to, one each.

@@ -21,6 +21,7 @@
 //! others: see [`crate::symbol`].
 
 mod file;
+pub mod repetitions;
 
 use crate::group::{Axes, Kind, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
@@ -31,6 +32,7 @@ use model::content;
 use model::plan::{Place, Plan, ROUNDS_MIN, Role};
 use model::sweep::{Sweep, product};
 use model::units;
+use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
@@ -65,12 +67,10 @@ pub struct Recipe {
     /// What the test file is made of.
     #[serde(default)]
     pub content: content::Kind,
-    /// How many rounds, over all invocations.
-    #[serde(default = "default_rounds")]
-    pub rounds: u32,
+    /// How many rounds, over all invocations: see [`repetitions::settle`].
+    pub rounds: Option<u32>,
     /// How often all is begun anew, with new workers and new files.
-    #[serde(default = "default_invocations")]
-    pub invocations: u32,
+    pub invocations: Option<u32>,
     /// How long a trial lasts at most.
     #[serde(default = "default_time")]
     pub time: String,
@@ -86,14 +86,6 @@ pub struct Recipe {
 
 fn default_size() -> String {
     "1GiB".to_string()
-}
-
-fn default_rounds() -> u32 {
-    10
-}
-
-fn default_invocations() -> u32 {
-    5
 }
 
 fn default_time() -> String {
@@ -153,9 +145,10 @@ fn parse(text: &str) -> Result<Recipe> {
     }
     // Those of all files are for reading, or writing, or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
-    if recipe.cases.is_empty() || recipe.rounds == 0 || recipe.invocations == 0 {
+    if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
+    repetitions::settle(recipe.rounds, recipe.invocations, USUAL)?;
     Ok(recipe)
 }
 
@@ -170,7 +163,7 @@ impl Recipe {
     /// The same recipe in a fraction of the time: one invocation, the fewest rounds that have an
     /// interval, and half the time and size.
     pub fn quick(mut self) -> Result<Recipe> {
-        (self.rounds, self.invocations) = (ROUNDS_MIN, 1);
+        (self.rounds, self.invocations) = (Some(ROUNDS_MIN), Some(1));
         let halve_size =
             |text: &str| -> Result<String> { Ok(units::bytes(units::parse_bytes(text)? / 2)) };
         let halve_time =
@@ -300,25 +293,14 @@ impl Recipe {
         Ok(cases)
     }
 
-    /// Rounds and invocations; where one of the two is given the other follows it.
-    fn repetitions(&self, changes: &Changes) -> Result<(u32, u32)> {
-        let invocations = changes.invocations.unwrap_or(self.invocations);
-        match changes.rounds {
-            Some(rounds) if changes.invocations.is_some_and(|asked| asked > rounds) => bail!(
-                "{invocations} invocations need at least as many rounds, one each; --rounds says \
-                 {rounds}"
-            ),
-            Some(rounds) => Ok((rounds, invocations.min(rounds))),
-            None => Ok((self.rounds.max(invocations), invocations)),
-        }
-    }
-
     /// The plan for a place: what is asked for, what bounds it, and what cannot be.
     ///
     /// # Errors
     /// When a value is not one of its axis.
     pub fn plan(&self, changes: &Changes, place: &Place) -> Result<Plan> {
-        let (rounds, invocations) = self.repetitions(changes)?;
+        let usual = repetitions::settle(self.rounds, self.invocations, USUAL)?;
+        let (rounds, invocations) =
+            repetitions::settle(changes.rounds, changes.invocations, usual)?;
         let seed = changes.seed.unwrap_or_else(seed_of_now);
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;

@@ -63,7 +63,15 @@ impl Run<'_> {
         self.progress.rounds_begin();
         for (invocation, rounds) in (0..).zip(self.plan.rounds_by_invocation()) {
             if invocation > 0 {
-                files = self.begin_anew(files, invocation, so_far.began)?;
+                files = match self.begin_anew(files, invocation, so_far.began) {
+                    Ok(files) => files,
+                    // What was measured until now stands, whatever keeps the rest from it.
+                    Err(_) if self.stop.is_asked() => return Ok(Files::default()),
+                    Err(error) => {
+                        self.store.append(&Line::End(End::Interrupted))?;
+                        return Err(error);
+                    }
+                };
             }
             let mut left_over = Left::default();
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;

@@ -215,6 +215,9 @@ pub struct Storage {
     /// The way down to them, the bottom first. Empty in a record that was made before it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
+    /// Bytes that the OS reads ahead of a file here at most; none where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<u64>,
     /// What is mounted so that a sync flushes nothing: `ext4 at '/data' (nobarrier)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barriers_off: Vec<String>,
@@ -267,6 +270,16 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
+/// Numbers of CPUs as `0-3,8`, in their order.
+pub fn cpus_text(cpus: &[u32]) -> String {
+    let runs = cpus.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let text = |run: &[u32]| match run {
+        [one] => one.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    };
+    runs.map(text).collect::<Vec<String>>().join(",")
+}
+
 /// What the workers of a run are bound to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
@@ -289,6 +302,14 @@ impl Bound {
 mod tests {
     use super::*;
     use crate::zoo;
+
+    #[test]
+    fn lists_of_cpus_are_short() {
+        assert_eq!(cpus_text(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(cpus_text(&[3, 1]), "3,1");
+        assert_eq!(cpus_text(&[u32::MAX, 0]), "4294967295,0");
+        assert_eq!(cpus_text(&[]), "");
+    }
 
     #[test]
     fn a_quota_bounds_how_many_threads_run_at_a_time() {

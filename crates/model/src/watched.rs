@@ -1,6 +1,6 @@
 //! Which devices of a storage are watched, and what a sync means there.
 
-use crate::host::Storage;
+use crate::host::{Storage, WriteCache};
 use crate::layer::{Amplification, Layer};
 use std::path::Path;
 
@@ -28,6 +28,19 @@ impl Storage {
             Some(layer) => layer.nodes.iter().map(String::as_str).collect(),
             None => self.devices.iter().map(|device| device.name.as_str()).collect(),
         }
+    }
+
+    /// How many flushes the devices at the bottom count together for one of the file system, as far
+    /// as that is certain: one device below it passes each on to all that it stands on.
+    pub fn flushes_of_a_sync(&self) -> u32 {
+        let (Some(bottom), Some(top)) = (self.layers.first(), self.layers.last()) else { return 1 };
+        let is_certain = top.nodes.len() == 1 && bottom.writes.exact().is_some();
+        let caches = |name: &String| {
+            let device = self.devices.iter().find(|device| device.name == *name);
+            device.is_some_and(|device| device.write_cache == Some(WriteCache::Back))
+        };
+        let caching = bottom.nodes.iter().filter(|name| caches(name)).count().max(1);
+        if is_certain { caching as u32 } else { 1 }
     }
 
     /// Whether the counters of reads and writes that are watched may be believed.

@@ -206,6 +206,7 @@ pub fn storage() -> Storage {
         evictable: true,
         direct: Direct::Accepted { offset_align: 512, bypasses: Some(true) },
         layers: Vec::new(),
+        read_ahead: None,
         barriers_off: Vec::new(),
         limits: Vec::new(),
         notes: Vec::new(),

@@ -121,6 +121,9 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
         Bound::Device(_) => {
             format!("More in flight gave no more: the {disk} or its path bounds it.")
         }
+        Bound::LimitOfPart => "What bounds it is not known: a limit of a control group lies on a \
+                               part of the array, and how much that part moves is not seen."
+            .to_string(),
         Bound::Unknown => "What bounds it is not known: no sound row shows that more in flight \
                            gives no more."
             .to_string(),

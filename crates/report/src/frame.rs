@@ -9,7 +9,7 @@ use assess::finding::Severity;
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
 use assess::{Assessment, RunFinding};
-use model::host::{Device, Host, Medium, Storage};
+use model::host::{Bound, Device, Host, Medium, Storage, cpus_text};
 use model::plan::Skip;
 use model::record::End;
 use model::units;
@@ -87,10 +87,11 @@ fn split(repetition: &Repetition) -> Option<String> {
     };
     let advice = repetition.advised_rounds.zip(repetition.costs).map(|(rounds, costs)| {
         format!(
-            "; an invocation costs {:.1} s and a round {:.1} s, so {} in each tell most",
+            "; an invocation costs {:.1} s and a round {:.1} s, so {} in each {} most",
             costs.invocation_s,
             costs.round_s,
-            count(rounds as usize, "round")
+            count(rounds as usize, "round"),
+            if rounds == 1 { "tells" } else { "tell" }
         )
     });
     Some(format!(
@@ -158,7 +159,22 @@ fn limits(assessment: &Assessment) -> Vec<String> {
              is steady, or for {time}"
         )
     });
-    memory.into_iter().chain(sustain).collect()
+    memory.into_iter().chain(sustain).chain(bound(&assessment.bound)).collect()
+}
+
+/// What the workers are bound to, if anything.
+fn bound(bound: &Bound) -> Option<String> {
+    let pin = bound.pin.as_ref().map(|cpus| {
+        format!(
+            "the threads of ioassay's own worker are bound to CPUs {}, one each, in turn",
+            cpus_text(cpus)
+        )
+    });
+    let node = bound
+        .node
+        .map(|node| format!("processors, and memory that is taken, are of NUMA node {node} only"));
+    let parts: Vec<String> = pin.into_iter().chain(node).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The storage, and what of it is free: how full it is matters to what writes only.

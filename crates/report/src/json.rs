@@ -3,6 +3,7 @@
 mod host;
 mod memory;
 mod records;
+mod storage;
 mod trial;
 mod writing;
 
@@ -19,7 +20,6 @@ use assess::stats::Estimate;
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
 use model::case::{Case, Work};
-use model::host::{Device, Direct, Fixture, Limit, Storage};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
@@ -75,9 +75,9 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         repetition: repetition(&assessment.repetition),
         seed: assessment.seed,
         host: host::host(&assessment.host),
-        storage: assessment.storage.as_ref().map(storage),
-        source_storage: assessment.source_storage.as_ref().map(storage),
-        fixtures: assessment.fixtures.iter().map(fixture).collect(),
+        storage: assessment.storage.as_ref().map(storage::storage),
+        source_storage: assessment.source_storage.as_ref().map(storage::storage),
+        fixtures: assessment.fixtures.iter().map(storage::fixture).collect(),
         peers: assessment.peers.iter().map(peer).collect(),
         cases: assessment.measured().map(case).collect(),
         skips: assessment.skips.iter().map(skip).collect(),
@@ -93,63 +93,7 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
         touching: assessment.touching.iter().map(writing::touching).collect(),
         sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
         memory_limit: assessment.memory_limit,
-    }
-}
-
-fn storage(storage: &Storage) -> wire::Storage<'_> {
-    let (direct_accepted, direct_align, direct_bypasses) = match storage.direct {
-        Direct::Refused => (false, None, None),
-        Direct::Accepted { offset_align, bypasses } => (true, Some(offset_align), bypasses),
-    };
-    wire::Storage {
-        directory: storage.directory.display().to_string(),
-        file_system: &storage.file_system,
-        mount_point: storage.mount_point.display().to_string(),
-        mount_options: &storage.mount_options,
-        medium: storage.medium.name(),
-        devices: storage.devices.iter().map(device).collect(),
-        limits: storage.limits.iter().map(limit).collect(),
-        capacity: storage.capacity,
-        free: storage.free,
-        residency_probe: storage.residency_probe.map(|probe| probe.name()),
-        evictable: storage.evictable,
-        direct_accepted,
-        direct_align,
-        direct_bypasses,
-        notes: &storage.notes,
-    }
-}
-
-fn limit(limit: &Limit) -> wire::Limit<'_> {
-    let Limit { device, what, a_second, group } = limit;
-    wire::Limit { device, what: what.name(), a_second: *a_second, group }
-}
-
-fn device(device: &Device) -> wire::Device<'_> {
-    wire::Device {
-        name: &device.name,
-        model: device.model.as_deref(),
-        firmware: device.firmware.as_deref(),
-        rotational: device.rotational,
-        scheduler: device.scheduler.as_deref(),
-        nr_requests: device.nr_requests,
-        is_virtual: device.is_virtual,
-        read_ahead: device.read_ahead,
-        write_cache: device.write_cache.map(|cache| cache.name()),
-        loop_direct: device.loop_direct,
-    }
-}
-
-fn fixture(fixture: &Fixture) -> wire::Fixture {
-    wire::Fixture {
-        path: fixture.path.display().to_string(),
-        size: fixture.size,
-        seed: fixture.seed,
-        layout: fixture.layout.as_ref().map(|layout| wire::Layout {
-            unwritten: layout.unwritten,
-            encoded: layout.encoded,
-            extents: layout.extents,
-        }),
+        bound: wire::Binding { pin: assessment.bound.pin.as_deref(), node: assessment.bound.node },
     }
 }
 

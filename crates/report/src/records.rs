@@ -160,7 +160,7 @@ fn basis(versus: &Versus) -> String {
     let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
     let spread = |pair: &Pair| match pair.basis {
         Basis::RunToRun(spread) => Some(spread),
-        Basis::Invocations | Basis::Nothing => None,
+        Basis::Invocations(_) | Basis::Nothing => None,
     };
     let nothing = of(|basis| *basis == Basis::Nothing);
     if nothing > 0 {
@@ -174,9 +174,14 @@ fn basis(versus: &Versus) -> String {
     let widest =
         versus.pairs.iter().filter_map(spread).max_by(|a, b| a.deviation.total_cmp(&b.deviation));
     match widest {
-        None => "The intervals are from invocation to invocation. What changed on the machine \
-                 between the two runs is in each ratio, and no kept run tells how much that is."
-            .to_string(),
+        None => format!(
+            "The intervals are from invocation to invocation. What changed on the machine between \
+             the two runs is in each ratio{}.",
+            match versus.pairs.iter().any(|pair| pair.basis == Basis::Invocations(None)) {
+                true => ", and no kept run tells how much that is",
+                false => "; kept runs of this recipe are no farther from each other",
+            }
+        ),
         Some(widest) => format!(
             "{} by how far kept runs of this recipe are from each other, up to {} ({} runs): what \
              is less cannot be decided.",
@@ -238,10 +243,10 @@ fn reasons(open: &[&Asked]) -> String {
             doubtful.len()
         })
     });
-    let needs = wide.iter().filter_map(|one| one.pair.comparison.needs).max();
-    let rounds = needs.map(|needs| {
-        let takes = verb(wide.len(), "takes", "take");
-        format!("{} {takes} up to {needs} invocations", wide.len())
+    let needs: Vec<usize> = wide.iter().filter_map(|one| one.pair.comparison.needs).collect();
+    let rounds = needs.iter().max().map(|most| {
+        let takes = verb(needs.len(), "takes", "take");
+        format!("{} {takes} up to {most} invocations", needs.len())
     });
     let all: Vec<String> = doubts.into_iter().chain(rounds).collect();
     if all.is_empty() { String::new() } else { format!(": {}", all.join("; ")) }

@@ -46,8 +46,11 @@ fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> 
         let sectors = delta(|traffic| traffic.sectors_written);
         layer.counts.writes = counted(sectors, CANARY, layer.writes.least);
         let flushes = after.and_then(|t| t.flushes).zip(before.and_then(|t| t.flushes));
+        let has_counted = flushes.is_some_and(|(after, _)| after > 0);
         layer.counts.flushes = match flushes.map(|(after, before)| after > before) {
             Some(false) if !may_flush => None,
+            // It counts, and counted flushes before: none came this time.
+            Some(false) if has_counted && layer.counts.writes == Some(true) => Some(true),
             moved => moved,
         };
     }

@@ -155,6 +155,9 @@ impl Finder {
     ) -> Ground {
         let tops: Vec<Node> =
             blocks.iter().filter_map(|block| Node::of(&self.root, block)).collect();
+        if !tops.is_empty() && tops.len() < blocks.len() {
+            return unseen(format!("{kind}: not all of its devices can be found in /sys"));
+        }
         let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
         disks.sort_by_key(|disk| file_name(disk));
         disks.dedup();

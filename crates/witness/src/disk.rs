@@ -91,6 +91,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         medium,
         devices,
         layers,
+        read_ahead: storage::read_ahead(&root, &node.number),
         barriers_off,
         limits,
         capacity: size,

@@ -4,7 +4,6 @@
 //! itself binds its workers, in whatever language they are.
 
 use crate::root::Root;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
 /// `0-3,8` as numbers, ascending, each once. None where it is something else, or empty.
@@ -13,7 +12,7 @@ pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     for part in list.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if first > last || last as usize >= CpuSet::MAX_CPU {
+        if first > last || last as usize >= CPUS_MOST {
             return None;
         }
         cpus.extend(first..=last);
@@ -23,23 +22,21 @@ pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// Numbers as `0-3,8`.
-pub fn cpus_text(cpus: &[u32]) -> String {
-    let runs = cpus.chunk_by(|one, next| one + 1 == *next);
-    let text = |run: &[u32]| match run {
-        [one] => one.to_string(),
-        run => format!("{}-{}", run[0], run[run.len() - 1]),
-    };
-    runs.map(text).collect::<Vec<String>>().join(",")
-}
-
 /// The CPUs that this thread may run on, ascending.
 ///
 /// # Errors
 /// That of the OS.
 pub fn allowed() -> io::Result<Vec<u32>> {
-    let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).map(|cpu| cpu as u32).collect())
+    let mut mask: Mask = [0; WORDS];
+    // SAFETY: the OS writes no more bytes than it is told that the mask has, which lives through
+    // the call.
+    let written = unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr())
+    };
+    if written < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(cpus_of(&mask))
 }
 
 /// From now on this thread, and all that it starts, runs on `cpus` only.
@@ -47,11 +44,35 @@ pub fn allowed() -> io::Result<Vec<u32>> {
 /// # Errors
 /// That of the OS.
 pub fn run_on(cpus: &[u32]) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    cpus.iter().filter(|cpu| (**cpu as usize) < CpuSet::MAX_CPU).for_each(|cpu| {
-        set.set(*cpu as usize);
-    });
-    Ok(sched_setaffinity(None, &set)?)
+    let mask = mask_of(cpus);
+    // SAFETY: the OS reads as many bytes as it is told that the mask has, which lives through the
+    // call.
+    let outcome =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// No kernel is built for more CPUs (`NR_CPUS` of Linux 6.18). The set of the C library, and of the
+/// crates on it, ends at 1024, and the OS does not answer where it knows more.
+const CPUS_MOST: usize = 8192;
+
+const BITS: usize = libc::c_ulong::BITS as usize;
+const WORDS: usize = CPUS_MOST / BITS;
+
+/// A bit a CPU.
+type Mask = [libc::c_ulong; WORDS];
+
+fn mask_of(cpus: &[u32]) -> Mask {
+    let mut mask: Mask = [0; WORDS];
+    for cpu in cpus.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CPUS_MOST) {
+        mask[cpu / BITS] |= 1 << (cpu % BITS);
+    }
+    mask
+}
+
+fn cpus_of(mask: &Mask) -> Vec<u32> {
+    let is_set = |cpu: &u32| mask[*cpu as usize / BITS] >> (*cpu as usize % BITS) & 1 == 1;
+    (0..CPUS_MOST as u32).filter(is_set).collect()
 }
 
 /// The CPUs of a NUMA node, and which nodes there are if it is none of them.
@@ -94,16 +115,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_cpus_are_read_and_written() {
+    fn lists_of_cpus_are_read() {
         for (text, cpus) in [("0", vec![0]), ("0-3,8", vec![0, 1, 2, 3, 8]), ("5,4\n", vec![4, 5])]
         {
-            assert_eq!(parse_cpus(text), Some(cpus.clone()), "{text}");
-            assert_eq!(parse_cpus(&cpus_text(&cpus)), Some(cpus), "{text}");
+            assert_eq!(parse_cpus(text), Some(cpus), "{text}");
         }
-        assert_eq!(cpus_text(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         for text in ["", "all", "3-1", "1,", "-1", "0-99999999"] {
             assert_eq!(parse_cpus(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_mask_has_every_cpu_of_a_large_machine() {
+        let all = [0, 63, 64, 1023, 1024, 8191];
+        assert_eq!(cpus_of(&mask_of(&all)), all);
+        assert_eq!(cpus_of(&mask_of(&[8192])), [0; 0]);
     }
 
     #[test]

@@ -74,6 +74,13 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     Ok(storage)
 }
 
+/// Bytes that are read ahead on the device of a file: the file system's own, whatever it stands on.
+/// `number` is that device's, as `8:0`.
+pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
+    let path = root.at(format!("/sys/class/bdi/{number}/read_ahead_kb"));
+    std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
+}
+
 /// All that is known without trying.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
@@ -90,6 +97,8 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
             mount.file_system
         ));
     }
+    let device = file.metadata().map_err(Error::refused("look at", directory))?.dev();
+    let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     Ok(Storage {
         directory: directory.to_path_buf(),
         file_system: mount.file_system.clone(),
@@ -98,6 +107,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         medium,
         devices,
         layers,
+        read_ahead: read_ahead(&root, &number),
         barriers_off,
         limits,
         capacity,

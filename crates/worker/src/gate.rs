@@ -97,6 +97,8 @@ impl Gate {
         while self.awake.load(Ordering::Acquire) <= self.threads && began.elapsed() < SPIN_MOST {
             std::hint::spin_loop();
         }
+        // Who no longer waits for the last one begins without it; later calls do nothing.
+        self.used.begin();
     }
 
     /// When the first thread began.

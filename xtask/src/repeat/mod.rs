@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tally::Tally;
+use tally::{Seen, Tally};
 
 /// What is measured each time.
 const RECIPE: &str = include_str!("recipe.toml");
@@ -55,11 +55,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
         }
         interrupt.go_on()?;
     }
-    let mut tally = Tally::default();
-    for pair in paths.windows(2) {
-        tally.add(&compare(&program, pair)?)?;
-    }
-    let text = circumstances(root, &program, &paths[0])? + &tally.text();
+    let text = circumstances(root, &program, &paths[0])? + &tally(&program, &paths)?.text();
     println!("{text}");
     let document = root.join(DOCUMENT);
     let old = fs::read_to_string(&document)?;
@@ -75,10 +71,32 @@ fn measure(program: &Path, recipe: &Path, directory: &Path, record: &Path) -> Re
     programs::output(command, 0..=1).map(drop)
 }
 
-/// What `ioassay compare` says of two records.
-fn compare(program: &Path, pair: &[PathBuf]) -> Result<Value> {
+/// Counts what is said of records that follow each other: by somebody who has those two alone, and
+/// by somebody who kept all that came before them, too.
+fn tally(program: &Path, paths: &[PathBuf]) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let folder = tempfile::tempdir()?;
+    let kept = [folder.path().join("0.jsonl"), folder.path().join("1.jsonl")];
+    let all = tempfile::tempdir()?;
+    let copy = |from: &Path, to: &Path| {
+        fs::copy(from, to).map(drop).with_context(|| format!("copying {}", from.display()))
+    };
+    for (index, pair) in paths.windows(2).enumerate() {
+        let names = [index, index + 1].map(|index| all.path().join(format!("{index}.jsonl")));
+        for (from, (alone, among)) in pair.iter().zip(kept.iter().zip(&names)) {
+            copy(from, alone)?;
+            copy(from, among)?;
+        }
+        tally.add(Seen { alone: compare(program, &kept)?, among: compare(program, &names)? })?;
+    }
+    Ok(tally)
+}
+
+/// What `ioassay compare` says of two records, which knows of no others than those in their folder.
+fn compare(program: &Path, pair: &[PathBuf; 2]) -> Result<Value> {
+    let none = tempfile::tempdir()?;
     let mut command = Command::new(program);
-    command.args(["compare", "--json"]).args(pair);
+    command.env("XDG_STATE_HOME", none.path()).args(["compare", "--json"]).args(pair);
     Ok(serde_json::from_str(&programs::read(command, 0..=0)?)?)
 }
 

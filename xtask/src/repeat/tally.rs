@@ -5,12 +5,20 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
 
+/// What `ioassay compare --json` says of a pair of records.
+pub(super) struct Seen {
+    /// To somebody who has the two alone.
+    pub(super) alone: Value,
+    /// To somebody who kept the earlier records of the question, too.
+    pub(super) among: Value,
+}
+
 /// What all pairs came to.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pairs: usize,
-    /// Pairs of records of which at least one case is called different.
-    wrong: usize,
+    /// Pairs of records of which at least one case is called different: alone, and among others.
+    wrong: [usize; 2],
     cases: Vec<Case>,
 }
 
@@ -20,8 +28,9 @@ struct Case {
     id: String,
     /// Pairs in which it was compared.
     pairs: usize,
-    /// Those in which it was called different, and equivalent.
-    different: usize,
+    /// Those in which it was called different: alone, and among others.
+    different: [usize; 2],
+    /// Those in which it was called equivalent, among others.
     equivalent: usize,
     /// Pairs in which the earlier figure has an interval.
     intervals: usize,
@@ -34,43 +43,60 @@ struct Case {
 }
 
 impl Tally {
-    /// Adds what `ioassay compare --json` says of a pair.
-    pub(super) fn add(&mut self, compared: &Value) -> Result<()> {
-        let pairs = compared["pairs"].as_array().context("two records compared have no pairs")?;
-        let mut is_wrong = false;
-        for pair in pairs {
-            let id = pair["a"]["id"].as_str().context("a case has no id")?;
-            let index = self.cases.iter().position(|case| case.id == id).unwrap_or_else(|| {
-                self.cases.push(Case { id: id.to_owned(), ..Case::default() });
-                self.cases.len() - 1
-            });
-            is_wrong |= self.cases[index].add(pair)?;
+    /// Adds what is said of a pair.
+    pub(super) fn add(&mut self, seen: Seen) -> Result<()> {
+        let mut is_wrong = [false; 2];
+        for (index, said) in [&seen.alone, &seen.among].into_iter().enumerate() {
+            for pair in said["pairs"].as_array().context("two records compared have no pairs")? {
+                let case = self.case(pair)?;
+                let difference = pair["comparison"]["difference"].as_str();
+                let is_different = difference.context("no difference")? == "different";
+                case.different[index] += usize::from(is_different);
+                is_wrong[index] |= is_different;
+            }
+        }
+        for pair in seen.among["pairs"].as_array().into_iter().flatten() {
+            self.case(pair)?.add(pair)?;
         }
         self.pairs += 1;
-        self.wrong += usize::from(is_wrong);
+        for (wrong, is_wrong) in self.wrong.iter_mut().zip(is_wrong) {
+            *wrong += usize::from(is_wrong);
+        }
         Ok(())
+    }
+
+    /// The case of a pair.
+    fn case(&mut self, pair: &Value) -> Result<&mut Case> {
+        let id = pair["a"]["id"].as_str().context("a case has no id")?;
+        let index = self.cases.iter().position(|case| case.id == id).unwrap_or_else(|| {
+            self.cases.push(Case { id: id.to_owned(), ..Case::default() });
+            self.cases.len() - 1
+        });
+        Ok(&mut self.cases[index])
     }
 
     /// The verdict in words, and the table.
     pub(super) fn text(&self) -> String {
         let sum = |of: fn(&Case) -> usize| self.cases.iter().map(of).sum::<usize>();
         let (held, intervals) = (sum(|case| case.held), sum(|case| case.intervals));
+        let [alone, among] = self.wrong;
         let mut text = paragraph(&format!(
-            "{} of {} pairs had a case called different, wrongly. The interval of the earlier \
-             record held the figure of the later one in {held} of {intervals} cases ({}).",
-            self.wrong,
+            "Of {} pairs, {alone} had a case called different by somebody who has only the two \
+             records, and {among} by somebody who kept the earlier ones, too: wrongly. The \
+             interval of the earlier record held the figure of the later one in {held} of \
+             {intervals} cases ({}).",
             self.pairs,
             percent(held, intervals),
         ));
-        text += "| case | pairs | different | equivalent | held | half-width | from record to \
-                 record |\n|---|---|---|---|---|---|---|\n";
+        text += "| case | pairs | different, alone | different | equivalent | held | half-width | \
+                 from record to record |\n|---|---|---|---|---|---|---|---|\n";
         for case in &self.cases {
+            let [alone, among] = case.different;
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {} | {alone} | {among} | {} | {} | {} | {} |",
                 cell(&case.id),
                 case.pairs,
-                case.different,
                 case.equivalent,
                 percent(case.held, case.intervals),
                 share(median(&case.half_widths)),
@@ -82,12 +108,10 @@ impl Tally {
 }
 
 impl Case {
-    /// Adds a pair; whether it is called different.
-    fn add(&mut self, pair: &Value) -> Result<bool> {
-        let difference = pair["comparison"]["difference"].as_str().context("no difference")?;
+    /// Adds a pair.
+    fn add(&mut self, pair: &Value) -> Result<()> {
         self.pairs += 1;
-        self.different += usize::from(difference == "different");
-        self.equivalent += usize::from(difference == "equivalent");
+        self.equivalent += usize::from(pair["comparison"]["difference"] == "equivalent");
         let (earlier, later) = (figure(&pair["a"]), figure(&pair["b"]));
         let later = later["median"].as_f64().context("a figure has no median")?;
         self.figures.push(later);
@@ -98,7 +122,7 @@ impl Case {
             let earlier = earlier["median"].as_f64().context("a figure has no median")?;
             self.half_widths.push((high - low) / 2.0 / earlier);
         }
-        Ok(difference == "different")
+        Ok(())
     }
 }
 
@@ -161,15 +185,19 @@ mod tests {
                 pair("y", None, 50.0, "different")
             ]),
         ];
-        for pairs in all {
-            tally.add(&json!({ "pairs": pairs })).expect("it is whole");
+        for among in all {
+            let mut alone = among.clone();
+            alone[0]["comparison"]["difference"] = "different".into();
+            let [alone, among] = [alone, among].map(|pairs| json!({ "pairs": pairs }));
+            tally.add(Seen { alone, among }).expect("it is whole");
         }
         let text = tally.text();
         for expected in [
-            "1 of 2 pairs had a case called different",
+            "Of 2 pairs, 2 had a case called different by somebody who has only the two records, \
+             and 1 by",
             "in 1 of 2 cases (50 %)",
-            "| x | 2 | 1 | 1 | 50 % | 10.0 % | 9.4 % |",
-            "| y | 2 | 1 | 0 | - | - | 0.0 % |",
+            "| x | 2 | 2 | 1 | 1 | 50 % | 10.0 % | 9.4 % |",
+            "| y | 2 | 1 | 1 | 0 | - | - | 0.0 % |",
         ] {
             assert!(text.replace('\n', " ").contains(expected), "'{expected}' is not in {text}");
         }
@@ -179,7 +207,8 @@ mod tests {
     fn what_is_no_comparison_is_an_error() {
         let mut tally = Tally::default();
         for wrong in [json!({}), json!({ "pairs": [{}] })] {
-            assert!(tally.add(&wrong).is_err(), "{wrong}");
+            let seen = Seen { alone: wrong.clone(), among: wrong.clone() };
+            assert!(tally.add(seen).is_err(), "{wrong}");
         }
     }
 }

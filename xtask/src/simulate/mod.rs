@@ -9,14 +9,15 @@ mod invocations;
 mod rules;
 mod latencies;
 
+use crate::generated;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::Path;
 use table::Table;
 
 const DOCUMENT: &str = "METHODOLOGY.md";
-const BEGIN: &str = "<!-- cargo xtask simulate -->\n";
-const END: &str = "<!-- end of cargo xtask simulate -->";
+/// The part of the document that has the tables.
+const PART: &str = "simulations";
 /// Sessions of a share in the document.
 const SESSIONS: usize = 2_000;
 /// Sessions where it is only checked.
@@ -33,7 +34,7 @@ struct Simulation {
     run: fn(usize) -> Table,
 }
 
-const ALL: [Simulation; 10] = [
+const ALL: [Simulation; 11] = [
     Simulation {
         title: "The interval of a figure holds the machine's median, by rounds:",
         part: 1,
@@ -63,6 +64,7 @@ const ALL: [Simulation; 10] = [
     },
     Simulation { title: "Steady windows:", part: 1, run: rules::steady },
     Simulation { title: "Comparisons, by rounds:", part: 4, run: rules::compared },
+    Simulation { title: "The fastest of equal cases, by rounds:", part: 10, run: rules::fastest },
     Simulation { title: "Steps between runs:", part: 4, run: rules::trends },
 ];
 
@@ -72,9 +74,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
         [] => {
             let path = root.join(DOCUMENT);
             let document = fs::read_to_string(&path).context(DOCUMENT)?;
-            let (before, _, after) = parts(&document)?;
-            let tables = tables(SESSIONS);
-            Ok(fs::write(path, format!("{before}{BEGIN}{tables}{END}{after}"))?)
+            Ok(fs::write(path, generated::replace(&document, PART, &tables(SESSIONS))?)?)
         }
         ["--check"] => check(root),
         _ => bail!("simulate takes --check or nothing, not `{}`", options.join(" ")),
@@ -84,7 +84,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
 /// Whether the tables of the document are what fewer sessions come to, but for chance.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let document = fs::read_to_string(root.join(DOCUMENT)).context(DOCUMENT)?;
-    let (_, mut kept, _) = parts(&document)?;
+    let mut kept = generated::part(&document, PART)?;
     let mut found = Vec::new();
     for (simulation, next) in ALL.iter().zip(ALL.iter().skip(1).map(Some).chain([None])) {
         let (own, rest) = match next.and_then(|next| kept.find(&format!("\n{}", next.title))) {
@@ -117,12 +117,5 @@ impl Simulation {
 }
 
 fn tables(sessions: usize) -> String {
-    ALL.iter().map(|simulation| simulation.section(sessions)).collect::<String>() + "\n"
-}
-
-/// What stands before the mark, between the marks and after them.
-fn parts(document: &str) -> Result<(&str, &str, &str)> {
-    let (before, rest) = document.split_once(BEGIN).context("the first mark is missing")?;
-    let (kept, after) = rest.split_once(END).context("the last mark is missing")?;
-    Ok((before, kept, after))
+    ALL.iter().map(|simulation| simulation.section(sessions)).collect()
 }

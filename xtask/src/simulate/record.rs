@@ -9,7 +9,8 @@ use model::zoo;
 const FILE: u64 = 1 << 30;
 /// What a rate of 1 is, in bytes a second.
 pub(super) const RATE: f64 = FILE as f64;
-/// Cases differ in their engines only, so that they are compared.
+/// Two cases differ in their engines only, so that they are compared; more of them in a stride that
+/// they do not use.
 const ENGINES: [Engine; 2] = [Engine::Pread, Engine::Read];
 
 /// Cases that read a cold file from a device, whose rounds have these rates.
@@ -21,7 +22,8 @@ pub(super) fn of(cases: &[&[f64]]) -> Record {
     record.header.plan.cases.clear();
     for (index, rates) in cases.iter().enumerate() {
         let mut case = zoo::record_of(work.clone(), 1).header.plan.cases.remove(0).case;
-        case.work = Work::File(FileWork { engine: ENGINES[index], ..work.clone() });
+        let (engine, stride) = (ENGINES[index % 2], work.stride + (index / 2) as u64);
+        case.work = Work::File(FileWork { engine, stride, ..work.clone() });
         record.header.plan.cases.push(Planned { case, role: Role::Asked });
         for (trial, rate) in trials.iter().zip(rates.iter()) {
             let mut trial = trial.clone();
@@ -36,6 +38,18 @@ pub(super) fn of(cases: &[&[f64]]) -> Record {
             trial.evidence.machine_cpu_ns = Some((2.0 * ns) as u64);
             record.trials.push(trial);
         }
+    }
+    record
+}
+
+/// The same of several invocations, to which its rounds are dealt.
+pub(super) fn of_invocations(cases: &[&[f64]], invocations: u32) -> Record {
+    let mut record = of(cases);
+    record.header.plan.invocations = invocations;
+    let dealt = record.header.plan.rounds_by_invocation();
+    for trial in &mut record.trials {
+        let of = dealt.iter().position(|rounds| rounds.contains(&trial.round));
+        trial.invocation = of.unwrap_or_default() as u32;
     }
     record
 }

@@ -91,18 +91,31 @@ pub(super) fn compared(sessions: usize) -> Table {
         row(name, &|rng, n| {
             let mut of_run = |level: f64| {
                 let level = level * (1.0 + off * normal(rng));
-                let mut record = record::of(&[&NORMAL.rates(rng, n, |_| level)]);
-                record.header.plan.invocations = 5;
-                let dealt = record.header.plan.rounds_by_invocation();
-                for trial in &mut record.trials {
-                    let of = dealt.iter().position(|rounds| rounds.contains(&trial.round));
-                    trial.invocation = of.unwrap_or_default() as u32;
-                }
-                record
+                record::of_invocations(&[&NORMAL.rates(rng, n, |_| level)], 5)
             };
             let versus = assess::compare(&of_run(1.0), &of_run(after), &[]);
             versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
         });
+    }
+    table
+}
+
+/// The fastest of many that are equal.
+pub(super) fn fastest(sessions: usize) -> Table {
+    let mut table = Table::new(&["one of 24 is called slower", "7", "10", "20"]);
+    for (name, invocations) in
+        [("the same, in one run: normal, 5 %", 1), ("the same, in 5 invocations: normal, 5 %", 5)]
+    {
+        let of = |n: usize| {
+            share(sessions, n as u64, |rng| {
+                let cases: Vec<Vec<f64>> = (0..24).map(|_| NORMAL.rates(rng, n, |_| 1.0)).collect();
+                let cases: Vec<&[f64]> = cases.iter().map(Vec::as_slice).collect();
+                let found = assess::assess(&record::of_invocations(&cases, invocations)).fastest;
+                let (_, lead) = found.first().expect("the device served all");
+                lead.alike().len() + 1 < lead.of_rows()
+            })
+        };
+        table.row(name, &[7, 10, 20].map(of));
     }
     table
 }

@@ -1,14 +1,14 @@
 //! Whether the page cache was as claimed.
 
 use super::context::{Context, Fault, is_many_times};
+use crate::counted::Counted;
 use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
-use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
 use crate::summary::ServedBy;
 use model::case::{Cache, FileWork, Op, WriteEngine, WriteWork};
 use model::evidence::Residency;
-use model::host::{Direct, Medium};
+use model::host::{Direct, Medium, Storage};
 use model::pattern::Pattern;
 use model::units::{self, percent};
 
@@ -287,17 +287,26 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
         share if is_many_times(share) => format!("{share:.0} times"),
         share => format!("{} more than", percent(share - 1.0)),
     };
-    let devices = context.measured.storage.iter().flat_map(|storage| &storage.devices);
-    let ahead = devices.filter_map(|device| {
-        let most = device.read_ahead.filter(|bytes| *bytes > 0)?;
-        Some(format!("{} at a time on {}", units::bytes(most), device.name))
-    });
-    let ahead: Vec<String> = ahead.collect();
     let message = format!(
         "the devices read {much} the bytes that the figure counts: readahead{} brought what nobody \
          asked for",
-        if ahead.is_empty() { String::new() } else { format!(", up to {},", ahead.join(" and ")) }
+        read_ahead_most(context.measured.storage).unwrap_or_default()
     );
     let remedy = "use advice 'random' or cache 'direct' to read only what is asked for";
     Fault::new(Severity::Note, message, remedy)
+}
+
+/// How much is read ahead at most, in words: what the file system's own device says, or else, as in
+/// older records, the devices at the bottom.
+fn read_ahead_most(storage: Option<&Storage>) -> Option<String> {
+    let storage = storage?;
+    if let Some(most) = storage.read_ahead {
+        return (most > 0).then(|| format!(", up to {} at a time,", units::bytes(most)));
+    }
+    let of_devices = storage.devices.iter().filter_map(|device| {
+        let most = device.read_ahead.filter(|bytes| *bytes > 0)?;
+        Some(format!("{} at a time on {}", units::bytes(most), device.name))
+    });
+    let told: Vec<String> = of_devices.collect();
+    (!told.is_empty()).then(|| format!(", up to {},", told.join(" and ")))
 }

@@ -1,7 +1,8 @@
 //! What a rule looks at, and what it may say.
 
+use crate::counted::Counted;
 use crate::finding::{Code, Finding, Severity};
-use crate::measured::{Counted, Measured};
+use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, FileWork, WriteWork};

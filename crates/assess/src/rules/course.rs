@@ -1,9 +1,9 @@
 //! Whether the rate was the same from the first second to the last.
 
 use super::context::{Context, Fault};
+use crate::counted::{Counted, only_syncs};
 use crate::course::{Change, Course};
 use crate::finding::Severity;
-use crate::measured::{Counted, only_syncs};
 use crate::rounds::{Levels, drift};
 use crate::stats::median;
 use crate::summary::ServedBy;

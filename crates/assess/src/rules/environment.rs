@@ -1,9 +1,9 @@
 //! Whether what is around the worker is what the figure shows: limits, neighbours, swapping.
 
 use super::context::{Context, Fault};
+use crate::counted::{Counted, NS_PER_SECOND, only_syncs};
 use crate::disturbance::{Gate, throttled_parts};
 use crate::finding::Severity;
-use crate::measured::{Counted, NS_PER_SECOND, only_syncs};
 use crate::stats::{Estimate, median};
 use crate::summary::ServedBy;
 use model::case::{Cache, Engine, Op, WriteEngine};

@@ -2,8 +2,8 @@
 
 use super::context::Fault;
 use crate::ceiling::device_read;
+use crate::counted::{Counted, a_second};
 use crate::finding::Severity;
-use crate::measured::{Counted, a_second};
 use crate::row::{Row, fastest};
 use crate::stats::median;
 use crate::summary::ServedBy;
@@ -65,7 +65,9 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
         return None;
     }
     let least = FLUSHES_LEAST * writing.syncs_per_trial? as f64;
-    let flushes = writing.flushes_per_trial.filter(|flushes| *flushes as f64 >= least)?;
+    let all = row.measured.storage.map_or(1, |storage| storage.flushes_of_a_sync());
+    let is_each = |flushes: &u64| (flushes / u64::from(all)) as f64 >= least;
+    let flushes = writing.flushes_per_trial.filter(is_each)?;
     let p50 = writing.sync.p50.filter(|p50| p50.high_ns.is_some_and(|ns| ns < SYNC_NS_LEAST))?;
     Some(format!(
         "half of the syncs took at most {}, and yet the devices flushed {flushes} times a trial",

@@ -1,9 +1,9 @@
 //! Where the bytes came from, whether they are the right ones, and who else read.
 
 use super::context::{Context, Fault, is_many_times};
+use crate::counted::Counted;
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
-use crate::measured::Counted;
 use crate::served::{SHARE_NOISE, hole_share};
 use crate::stats::median;
 use crate::summary::ServedBy;

@@ -1,8 +1,8 @@
 //! Whether the figure is two, and which one it is depends on where the threads ran.
 
 use super::context::{Context, Fault};
+use crate::counted::{Counted, only_syncs};
 use crate::finding::Severity;
-use crate::measured::{Counted, only_syncs};
 use crate::stats::median;
 use model::sample::Seat;
 use model::units::{percent, rate, scaled};
@@ -33,13 +33,14 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Fault> {
         apart if apart > APART_NOTE => Severity::Note,
         _ => return None,
     };
+    let units = if context.measured.is_one_invocation() { "rounds" } else { "invocations" };
     let told = |level: &Level| {
         let figure = match only_syncs(context.measured.case) {
             true => format!("{}IOPS", scaled(level.rate)),
             false => rate(level.rate),
         };
         let numbers: Vec<String> = level.place.iter().map(u32::to_string).collect();
-        format!("{what} {}: {figure} in {} rounds", numbers.join(","), level.rounds)
+        format!("{what} {}: {figure} in {} {units}", numbers.join(","), level.rounds)
     };
     let message = format!(
         "which figure it is depends on where the threads ran ({}; {}): the median is that of a \
@@ -71,13 +72,7 @@ struct Levels {
 /// The two levels of the rounds, cut at the widest gap between their rates, where no place is in
 /// both and chance would not make it so.
 fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
-    let place = |trial: &Counted| {
-        let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
-        seats.map(|seat| Some(of(seat?))).collect::<Option<Place>>()
-    };
-    let trials = context.measured.trials.iter();
-    let mut rounds: Vec<(f64, Place)> =
-        trials.map(|trial| Some((trial.rate, place(trial)?))).collect::<Option<_>>()?;
+    let mut rounds = units(context, of)?;
     rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cuts = LEVEL_LEAST..rounds.len().checked_sub(LEVEL_LEAST)? + 1;
     let gap = |cut: &usize| rounds[*cut].0 / rounds[*cut - 1].0;
@@ -94,6 +89,21 @@ fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
     let sizes: Vec<usize> = sizes.into_values().collect();
     let is_apart = slow.place.is_disjoint(&fast.place);
     (is_apart && chance(&sizes, fast.rounds) <= CHANCE_MOST).then_some(Levels { slow, fast })
+}
+
+/// The rate of each unit with where it ran, if each trial tells that. Rounds of one invocation
+/// share more than where they ran, so of several invocations each is one unit.
+fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Place)>> {
+    let place = |trial: &Counted| {
+        let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
+        seats.map(|seat| Some(of(seat?))).collect::<Option<Place>>()
+    };
+    let unit = |trials: Vec<&Counted>| {
+        let rates: Vec<f64> = trials.iter().map(|trial| trial.rate).collect();
+        let places: Vec<Place> = trials.into_iter().map(place).collect::<Option<_>>()?;
+        Some((median(&rates)?, places.into_iter().flatten().collect()))
+    };
+    context.measured.trials_by_unit().into_iter().map(unit).collect()
 }
 
 /// How often the `upper` fastest rounds are all the rounds of some places, if the rates do not

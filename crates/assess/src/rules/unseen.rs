@@ -68,6 +68,15 @@ fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String
             ),
             "measure on Linux 5.5 or later, on a device whose driver counts flushes",
         )),
+        Durability::CacheUnknown => Some((
+            Severity::Doubt,
+            format!(
+                "the OS does not say whether {devices} have a write cache, and fewer flushes of \
+                 them are counted than there were syncs: that '{sync}' reached a medium is \
+                 claimed, not seen"
+            ),
+            "find out whether the device has a write cache: one without needs no flush",
+        )),
         Durability::Through { is_sure } => Some((
             if is_sure { Severity::Note } else { Severity::Doubt },
             format!(

@@ -1,8 +1,8 @@
 //! Whether what was written is where it is said to be, and what the writer waited for.
 
 use super::context::{Context, Fault};
+use crate::counted::Counted;
 use crate::finding::Severity;
-use crate::measured::Counted;
 use crate::served::unreached_share;
 use crate::stats::median;
 use crate::summary::ServedBy;
@@ -34,6 +34,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Fault> {
         Durability::NotClaimed
         | Durability::Holds
         | Durability::Uncounted
+        | Durability::CacheUnknown
         | Durability::Through { .. } => return None,
         Durability::BarriersOff { is_through } => {
             let storage = context.measured.storage?;

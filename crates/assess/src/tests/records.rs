@@ -78,7 +78,7 @@ fn one_that_is_slower_is_different() {
     for pair in &versus.pairs {
         let is_certain = pair.p.is_some_and(|p| p < 1e-4);
         assert!((pair.comparison.ratio - 0.8).abs() < 1e-6 && is_certain, "{pair:#?}");
-        assert_eq!((pair.basis, pair.comparison.invocations), (Basis::Invocations, 5));
+        assert_eq!((pair.basis, pair.comparison.invocations), (Basis::Invocations(None), 5));
     }
 }
 
@@ -331,6 +331,10 @@ fn what_is_set_up_otherwise_is_named() {
     let loaded = |load| move |record: &mut Record| record.header.host.setup.load = Some(load);
     assert_eq!(told(loaded(1.2)), none);
     assert_eq!(told(loaded(9.7)), ["load average: 0.4 vs 9.7"]);
+    let pinned = |record: &mut Record| record.header.plan.bound.pin = Some(vec![0, 1, 4]);
+    assert_eq!(told(pinned), ["pinned to CPUs: none vs 0-1,4"]);
+    let on_node = |record: &mut Record| record.header.plan.bound.node = Some(1);
+    assert_eq!(told(on_node), ["NUMA node: all vs 1"]);
 }
 
 #[test]

@@ -325,6 +325,19 @@ fn holes_are_those_of_the_file_that_was_read() {
 }
 
 #[test]
+fn holes_of_a_file_that_was_made_later_count() {
+    let mut record = flawless(work(Cache::Cold));
+    record.header.plan.invocations = 2;
+    let fixtures = record.header.fixtures.clone();
+    let (number, at_ms, made_ms) = (1, 9_000, 1_200);
+    record.invocations.push(model::record::Invocation { number, at_ms, made_ms, fixtures });
+    assert_eq!(judge(&record), "sound device:");
+    let layout = record.invocations[0].fixtures[0].layout.as_mut();
+    layout.expect("the zoo's file has a layout").unwritten = FILE / 10;
+    assert_eq!(judge(&record), "void device: NoIo void");
+}
+
+#[test]
 fn ram() {
     let in_memory = |r: &mut Record| storage(r).medium = Medium::Ram;
     check(flawless(work(Cache::Warm)), in_memory, "sound ram: Ram note");

@@ -5,7 +5,7 @@ use super::*;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
-use model::host::{Direct, Medium, Storage, WriteCache};
+use model::host::{Device, Direct, Medium, Storage, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::trial::ReadBack;
@@ -320,13 +320,25 @@ fn not_durable() {
     // Whether it is so cannot be known, or need not be.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
     check(flawless_write(over()), no_counter, "doubtful device: CountersUnseen doubt");
-    for cache in [None, Some(WriteCache::Through)] {
-        let plant = |r: &mut Record| {
-            flushes(0)(r);
+    let with_cache = |cache, count| {
+        move |r: &mut Record| {
+            flushes(count)(r);
             storage(r).devices[0].write_cache = cache;
-        };
-        check(flawless_write(over()), plant, "sound device:");
-    }
+        }
+    };
+    let through = Some(WriteCache::Through);
+    check(flawless_write(over()), with_cache(through, 0), "sound device:");
+    let unknown = "doubtful device: CountersUnseen doubt";
+    check(flawless_write(over()), with_cache(None, 0), unknown);
+    check(flawless_write(over()), with_cache(None, 64), "sound device:");
+    // Of two, one is known to have a cache.
+    let two = |r: &mut Record| {
+        with_cache(None, 0)(r);
+        let known = Device { write_cache: Some(WriteCache::Back), ..storage(r).devices[0].clone() };
+        storage(r).devices.push(known);
+        storage(r).layers = vec![layer("sda sdb", 1)];
+    };
+    check(flawless_write(over()), two, "void device: NotDurable void");
 }
 
 #[test]
@@ -998,6 +1010,12 @@ fn what_is_mounted_without_barriers_is_not_durable() {
             storage(r).devices[0].write_cache = Some(WriteCache::Through);
         };
         check(flawless_write(over()), without, "sound device:");
+        let unknown = |r: &mut Record| {
+            options(option)(r);
+            storage(r).devices[0].write_cache = None;
+            evidence(r, |evidence| evidence.device_flushes = Some(0));
+        };
+        check(flawless_write(over()), unknown, "doubtful device: CountersUnseen doubt");
     }
     check(flawless_write(over()), options("rw,barrier=1"), "sound device:");
     let below = |r: &mut Record| storage(r).barriers_off = vec!["xfs at '/' (nobarrier)".into()];

@@ -174,7 +174,9 @@ fn carry_out(
         source: source.map(|source| &source.storage),
         patience: PATIENCE,
     };
-    let (_, files) = run.carry_out(made.files)?;
+    let (_, files) = run.carry_out(made.files).with_context(|| {
+        format!("the run ended early; what was measured is in '{}'", path.display())
+    })?;
     Ok((path, files))
 }
 

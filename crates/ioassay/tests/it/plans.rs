@@ -56,6 +56,45 @@ fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
 }
 
 #[test]
+fn of_rounds_and_invocations_the_one_follows_the_other() {
+    for (rounds, invocations, expected) in [
+        (None, None, (10, 5)),
+        (Some(7), None, (7, 5)),
+        (Some(1), None, (1, 1)),
+        (None, Some(1), (10, 1)),
+        (None, Some(12), (12, 12)),
+        (Some(4), Some(2), (4, 2)),
+        (Some(2), Some(2), (2, 2)),
+    ] {
+        let settled = recipe::repetitions::settle(rounds, invocations, (10, 5)).unwrap();
+        assert_eq!(settled, expected, "{rounds:?} {invocations:?}");
+    }
+    let error = recipe::repetitions::settle(Some(2), Some(3), (10, 5)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "3 invocations need at least as many rounds, one each; 2 are asked for"
+    );
+}
+
+/// A recipe says it as the command line does, which has the last word.
+#[test]
+fn a_recipe_of_one_round_has_one_invocation() {
+    let desk = Desk::new();
+    let planned = |head: &str, args: &[&str]| {
+        let case = "[[cases]]\nkernel = \"read\"\nworking_set = \"1MiB\"\n";
+        let text = format!("name = \"mine\"\nquestion = \"?\"\n{head}{case}");
+        std::fs::write(desk.path("mine.toml"), text).unwrap();
+        let said = desk.says(&[&["run", "mine.toml", "--dry-run"], args].concat());
+        said.lines().next().unwrap().to_string()
+    };
+    assert!(planned("", &[]).contains("5 invocations, 10 rounds"), "{}", planned("", &[]));
+    let once = planned("rounds = 1\n", &[]);
+    assert!(once.contains("in up to 1 round ·"), "{once}");
+    let twice = planned("rounds = 1\n", &["--invocations=2"]);
+    assert!(twice.contains("2 invocations, 2 rounds"), "{twice}");
+}
+
+#[test]
 fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let (host, storage) = (zoo::host(), zoo::storage());
     let place = Place { host: &host, storage: Some(&storage), peers: &[] };

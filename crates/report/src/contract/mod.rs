@@ -112,6 +112,17 @@ pub(crate) struct Report<'a> {
     /// Bytes of memory, page cache included, that a control group gave the workers; null where
     /// none limited them.
     pub(crate) memory_limit: Option<u64>,
+    /// What the workers were bound to.
+    pub(crate) bound: Binding<'a>,
+}
+
+/// What workers are bound to.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Binding<'a> {
+    /// The CPUs that threads were bound to, one each, in turn; null where the OS placed them.
+    pub(crate) pin: Option<&'a [u32]>,
+    /// The NUMA node that gave processors and memory; null where all did.
+    pub(crate) node: Option<u32>,
 }
 
 /// The program that made the record.
@@ -141,6 +152,12 @@ pub(crate) struct Storage<'a> {
     pub(crate) medium: &'static str,
     /// The block devices it is on.
     pub(crate) devices: Vec<Device<'a>>,
+    /// The way down to them, the bottom first; empty in a record that was made before it was kept.
+    pub(crate) layers: Vec<Layer<'a>>,
+    /// Bytes that the OS reads ahead of a file here at most; null where it does not tell.
+    pub(crate) read_ahead: Option<u64>,
+    /// What is mounted so that a sync flushes nothing.
+    pub(crate) barriers_off: &'a [String],
     /// What control groups allowed of them.
     pub(crate) limits: Vec<Limit<'a>>,
     /// Bytes of the file system.
@@ -159,6 +176,39 @@ pub(crate) struct Storage<'a> {
     pub(crate) direct_bypasses: Option<bool>,
     /// What was found out about it.
     pub(crate) notes: &'a [String],
+}
+
+/// Block devices side by side, which all bytes of a file system cross.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Layer<'a> {
+    /// Their names.
+    pub(crate) nodes: &'a [String],
+    /// How often they read each byte that is read, all together.
+    pub(crate) reads: Amplification,
+    /// How often they write each byte that is written, all together.
+    pub(crate) writes: Amplification,
+    /// Whether their counters moved when a canary file was read, written and synced.
+    pub(crate) counts: Counts,
+}
+
+/// How often bytes are read or written.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Amplification {
+    /// At least.
+    pub(crate) least: u32,
+    /// At most, but for metadata; null where nothing bounds it.
+    pub(crate) most: Option<u32>,
+}
+
+/// Which counters count; null where that could not be tried.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Counts {
+    /// Those of reads.
+    pub(crate) reads: Option<bool>,
+    /// Those of writes.
+    pub(crate) writes: Option<bool>,
+    /// That of flushes.
+    pub(crate) flushes: Option<bool>,
 }
 
 /// A block device.

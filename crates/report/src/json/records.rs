@@ -21,13 +21,13 @@ pub(super) fn versus<'a>(versus: &'a Versus, paths: [&str; 2]) -> wire::Versus<'
         comparison: comparison(&pair.comparison),
         p_holm: pair.p,
         basis: match pair.basis {
-            Basis::Invocations => "invocations",
+            Basis::Invocations(_) => "invocations",
             Basis::RunToRun(_) => "runs",
             Basis::Nothing => "nothing",
         },
         run_to_run: match pair.basis {
             Basis::RunToRun(spread) => Some(spread.deviation),
-            Basis::Invocations | Basis::Nothing => None,
+            Basis::Invocations(_) | Basis::Nothing => None,
         },
     };
     let left_out = |left_out: &'a assess::records::LeftOut| wire::LeftOut {

@@ -14,7 +14,7 @@ use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{
     Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch, Work,
 };
-use model::host::Fixture;
+use model::host::{Bound, Fixture};
 use model::pattern::Pattern;
 use model::plan::Role;
 use model::record::{End, Tool};
@@ -354,6 +354,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         touching: Vec::new(),
         sustain: None,
         memory_limit: None,
+        bound: Bound::default(),
         source_storage: None,
         peers: Vec::new(),
         end: End::Complete,

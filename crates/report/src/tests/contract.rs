@@ -97,12 +97,21 @@ fn a_run_that_writes_says_what_limited_it() {
     let json = parsed(&made_writing::strategies());
     assert_eq!(json["writing"]["cost"]["median"], 0.268);
     assert_eq!(json["storage"]["devices"][0]["write_cache"], "write back");
+    let layer = value!({
+        "nodes": ["vda"],
+        "reads": { "least": 1, "most": 1 },
+        "writes": { "least": 1, "most": null },
+        "counts": { "reads": true, "writes": true, "flushes": null },
+    });
+    assert_eq!(json["storage"]["layers"], value!([layer]));
+    assert_eq!(json["storage"]["barriers_off"], value!([]));
     assert_eq!(json["source_storage"]["directory"], "/source");
     assert_eq!(json["cases"][2]["writing"]["durable"], Value::Null);
     assert_eq!(json["sustain_s"], Value::Null);
     assert_eq!(parsed(&made_writing::sustained())["sustain_s"], 120.0);
     let json = parsed(&made_writing::touching());
     assert_eq!(json["memory_limit"], 2u64 << 30);
+    assert_eq!(json["bound"], value!({ "pin": [0, 2, 3], "node": 1 }));
     assert_eq!(json["touching"][0]["phase"], "write");
 }
 

@@ -14,7 +14,8 @@ use assess::touching::{Phase, Touching};
 use assess::writing::Writing;
 use model::case::{Allocation, Cache, Case, Engine, FileWork, Fill, Kernel, MemoryWork, Op};
 use model::case::{Pages, Sync, Touch, Work, WriteEngine, WriteWork};
-use model::host::{Device, WriteCache};
+use model::host::{Bound, Device, WriteCache};
+use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::plan::{Role, Skip};
 use model::record::End;
@@ -162,6 +163,12 @@ fn virtual_disk(assessment: &mut Assessment) {
         write_cache: Some(WriteCache::Back),
         fua: Some(true),
         ..Device::default()
+    }];
+    storage.layers = vec![Layer {
+        nodes: vec!["vda".into()],
+        reads: Amplification::ONE,
+        writes: Amplification::SOME,
+        counts: Counts { reads: Some(true), writes: Some(true), flushes: None },
     }];
     (storage.capacity, storage.free) = (252 << 30, 49 << 30);
 }
@@ -340,6 +347,7 @@ pub(super) fn touching() -> Assessment {
     let mut assessment = assessment("touch-pages", cases);
     assessment.touching = touching;
     assessment.memory_limit = Some(2 << 30);
+    assessment.bound = Bound { pin: Some(vec![0, 2, 3]), node: Some(1) };
     assessment
 }
 

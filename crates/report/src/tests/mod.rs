@@ -506,7 +506,8 @@ fn the_closing_answer_names_the_bound() {
         (Bound::Limit, "A limit of a control group bounds it (Throttled)"),
         (Bound::Cpu, "The CPU bounds it (CpuBound)"),
         (Bound::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
-        (Bound::Unknown, "What bounds it is not known"),
+        (Bound::LimitOfPart, "What bounds it is not known: a limit of a control group lies"),
+        (Bound::Unknown, "What bounds it is not known: no sound row"),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }

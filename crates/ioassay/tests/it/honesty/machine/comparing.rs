@@ -63,7 +63,9 @@ fn a_tenth_less_is_found() {
         let Some(group) = Group::new(test, limit(20)) else { return };
         let record = |name: &str, mib: u64| -> PathBuf {
             group.set(limit(mib));
-            let report = measure(desk, group.launch(desk), DIRECT, &[".", "--rounds=7"]);
+            // What two records differ by is decided by their invocations.
+            let args = [".", "--rounds=7", "--invocations=7"];
+            let report = measure(desk, group.launch(desk), DIRECT, &args);
             check_served(only(&report), "device");
             // What is saved up while nothing is read, and what a slice of the throttle holds back,
             // is a part of so short a trial.

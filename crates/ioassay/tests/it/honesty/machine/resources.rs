@@ -14,7 +14,7 @@ use std::process::{Child, Command};
 const GIVEN: u64 = 96 << 20;
 
 /// More than the file and the program need.
-const PLENTY: u64 = 2 << 30;
+const PLENTY: u64 = 4 << 30;
 
 /// Passes over a warm file, as many as there is time for.
 const WARM: &str = "[[cases]]\nsize = \"256MiB\"\nengine = \"pread\"\ncache = \"warm\"\n\
@@ -45,11 +45,12 @@ fn wait_for_worker(program: &Child, what: &str, is_ready: fn(&str) -> bool) {
     });
 }
 
-/// Whether the worker has the test file open.
+/// Whether the worker has the test file open, which has no name or is called `*.data`.
 fn has_file(worker: &str) -> bool {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{worker}/fd")) else { return false };
     let mut targets = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    targets.any(|path| path.display().to_string().contains(".data"))
+    let is_test_file = |path: &str| path.contains("/#") || path.contains(".data");
+    targets.any(|path| is_test_file(&path.display().to_string()))
 }
 
 /// Whether the worker has filled its arrays of 128 MiB.

@@ -1,0 +1,27 @@
+//! How often all is measured.
+
+use anyhow::{Result, bail};
+
+/// The rounds, over all invocations, and the invocations of a recipe that says neither.
+pub const USUAL: (u32, u32) = (10, 5);
+
+/// Rounds and invocations; where one is asked for without the other, the other follows it.
+///
+/// # Errors
+/// When an invocation would be without a round.
+pub fn settle(
+    rounds: Option<u32>,
+    invocations: Option<u32>,
+    usual: (u32, u32),
+) -> Result<(u32, u32)> {
+    match (rounds, invocations) {
+        (None, None) => Ok(usual),
+        (Some(rounds), None) => Ok((rounds, usual.1.min(rounds))),
+        (None, Some(invocations)) => Ok((usual.0.max(invocations), invocations)),
+        (Some(rounds), Some(invocations)) if invocations > rounds => bail!(
+            "{invocations} invocations need at least as many rounds, one each; {rounds} are asked \
+             for"
+        ),
+        (Some(rounds), Some(invocations)) => Ok((rounds, invocations)),
+    }
+}

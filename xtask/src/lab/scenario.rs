@@ -1,0 +1,241 @@
+//! The table of scenarios: a machine, what is mounted on it, and what must be said of it.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// All of them.
+const TABLE: &str = include_str!("scenarios.toml");
+
+#[derive(Debug, Deserialize)]
+struct Table {
+    scenario: Vec<Scenario>,
+}
+
+/// One machine.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    /// Its name, and that of its folder.
+    pub(super) name: String,
+    /// What is asked there, in a line.
+    pub(super) about: String,
+    /// The version of its kernel, as [`super::image`] knows it.
+    pub(super) kernel: String,
+    /// QEMU's name of its processor.
+    #[serde(default = "usual_cpu")]
+    pub(super) cpu: String,
+    /// How many processors it has.
+    #[serde(default = "usual_processors")]
+    pub(super) processors: u32,
+    /// MiB of its memory.
+    #[serde(default = "usual_memory")]
+    pub(super) memory: u32,
+    /// MiB of each of its disks: QEMU's devices name them `disk0`, `disk1` …
+    #[serde(default)]
+    pub(super) disks: Vec<u32>,
+    /// QEMU's arguments after `-device`.
+    #[serde(default)]
+    pub(super) devices: Vec<String>,
+    /// Other arguments of QEMU, word by word.
+    #[serde(default)]
+    pub(super) qemu: Vec<String>,
+    /// Modules of the kernel, in their order.
+    #[serde(default)]
+    pub(super) modules: Vec<String>,
+    /// What mounts the directory `/data` that is measured: commands of a shell.
+    pub(super) prepare: String,
+    /// What is run there, if not the usual recipe.
+    #[serde(default = "usual_run")]
+    pub(super) run: String,
+    /// The exit status it must have.
+    #[serde(default)]
+    pub(super) status: u8,
+    /// What the JSON must have at some places, by their pointers.
+    #[serde(default)]
+    pub(super) facts: BTreeMap<String, Value>,
+    /// What must be said of cases.
+    #[serde(default)]
+    pub(super) cases: Vec<Expected>,
+}
+
+/// What must be said of all asked cases whose ids contain a text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Expected {
+    /// The text; all cases contain the empty one.
+    id: String,
+    /// What served them.
+    served_by: Option<String>,
+    /// What they are worth.
+    verdict: Option<String>,
+    /// Findings that they must have.
+    #[serde(default)]
+    has: Vec<String>,
+    /// Findings that they must not have.
+    #[serde(default)]
+    lacks: Vec<String>,
+}
+
+fn usual_cpu() -> String {
+    "max".to_owned()
+}
+
+fn usual_processors() -> u32 {
+    2
+}
+
+fn usual_memory() -> u32 {
+    1024
+}
+
+fn usual_run() -> String {
+    "run /lab/small.toml .".to_owned()
+}
+
+/// All scenarios.
+pub(super) fn all() -> Result<Vec<Scenario>> {
+    let table: Table = toml::from_str(TABLE).context("the table of scenarios")?;
+    Ok(table.scenario)
+}
+
+/// What was looked at in a report.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Checked {
+    /// How much.
+    pub(super) asserted: usize,
+    /// What is not as it must be.
+    pub(super) wrong: Vec<String>,
+}
+
+impl Checked {
+    /// Holds one thing against what it must be.
+    pub(super) fn hold(&mut self, is_right: bool, wrong: impl FnOnce() -> String) {
+        self.asserted += 1;
+        if !is_right {
+            self.wrong.push(wrong());
+        }
+    }
+}
+
+impl Scenario {
+    /// Holds a report against what must be said.
+    pub(super) fn check(&self, report: &Value) -> Checked {
+        let mut checked = Checked::default();
+        for (pointer, expected) in &self.facts {
+            let found = report.pointer(pointer).unwrap_or(&Value::Null);
+            checked.hold(found == expected, || format!("{pointer} is {found}, not {expected}"));
+        }
+        let asked = report["cases"].as_array().into_iter().flatten();
+        let asked: Vec<&Value> = asked.filter(|case| case["role"] == "asked").collect();
+        for expected in &self.cases {
+            let found = asked.iter().filter(|case| id(case).contains(&expected.id));
+            let found: Vec<&&Value> = found.collect();
+            checked.hold(!found.is_empty(), || format!("no case has '{}' in its id", expected.id));
+            found.into_iter().for_each(|case| expected.check(case, &mut checked));
+        }
+        checked
+    }
+
+    /// What is asserted of it, in words.
+    pub(super) fn asserts(&self) -> String {
+        let facts = self.facts.iter().map(|(pointer, value)| format!("`{pointer}` is {value}"));
+        let cases = self.cases.iter().map(Expected::words);
+        facts.chain(cases).collect::<Vec<String>>().join("; ")
+    }
+}
+
+fn id(case: &Value) -> &str {
+    case["id"].as_str().unwrap_or_default()
+}
+
+impl Expected {
+    fn check(&self, case: &Value, checked: &mut Checked) {
+        for (key, expected) in [("served_by", &self.served_by), ("verdict", &self.verdict)] {
+            let Some(expected) = expected else { continue };
+            let is_right = case[key] == expected.as_str();
+            checked.hold(is_right, || told(case, &format!("{key} is not {expected}")));
+        }
+        let findings = case["findings"].as_array().into_iter().flatten();
+        let codes: Vec<&str> = findings.filter_map(|found| found["code"].as_str()).collect();
+        for code in &self.has {
+            let is_right = codes.contains(&code.as_str());
+            checked.hold(is_right, || told(case, &format!("{code} is missing")));
+        }
+        for code in &self.lacks {
+            let is_right = !codes.contains(&code.as_str());
+            checked.hold(is_right, || told(case, &format!("{code} is said")));
+        }
+    }
+
+    fn words(&self) -> String {
+        let mut words = match self.id.as_str() {
+            "" => "all cases:".to_owned(),
+            id => format!("cases of '{id}':"),
+        };
+        for word in [&self.served_by, &self.verdict].into_iter().flatten().chain(&self.has) {
+            let _ = write!(words, " {word}");
+        }
+        for code in &self.lacks {
+            let _ = write!(words, " not {code}");
+        }
+        words
+    }
+}
+
+/// A case with all that was said of it.
+fn told(case: &Value, wrong: &str) -> String {
+    let findings: Vec<String> = (case["findings"].as_array().into_iter().flatten())
+        .map(|found| format!("{}: {}", found["code"], found["message"]))
+        .collect();
+    format!(
+        "{}: {wrong} (served by {}, {}, {} {})",
+        id(case),
+        case["served_by"],
+        case["verdict"],
+        findings.join("; "),
+        case["failures"]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_table_is_whole_and_asserts_something_everywhere() {
+        let all = all().expect("it can be read");
+        let mut names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all.len(), "two scenarios have one name");
+        for one in &all {
+            assert!(!one.asserts().is_empty(), "{} asserts nothing", one.name);
+            assert!(super::super::image::is_known(&one.kernel), "{}: {}", one.name, one.kernel);
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_it_must_be_is_told() {
+        let scenario: Scenario = toml::from_str(
+            "name = \"x\"\nabout = \"y\"\nkernel = \"6.1\"\nprepare = \"\"\n\
+             [facts]\n\"/storage/medium\" = \"block\"\n\
+             [[cases]]\nid = \"direct\"\nserved_by = \"device\"\nhas = [\"A\"]\nlacks = [\"B\"]\n",
+        )
+        .expect("it is whole");
+        let report = |by: &str, codes: &[&str]| {
+            let findings: Vec<Value> = codes.iter().map(|code| json!({ "code": code })).collect();
+            let case = json!({
+                "id": "pread direct", "role": "asked", "served_by": by, "findings": findings
+            });
+            json!({ "storage": { "medium": "block" }, "cases": [case] })
+        };
+        assert_eq!(scenario.check(&report("device", &["A"])).wrong, [""; 0]);
+        assert_eq!(scenario.check(&report("device", &["A"])).asserted, 5);
+        assert_eq!(scenario.check(&report("ram", &["B"])).wrong.len(), 3);
+        assert_eq!(scenario.check(&json!({})).wrong.len(), 2);
+    }
+}
