@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, ratio_of_any
-from intervals import exchangeable
+from intervals import MEDIAN_BY_MEAN, TwoLevels, exchangeable
 
 LEVEL = 0.05
 
@@ -60,6 +60,22 @@ def median_test(ours, others):
     return float(min(1.0, 2 * min(of.cdf(above), of.sf(above - 1))))
 
 
+def welch(rounds, others):
+    """The probability by Welch's t of the logarithms of invocations' medians, of which one varies
+    more than a mean; 1 where there are none."""
+    two = [TwoLevels.of([(place, np.log(value)) for place, value in side.items()])
+           for side in (rounds, others)]
+    if None in two:
+        return 1.0
+    squares = [MEDIAN_BY_MEAN ** 2 * one.variance / one.k for one in two]
+    apart = two[0].centre - two[1].centre
+    if sum(squares) == 0:
+        return 1.0 if apart == 0 else 0.0
+    least = min(one.k - 1 for one in two)
+    freedom = sum(squares) ** 2 / sum(s * s / (one.k - 1) for s, one in zip(squares, two))
+    return float(2 * stats.t.sf(abs(apart) / np.sqrt(sum(squares)), max(freedom, least)))
+
+
 def lead(contestants):
     """The fastest of rows, each with its rate and its rounds: the row, what is decided, and the
     others that cannot be told apart. None of none."""
@@ -81,7 +97,11 @@ def lead(contestants):
         ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
         wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
         # The same sum in another order is as small.
-        if word == "yes" and median_test(ours, theirs) > max(level, wholly) * (1 + 1e-9):
+        is_apart = median_test(ours, theirs) <= max(level, wholly) * (1 + 1e-9)
+        # Where the order of few cannot tell enough, by how much they vary must.
+        if wholly > level and welch(rounds, others) > level:
+            is_apart = False
+        if word == "yes" and not is_apart:
             word = "undecided"
         if word != "yes":
             alike.append(other.id)

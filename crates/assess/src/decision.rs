@@ -6,7 +6,7 @@
 
 use crate::comparison::{Comparison, Difference, compare_rounds};
 use crate::finding::{Code, Severity, Verdict};
-use crate::invocations::exchangeable;
+use crate::invocations::{TwoLevel, Welch, exchangeable};
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
@@ -249,14 +249,25 @@ pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, L
     Some((best.row, Lead::of(rated, &against, others().count() - sound)))
 }
 
+/// The probability by Welch's t of the logarithms of invocations; 1 where there is one.
+fn apart_by(rounds: [&Rounds; 2]) -> f64 {
+    let [ours, others] = rounds.map(|rounds| {
+        let logs: Rounds = rounds.iter().map(|round| round.with(round.value.ln())).collect();
+        TwoLevel::of_logs(&logs)
+    });
+    ours.zip(others).map_or(1.0, |(ours, others)| Welch::of(&ours, &others, None).p)
+}
+
 /// Whether the best is faster than another, where many are asked of.
 fn told_apart(best: &Contestant, other: &Contestant, level: f64) -> Option<Decided> {
     let rounds = [&best.rounds, &other.rounds];
     let mut decided = is_faster_by([best.row, other.row], rounds, None)?;
     let rates = rounds.map(|rounds| exchangeable(rounds));
-    // Of very many rows few rounds cannot reach the level: being wholly apart must do.
     let least = wholly_apart(rates[0].len(), rates[1].len());
-    let is_apart = median_test(&rates[0], &rates[1]) <= level.max(least);
+    let p = median_test(&rates[0], &rates[1]);
+    // Of very many rows few units cannot reach the level by their order: then all of the one must
+    // lie above all of the other, and by how much they vary decides.
+    let is_apart = p <= level.max(least) && (least <= level || apart_by(rounds) <= level);
     if decided.decision == Decision::Yes && !is_apart {
         decided.decision = Decision::Undecided;
     }
