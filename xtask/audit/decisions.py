@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, ratio_of_any
+from comparisons import DEVICE_INTEREST, MEMORY_INTEREST, difference, logs_of, ratio_of_any
 from intervals import MEDIAN_BY_MEAN, TwoLevels, exchangeable
 
 LEVEL = 0.05
@@ -60,20 +60,21 @@ def median_test(ours, others):
     return float(min(1.0, 2 * min(of.cdf(above), of.sf(above - 1))))
 
 
-def welch(rounds, others):
-    """The probability by Welch's t of the logarithms of invocations' medians, of which one varies
-    more than a mean; 1 where there are none."""
-    two = [TwoLevels.of([(place, np.log(value)) for place, value in side.items()])
-           for side in (rounds, others)]
-    if None in two:
-        return 1.0
-    squares = [MEDIAN_BY_MEAN ** 2 * one.variance / one.k for one in two]
-    apart = two[0].centre - two[1].centre
-    if sum(squares) == 0:
-        return 1.0 if apart == 0 else 0.0
-    least = min(one.k - 1 for one in two)
-    freedom = sum(squares) ** 2 / sum(s * s / (one.k - 1) for s, one in zip(squares, two))
-    return float(2 * stats.t.sf(abs(apart) / np.sqrt(sum(squares)), max(freedom, least)))
+def is_apart(rounds, others, rivals):
+    """Whether two rows differ by more than chance, where so many are held against the best."""
+    if rivals == 1:
+        return True
+    level = LEVEL / rivals
+    ratios = TwoLevels.of(logs_of(rounds, others))
+    if ratios:
+        error = MEDIAN_BY_MEAN * np.sqrt(ratios.variance / ratios.k)
+        if ratios.centre == 0 or error == 0:
+            return ratios.centre != 0
+        return 2 * stats.t.sf(abs(ratios.centre) / error, ratios.k - 1) <= level
+    ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
+    wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
+    # The same sum in another order is as small.
+    return median_test(ours, theirs) <= max(level, wholly) * (1 + 1e-9)
 
 
 def lead(contestants):
@@ -87,21 +88,13 @@ def lead(contestants):
         return None
     row, _, rounds = best
     sound = [one for one in contestants if one is not best and one[0].verdict == "sound"]
-    level = LEVEL / max(1, len(sound))
     alike, words = [], []
     for other, _, others in sound:
         asked = is_faster(row, other, rounds, others)
         if not asked:
             continue
         word = asked[0]
-        ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
-        wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
-        # The same sum in another order is as small.
-        is_apart = median_test(ours, theirs) <= max(level, wholly) * (1 + 1e-9)
-        # Where the order of few cannot tell enough, by how much they vary must.
-        if wholly > level and welch(rounds, others) > level:
-            is_apart = False
-        if word == "yes" and not is_apart:
+        if word == "yes" and not is_apart(rounds, others, len(sound)):
             word = "undecided"
         if word != "yes":
             alike.append(other.id)

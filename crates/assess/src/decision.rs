@@ -6,9 +6,9 @@
 
 use crate::comparison::{Comparison, Difference, compare_rounds};
 use crate::finding::{Code, Severity, Verdict};
-use crate::invocations::{TwoLevel, Welch, exchangeable};
+use crate::invocations::{TwoLevel, exchangeable};
 use crate::measured::Rounds;
-use crate::ratio::Ratio;
+use crate::ratio::{Ratio, log_ratios};
 use crate::row::Row;
 use crate::significance::{LEVEL, median_test, wholly_apart};
 use crate::stats::Estimate;
@@ -235,41 +235,39 @@ impl<'a, 'r> Contestant<'a, 'r> {
 
 /// The fastest of `all`, held against each sound one of the others.
 ///
-/// The best was picked for being the best, and is held against many: to be told apart takes,
-/// besides the paired interval, the exact median test of all rounds (METHODOLOGY.md).
+/// The best was picked for being the best, and is held against many: to be told apart takes more
+/// than the paired interval (METHODOLOGY.md).
 pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, Lead)> {
     let best = all.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?;
     let is_sound = |one: &&Contestant| one.row.summary.verdict == Verdict::Sound;
     let others = || all.iter().filter(|other| !std::ptr::eq(*other, best));
     let sound = others().filter(is_sound).count();
-    let level = LEVEL / sound.max(1) as f64;
-    let against = others().filter(is_sound).filter_map(|other| told_apart(best, other, level));
+    let against = others().filter(is_sound).filter_map(|other| told_apart(best, other, sound));
     let against: Vec<Decided> = against.collect();
     let rated = Rated::of(&best.row.summary, best.rate)?;
     Some((best.row, Lead::of(rated, &against, others().count() - sound)))
 }
 
-/// The probability by Welch's t of the logarithms of invocations; 1 where there is one.
-fn apart_by(rounds: [&Rounds; 2]) -> f64 {
-    let [ours, others] = rounds.map(|rounds| {
-        let logs: Rounds = rounds.iter().map(|round| round.with(round.value.ln())).collect();
-        TwoLevel::of_logs(&logs)
-    });
-    ours.zip(others).map_or(1.0, |(ours, others)| Welch::of(&ours, &others, None).p)
-}
-
-/// Whether the best is faster than another, where many are asked of.
-fn told_apart(best: &Contestant, other: &Contestant, level: f64) -> Option<Decided> {
+/// Whether the best is faster than another. Of one pair their comparison decides; of many it takes
+/// as small a probability as their number asks for.
+fn told_apart(best: &Contestant, other: &Contestant, rivals: usize) -> Option<Decided> {
     let rounds = [&best.rounds, &other.rounds];
     let mut decided = is_faster_by([best.row, other.row], rounds, None)?;
-    let rates = rounds.map(|rounds| exchangeable(rounds));
-    let least = wholly_apart(rates[0].len(), rates[1].len());
-    let p = median_test(&rates[0], &rates[1]);
-    // Of very many rows few units cannot reach the level by their order: then all of the one must
-    // lie above all of the other, and by how much they vary decides.
-    let is_apart = p <= level.max(least) && (least <= level || apart_by(rounds) <= level);
+    let is_apart = rivals == 1 || is_apart(rounds, LEVEL / rivals as f64);
     if decided.decision == Decision::Yes && !is_apart {
         decided.decision = Decision::Undecided;
     }
     Some(decided)
+}
+
+/// Whether chance alone makes two rows as different with at most the probability `level`: of
+/// several invocations by t of their paired ratios; of the rounds of one by the exact median test
+/// of all, for the order of few pairs cannot tell enough.
+fn is_apart([ours, others]: [&Rounds; 2], level: f64) -> bool {
+    if let Some(ratios) = TwoLevel::of_logs(&log_ratios(ours, others)) {
+        return ratios.p() <= level;
+    }
+    let [ours, others] = [ours, others].map(|rounds| exchangeable(rounds));
+    // Of very many rows few rounds cannot reach the level: being wholly apart must do.
+    median_test(&ours, &others) <= level.max(wholly_apart(ours.len(), others.len()))
 }

@@ -73,6 +73,15 @@ impl TwoLevel {
         MEDIAN_BY_MEAN * (variance(&self.logs) / n).sqrt()
     }
 
+    /// The probability, two-sided, that a centre that is 0 is as far from it.
+    pub(crate) fn p(&self) -> f64 {
+        match (self.error(), self.centre) {
+            (_, 0.0) => 1.0,
+            (0.0, _) => 0.0,
+            (error, centre) => student::two_sided(centre / error, (self.logs.len() - 1) as f64),
+        }
+    }
+
     /// How far from the centre the 95 % interval goes: t of the invocations' values.
     pub(crate) fn half_width(&self) -> f64 {
         student::quantile(LEVEL, (self.logs.len() - 1) as f64) * self.error()

@@ -39,7 +39,7 @@ pub enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure the ladder from memory to durable storage: one screen, about two minutes
+    /// Measure the ladder from memory to durable storage: one screen, two to three minutes
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
@@ -229,7 +229,7 @@ pub struct SurveyArgs {
     /// The directory to measure; a test file is written there and removed
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// One invocation, fewer rounds, shorter trials, a smaller file: under 40 seconds. Its
+    /// One invocation, fewer rounds, shorter trials, a smaller file: half of the time. Its
     /// intervals hold within this run only
     #[arg(long)]
     pub quick: bool,

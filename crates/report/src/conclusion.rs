@@ -76,7 +76,9 @@ fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Vec
         let text = format!("Fastest {}: {name_of} at {rate}{beside}.", source(*by));
         Sentence::led(lead, text)
     };
-    let all: Vec<Sentence> = assessment.fastest.iter().map(said).collect();
+    // Of one row nothing is the fastest.
+    let several = assessment.fastest.iter().filter(|(_, lead)| lead.of_rows() > 1);
+    let all: Vec<Sentence> = several.map(said).collect();
     (!all.is_empty()).then_some(all)
 }
 

@@ -8,6 +8,7 @@ use crate::words::{NONE, count, difference, difference_paint, listed, times, tim
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Decision};
+use assess::finding::Verdict;
 use assess::summary::Summary;
 use std::collections::HashMap;
 
@@ -32,7 +33,7 @@ pub(crate) fn list(
 
 /// The comparisons that are listed; `name` gives the name that a case has in the view.
 pub(crate) fn grid(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Grid {
-    let (comparisons, pair) = (&assessment.comparisons, in_view(assessment, name));
+    let (comparisons, label) = (&assessment.comparisons, labels(assessment, name));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
     };
@@ -45,7 +46,7 @@ pub(crate) fn grid(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Gr
     for found in comparisons.iter().filter(is_listed) {
         let interval = times_interval(found.low, found.high).unwrap_or(NONE.to_string());
         let paint = difference_paint(found.difference);
-        let texts = [pair(found).to_string(), times(found.ratio), interval, difference(found)];
+        let texts = [label(found), times(found.ratio), interval, difference(found)];
         grid.row(texts.map(|text| Cell::new(text, paint)).to_vec());
     }
     grid
@@ -80,6 +81,21 @@ pub(crate) fn in_view(
             name => words_of(&name),
         })
     }
+}
+
+/// What a comparison is called there: `mmap vs pread, cold (in doubt)` where a row is doubtful.
+pub(crate) fn labels(
+    assessment: &Assessment,
+    name: &dyn Fn(&str) -> String,
+) -> impl Fn(&Comparison) -> String {
+    let (apart, cases) = (in_view(assessment, name), by_id(assessment));
+    move |found| format!("{}{}", apart(found), doubt(found, &cases))
+}
+
+/// ` (in doubt)` where a row of a comparison is doubtful.
+pub(crate) fn doubt(found: &Comparison, cases: &HashMap<&str, &Summary>) -> &'static str {
+    let mut rows = [&found.case, &found.base].into_iter().filter_map(|id| cases.get(id.as_str()));
+    if rows.any(|row| row.verdict != Verdict::Sound) { " (in doubt)" } else { "" }
 }
 
 /// The cases by their id: of thousands, each is asked for.

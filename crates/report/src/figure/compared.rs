@@ -30,7 +30,10 @@ struct Row<'a> {
 /// The comparisons within a record; none where there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     let (names, cases) = (Labeller::of(assessment), versus::by_id(assessment));
-    let label = |found| versus::pair(found, &cases, &|summary| names.words(summary)).to_string();
+    let label = |found| {
+        let apart = versus::pair(found, &cases, &|summary| names.words(summary));
+        format!("{apart}{}", versus::doubt(found, &cases))
+    };
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
 }

@@ -28,12 +28,12 @@ pub(super) fn table(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> M
         shown.sort_by_key(|found| found.difference != Difference::Different);
         shown.truncate(SHOWN_MAX);
     }
-    let apart = versus::in_view(assessment, name);
+    let label = versus::labels(assessment, name);
     html! {
         @if all.len() > SHOWN_MAX {
             p.hint { (SHOWN_MAX) " of " (all.len()) " comparisons, those that differ first." }
         }
-        (rows("Cases compared, round by round", &shown, &|found| apart(found).to_string()))
+        (rows("Cases compared, round by round", &shown, &label))
         p.hint { (LEGEND) "." }
     }
 }
