@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn files_are_small() {
         let file = |bytes| Source { path: "a.png".to_owned(), bytes, text: String::new() };
-        let told = "a.png:1: 524289 bytes, more than 524288: keep it elsewhere";
+        let told = "a.png:1: 1048577 bytes, more than 1048576: keep it elsewhere";
         check(&check_bytes(&file(FILE_BYTES_MAX + 1)), &[told]);
         check(&check_bytes(&file(FILE_BYTES_MAX)), &[]);
     }

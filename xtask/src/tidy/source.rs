@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// No file is larger, in bytes: a repository is for text that people read.
-pub(crate) const FILE_BYTES_MAX: u64 = 512 * 1024;
+pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Folders that hold nothing written by hand.
 const FOREIGN_FOLDERS: [&str; 2] = [".git", "target"];
