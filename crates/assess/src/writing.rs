@@ -65,11 +65,12 @@ pub(crate) enum Durability {
     Uncounted,
     /// They completed too few flushes, and whether they have caches is not known.
     CacheUnknown,
-    /// Writes through the caches may have taken the place of flushes; whether the OS says of all
-    /// devices that they can.
+    /// Writes through the caches may have taken the place of flushes.
     Through {
-        /// It does.
+        /// Whether the OS says of all devices that they can.
         is_sure: bool,
+        /// Whether as many writes were counted.
+        is_counted: bool,
     },
     /// What is mounted flushes nothing.
     BarriersOff {
@@ -125,7 +126,10 @@ impl Durability {
         let through = count(&|trial| is_flushed(trial) != Some(true) && through(trial));
         match (unflushed, uncounted, through) {
             (0, 0, 0) => Durability::Holds,
-            (0, 0, _) => Durability::Through { is_sure: cached().all(|d| d.fua == Some(true)) },
+            (0, 0, _) => Durability::Through {
+                is_sure: cached().all(|device| device.fua == Some(true)),
+                is_counted: measured.trials.iter().all(|t| t.evidence.device_writes.is_some()),
+            },
             (0, ..) => Durability::Uncounted,
             (trials, ..) if caches => Durability::Unflushed(trials),
             _ => Durability::CacheUnknown,
@@ -162,8 +166,9 @@ fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
 /// they are counted as writes, one at least for each operation; `times` of them for each write of
 /// the file system.
 fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
-    let writes = trial.evidence.device_writes.unwrap_or(0) / times;
-    work.sync == Sync::Dsync && writes >= trial.sample.ops()
+    // Writes that are not counted may have been.
+    let are_seen = |writes: u64| writes / times >= trial.sample.ops();
+    work.sync == Sync::Dsync && trial.evidence.device_writes.is_none_or(are_seen)
 }
 
 /// The syncs that a trial owes, over all threads: those that the worker told of, or those that the

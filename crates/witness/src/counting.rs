@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::sysfs::number;
 use crate::traffic::{self, Traffic};
 use model::host::{Direct, Medium, Storage, WriteCache};
-use model::layer::{Counts, Layer};
+use model::layer::{Amplification, Counts, Layer};
 use procfs::FromRead;
 use procfs::process::Io;
 use rustix::fs::Advice;
@@ -22,6 +22,8 @@ const SECTOR: u64 = 512;
 /// A counter counts that saw this share of a canary's bytes: of devices side by side, where each
 /// has a part, all must.
 const SEEN_LEAST: f64 = 0.75;
+/// Bytes that differ from twice as many by no more than this share are those twice.
+const TWICE_WITHIN: f64 = 0.02;
 
 /// Tries all counters on a file in `directory`: it is written, synced and read.
 pub(crate) fn try_files(directory: &Path, storage: &mut Storage) {
@@ -77,6 +79,10 @@ pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Resu
         let sectors = after.zip(before).map(|(a, b)| a.sectors_read.saturating_sub(b.sectors_read));
         let counted = counted(sectors, length, layer.reads.least);
         layer.counts.reads = counted.filter(|counts| *counts || was_asked);
+        if is_counted_twice(sectors, length, layer.reads) {
+            let twice = Amplification::of(2);
+            (layer.reads, layer.writes) = (twice.on(layer.reads), twice.on(layer.writes));
+        }
     }
     Ok(())
 }
@@ -116,6 +122,15 @@ fn counted(sectors: Option<u64>, bytes: u64, least: u32) -> Option<bool> {
     }
 }
 
+/// Whether `sectors` are `bytes` twice as often as `reads` says. A mapped device whose target is
+/// of md, such as LVM's mirrors, counts each request itself, and md counts it again: reads and
+/// writes alike. What others read meanwhile is hardly ever as much.
+fn is_counted_twice(sectors: Option<u64>, bytes: u64, reads: Amplification) -> bool {
+    let Some((sectors, times)) = sectors.zip(reads.exact()) else { return false };
+    let twice = 2.0 * f64::from(times) * bytes as f64;
+    (sectors.saturating_mul(SECTOR) as f64 / twice - 1.0).abs() <= TWICE_WITHIN
+}
+
 /// Bytes that this process has caused to be fetched from a block layer.
 fn own_reads() -> Option<u64> {
     let text = std::fs::read("/proc/self/io").ok()?;
@@ -125,6 +140,23 @@ fn own_reads() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_counted_twice_is_known() {
+        let mib: u64 = (1 << 20) / SECTOR;
+        for (sectors, reads, expected) in [
+            (Some(2 * mib), Amplification::ONE, true),
+            (Some(2 * mib + 8), Amplification::ONE, true),
+            (Some(mib), Amplification::ONE, false),
+            (Some(3 * mib / 2), Amplification::ONE, false),
+            (Some(2 * mib), Amplification::of(2), false),
+            (Some(4 * mib), Amplification::of(2), true),
+            (Some(2 * mib), Amplification::SOME, false),
+            (None, Amplification::ONE, false),
+        ] {
+            assert_eq!(is_counted_twice(sectors, 1 << 20, reads), expected, "{sectors:?}");
+        }
+    }
 
     #[test]
     fn a_counter_counts_that_saw_what_was_moved() {

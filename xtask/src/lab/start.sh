@@ -9,9 +9,7 @@ done
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 ip link set lo up
 echo "=== $(uname -r)"
-while read -r module; do
-    [ -z "$module" ] || modprobe "$module" || echo "no module $module"
-done < <(cat /lab/modules; echo)
+for module in $(cat /lab/modules); do modprobe "$module"; done
 # There is no udev that LVM could wait for.
 mkdir -p /etc/lvm
 cat > /etc/lvm/lvm.conf <<'EOF'
@@ -27,15 +25,19 @@ wait_for() {
     done
 }
 (
-    set -e -x
+    set -e
     . /lab/prepare
 )
-cd /data || exit 1
-findmnt /data
-ioassay host . > /out/host.json
-eval "ioassay $(cat /lab/run) --json --record /out/record.jsonl" > /out/report.json 2> /out/errors
-echo $? > /out/status
-cat /out/errors
+if [ $? = 0 ] && cd /data && findmnt /data; then
+    ioassay host . > /out/host.json
+    # The words of the file are the arguments.
+    eval "ioassay $(cat /lab/run) --json --record /out/record.jsonl" \
+        > /out/report.json 2> /out/errors
+    echo $? > /out/status
+    cat /out/errors
+else
+    echo "/data was not prepared" | tee /out/errors
+fi
 echo "=== end"
 tar -cf "$(cat /lab/out-device)" -C /out .
 sync

@@ -77,7 +77,16 @@ fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String
             ),
             "find out whether the device has a write cache: one without needs no flush",
         )),
-        Durability::Through { is_sure } => Some((
+        Durability::Through { is_counted: false, .. } => Some((
+            Severity::Doubt,
+            format!(
+                "fewer flushes of {devices} are counted than there were writes that sync, and \
+                 writes are not counted: whether the OS sent them through the cache to the medium \
+                 (FUA) is not seen"
+            ),
+            LET_IT_COUNT,
+        )),
+        Durability::Through { is_sure, .. } => Some((
             if is_sure { Severity::Note } else { Severity::Doubt },
             format!(
                 "fewer flushes of {devices} are counted than there were writes that sync: the OS \

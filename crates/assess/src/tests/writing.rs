@@ -353,6 +353,12 @@ fn a_write_through_to_the_medium_is_durable() {
     let note = "sound device: CountersUnseen note";
     check(flawless_write(direct()), writes(1_024), note);
     check(flawless_write(direct()), writes(1_023), "void device: NotDurable void");
+    // Where writes are not counted nobody saw it.
+    let uncounted = |r: &mut Record| {
+        flushes(0)(r);
+        evidence(r, |evidence| evidence.device_writes = None);
+    };
+    check(flawless_write(direct()), uncounted, "doubtful device: CountersUnseen doubt");
     // A device that cannot must flush, nine times for ten writes of a thread.
     let device = |fua, count| {
         move |r: &mut Record| {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ioassay");
 
 /// No command of a test takes nearly as long: one that does hangs.
-pub(crate) const HANGS: Duration = Duration::from_secs(300);
+pub(crate) const HANGS: Duration = Duration::from_secs(600);
 
 /// A directory to measure and a state folder; both are removed when this is dropped.
 pub(crate) struct Desk {

@@ -123,15 +123,20 @@ fn commands(document: &str) -> Vec<Vec<String>> {
     of_program.map(|words| words.split_whitespace().map(str::to_string).collect()).collect()
 }
 
+/// Working sets in the first caches.
+const SMALL_ARRAYS: &str = "64KiB,1MiB";
+
 /// Options that decide how long a command takes, each with its value for a test; none where it is
 /// left out.
-const LENGTHS: [(&str, Option<&str>); 7] = [
+const LENGTHS: [(&str, Option<&str>); 8] = [
     ("--size", None),
     ("--rounds", None),
     ("--time", None),
     ("--sustain", Some("10s")),
     ("--ops", Some("100")),
     ("--every", Some("1s")),
+    // Beyond large caches an array takes seconds to fill.
+    ("--working-set", Some(SMALL_ARRAYS)),
     ("--count", Some("1")),
 ];
 
@@ -158,6 +163,9 @@ fn small(words: &[&str]) -> Vec<String> {
     let uses_files = !["memory", "compilers"].contains(&small[1]);
     if uses_files {
         small.extend(["--size", "1MiB"]);
+    }
+    if small[1] == "memory" && !small.contains(&"--working-set") {
+        small.extend(["--working-set", SMALL_ARRAYS]);
     }
     if small[1] == "compilers" {
         // Two dozen programs would be built, which other tests do.
