@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it speaks to a developer")]
 
 mod install;
+mod options;
 mod tidy;
 mod programs;
 mod audit;

@@ -8,8 +8,9 @@ mod image;
 mod guest;
 mod page;
 
+use crate::options;
 use crate::programs::{self, Interrupt};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use guest::Ran;
 use image::Images;
 use scenario::Scenario;
@@ -110,17 +111,14 @@ fn tell(scenario: &Scenario, ran: &Result<Ran>) {
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {
     let mut options = Options { only: None, jobs: 2, folder: root.join("target/lab") };
-    let mut rest = words;
-    while let [name, value, after @ ..] = rest {
-        match *name {
-            "--only" => options.only = Some((*value).to_owned()),
-            "--jobs" => options.jobs = value.parse().with_context(|| format!("--jobs {value}"))?,
-            "--folder" => options.folder = value.into(),
-            _ => bail!("lab has no option `{name}`: it has --only, --jobs and --folder"),
+    options::each(words, &["--only", "--jobs", "--folder"], |name, value| {
+        match name {
+            "--only" => options.only = Some(value.to_owned()),
+            "--jobs" => options.jobs = value.parse()?,
+            _ => options.folder = value.into(),
         }
-        rest = after;
-    }
-    ensure!(rest.is_empty(), "{} has no value", rest.join(" "));
+        Ok(())
+    })?;
     ensure!(options.jobs > 0, "--jobs 0: one machine at a time is the least");
     Ok(options)
 }

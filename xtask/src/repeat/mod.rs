@@ -7,8 +7,8 @@
 mod tally;
 
 use crate::programs::{self, Interrupt};
-use crate::{document, generated};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{document, generated, options};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -119,19 +119,14 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
         directory: root.join("target"),
         records: root.join("target/repetitions"),
     };
-    let mut rest = words;
-    while let [name, value, after @ ..] = rest {
-        match *name {
-            "--pairs" => {
-                options.pairs = value.parse().with_context(|| format!("--pairs {value}"))?
-            }
+    options::each(words, &["--pairs", "--dir", "--records"], |name, value| {
+        match name {
+            "--pairs" => options.pairs = value.parse()?,
             "--dir" => options.directory = value.into(),
-            "--records" => options.records = value.into(),
-            _ => bail!("repeat has no option `{name}`: it has --pairs, --dir and --records"),
+            _ => options.records = value.into(),
         }
-        rest = after;
-    }
-    ensure!(rest.is_empty(), "{} has no value", rest.join(" "));
+        Ok(())
+    })?;
     ensure!(options.pairs > 0, "--pairs 0: at least one pair says anything");
     Ok(options)
 }
