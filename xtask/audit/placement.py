@@ -29,16 +29,11 @@ def place(figures, name):
 
 def levels(row, name):
     """How far two levels are apart that go with `name`; None where there are none."""
-    trials = [(one.trial, one.main, place(one, name)) for one in row.figures]
-    if any(there is None for *_, there in trials):
+    if any(place(one, name) is None for one in row.figures):
         return None
-    is_one = len({trial.invocation for trial, *_ in trials}) == 1
-    units = {}
-    for trial, rate, there in trials:
-        units.setdefault(trial.round if is_one else trial.invocation, []).append((rate, there))
-    rounds = sorted(((median(rate for rate, _ in unit),
-                      frozenset().union(*(there for _, there in unit)))
-                     for unit in units.values()), key=lambda one: one[0])
+    rounds = sorted(((median(one.main for one in unit),
+                      frozenset().union(*(place(one, name) for one in unit)))
+                     for unit in row.by_unit()), key=lambda one: one[0])
     cuts = range(LEVEL_LEAST, len(rounds) - LEVEL_LEAST + 1)
     if not cuts:
         return None

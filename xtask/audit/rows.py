@@ -261,13 +261,16 @@ class Row:
             lambda trial: trial.done.get("syncs") or {"counts": [], "max_ns": 0})
 
     def histogram_of(self, of):
-        """By invocation, or by round where all are of one."""
-        trials = self.counted
-        is_one = len({trial.invocation for trial in trials}) == 1
+        return Histogram([[of(one.trial) for one in unit] for unit in self.by_unit()])
+
+    def by_unit(self):
+        """The figures of each invocation, or of each round where all are of one."""
+        is_one = len({one.trial.invocation for one in self.figures}) == 1
         units = {}
-        for trial in trials:
-            units.setdefault(trial.round if is_one else trial.invocation, []).append(of(trial))
-        return Histogram(units.values())
+        for one in self.figures:
+            unit = one.trial.round if is_one else one.trial.invocation
+            units.setdefault(unit, []).append(one)
+        return list(units.values())
 
     @cached_property
     def imbalance(self):

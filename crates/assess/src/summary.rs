@@ -1,7 +1,6 @@
 //! What the trials of one case come to.
 
-use crate::counted::UNAVAILABLE;
-use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
+use crate::counted::{Counted, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs};
 use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::measured::{Measured, with_mean_of};

@@ -136,12 +136,14 @@ fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
         }
     }
     let last = caches.keys().map(|(level, _)| *level).max()?;
-    let of_last = || caches.iter().filter(|((level, _), _)| *level == last).map(|(_, size)| *size);
-    let is_shared = |shared: &str| shared.contains([',', '-']);
-    let mut lists = caches.keys().filter(|(level, _)| *level == last).map(|(_, shared)| shared);
-    let is_one_of_many = of_last().count() == 1 && lists.all(|shared| is_shared(shared));
-    let is_private = last < SHARED_LEVEL_LEAST && !is_one_of_many;
-    Some((of_last().sum(), of_last().max()?)).filter(|(all, _)| *all > 0 && !is_private)
+    caches.retain(|(level, _), _| *level == last);
+    // One that CPUs share is the last: each of several may be a core's own, and so may one of one.
+    let is_shared = matches!(
+        caches.keys().collect::<Vec<_>>()[..],
+        [(_, cpus)] if cpus.contains([',', '-'])
+    );
+    let (all, largest) = (caches.values().sum(), caches.values().copied().max()?);
+    (all > 0 && (last >= SHARED_LEVEL_LEAST || is_shared)).then_some((all, largest))
 }
 
 /// `32768K`, as sysfs writes it.

@@ -55,12 +55,12 @@ pub(super) fn run(scenario: &Scenario, images: &Images, program: &Path, out: &Pa
     unpacked.with_context(|| {
         format!("the guest handed nothing back: see {}", out.join("console.txt").display())
     })?;
-    let Checked { asserted, wrong } = judge(scenario, out)?;
+    let Checked { asserted, wrong } = judge(scenario, out);
     Ok(Ran { asserted, wrong, seconds })
 }
 
 /// Holds what was handed back against what must be said.
-fn judge(scenario: &Scenario, out: &Path) -> Result<Checked> {
+fn judge(scenario: &Scenario, out: &Path) -> Checked {
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
     let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
     let mut checked = scenario.check(&report);
@@ -68,7 +68,7 @@ fn judge(scenario: &Scenario, out: &Path) -> Result<Checked> {
     checked.hold(status.trim() == expected, || {
         format!("the exit status is {}, not {expected}: {}", status.trim(), read("errors").trim())
     });
-    Ok(checked)
+    checked
 }
 
 /// Waits for the end of the guest, which switches itself off.
