@@ -353,15 +353,17 @@ class Row:
 
     @property
     def verdict(self):
-        """That of the gravest finding; of a case without a trial, void."""
+        """That of the gravest finding; of a case without a trial, void, or unavailable where
+        nothing else went wrong."""
         worst = max((SEVERITIES.index(one) for one in self.findings.values()), default=0)
         if not self.counted:
-            return "void"
+            fates = {self.fate(trial)[0] for trial in self.trials}
+            return "unavailable" if fates == {"unavailable"} else "void"
         return ("sound", "doubtful", "void")[worst]
 
     @property
     def stands(self):
-        return self.verdict != "void"
+        return self.verdict in ("sound", "doubtful")
 
     def is_served(self, by):
         return self.stands and self.served_by == by

@@ -118,8 +118,8 @@ impl Assessment {
         let mut tally = Tally::default();
         for summary in self.measured() {
             *match (summary.n, summary.verdict) {
+                (_, Verdict::Unavailable) => &mut tally.unavailable,
                 (0, _) if summary.failures.is_empty() => &mut tally.not_run,
-                (0, _) if summary.is_unavailable() => &mut tally.unavailable,
                 (0, _) => &mut tally.failed,
                 (_, Verdict::Sound) => &mut tally.sound,
                 (_, Verdict::Doubtful) => &mut tally.doubtful,

@@ -43,7 +43,7 @@ impl Named {
     pub fn of(summary: &Summary) -> Option<Named> {
         let is_doubt = |severity| severity >= Severity::Doubt;
         let doubts = summary.findings.iter().filter(|finding| is_doubt(finding.severity));
-        (summary.n > 0 && summary.verdict != Verdict::Void).then(|| Named {
+        summary.verdict.stands().then(|| Named {
             id: summary.id.clone(),
             verdict: summary.verdict,
             doubts: doubts.map(|finding| finding.code).collect(),

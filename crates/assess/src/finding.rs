@@ -111,6 +111,15 @@ named! {
         Doubtful "doubtful",
         /// It is not what it claims to be, or there is none.
         Void "void",
+        /// There is none: this machine cannot do it.
+        Unavailable "unavailable",
+    }
+}
+
+impl Verdict {
+    /// Whether there is a figure that means what it says, with or without doubt.
+    pub fn stands(self) -> bool {
+        matches!(self, Verdict::Sound | Verdict::Doubtful)
     }
 }
 

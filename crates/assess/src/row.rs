@@ -1,6 +1,5 @@
 //! A case with its trials and its summary, and what the other cases of the run are to it.
 
-use crate::finding::Verdict;
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
@@ -17,7 +16,7 @@ impl Row<'_> {
     /// Whether the figure means what it says, with or without doubt: others may be compared
     /// with it. It has a throughput then.
     pub(crate) fn stands(&self) -> bool {
-        self.summary.verdict != Verdict::Void
+        self.summary.verdict.stands()
     }
 
     /// The file work, if one is done: not by the null engine, which reads none.

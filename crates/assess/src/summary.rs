@@ -170,14 +170,6 @@ impl Counters {
 }
 
 impl Summary {
-    /// Whether this machine could not do it in any trial: no figure, but no failure either.
-    pub fn is_unavailable(&self) -> bool {
-        let mut reasons = self.failures.iter();
-        self.n == 0 && !self.failures.is_empty() && reasons.all(|(r, _)| r.starts_with(UNAVAILABLE))
-    }
-}
-
-impl Summary {
     /// What the trials of a case come to, before it is judged: without findings and ceilings.
     pub(crate) fn of(measured: &Measured) -> Summary {
         let done = measured.n() > 0;
@@ -190,14 +182,15 @@ impl Summary {
         let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let whole = |value: f64| value.round() as u64;
+        let failures = measured.failures();
         Summary {
             id: measured.case.id(),
             case: measured.case.clone(),
             role: measured.role,
             n: measured.n(),
-            failures: measured.failures(),
+            verdict: verdict(measured.n(), &failures, &[]),
+            failures,
             excluded: Excluded::of(measured),
-            verdict: verdict(measured.n(), &[]),
             served_by,
             hit_share,
             throughput: with_mean_of(
@@ -249,7 +242,7 @@ impl Summary {
     pub(crate) fn judge(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
-        self.verdict = verdict(self.n, &self.findings);
+        self.verdict = verdict(self.n, &self.failures, &self.findings);
     }
 }
 
@@ -280,9 +273,13 @@ fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     with_mean_of(measured.estimate_of(&measured.ns_per_op()), measured.trials.iter().map(spent))
 }
 
-/// A case without a trial is void, else the gravest finding decides.
-fn verdict(n: usize, findings: &[Finding]) -> Verdict {
+/// A case without a trial is void, or unavailable where no trial failed otherwise; else the gravest
+/// finding decides.
+fn verdict(n: usize, failures: &[(String, usize)], findings: &[Finding]) -> Verdict {
+    let mut reasons = failures.iter().map(|(reason, _)| reason);
+    let is_unavailable = reasons.all(|reason| reason.starts_with(UNAVAILABLE));
     match findings.iter().map(|finding| finding.severity).max() {
+        _ if n == 0 && is_unavailable && !failures.is_empty() => Verdict::Unavailable,
         _ if n == 0 => Verdict::Void,
         Some(Severity::Void) => Verdict::Void,
         Some(Severity::Doubt) => Verdict::Doubtful,

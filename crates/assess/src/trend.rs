@@ -2,7 +2,6 @@
 
 use crate::assessment::Assessment;
 use crate::course::split_by;
-use crate::finding::Verdict;
 use crate::permutation::{RARE, RAREST};
 use crate::stats::{Estimate, median};
 use crate::summary::Summary;
@@ -96,7 +95,7 @@ impl Trends {
     /// Adds a run that was judged.
     pub fn add(&mut self, assessment: &Assessment) {
         let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
-        let stands = asked.filter(|summary| summary.verdict != Verdict::Void);
+        let stands = asked.filter(|summary| summary.verdict.stands());
         let figure = |summary: &Summary| {
             let (estimate, quantity) = main_estimate(summary)?;
             Some(Figure { case: summary.case.clone(), estimate, quantity })

@@ -28,8 +28,8 @@ type ExitStatus = (&'static str, &'static str);
 
 /// The exit statuses of what measures or judges, which are those of the program.
 const JUDGED: &[ExitStatus] = &[
-    ("0", "every case is sound or doubtful, or the command did what it was told"),
-    ("1", "a case is void or failed; the report says which, and why"),
+    ("0", "every asked case is sound or doubtful, or the command did what it was told"),
+    ("1", "an asked case is void, failed or unavailable; the report says which, and why"),
     ("2", "it could not be done: nothing could be run, or what was typed is not understood"),
     ("128+N", "it was stopped by signal N (130: SIGINT, 143: SIGTERM); what was measured is kept"),
 ];

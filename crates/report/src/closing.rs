@@ -5,7 +5,6 @@ use crate::words::{count, is_virtual};
 use assess::Assessment;
 use assess::answer::{Answer, Bound, Fastest};
 use assess::decision::{Decided, Decision, Lead};
-use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::case::{Op, WriteWork};
 use model::host::Medium;
@@ -181,7 +180,7 @@ fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
         let is_each = |work: &WriteWork| {
             work.op == Op::Write && work.block == 4096 && work.every == 1 && work.threads == 1
         };
-        summary.verdict != Verdict::Void && summary.case.write().is_some_and(is_each)
+        summary.verdict.stands() && summary.case.write().is_some_and(is_each)
     };
     let summary = assessment.cases.iter().find(is_page)?;
     let writing = summary.writing.as_ref()?;

@@ -9,7 +9,6 @@ use crate::words::{self, NONE, count, figure, is_virtual, listed};
 use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, Figure};
 use assess::decision::{Decided, Decision};
-use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::case::{Advice, Cache, Engine, FileWork, Isa, MemoryWork, OWN_PEER, Pages, Work};
 use model::host::Storage;
@@ -348,7 +347,7 @@ fn counted(assessment: &Assessment) -> String {
         let all = assessment.cases.iter().filter(of_size).filter(|summary| summary.n > 0);
         let right = all.clone().filter(|summary| summary.digest_verified == Some(true)).count();
         let wrong = all.clone().filter(|summary| summary.digest_verified == Some(false)).count();
-        let found = all.filter(|s| s.verdict != Verdict::Void).find_map(|s| s.counted);
+        let found = all.filter(|s| s.verdict.stands()).find_map(|s| s.counted);
         let found = found.map_or(String::new(), |found| format!("{found} tens in "));
         out.push(format!(
             "{found}{}: {} counted or summed rightly, {wrong} wrongly.",

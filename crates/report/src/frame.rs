@@ -3,14 +3,15 @@
 
 use crate::control;
 use crate::style::{Paint, Style};
-use crate::words::{count, listed, sentence, severity_paint};
+use crate::words::{self, count, listed, sentence, severity_paint};
 use crate::writes;
-use assess::finding::Severity;
+use assess::finding::{Severity, Verdict};
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
+use assess::summary::Summary;
 use assess::{Assessment, RunFinding};
 use model::host::{Bound, Device, Host, Medium, Storage, cpus_text};
-use model::plan::Skip;
+use model::plan::{Role, Skip};
 use model::record::End;
 use model::units;
 
@@ -239,9 +240,8 @@ pub(crate) fn below(
     style: &Style,
     name: &dyn Fn(&str) -> String,
 ) -> String {
-    let failed = said_failures(assessment, name);
     let mut out: String =
-        failed.iter().map(|text| style.wrap("failed ", Paint::Void, &sentence(text))).collect();
+        failures(assessment).iter().map(|without| missed(without, style, name)).collect();
     for found in &assessment.findings {
         out.push_str(&finding(found, style, name));
     }
@@ -278,12 +278,34 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     };
     let host = assessment.host.notes.iter();
     let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
-    longest.iter().map(say).chain(host.chain(storage).cloned()).collect()
+    let unasked = without_figure(assessment).into_iter();
+    unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 
-/// Why trials failed: each reason once, with the ids of its cases and the number of trials.
-pub(crate) fn failures(assessment: &Assessment) -> Vec<(&str, Vec<String>, usize)> {
-    let mut reasons: Vec<(&str, Vec<String>, usize)> = Vec::new();
+/// Controls that have no figure which stands: what they would bound or check is not.
+fn without_figure(assessment: &Assessment) -> Option<String> {
+    let is_such = |summary: &&Summary| {
+        let has_trials = summary.n > 0 || !summary.failures.is_empty();
+        summary.role != Role::Asked && !summary.verdict.stands() && has_trials
+    };
+    let all: Vec<String> = (assessment.measured().filter(is_such))
+        .map(|summary| format!("{} ({})", summary.id, words::verdict(summary)))
+        .collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "{} without a valid figure: {}. This does not change the exit status",
+            count(all.len(), "control"),
+            words::listed(&all)
+        )
+    })
+}
+
+/// Trials without a figure: the reason, the ids of the cases and the number of trials.
+type Failure<'a> = (&'a str, Vec<String>, usize);
+
+/// Why trials failed or were unavailable, each reason once.
+pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
+    let mut reasons: Vec<Failure> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
             match reasons.iter_mut().find(|(known, ..)| known == reason) {
@@ -300,10 +322,27 @@ pub(crate) fn failures(assessment: &Assessment) -> Vec<(&str, Vec<String>, usize
 
 /// The same, a line for each reason.
 pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let say = |(reason, ids, trials): &(&str, Vec<String>, usize)| {
-        format!("{}, {}: {reason}", whom(ids, name), count(*trials, "trial"))
-    };
+    let say = |(reason, ids, trials): &Failure| said_failure(reason, ids, *trials, name);
     failures(assessment).iter().map(say).collect()
+}
+
+fn said_failure(
+    reason: &str,
+    ids: &[String],
+    trials: usize,
+    name: &dyn Fn(&str) -> String,
+) -> String {
+    format!("{}, {}: {reason}", whom(ids, name), count(trials, "trial"))
+}
+
+/// The same of one reason, under the word that says what became of the trials.
+fn missed(failure: &Failure, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let (reason, ids, trials) = failure;
+    let unavailable = Verdict::Unavailable.name();
+    let parts = reason.split_once(": ").filter(|(fate, _)| *fate == unavailable);
+    let (lead, why) = parts.unwrap_or(("failed", reason));
+    let said = said_failure(why, ids, *trials, name);
+    style.wrap(&format!("{lead} "), Paint::Void, &sentence(&said))
 }
 
 fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {

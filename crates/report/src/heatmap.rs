@@ -161,7 +161,7 @@ impl<'a> Block<'a> {
 
     /// The fastest figure that stands.
     fn fastest(&self) -> f64 {
-        let stands = self.measured().filter(|summary| summary.verdict != Verdict::Void);
+        let stands = self.measured().filter(|summary| summary.verdict.stands());
         stands.filter_map(|summary| Some(summary.throughput?.median)).fold(0.0, f64::max)
     }
 }

@@ -8,7 +8,6 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, listed};
 use assess::Assessment;
 use assess::decision::{Decided, Decision};
-use assess::finding::Verdict;
 use assess::percentile::Percentile;
 use assess::summary::Summary;
 use model::case::FileWork;
@@ -226,5 +225,5 @@ fn differs(decided: &Decided) -> Sentence {
 }
 
 fn stands(summary: &Summary) -> bool {
-    summary.n > 0 && summary.verdict != Verdict::Void
+    summary.verdict.stands()
 }

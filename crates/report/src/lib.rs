@@ -69,7 +69,8 @@ pub use touching::touching;
 pub use trend::trend;
 
 use assess::Assessment;
-use assess::finding::Verdict;
+use assess::summary::Summary;
+use model::plan::Role;
 
 /// What every report that is made to be kept in a file has near its beginning, so that it can be
 /// told from what others made.
@@ -91,14 +92,11 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
     }
 }
 
-/// The exit status that an assessment asks for: 0 if every case is sound or doubtful, 1 if one
-/// is void or failed. What this machine cannot do, such as io_uring where it is forbidden, is told
-/// and is no failure.
+/// The exit status that an assessment asks for: 0 if every asked case is sound or doubtful, 1 if
+/// one is void or unavailable. What nobody asked for (a control) is told, and changes nothing.
 pub fn exit_code(assessment: &Assessment) -> u8 {
-    let is_bad = |summary: &assess::summary::Summary| {
-        !summary.is_unavailable() && (summary.verdict == Verdict::Void || summary.n == 0)
-    };
-    u8::from(assessment.measured().any(is_bad))
+    let is_missing = |summary: &Summary| summary.role == Role::Asked && !summary.verdict.stands();
+    u8::from(assessment.cases.iter().any(is_missing))
 }
 
 #[cfg(test)]

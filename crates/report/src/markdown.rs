@@ -39,7 +39,7 @@ pub fn markdown(assessment: &Assessment) -> String {
         format!("**{severity}** {}", inline(&frame::said_finding(found, &name)))
     });
     page.section("Findings", findings.collect());
-    page.section("Failed", said(&frame::said_failures(assessment, &name)));
+    page.section("Failed or unavailable", said(&frame::said_failures(assessment, &name)));
     page.section("Not measured", said(&frame::said_skips(&assessment.skips, &name)));
     page.section("Notes", said(&frame::notes(assessment)));
     page.paragraph("Measured by:");

@@ -8,7 +8,7 @@ use crate::MARK;
 use crate::style::printable;
 use crate::words;
 use assess::Assessment;
-use assess::finding::{Code, Severity, Verdict};
+use assess::finding::{Code, Severity};
 use assess::stats::Estimate;
 use assess::summary::{Latency, Summary};
 use assess::trend::Quantity;
@@ -179,7 +179,7 @@ fn of_case(summary: &Summary) -> Labels {
 
 /// The cases that have figures which stand.
 fn standing(assessment: &Assessment) -> impl Iterator<Item = &Summary> {
-    assessment.measured().filter(|summary| summary.n > 0 && summary.verdict != Verdict::Void)
+    assessment.measured().filter(|summary| summary.verdict.stands())
 }
 
 /// The rates of a case, each with what it is of. None of what moves no bytes in bulk: its bytes

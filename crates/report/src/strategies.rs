@@ -12,7 +12,6 @@ use assess::Assessment;
 use assess::comparison::Comparison;
 use assess::course::{Change, Course};
 use assess::decision::{Decision, Lead};
-use assess::finding::Verdict;
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
 use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync};
@@ -236,7 +235,7 @@ fn sync(summary: &Summary) -> String {
 fn overhead(assessment: &Assessment) -> Option<String> {
     let is_null = |summary: &&Summary| {
         let is_null = |work: &WriteWork| work.engine == WriteEngine::Null;
-        summary.case.write().is_some_and(is_null) && summary.verdict != Verdict::Void
+        summary.case.write().is_some_and(is_null) && summary.verdict.stands()
     };
     let null = assessment.cases.iter().find(is_null)?;
     Some(format!(

@@ -8,7 +8,6 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
 use crate::writes::{accepted, durable, sync_name};
 use assess::Assessment;
-use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::case::{Cache, Case, Engine, FileWork, Kernel, MemoryWork, Op, Sync};
 use model::case::{Work, WriteEngine, WriteWork};
@@ -166,7 +165,7 @@ pub(crate) fn rung_label(rung: Rung, label: &str) -> String {
 
 fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
     let verdict = words::verdict_paint(summary);
-    let is_void = summary.verdict == Verdict::Void;
+    let is_void = !summary.verdict.stands();
     let said = |text: String| Cell::new(figure(summary, text), verdict);
     // Of a void row only the throughput is told, so that its finding has something to refute.
     let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, verdict);
@@ -220,7 +219,7 @@ impl Rate {
 fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Rate) -> Vec<Cell> {
     let work = summary.case.write().expect("only what writes has such rows");
     let paint = words::verdict_paint(summary);
-    let is_void = summary.verdict == Verdict::Void;
+    let is_void = !summary.verdict.stands();
     let said = |text: String| Cell::new(figure(summary, text), paint);
     let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, paint);
     let is_last = Rate::of(work).last() == Some(&rate);

@@ -8,7 +8,7 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
 use crate::writes::{self, WriteNames, durable, sync_name};
 use assess::Assessment;
-use assess::finding::{Code, Verdict};
+use assess::finding::Code;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::{Latency, Summary};
@@ -210,8 +210,7 @@ fn marks(groups: &[Group]) -> Option<String> {
 
 /// The rows that have figures that stand.
 fn standing<'a>(groups: &[Group<'a>]) -> Vec<(&'a WriteWork, &'a Summary)> {
-    let stands =
-        |(_, summary): &(&WriteWork, &Summary)| summary.n > 0 && summary.verdict != Verdict::Void;
+    let stands = |(_, summary): &(&WriteWork, &Summary)| summary.verdict.stands();
     groups.iter().flat_map(|group| group.rows.iter().copied()).filter(stands).collect()
 }
 

@@ -7,7 +7,6 @@ use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, listed, times, times_interval};
 use crate::writes::{self, WriteNames, sync_name};
 use assess::Assessment;
-use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::touching::{Phase, Touching};
 use model::case::{Advice, Cache, Case, Engine, FileWork, Kernel, MemoryWork, OWN_PEER, Pages};
@@ -337,7 +336,7 @@ fn first_touch(assessment: &Assessment) -> Option<Sentence> {
     let row = |kernel: Kernel| {
         let is_it = |summary: &&Summary| {
             let is_it = |work: &MemoryWork| work.kernel == kernel && work.threads == 1;
-            summary.case.memory().is_some_and(is_it) && summary.verdict != Verdict::Void
+            summary.case.memory().is_some_and(is_it) && summary.verdict.stands()
         };
         assessment.cases.iter().find(is_it)
     };

@@ -232,11 +232,10 @@ pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String 
 
 /// What a case is worth: its verdict, or that there is no figure.
 pub(crate) fn verdict(summary: &Summary) -> &'static str {
-    match summary.n {
-        1.. => summary.verdict.name(),
-        0 if summary.failures.is_empty() => "not run",
-        0 if summary.is_unavailable() => "unavailable",
-        0 => "failed",
+    match (summary.n, summary.verdict) {
+        (0, Verdict::Void) if summary.failures.is_empty() => "not run",
+        (0, Verdict::Void) => "failed",
+        (_, verdict) => verdict.name(),
     }
 }
 
@@ -276,7 +275,7 @@ pub(crate) fn verdict_paint(summary: &Summary) -> Paint {
     match summary.verdict {
         Verdict::Sound => Paint::Plain,
         Verdict::Doubtful => Paint::Doubt,
-        Verdict::Void => Paint::Void,
+        Verdict::Void | Verdict::Unavailable => Paint::Void,
     }
 }
 
@@ -292,7 +291,7 @@ pub(crate) fn severity_paint(severity: Severity) -> Paint {
 /// A figure of a case: in brackets if the case is void, so that it cannot be mistaken for one.
 pub(crate) fn figure(summary: &Summary, text: String) -> String {
     let says_nothing = [NONE, NOT_DURABLE, ""].contains(&text.as_str());
-    let bare = summary.verdict != Verdict::Void || says_nothing;
+    let bare = summary.verdict.stands() || says_nothing;
     if bare { text } else { format!("({text})") }
 }
 

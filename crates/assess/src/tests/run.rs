@@ -463,6 +463,22 @@ fn a_case_without_a_trial_is_void_and_says_why() {
 }
 
 #[test]
+fn a_case_that_no_trial_could_do_is_unavailable_unless_one_failed_otherwise() {
+    let mut record = zoo::record();
+    let reason = "io_uring_setup: Operation not permitted".to_string();
+    each(&mut record, |trial| trial.outcome = Outcome::Unavailable { reason: reason.clone() });
+    let assessment = assess(&record);
+    let case = &assessment.cases[0];
+    let nothing = (None, None);
+    assert_eq!((case.verdict, case.n), (Verdict::Unavailable, 0));
+    assert_eq!((case.throughput.map(|rate| rate.median), case.served_by), nothing);
+    assert_eq!(assessment.tally().unavailable, 1);
+    assert!(!case.verdict.stands());
+    record.trials[0].outcome = Outcome::Failed { reason: "the worker died".to_string() };
+    assert_eq!(assess(&record).cases[0].verdict, Verdict::Void);
+}
+
+#[test]
 fn some_failures_among_good_trials_are_told() {
     let mut record = zoo::record();
     for trial in &mut record.trials[..3] {

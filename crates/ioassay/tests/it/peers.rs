@@ -76,10 +76,11 @@ fn a_peer_that_dies_or_babbles_is_void_and_named() {
 }
 
 #[test]
-fn what_a_peer_cannot_do_is_no_failure() {
+fn what_a_peer_cannot_do_is_unavailable() {
     let assessment = run("while read job; do echo unavailable reason=too%20tired; done");
     let fake = case(&assessment, "fake");
     assert!(fake["failures"].to_string().contains("unavailable: the peer fake: too tired"));
+    assert_eq!((&fake["verdict"], &fake["served_by"]), (&"unavailable".into(), &Value::Null));
     assert_ne!(case(&assessment, "rust")["verdict"], "void");
 }
 
@@ -124,8 +125,9 @@ fn a_peer_whose_compiler_is_missing_is_unavailable_and_the_run_goes_on() {
     args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
     args.extend(["--time", "5ms", "--peer", "rust,lost", "--peers", argument(&table)]);
     let output = desk.ioassay(&args);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(case(&assessment, "lost")["verdict"], "unavailable");
     let said = case(&assessment, "lost")["failures"].to_string();
     let expected = "unavailable: the peer lost: 'no-such-compiler' is not installed";
     assert!(said.contains(expected), "{said}");

@@ -28,7 +28,8 @@ pub(crate) struct Case<'a> {
     pub(crate) failures: Vec<Failure<'a>>,
     /// Rounds that were left out for what the machine did to them; null where none was.
     pub(crate) excluded: Option<Excluded>,
-    /// What the figures are worth.
+    /// What the figures are worth. `void`: they are not what they claim to be, or there is none;
+    /// `unavailable`: there is none, for this machine cannot do it, and nothing served the bytes.
     #[schemars(extend("enum" = names!(Verdict)))]
     pub(crate) verdict: &'static str,
     /// What served the bytes, by the evidence; of what was written, where it was when the clock

@@ -63,7 +63,7 @@ pub(super) fn value(case: &Case, axis: &str) -> Option<String> {
 
 /// Cases that were asked for, with a figure that stands.
 pub(super) fn standing(cases: &[Summary]) -> impl Iterator<Item = &Summary> {
-    asked(cases).filter(|summary| summary.n > 0 && summary.verdict != Verdict::Void)
+    asked(cases).filter(|summary| summary.verdict.stands())
 }
 
 /// Cases that were asked for.

@@ -39,7 +39,7 @@ pub(super) fn courses(assessment: &Assessment) -> Vec<Drawing> {
         .iter()
         .zip(labels.own)
         .map(|((summary, course), label)| {
-            let is_void = summary.verdict == assess::finding::Verdict::Void;
+            let is_void = !summary.verdict.stands();
             let label = if is_void { format!("{label} (void)") } else { label };
             Strip { label: wrapped(&label, WIDTH - 4.0), course, summary }
         })
@@ -106,7 +106,7 @@ fn draw_strip(canvas: &Canvas, strip: &Strip, left: f64, top: f64) {
     let steps = course.rates.iter().enumerate().flat_map(|(index, rate)| {
         [index, index + 1].map(|end| (x.at(seconds(end as f64)), y.at(*rate)))
     });
-    let is_void = strip.summary.verdict == assess::finding::Verdict::Void;
+    let is_void = !strip.summary.verdict.stands();
     let colour = if is_void { VOID } else { SERIES[0] };
     canvas.path(&steps.collect::<Vec<_>>(), colour, 1.6);
     if let Some(change) = &course.change {

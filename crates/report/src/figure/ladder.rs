@@ -181,7 +181,7 @@ fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by:
     let worth = match summary.verdict {
         Verdict::Sound => Worth::Sound,
         Verdict::Doubtful => Worth::Doubtful,
-        Verdict::Void => Worth::Void,
+        Verdict::Void | Verdict::Unavailable => Worth::Void,
     };
     let said = match (summary.n, worth) {
         (0, _) => words::verdict(summary).to_string(),
@@ -200,9 +200,7 @@ fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by:
 /// Reading memory by one thread and by the most, and the device past the page cache.
 fn bounds(assessment: &Assessment) -> Vec<Bound> {
     let rate = |summary: &Summary| Some(summary.throughput?.median);
-    let is_bound = |summary: &&Summary| {
-        summary.is_ceiling && summary.verdict != Verdict::Void && summary.n > 0
-    };
+    let is_bound = |summary: &&Summary| summary.is_ceiling && summary.verdict.stands();
     let all = || assessment.cases.iter().filter(is_bound);
     let fastest = |is_it: &dyn Fn(&Summary) -> bool| {
         let rates = all().filter(|summary| is_it(summary)).filter_map(rate);

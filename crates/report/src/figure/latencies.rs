@@ -10,7 +10,6 @@ use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
 use crate::words::{count, listed};
 use assess::Assessment;
-use assess::finding::Verdict;
 use assess::summary::{Latency, Summary};
 use model::case::{Case, Op};
 use model::units;
@@ -107,7 +106,7 @@ fn plural(kind: &str) -> String {
 }
 
 fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<Drawing> {
-    let stands = |summary: &&&Summary| summary.verdict != Verdict::Void;
+    let stands = |summary: &&&Summary| summary.verdict.stands();
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {
         return None;

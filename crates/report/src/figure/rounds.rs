@@ -10,7 +10,6 @@ use super::measure::wrapped;
 use super::palette::{FAINT, GRID, INK, SERIES};
 use crate::words::count;
 use assess::Assessment;
-use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::trials::{Fate, Figures};
 use model::units;
@@ -126,7 +125,7 @@ fn spread(row: &Row) -> f64 {
 }
 
 fn draw_row(canvas: &Canvas, row: &Row, text: &[String], axis: &Axis, top: f64) {
-    let is_void = row.summary.verdict == Verdict::Void;
+    let is_void = !row.summary.verdict.stands();
     for (index, line) in text.iter().enumerate() {
         let y = top + LINE * (index as f64 + 0.5);
         canvas.text(line, (0.0, y), Anchor::Start, if is_void { FAINT } else { INK });

@@ -10,7 +10,8 @@ use model::plan::Role;
 
 /// What a verdict means, for who sees it for the first time.
 const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: something does; void: \
-                        it is not what it claims to be, or there is none";
+                        it is not what it claims to be, or there is none; unavailable: this \
+                        machine cannot do it";
 
 /// The verdicts counted, and the answer in sentences.
 pub(super) fn said(assessment: &Assessment) -> Markup {

@@ -41,7 +41,11 @@ pub fn page(assessment: &Assessment) -> String {
     sections.push(Section::new("cases", "Cases", cases::table(assessment, &link)));
     sections.push(Section::new("compared", "Compared", compared::table(assessment, &name)));
     sections.push(Section::new("found", "Findings", found::findings(assessment, &link)));
-    sections.push(Section::new("failed", "Failed", found::failures(assessment, &link)));
+    sections.push(Section::new(
+        "failed",
+        "Failed or unavailable",
+        found::failures(assessment, &link),
+    ));
     sections.push(Section::new("skipped", "Not measured", found::skips(assessment, &name)));
     sections.push(Section::new("evidence", "Evidence", evidence::all(assessment, &name)));
     sections.push(Section::new("control", "A/A control", compared::control(assessment, &name)));

@@ -362,6 +362,15 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
     }
 }
 
+/// The case where this machine cannot do it.
+pub(super) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Summary {
+    Summary {
+        failures: vec![(format!("unavailable: {reason}"), trials)],
+        verdict: Verdict::Unavailable,
+        ..without_figures(summary)
+    }
+}
+
 pub(super) fn without_figures(summary: &Summary) -> Summary {
     Summary {
         n: 0,

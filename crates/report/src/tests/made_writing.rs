@@ -185,9 +185,8 @@ pub(super) fn strategies() -> Assessment {
     let reason = "write '/data/zoo': no space left on device (ENOSPC) after 805306368 bytes";
     cases[12] = Summary { failures: vec![(reason.to_string(), 10)], ..failed };
     cases[6] = found(cases[6].clone(), &steal());
-    let last = without_figures(&cases[16]);
-    let reason = "unavailable: copy_file_range: function not implemented (ENOSYS)";
-    cases[16] = Summary { failures: vec![(reason.to_string(), 10)], ..last };
+    let reason = "copy_file_range: function not implemented (ENOSYS)";
+    cases[16] = unavailable(&cases[16], reason, 10);
     let durable = [(&cases[1], 1.05), (&cases[3], 1.06), (&cases[9], 1.6)];
     let answer = WritingAnswer {
         accepted: leads(&cases[0], |writing| writing.accepted, &[(&cases[1], 1.01)]),

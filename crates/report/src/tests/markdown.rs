@@ -155,7 +155,10 @@ fn what_does_not_stand_cannot_be_mistaken() {
 #[test]
 fn what_has_no_figure_is_said() {
     let failed = markdown(&made::all_failed());
-    assert!(failed.contains("| failed |") && failed.contains("**Failed**"), "{failed}");
+    assert!(
+        failed.contains("| failed |") && failed.contains("**Failed or unavailable**"),
+        "{failed}"
+    );
     let interrupted = markdown(&made::interrupted());
     assert!(interrupted.contains("> **Note:** the run was stopped"), "{interrupted}");
     let empty = markdown(&super::build::assessment("empty", Vec::new()));

@@ -444,15 +444,20 @@ fn a_sync_that_nobody_sees_is_called_so() {
 }
 
 #[test]
-fn the_exit_status_tells_of_void_and_failed_cases() {
+fn the_exit_status_tells_of_asked_cases_that_are_void_or_unavailable() {
     assert_eq!(exit_code(&made::tmpfs()), 0);
     assert_eq!(exit_code(&made::rich()), 1);
     assert_eq!(exit_code(&made::all_failed()), 1);
-    let mut unavailable = made::all_failed();
-    for summary in &mut unavailable.cases {
-        summary.failures = vec![("unavailable: io_uring_setup: not permitted".into(), 10)];
-    }
+    let mut unavailable = build::assessment("any", made::tmpfs().cases);
+    let missing = &mut unavailable.cases[6];
+    *missing = build::unavailable(missing, "io_uring_setup: not permitted", 10);
+    assert_eq!(exit_code(&unavailable), 1);
+    let missing = &mut unavailable.cases[6];
+    missing.role = Role::Control;
+    let said = format!("1 control without a valid figure: {} (unavailable)", missing.id);
     assert_eq!(exit_code(&unavailable), 0);
+    let text = table(&unavailable, &Style { colour: false, width: 1000 });
+    assert!(text.contains(&said), "{text}");
     let mut doubtful = build::assessment("any", made::tmpfs().cases);
     doubtful.cases[6] = build::found(doubtful.cases[6].clone(), &build::steal());
     assert_eq!(exit_code(&doubtful), 0);
