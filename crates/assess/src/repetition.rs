@@ -75,11 +75,11 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
 fn costs(record: &Record) -> Option<Costs> {
     let anew = &record.invocations;
     let made: Vec<f64> = anew.iter().map(|one| one.made_ms as f64 / 1e3).collect();
-    let rounds = record.header.plan.rounds_by_invocation();
+    let plan = &record.header.plan;
     let round_s = anew.iter().enumerate().filter_map(|(index, next)| {
         let began_ms = index.checked_sub(1).map_or(0, |before| anew[before].at_ms);
         let ms = next.at_ms.checked_sub(next.made_ms)?.checked_sub(began_ms)?;
-        let rounds = rounds.get(usize::try_from(next.number).ok()?.checked_sub(1)?)?.len();
+        let rounds = plan.rounds_of(next.number.checked_sub(1)?).len();
         (ms > 0 && rounds > 0).then(|| ms as f64 / 1e3 / rounds as f64)
     });
     let round_s = median(&round_s.collect::<Vec<f64>>())?;

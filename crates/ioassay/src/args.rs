@@ -4,6 +4,7 @@ pub mod axes;
 pub mod tools;
 
 use crate::recipe;
+use crate::recipe::repetitions::{INVOCATIONS_MAX, ROUNDS_MAX};
 use axes::AxisArgs;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -279,11 +280,11 @@ pub struct RunArgs {
     pub peers: Option<PathBuf>,
     /// Passes over all cases, dealt to the invocations; below 7 in one invocation there is no
     /// reliable interval
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
     /// Begin so often anew, with new workers and new test files, after a pause. Intervals then hold
     /// from one invocation to the next; with 1 they hold within this run only
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
     /// Decides the data and all random orders; made from the clock if not given
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! A live worker: takes a job to it, brings the outcome back, and waits no longer than agreed.
 
+use crate::deadline::Deadline;
+use crate::stop::Stop;
 use anyhow::{Context, Result};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
@@ -8,10 +10,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use crate::stop::Stop;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// The longest line a worker may say. A worker that babbles must not fill the memory.
 const LINE_BYTES_MAX: u64 = 64 << 10;
@@ -50,11 +50,14 @@ impl Courier {
         let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
         let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
         let (say, lines) = sync_channel(LINES_MAX);
-        std::thread::spawn(move || listen(BufReader::new(stdout), &say));
-        let last_words = Some(std::thread::spawn(move || last_words(stderr)));
-        let stdin = child.stdin.take();
-        let stop = stop.clone();
-        let mut courier = Courier { child, stdin, lines, last_words, stop, patience };
+        let (stdin, stop) = (child.stdin.take(), stop.clone());
+        let mut courier = Courier { child, stdin, lines, last_words: None, stop, patience };
+        // Where the OS gives no thread, the worker that was started ends with the courier.
+        let no_thread = "failed to start a thread that hears the worker";
+        let hears = thread::Builder::new().spawn(move || listen(BufReader::new(stdout), &say));
+        hears.context(no_thread)?;
+        let hears = thread::Builder::new().spawn(move || last_words(stderr));
+        courier.last_words = Some(hears.context(no_thread)?);
         let greeting = courier.next(patience);
         match greeting {
             Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(courier),
@@ -90,9 +93,9 @@ impl Courier {
     pub fn perform(&mut self, time: Duration) -> Result<Outcome, String> {
         self.say(&Request::Go)?;
         let mut gather = Gather::default();
-        let deadline = Instant::now() + time + self.patience;
+        let deadline = Deadline::after(time.saturating_add(self.patience));
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.left();
             let reply = self.next(left)?;
             if let Some(outcome) = gather.take(reply).map_err(|error| error.to_string())? {
                 return Ok(outcome);
@@ -117,9 +120,9 @@ impl Courier {
 
     /// The next reply, if it comes within `patience` and nobody stops the run meanwhile.
     fn next(&mut self, patience: Duration) -> Result<Reply, String> {
-        let deadline = Instant::now() + patience;
+        let deadline = Deadline::after(patience);
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = deadline.left();
             match self.lines.recv_timeout(left.min(Duration::from_millis(50))) {
                 Ok(Ok(line)) => return Reply::decode(&line).map_err(|error| error.to_string()),
                 Ok(Err(error)) => return Err(format!("the worker cannot be heard: {error}")),
@@ -157,8 +160,8 @@ impl Courier {
     /// Lets the worker end: at once if it is idle, else by force.
     fn end(&mut self) {
         self.stdin = None;
-        let deadline = Instant::now() + Duration::from_millis(500);
-        while Instant::now() < deadline {
+        let deadline = Deadline::after(Duration::from_millis(500));
+        while !deadline.is_over() {
             if let Ok(Some(_)) = self.child.try_wait() {
                 return;
             }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod stop;
+pub mod deadline;
 pub mod symbol;
 pub mod group;
 pub mod recipe;

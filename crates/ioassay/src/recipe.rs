@@ -29,11 +29,12 @@ use anyhow::{Context, Result, bail};
 use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Op, Submission, Touch, Work};
 use model::case::{WriteEngine, WriteWork};
 use model::content;
-use model::plan::{Place, Plan, ROUNDS_MIN, Role};
-use model::sweep::{Sweep, product};
+use model::plan::{CASES_MAX, Place, Plan, ROUNDS_MIN, Role};
+use model::sweep::{self, Sweep, product};
 use model::units;
 use repetitions::USUAL;
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -213,9 +214,19 @@ impl Recipe {
                 bail!(units::unknown_name("engine", unknown, &known));
             }
         }
+        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, place));
+        let sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
+        let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
+        if count > CASES_MAX as u128 {
+            bail!(
+                "the recipe '{}' asks for {count} cases, each value of an axis with each of all \
+                 others: the most is {CASES_MAX}; give some axis fewer values",
+                self.name
+            );
+        }
         let mut cases = Vec::new();
-        for group in &self.cases {
-            let mut group = product(&self.sweep(group, changes, place)?)?;
+        for sweep in &sweeps {
+            let mut group = product(sweep)?;
             group.iter_mut().for_each(count_blocks);
             cases.extend(group);
         }
@@ -289,7 +300,8 @@ impl Recipe {
         cases.retain(is_wanted);
         let time = units::parse_time(&controls.time)?;
         cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
-        cases.retain(|case| !asked().any(|other| same_but_time(other, case)));
+        let is_asked: HashSet<Case> = asked().map(without_time).collect();
+        cases.retain(|case| !is_asked.contains(&without_time(case)));
         Ok(cases)
     }
 
@@ -312,26 +324,23 @@ impl Recipe {
             content => content,
         };
         plan.add(cases, Role::Asked, place);
-        let controls = self.controls(&plan, place)?;
-        for case in controls {
-            // A control that cannot be is no loss to the one who did not ask for it.
-            if place.refusal(&case).is_none() {
-                plan.add([case], Role::Control, place);
-            }
-        }
+        let mut controls = self.controls(&plan, place)?;
+        // A control that cannot be is no loss to the one who did not ask for it.
+        controls.retain(|case| place.refusal(case).is_none());
+        plan.add(controls, Role::Control, place);
         Ok(plan)
     }
 }
 
-/// Whether two cases do the same, if not for as long.
-fn same_but_time(one: &Case, other: &Case) -> bool {
-    let mut one = one.clone();
-    match &mut one.work {
-        Work::File(work) => work.time = other.time(),
-        Work::Write(work) => work.time = other.time(),
-        Work::Memory(work) => work.time = other.time(),
+/// What a case does, however long.
+fn without_time(case: &Case) -> Case {
+    let mut case = case.clone();
+    match &mut case.work {
+        Work::File(work) => work.time = Duration::ZERO,
+        Work::Write(work) => work.time = Duration::ZERO,
+        Work::Memory(work) => work.time = Duration::ZERO,
     }
-    one == *other
+    case
 }
 
 /// As many operations as there are blocks, where all are asked for, or those of a lane.
@@ -454,6 +463,20 @@ mod tests {
     }
 
     #[test]
+    fn more_cases_than_can_be_planned_are_refused_before_they_are_made() {
+        let list = |values: usize| format!("[{}]", vec!["1"; values].join(", "));
+        let axes = ["pattern", "block", "depth", "threads", "stride", "ops", "share", "touch"];
+        let axes = axes.map(|axis| format!("{axis} = {}\n", list(256))).concat();
+        let error = error(&format!("[[cases]]\n{axes}"));
+        assert!(error.contains("asks for 18446744073709551616 cases"), "{error}");
+        assert!(error.contains("the most is 100000; give some axis fewer values"), "{error}");
+        let lists = [("depth", list(10)), ("threads", list(10)), ("stride", list(10))];
+        let axes = lists.map(|(axis, list)| format!("{axis} = {list}\n")).concat();
+        let ids = check(&format!("[[cases]]\n{axes}"), &[]).expect("a thousand are few");
+        assert_eq!(ids.len(), 1000);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_recipe_is_said() {
         for (text, expected) in [
             ("[[cases]\nengine = 1", "line 3, column"),
@@ -466,6 +489,10 @@ mod tests {
             ("cases = []", "at least one [[cases]]"),
             ("rounds = 0\n[[cases]]", "one round"),
             ("content = 'zeros'\n[[cases]]", "'zeros' is no content"),
+            ("[[cases]]\ntime = '18446744073709551615.5s 0.5s'", "too large: the most is 30days"),
+            ("[[cases]]\nkernel = 'read'\nworking_set = '16777215TiB'", "too large: the most"),
+            ("rounds = 1001\n[[cases]]", "1001 rounds are above 1000"),
+            ("invocations = 4294967295\n[[cases]]", "invocations are above 100"),
         ] {
             let error = error(text);
             assert!(error.contains(expected), "'{text}' gave '{error}'");

@@ -245,7 +245,7 @@ impl Run<'_> {
         }
         let mut counters = Witness::new(courier.pid(), stage.file(), self.storage);
         let before = counters.before();
-        let outcome = courier.perform(job.case.time() + slack(&job.case))?;
+        let outcome = courier.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
         // What one worker keeps must not be in the way of the next, or of a cache state.
         courier.dismiss()?;

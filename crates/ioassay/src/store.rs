@@ -225,9 +225,9 @@ const RUNS_A_SECOND: u32 = 10_000;
 /// The file for a record that nobody named: dated, under the XDG state folder.
 ///
 /// # Errors
-/// When there is no such folder, for want of a home.
+/// When there is no such folder, for want of a home, or the clock has no date.
 pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
-    let date = date(began).replace(':', "-");
+    let date = date(began)?.replace(':', "-");
     // A process identifier keeps two programs of one second apart, a number two runs of one of
     // them.
     let stem = format!("{date}-{recipe}-{}", std::process::id());
@@ -238,17 +238,41 @@ pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     free.with_context(|| format!("there are {RUNS_A_SECOND} records '{stem}' already"))
 }
 
+/// Seconds from 1970 to the year 10000, which a date of four digits has no place for.
+const DATED_SECONDS: u64 = 253_402_300_800;
+
 /// A moment as RFC 3339, in UTC and whole seconds.
-pub fn date(moment: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(moment).to_string()
+///
+/// # Errors
+/// When it is outside of the years that have such a date.
+pub fn date(moment: SystemTime) -> Result<String> {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).ok();
+    if since.is_none_or(|since| since.as_secs() >= DATED_SECONDS) {
+        bail!("the clock of this machine is outside of the years 1970 to 9999: set it");
+    }
+    #[expect(clippy::disallowed_methods, reason = "what it panics on was just refused")]
+    let date = humantime::format_rfc3339_seconds(moment);
+    Ok(date.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn report(text: &str) -> String {
         format!("<!-- {} 0.1.0 -->\n{text}", report::MARK)
+    }
+
+    #[test]
+    fn a_moment_without_a_date_is_refused() {
+        let epoch = SystemTime::UNIX_EPOCH;
+        let after = |seconds| date(epoch + Duration::from_secs(seconds));
+        assert_eq!(after(0).unwrap(), "1970-01-01T00:00:00Z");
+        assert_eq!(after(DATED_SECONDS - 1).unwrap(), "9999-12-31T23:59:59Z");
+        for refused in [after(DATED_SECONDS), date(epoch - Duration::from_nanos(1))] {
+            assert!(refused.unwrap_err().to_string().contains("1970 to 9999: set it"));
+        }
     }
 
     #[test]

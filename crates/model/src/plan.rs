@@ -88,6 +88,10 @@ fn one_invocation() -> u32 {
 /// Fewer rounds than this have no usable 95 % interval, so no case ends before.
 pub const ROUNDS_MIN: u32 = 7;
 
+/// More cases than this are a mistake: one round of them takes a day with trials of a second, and
+/// what is kept in memory of each would fill it.
+pub const CASES_MAX: usize = 100_000;
+
 impl Plan {
     /// An empty plan.
     pub fn new(recipe: &str, rounds: u32, precision: f64, seed: u64) -> Plan {
@@ -106,12 +110,22 @@ impl Plan {
         }
     }
 
-    /// The rounds of each invocation: as many to each as can be, the others to the first.
-    pub fn rounds_by_invocation(&self) -> Vec<Range<u32>> {
+    /// The rounds of each invocation. There is at least one.
+    pub fn rounds_by_invocation(&self) -> impl Iterator<Item = Range<u32>> {
+        (0..self.invocations.max(1)).map(|invocation| self.rounds_of(invocation))
+    }
+
+    /// The rounds of an invocation: as many to each as can be, the others to the first. None to
+    /// what comes after the last.
+    pub fn rounds_of(&self, invocation: u32) -> Range<u32> {
         let invocations = self.invocations.max(1);
         let (each, more) = (self.rounds / invocations, self.rounds % invocations);
-        let first = |invocation: u32| invocation * each + invocation.min(more);
-        (0..invocations).map(|invocation| first(invocation)..first(invocation + 1)).collect()
+        let first = |invocation: u32| {
+            let invocation = invocation.min(invocations);
+            // At most all rounds, which fit into 32 bits.
+            invocation.saturating_mul(each).saturating_add(invocation.min(more))
+        };
+        first(invocation)..first(invocation.saturating_add(1))
     }
 
     /// Adds a twin of the first asked case of each kind of work in each cache state.
@@ -527,11 +541,15 @@ mod tests {
         let dealt = |rounds, invocations| {
             let mut plan = Plan::new("test", rounds, 0.025, 1);
             plan.invocations = invocations;
-            plan.rounds_by_invocation()
+            plan.rounds_by_invocation().collect::<Vec<_>>()
         };
         assert_eq!(dealt(10, 1), std::iter::once(0..10).collect::<Vec<_>>());
         assert_eq!(dealt(10, 5), [0..2, 2..4, 4..6, 6..8, 8..10]);
         assert_eq!(dealt(8, 3), [0..3, 3..6, 6..8]);
+        let mut huge = Plan::new("test", u32::MAX, 0.025, 1);
+        huge.invocations = u32::MAX;
+        assert_eq!(huge.rounds_of(u32::MAX - 1), u32::MAX - 1..u32::MAX);
+        assert!(huge.rounds_of(u32::MAX).is_empty());
     }
 
     #[test]

@@ -6,9 +6,18 @@ use crate::units::ParseError;
 /// Each axis with the values to try: the cases are their product.
 pub type Sweep = Vec<(String, Vec<String>)>;
 
+/// How many cases the product of the sweep's axes has; of more than fit into 128 bits, the most
+/// that do.
+pub fn count(sweep: &Sweep) -> u128 {
+    sweep.iter().fold(1, |count, (_, values)| count.saturating_mul(values.len() as u128))
+}
+
 /// Every case of the product of the sweep's axes, the last axis changing fastest.
+///
+/// # Panics
+/// If they are more than a machine can count: the caller has a limit.
 pub fn product(sweep: &Sweep) -> Result<Vec<Case>, ParseError> {
-    let count = sweep.iter().map(|(_, values)| values.len()).product();
+    let count = usize::try_from(count(sweep)).expect("the caller has a limit");
     (0..count).map(|index| Case::from_axes(&nth(sweep, index))).collect()
 }
 
@@ -32,6 +41,14 @@ mod tests {
     use super::*;
     use crate::case::Work;
     use crate::zoo;
+
+    #[test]
+    fn no_product_is_so_large_that_its_count_wraps() {
+        let axis = |values| ("axis".to_string(), vec![String::new(); values]);
+        assert_eq!(count(&vec![axis(16); 16]), 1 << 64);
+        assert_eq!(count(&vec![axis(1 << 10); 100]), u128::MAX);
+        assert_eq!(count(&vec![axis(7), axis(0)]), 0);
+    }
 
     #[test]
     fn a_product_has_every_combination() {

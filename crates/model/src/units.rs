@@ -32,6 +32,14 @@ pub enum ParseError {
         /// What was written.
         given: String,
     },
+    /// A quantity that nobody means: sums with it would leave the range of numbers.
+    #[error("'{given}' is too large: the most is {most}")]
+    TooLarge {
+        /// What was written.
+        given: String,
+        /// The largest that is understood.
+        most: String,
+    },
     /// Not a whole number in range.
     #[error("{axis} '{given}' is not a whole number of at least {min}")]
     Number {
@@ -133,7 +141,14 @@ macro_rules! named {
     };
 }
 
-/// Reads a number of bytes, at least 1: `4096`, `512B`, `4KiB`, `4MB`, `1.5GiB`.
+/// The most bytes that are understood: 8 PiB. Products of a few such sizes fit into 128 bits, sums
+/// into 64, and each is a whole number as a double.
+pub const BYTES_MAX: u64 = 1 << 53;
+
+/// The longest time that is understood: 30 days. Added to a clock it stays within its range.
+pub const TIME_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Reads a number of bytes, from 1 to [`BYTES_MAX`]: `4096`, `512B`, `4KiB`, `4MB`, `1.5GiB`.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let given = text.trim();
     let error = || ParseError::Size { given: given.to_string() };
@@ -147,17 +162,48 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
         return Err(error());
     }
     match given.parse::<bytesize::ByteSize>() {
+        Ok(size) if size.as_u64() > BYTES_MAX => {
+            Err(ParseError::TooLarge { given: given.to_string(), most: bytes(BYTES_MAX) })
+        }
         Ok(size) if size.as_u64() > 0 => Ok(size.as_u64()),
         _ => Err(error()),
     }
 }
 
-/// Reads a length of time above zero: `500ms`, `2s`, `1m 30s`.
+/// Reads a length of time above zero and of at most [`TIME_MAX`]: `500ms`, `2s`, `1m 30s`.
 pub fn parse_time(text: &str) -> Result<Duration, ParseError> {
-    match humantime::parse_duration(text.trim()) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err(ParseError::Time { given: text.trim().to_string() }),
+    let given = text.trim();
+    let no_time = || ParseError::Time { given: given.to_string() };
+    let mut sum = Duration::ZERO;
+    for part in parts(given) {
+        sum = sum.saturating_add(part_of_time(part).ok_or_else(no_time)?);
     }
+    if sum.is_zero() {
+        return Err(no_time());
+    }
+    if sum > TIME_MAX {
+        return Err(ParseError::TooLarge { given: given.to_string(), most: time(TIME_MAX) });
+    }
+    Ok(sum)
+}
+
+/// A number and its unit. Of several the library adds up the seconds without a check for a sum
+/// that is too large, so each is read alone.
+#[expect(clippy::disallowed_methods, reason = "one part has no sum that could overflow")]
+fn part_of_time(part: &str) -> Option<Duration> {
+    humantime::parse_duration(part).ok()
+}
+
+/// The numbers of a time, each with its unit: `1m 30s` has two.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let unit = rest.find(char::is_alphabetic).unwrap_or(rest.len());
+        let next = rest[unit..].find(|c: char| c.is_ascii_digit());
+        let (part, after) = rest.split_at(next.map_or(rest.len(), |next| unit + next));
+        rest = after;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// A length of time as [`parse_time`] reads it: `1s 500ms`.
@@ -262,6 +308,39 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_large_is_refused_with_the_most() {
+        for text in ["18446744073709551615", "1e99TiB", "99999999999999999999TiB", "8193TiB"] {
+            parse_bytes(text).unwrap_err();
+        }
+        let error = parse_bytes("18446744073709551615").unwrap_err().to_string();
+        assert_eq!(error, "'18446744073709551615' is too large: the most is 8192TiB");
+        assert_eq!(parse_bytes("8192TiB"), Ok(BYTES_MAX));
+        for text in [
+            "18446744073709551615.5s 0.5s",
+            "18446744073709551615s 18446744073709551615s",
+            "300000000000years",
+            "31days",
+            "30days 1ns",
+        ] {
+            let error = parse_time(text).unwrap_err();
+            assert_eq!(error.to_string(), format!("'{text}' is too large: the most is 30days"));
+        }
+        assert_eq!(parse_time("30days"), Ok(TIME_MAX));
+        // Of such a year the library itself says that it cannot be.
+        parse_time("18446744073709551615years").unwrap_err();
+    }
+
+    #[test]
+    fn the_parts_of_a_time_are_added() {
+        for (text, ms) in [("1m 30s", 90_000), ("1m30s", 90_000), ("1 m 0.5s", 60_500)] {
+            assert_eq!(parse_time(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in ["", " ", "s", "1", "1m 30", "1s s", "0s", "-1s", "1.s", "1m, 30s"] {
+            parse_time(text).unwrap_err();
+        }
+    }
+
+    #[test]
     fn an_unknown_name_suggests_the_nearest() {
         let error = unknown_name("engine", "perad", &["read", "pread", "mmap"]);
         assert_eq!(
@@ -291,7 +370,7 @@ mod tests {
         }
 
         #[test]
-        fn times_round_trip(ms in 1u64..1 << 40) {
+        fn times_round_trip(ms in 1u64..=30 * 86_400_000) {
             let asked = Duration::from_millis(ms);
             prop_assert_eq!(parse_time(&time(asked)), Ok(asked));
         }

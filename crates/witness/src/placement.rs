@@ -134,6 +134,7 @@ mod tests {
 
     #[test]
     fn a_thread_runs_where_it_is_told() {
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let one = std::thread::spawn(|| {
             let last = *allowed().expect("the OS tells").last().expect("one at least");
             run_on(&[last]).expect("it may run there");

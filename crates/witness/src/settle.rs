@@ -94,7 +94,7 @@ fn wait(storage: &Storage, start: Instant, limit: Duration) -> Settled {
             let Look { at: waited, in_flight, dirty, .. } = look;
             return Settled { quiet, waited, in_flight, dirty };
         }
-        std::thread::sleep(PAUSE.min(limit - look.at));
+        std::thread::sleep(PAUSE.min(limit.saturating_sub(look.at)));
     }
 }
 
@@ -140,7 +140,7 @@ impl Calm {
             self.since = is_idle.then_some(look);
             return false;
         };
-        if look.at - since.at < WINDOW {
+        if look.at.saturating_sub(since.at) < WINDOW {
             return false;
         }
         let fell = since.dirty.zip(look.dirty).map(|(then, now)| then.saturating_sub(now));

@@ -36,6 +36,7 @@ fn main() -> io::Result<()> {
     // On a thread of its own, as a worker reads: where a process has more than one thread, the OS
     // counts the users of an open file with an atomic operation at each call.
     let ns_per_op = std::thread::scope(|scope| {
+        #[expect(clippy::disallowed_methods, reason = "without a thread it has nothing to do")]
         let reader = scope.spawn(|| ns_per_op(&file, &order, time));
         reader.join().map_err(|_| Error::other("the reading thread panicked"))?
     })?;

@@ -122,6 +122,7 @@ mod tests {
         let began = AtomicU32::new(0);
         std::thread::scope(|scope| {
             for _ in 0..threads {
+                #[expect(clippy::disallowed_methods, reason = "a test may panic")]
                 scope.spawn(|| {
                     let passed = gate.pass();
                     began.fetch_add(u32::from(passed), Ordering::SeqCst);

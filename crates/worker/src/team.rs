@@ -78,6 +78,7 @@ pub fn run<M: Member>(
             let (tell_ready, tell_result) = (tell_ready.clone(), tell_result.clone());
             let (gate, at_work, all_done, dismissed) = (&gate, &at_work, &all_done, &dismissed);
             let prepare = &prepare;
+            #[expect(clippy::disallowed_methods, reason = "a worker that gets no thread aborts")]
             scope.spawn(move || {
                 let counter = Counter::of_this_thread();
                 let (mut own, told) = match pins::take(thread).and_then(|()| prepare(thread)) {

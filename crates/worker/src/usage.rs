@@ -137,6 +137,7 @@ mod tests {
     fn a_thread_counts_its_own_time_and_no_others() {
         let counter = Counter::of_this_thread();
         let begin = counter.read();
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let other = std::thread::spawn(|| burn(Duration::from_millis(30)));
         other.join().expect("it only burns");
         let idle = begin.tell(counter.read(), Span::default());
@@ -153,6 +154,7 @@ mod tests {
         let between = Between::default();
         assert_eq!(between.usage(), Usage::default());
         between.begin();
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let other = std::thread::spawn(|| {
             let counter = Counter::of_this_thread();
             let begin = counter.read();

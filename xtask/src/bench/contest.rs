@@ -194,8 +194,8 @@ impl Entrant<'_> {
                 Ok(answer)
             }
             Entrant::Program(words, parse) => {
-                let command =
-                    command(words, ("SEED", &seed.to_string()), 4 * stage.time + PATIENCE);
+                let limit = stage.time.saturating_mul(4).saturating_add(PATIENCE);
+                let command = command(words, ("SEED", &seed.to_string()), limit);
                 Ok(Answer::Figure(parse(&programs::read(command, 0..=0)?)?))
             }
             Entrant::Writer { words, size, parse } => stage.fresh()?.written(*size, |path| {

@@ -135,7 +135,7 @@ impl Stage {
     pub(super) fn worker(&self, time: Duration) -> Result<Worker> {
         let mut command = self.command();
         command.arg("worker");
-        Worker::start(command, time + PATIENCE)
+        Worker::start(command, time.saturating_add(PATIENCE))
     }
 
     /// Where ioassay is.

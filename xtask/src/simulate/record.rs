@@ -46,7 +46,7 @@ pub(super) fn of(cases: &[&[f64]]) -> Record {
 pub(super) fn of_invocations(cases: &[&[f64]], invocations: u32) -> Record {
     let mut record = of(cases);
     record.header.plan.invocations = invocations;
-    let dealt = record.header.plan.rounds_by_invocation();
+    let dealt = record.header.plan.rounds_by_invocation().collect::<Vec<_>>();
     for trial in &mut record.trials {
         let of = dealt.iter().position(|rounds| rounds.contains(&trial.round));
         trial.invocation = of.unwrap_or_default() as u32;

@@ -28,7 +28,7 @@ fn record(slowness: f64) -> Record {
 /// Deals the rounds to so many invocations.
 fn deal(record: &mut Record, invocations: u32) {
     record.header.plan.invocations = invocations;
-    let dealt = record.header.plan.rounds_by_invocation();
+    let dealt = record.header.plan.rounds_by_invocation().collect::<Vec<_>>();
     let of = |round: u32| dealt.iter().position(|rounds| rounds.contains(&round));
     each(record, |trial| {
         trial.invocation = of(trial.round).expect("each round is of an invocation") as u32;

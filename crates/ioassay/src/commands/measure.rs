@@ -154,7 +154,7 @@ fn carry_out(
     };
     let header = Header {
         tool: tool(),
-        began: store::date(began),
+        began: store::date(began)?,
         host: place.host.clone(),
         storage: place.storage.cloned(),
         source_storage: source.map(|source| source.storage.clone()),

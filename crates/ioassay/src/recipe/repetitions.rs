@@ -5,15 +5,28 @@ use anyhow::{Result, bail};
 /// The rounds, over all invocations, and the invocations of a recipe that says neither.
 pub const USUAL: (u32, u32) = (10, 5);
 
+/// The most rounds, over all invocations.
+pub const ROUNDS_MAX: u32 = 1000;
+
+/// The most invocations.
+pub const INVOCATIONS_MAX: u32 = 100;
+
 /// Rounds and invocations; where one is asked for without the other, the other follows it.
 ///
 /// # Errors
-/// When an invocation would be without a round.
+/// When an invocation would be without a round, or there would be too many.
 pub fn settle(
     rounds: Option<u32>,
     invocations: Option<u32>,
     usual: (u32, u32),
 ) -> Result<(u32, u32)> {
+    for (asked, most, what) in
+        [(rounds, ROUNDS_MAX, "rounds"), (invocations, INVOCATIONS_MAX, "invocations")]
+    {
+        if let Some(asked) = asked.filter(|asked| *asked > most) {
+            bail!("{asked} {what} are above {most}: write fewer");
+        }
+    }
     match (rounds, invocations) {
         (None, None) => Ok(usual),
         (Some(rounds), None) => Ok((rounds, usual.1.min(rounds))),

@@ -40,6 +40,7 @@ impl Terminal {
         // With these gone the terminal ends with the program.
         drop(command);
         let written = Arc::new(Mutex::new(Vec::new()));
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let reader = Some(std::thread::spawn({
             let written = Arc::clone(&written);
             move || read(master, &written)

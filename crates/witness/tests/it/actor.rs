@@ -135,6 +135,7 @@ fn perform(act: &str, path: &Path) -> String {
             "burnt".to_string()
         }
         "thread" => {
+            #[expect(clippy::disallowed_methods, reason = "a test may panic")]
             std::thread::spawn(|| burn(10)).join().unwrap();
             "joined".to_string()
         }

@@ -373,6 +373,7 @@ impl Neighbour {
     pub(crate) fn new(mut act: impl FnMut() + Send + 'static) -> Neighbour {
         act();
         let goes_on = Arc::new(AtomicBool::new(true));
+        #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let thread = std::thread::spawn({
             let goes_on = Arc::clone(&goes_on);
             move || {
