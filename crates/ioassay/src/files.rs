@@ -1,11 +1,12 @@
 //! All files of a run: those that are read, those that are written over, and where others are made.
 
 use crate::device::Disk;
+use crate::directory::{Directory, Removed};
 use crate::fixture::{Purpose, Stay, TestFile, check_space};
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stop::Stop;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::host::Storage;
@@ -13,6 +14,7 @@ use model::plan::{Place, Plan};
 use report::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// What is measured.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub enum Target {
     /// Memory: no file is used.
     Memory,
     /// Test files in this directory.
-    Directory(PathBuf),
+    Directory(Rc<Directory>),
     /// A user's own file, which is only read.
     File(PathBuf),
     /// A block device, all of whose content may be lost.
@@ -37,7 +39,7 @@ pub struct Files {
     /// Those that are written over, by size.
     kept: BTreeMap<u64, TestFile>,
     /// Where files are made that a trial writes.
-    directory: PathBuf,
+    directory: Option<Rc<Directory>>,
 }
 
 /// All by which the files of a run are made, and made anew.
@@ -86,7 +88,7 @@ impl Maker<'_> {
         if let Some(storage) = place.storage {
             check_space(storage, place.host, &needs.of_target())?;
         }
-        let mut files = Files { directory: directory.clone(), ..Files::default() };
+        let mut files = Files { directory: Some(Rc::clone(directory)), ..Files::default() };
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
         let watch = (progress, stop);
         for &size in &needs.read {
@@ -118,10 +120,33 @@ impl Maker<'_> {
             return Ok(old);
         }
         if self.stay == Stay::Kept {
-            old.read().try_for_each(TestFile::remove)?;
+            let Files { read, sources, .. } = old;
+            read.into_values().chain(sources.into_values()).try_for_each(TestFile::remove)?;
+        } else {
+            drop(old);
         }
-        drop(old);
         self.make(watch)
+    }
+
+    /// Removes what runs left that were killed where files are made.
+    pub fn remove_dead(&self) -> Vec<Removed> {
+        let here = match self.target {
+            Target::Directory(directory) => Some(&**directory),
+            Target::Memory | Target::File(_) | Target::Device(_) => None,
+        };
+        let all = here.into_iter().chain(self.source.map(|source| &source.directory));
+        all.flat_map(Directory::remove_dead).collect()
+    }
+
+    /// Bytes that can be written now where files are made; as many as there are where none is.
+    ///
+    /// # Errors
+    /// What the OS answered.
+    pub fn free(&self) -> Result<u64> {
+        match self.target {
+            Target::Directory(directory) => Ok(witness::space(&directory.held())?.free),
+            Target::Memory | Target::File(_) | Target::Device(_) => Ok(u64::MAX),
+        }
     }
 
     /// Whether files are made that can be made anew.
@@ -147,7 +172,11 @@ impl Files {
     /// # Errors
     /// What was tried and what the OS answered.
     pub fn to_write(&self, work: &WriteWork) -> Result<Scratch<'_>> {
-        Scratch::new(&self.directory, work, self.kept.get(&work.size))
+        match (&self.directory, self.kept.get(&work.size)) {
+            (_, Some(kept)) if work.allocation == Allocation::Overwrite => Ok(Scratch::Kept(kept)),
+            (Some(directory), _) => Scratch::new(directory, work),
+            (None, _) => bail!("only a file that is there can be written here"),
+        }
     }
 
     /// All that stay through the run.
@@ -176,9 +205,9 @@ pub fn room(
     let sum = |sizes: &[u64]| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
     let free = storage.map_or(0, |storage| storage.free);
     let bytes = sum(&needs.of_target());
-    let here = Room { directory: directory.clone(), bytes, free };
+    let here = Room { directory: directory.path().to_path_buf(), bytes, free };
     let there = source.map(|source| Room {
-        directory: source.directory.clone(),
+        directory: source.directory.path().to_path_buf(),
         bytes: sum(&needs.copied.into_iter().collect::<Vec<_>>()),
         free: source.storage.free,
     });
@@ -189,7 +218,7 @@ pub fn room(
 #[derive(Debug)]
 pub struct Source {
     /// The directory.
-    pub directory: PathBuf,
+    pub directory: Directory,
     /// The storage of it.
     pub storage: Storage,
 }

@@ -1,10 +1,12 @@
 //! A file that stays through a run: made, brought into the cache state a case claims, and removed.
 //!
-//! A test file that is only read never has a name, where the file system can do that; another is
-//! unlinked as soon as it is open. However this process ends, by a signal or a power cut, nothing
-//! is left behind, unless it is to be kept. Workers open it through `/proc`.
+//! A test file that is only read never has a name, where the file system has such files: however
+//! this process ends, nothing is left behind. Another has its name in the folder of the run
+//! ([`crate::directory`]), or in the directory itself if it is to be kept. Workers open it through
+//! `/proc`.
 
 use crate::device::Disk;
+use crate::directory::{Directory, Name};
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
@@ -13,7 +15,6 @@ use model::content::{Content, DigestTable, Question};
 use model::evidence::Probe;
 use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
-use rustix::fs::OFlags;
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, Write};
@@ -30,6 +31,8 @@ const CHUNK: usize = 4 << 20;
 pub struct TestFile {
     fixture: Fixture,
     file: File,
+    /// Its name, if this program gave it one.
+    name: Option<Name>,
     /// The path by which a worker opens it.
     path: PathBuf,
     /// What it holds; unknown of a user's own file.
@@ -64,7 +67,7 @@ impl Purpose {
         match self {
             Purpose::Read => "read",
             Purpose::Source => "source",
-            Purpose::Write => "write",
+            Purpose::Write => "overwrite",
         }
     }
 }
@@ -75,38 +78,35 @@ impl TestFile {
     /// # Errors
     /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
     pub fn create(
-        directory: &Path,
+        directory: &Directory,
         purpose: Purpose,
         content: Content,
         stay: Stay,
         (progress, stop): (&Progress, &Stop),
     ) -> Result<TestFile> {
         let Content { seed, size, .. } = content;
-        let pid = std::process::id();
-        let word = purpose.word();
-        let name = format!("ioassay-{word}-{}-{pid}.data", units::bytes(size));
-        let visible = directory.join(name);
-        let is_nameless = stay == Stay::Removed && purpose != Purpose::Write;
-        let nameless = is_nameless.then(|| create_nameless(directory)).flatten();
-        let has_name = nameless.is_none();
-        let file = nameless.map_or_else(|| create_new(&visible), Ok)?;
-        let remove = || {
-            std::fs::remove_file(&visible)
-                .with_context(|| format!("failed to unlink '{}'", visible.display()))
+        let (word, pid) = (purpose.word(), std::process::id());
+        let own = format!("{word}-{}", units::bytes(size));
+        let visible = format!("ioassay-{own}-{pid}");
+        let nameless = match (stay, purpose) {
+            (Stay::Removed, Purpose::Read | Purpose::Source) => directory.create_nameless(),
+            (Stay::Removed, Purpose::Write) | (Stay::Kept, _) => None,
         };
-        if has_name && stay == Stay::Removed {
-            remove()?;
+        let (file, mut name) = match (nameless, stay) {
+            (Some(file), _) => (file, None),
+            (None, Stay::Removed) => with_name(directory.create(&own)?),
+            (None, Stay::Kept) => with_name(directory.create_visible(&visible)?),
+        };
+        let there = name.as_ref().map(|name| name.path().to_path_buf());
+        let there = there.unwrap_or_else(|| directory.path().join(visible));
+        write_content(&file, content, progress, stop)
+            .with_context(|| format!("failed to write the test file '{}'", there.display()))?;
+        if let (Stay::Kept, Some(name)) = (stay, &mut name) {
+            name.keep();
         }
-        let written = write_content(&file, content, progress, stop)
-            .with_context(|| format!("failed to write the test file '{}'", visible.display()));
-        if written.is_err() && stay == Stay::Kept {
-            remove()?;
-        }
-        written?;
-        let path = PathBuf::from(format!("/proc/{pid}/fd/{}", file.as_raw_fd()));
-        let layout = layout_of(&file, &visible)?;
-        let fixture = Fixture { path: visible, size, seed: Some(seed), layout };
-        Ok(TestFile::new(fixture, file, path, Some(content)))
+        let layout = layout_of(&file, &there)?;
+        let fixture = Fixture { path: there, size, seed: Some(seed), layout };
+        Ok(TestFile { name, ..TestFile::new(fixture, file, Some(content)) })
     }
 
     /// Opens a user's own file. It is never opened for writing.
@@ -121,7 +121,7 @@ impl TestFile {
             File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
         let layout = layout_of(&file, &path)?;
         let fixture = Fixture { path: path.clone(), size, seed: None, layout };
-        Ok(TestFile::new(fixture, file, path, None))
+        Ok(TestFile { path, ..TestFile::new(fixture, file, None) })
     }
 
     /// The first bytes of a device, written with `content`.
@@ -137,24 +137,23 @@ impl TestFile {
         let mut file = disk.file.try_clone().with_context(failed)?;
         file.rewind().with_context(failed)?;
         write_content(&file, content, progress, stop).with_context(failed)?;
-        let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
         let Content { seed, size, .. } = content;
         let fixture = Fixture { path: disk.path.clone(), size, seed: Some(seed), layout: None };
-        Ok(TestFile::new(fixture, file, path, Some(content)))
+        Ok(TestFile::new(fixture, file, Some(content)))
     }
 
-    fn new(fixture: Fixture, file: File, path: PathBuf, content: Option<Content>) -> TestFile {
+    fn new(fixture: Fixture, file: File, content: Option<Content>) -> TestFile {
         let (digests, counts) = (OnceCell::new(), OnceCell::new());
-        TestFile { fixture, file, path, content, digests, counts }
+        let path = through_proc(&file);
+        TestFile { fixture, file, name: None, path, content, digests, counts }
     }
 
-    /// Removes the name of a test file that has one.
+    /// Removes it, also one that is to be kept.
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn remove(&self) -> Result<()> {
-        let path = &self.fixture.path;
-        std::fs::remove_file(path).with_context(|| format!("failed to unlink '{}'", path.display()))
+    pub fn remove(self) -> Result<()> {
+        self.name.map_or(Ok(()), Name::remove)
     }
 
     /// What a record says of it.
@@ -220,6 +219,15 @@ impl TestFile {
     }
 }
 
+fn with_name((file, name): (File, Name)) -> (File, Option<Name>) {
+    (file, Some(name))
+}
+
+/// The path by which another process opens what `file` is, whatever its name leads to.
+pub fn through_proc(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
+}
+
 /// The size of the file at `path`.
 ///
 /// # Errors
@@ -249,23 +257,6 @@ pub fn create_new(path: &Path) -> Result<File> {
         .mode(0o600)
         .open(path)
         .with_context(|| format!("failed to create '{}'", path.display()))
-}
-
-/// Creates a file in `directory` that never has a name, and never gets one. None where the file
-/// system has no such files, as overlayfs on older systems, NFS and FUSE.
-///
-/// Only what is read alone may be such a file: to sync a file without a name is less work for some
-/// file systems.
-fn create_nameless(directory: &Path) -> Option<File> {
-    let flags = OFlags::TMPFILE | OFlags::EXCL;
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .custom_flags(flags.bits() as i32)
-        .open(directory)
-        .inspect_err(|error| log::debug!("no file without a name: {error}"))
-        .ok()
 }
 
 /// Writes the whole content and waits until it is on the medium.
@@ -352,12 +343,13 @@ mod tests {
     use super::*;
     use model::content::Kind;
 
-    /// What `/proc` calls a file that was made for a purpose, and what its folder then has.
+    /// What `/proc` calls a file that was made for a purpose, and what its directory has then.
     fn check(purpose: Purpose) -> (String, usize) {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let directory = Directory::open(folder.path()).expect("it is there");
         let content = Content { seed: 1, size: 8192, kind: Kind::Random };
         let watch = (&Progress::hidden(), &Stop::default());
-        let file = TestFile::create(folder.path(), purpose, content, Stay::Removed, watch)
+        let file = TestFile::create(&directory, purpose, content, Stay::Removed, watch)
             .expect("there is room for little");
         let mut bytes = vec![0; 8192];
         content.fill(0, &mut bytes);
@@ -368,18 +360,41 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_read_never_has_a_name() {
+    fn what_is_written_has_a_name_and_what_is_only_read_has_none() {
         let (name, entries) = check(Purpose::Write);
-        assert!(name.contains("ioassay-write-8KiB") && entries == 0, "{name}");
+        assert!(name.ends_with("/overwrite-8KiB.data") && entries == 1, "{name}");
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
-        let has_nameless = create_nameless(folder.path()).is_some();
+        let directory = Directory::open(folder.path()).expect("it is there");
+        let has_nameless = directory.create_nameless().is_some();
         for purpose in [Purpose::Read, Purpose::Source] {
             let (name, entries) = check(purpose);
-            assert_eq!(name.contains("ioassay-"), !has_nameless, "{name}");
-            assert_eq!(entries, 0);
+            assert_eq!(name.contains(".data"), !has_nameless, "{name}");
+            assert_eq!(entries, usize::from(!has_nameless));
         }
-        // No directory at all, and none that has such files: it is made in the other way.
-        assert!(create_nameless(Path::new("/nowhere")).is_none());
-        assert!(create_nameless(Path::new("/proc")).is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_kept_stays_and_one_that_cannot_be_written_does_not() {
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let directory = Directory::open(folder.path()).expect("it is there");
+        let content = Content { seed: 1, size: 8192, kind: Kind::Random };
+        let entries = || std::fs::read_dir(folder.path()).expect("it is there").count();
+        let create = |content, stop: &Stop| {
+            let watch = (&Progress::hidden(), stop);
+            TestFile::create(&directory, Purpose::Read, content, Stay::Kept, watch)
+        };
+        let kept = create(content, &Stop::default()).expect("there is room for little");
+        let path = kept.fixture().path.clone();
+        assert_eq!((path.parent(), path.exists()), (Some(folder.path()), true));
+        kept.remove().expect("it is there");
+        assert_eq!(entries(), 0);
+        // No file system has so much room.
+        let endless = Content { size: u64::MAX, ..content };
+        drop(create(content, &Stop::default()).expect("there is room for little"));
+        assert_eq!(entries(), 1);
+        let stopped = Stop::default();
+        stopped.ask();
+        create(endless, &stopped).expect_err("it is stopped");
+        assert_eq!(entries(), 1);
     }
 }

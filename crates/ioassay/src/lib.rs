@@ -16,6 +16,7 @@ pub mod store;
 pub mod courier;
 pub mod progress;
 pub mod device;
+pub mod directory;
 pub mod fixture;
 pub mod scratch;
 pub mod files;

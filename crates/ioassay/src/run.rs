@@ -170,8 +170,7 @@ impl Run<'_> {
         };
         let began = Instant::now();
         loop {
-            let space = witness::space(&storage.directory)?;
-            match fixture::check_free(storage, space.free, work.size) {
+            match fixture::check_free(storage, self.maker.free()?, work.size) {
                 Err(_) if began.elapsed() < ROOM_WAIT && !self.stop.is_asked() => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
@@ -211,7 +210,7 @@ impl Run<'_> {
             (Some(file), Some(_)) => file.set_cache(cache, probe(self.source.or(self.storage))),
             (Some(file), None) => file.set_cache(cache, probe(self.storage)),
             (None, Some(Scratch::Kept(file))) => file.set_cache(cache, probe(self.storage)),
-            (None, Some(Scratch::Own(_)) | None) => Ok(()),
+            (None, Some(Scratch::Own(..)) | None) => Ok(()),
         }
     }
 

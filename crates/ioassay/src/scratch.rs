@@ -1,7 +1,8 @@
 //! The file that is written: in the state that a case asks for at the start of a trial, read back
 //! after it, and gone.
 
-use crate::fixture::{TestFile, create_new};
+use crate::directory::{Directory, Name};
+use crate::fixture::{TestFile, through_proc};
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Isa, WriteWork};
@@ -14,9 +15,8 @@ use rustix::fs::FallocateFlags;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use witness::page_cache;
 
 /// Bytes read back at once.
@@ -28,55 +28,42 @@ const GAP: u64 = 64 << 10;
 /// A file to write to in a trial.
 #[derive(Debug)]
 pub enum Scratch<'a> {
-    /// Made for this trial, with no name in any directory: it is gone when this is dropped.
-    Own(File),
+    /// Made for this trial, with a name for as long: it is gone when this is dropped.
+    Own(File, Name),
     /// One that is written over in each trial.
     Kept(&'a TestFile),
 }
 
 impl<'a> Scratch<'a> {
-    /// A file in the state that `work` asks for; `kept` is the one to write over.
+    /// A new file in the state that `work` asks for.
     ///
     /// # Errors
     /// What was tried and what the OS answered.
-    pub fn new(
-        directory: &Path,
-        work: &WriteWork,
-        kept: Option<&'a TestFile>,
-    ) -> Result<Scratch<'a>> {
-        match (work.allocation, kept) {
-            (Allocation::Overwrite, Some(kept)) => return Ok(Scratch::Kept(kept)),
-            (Allocation::Overwrite, None) => bail!("there is no file to write over"),
-            (Allocation::None | Allocation::Fallocate | Allocation::Append, _) => {}
-        }
-        let name = format!("ioassay-write-{}-{}.data", units::bytes(work.size), std::process::id());
-        let visible = directory.join(name);
-        let file = create_new(&visible)?;
-        std::fs::remove_file(&visible)
-            .with_context(|| format!("failed to unlink '{}'", visible.display()))?;
+    pub fn new(directory: &Directory, work: &WriteWork) -> Result<Scratch<'a>> {
+        let (file, name) = directory.create(&format!("write-{}", units::bytes(work.size)))?;
         if work.allocation == Allocation::Fallocate {
             rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, work.size)
                 .map_err(io::Error::from)
                 .and_then(|()| file.sync_all())
                 .with_context(|| {
                     let size = units::bytes(work.size);
-                    format!("failed to allocate {size} for '{}'", visible.display())
+                    format!("failed to allocate {size} for '{}'", name.path().display())
                 })?;
         }
-        Ok(Scratch::Own(file))
+        Ok(Scratch::Own(file, name))
     }
 
     /// The open file.
     pub fn file(&self) -> &File {
         match self {
-            Scratch::Own(file) => file,
+            Scratch::Own(file, _) => file,
             Scratch::Kept(kept) => kept.file(),
         }
     }
 
     /// The path by which a worker opens it.
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file().as_raw_fd()))
+        through_proc(self.file())
     }
 
     /// Reads what `job` wrote, from below the page cache where `probe` can prove that, and holds
@@ -163,7 +150,8 @@ mod tests {
     fn check(writer: impl Fn(&File, Content)) -> ReadBack {
         let work = WriteWork { size: (1 << 20) + 8, ..zoo::plain_write() };
         let content = work.content(7);
-        let scratch = Scratch::new(&std::env::temp_dir(), &work, None).expect("there is room");
+        let directory = Directory::open(&std::env::temp_dir()).expect("it is there");
+        let scratch = Scratch::new(&directory, &work).expect("there is room");
         writer(scratch.file(), content);
         let visits = work.visits(0, 7);
         let span = Span { ops: visits.count(), ..Span::default() };
@@ -211,35 +199,13 @@ mod tests {
     #[test]
     fn a_file_that_is_shorter_is_an_error() {
         let work = zoo::plain_write();
-        let scratch = Scratch::new(&std::env::temp_dir(), &work, None).expect("there is room");
+        let directory = Directory::open(&std::env::temp_dir()).expect("it is there");
+        let scratch = Scratch::new(&directory, &work).expect("there is room");
         let sample =
             Sample { spans: vec![Span { ops: 3, ..Span::default() }], ..Sample::default() };
         let content = work.content(1);
         let job = Job { case: Case::own(Work::Write(work)), seed: 1, file: None, source: None };
         let read_back = scratch.read_back(&job, &sample, content, None, &Stop::default());
         assert!(read_back.is_err(), "{read_back:?}");
-    }
-
-    /// Whatever is in the place of the file is neither written to nor followed.
-    #[test]
-    fn what_is_there_already_is_left_alone() {
-        let folder = tempfile::TempDir::new().expect("there is room");
-        let work = zoo::plain_write();
-        let name = format!("ioassay-write-{}-{}.data", units::bytes(work.size), std::process::id());
-        let place = folder.path().join(name);
-        let precious = folder.path().join("precious");
-        std::fs::write(&precious, "text").expect("there is room");
-        let refuse = || Scratch::new(folder.path(), &work, None).expect_err("it is taken");
-        std::os::unix::fs::symlink(&precious, &place).expect("links can be made");
-        assert!(format!("{:#}", refuse()).contains("File exists"));
-        std::fs::remove_file(&place).expect("it is there");
-        std::fs::create_dir(&place).expect("there is room");
-        assert!(format!("{:#}", refuse()).contains("File exists"));
-        std::fs::remove_dir(&place).expect("it is there");
-        std::fs::write(&place, "text").expect("there is room");
-        assert!(format!("{:#}", refuse()).contains("File exists"));
-        for path in [&place, &precious] {
-            assert_eq!(std::fs::read_to_string(path).expect("it is there"), "text");
-        }
     }
 }

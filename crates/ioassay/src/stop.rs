@@ -34,6 +34,12 @@ impl Stop {
         }
     }
 
+    /// As if a signal had asked.
+    #[cfg(test)]
+    pub(crate) fn ask(&self) {
+        self.signal.store(usize::try_from(SIGTERM).expect("it is positive"), Ordering::Relaxed);
+    }
+
     /// Whether somebody asked.
     pub fn is_asked(&self) -> bool {
         self.exit_code().is_some()

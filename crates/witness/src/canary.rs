@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Bytes of the canary file.
 pub(crate) const CANARY: u64 = 1 << 20;
 
+/// What its name begins with, where it has one.
+pub const CANARY_NAME: &str = ".ioassay-canary-";
+
 /// A file to try things on. It has no name, or loses it when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Canary {
@@ -56,7 +59,7 @@ impl Canary {
     fn open_named(directory: &Path) -> Result<Canary, Error> {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let unique = format!("{}-{}-{}", std::process::id(), now.tv_sec, now.tv_nsec);
-        let path = directory.join(format!(".ioassay-canary-{unique}"));
+        let path = directory.join(format!("{CANARY_NAME}{unique}"));
         let file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -29,6 +29,7 @@ pub mod counters;
 #[cfg(test)]
 mod tests;
 
+pub use canary::CANARY_NAME;
 pub use disk::{Disk, disk, storage_of_disk};
 pub use error::Error;
 pub use host::host;

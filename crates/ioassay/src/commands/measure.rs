@@ -4,6 +4,7 @@ use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::courier::PATIENCE;
+use crate::directory::Removed;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
 use crate::peers::{Peers, Program};
@@ -17,6 +18,7 @@ use model::case::OWN_PEER;
 use model::peer::Peer;
 use model::plan::{Place, Plan};
 use model::record::{Header, Record, Tool};
+use model::units;
 use report::Style;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,6 +90,9 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
     let ready = ready_peers(peers, plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let maker = &Maker { plan, target, source, place, stay };
+    for removed in maker.remove_dead() {
+        tell_removed(&removed, output.quiet)?;
+    }
     let files = match maker.make((&progress, stop)) {
         // Nothing was measured yet: there is no record to end.
         Err(_) if stop.is_asked() => return Ok(None),
@@ -124,6 +129,9 @@ pub fn measure_record(
 ) -> Result<Record> {
     let mut progress = Progress::new();
     let maker = &Maker { plan, target, source: None, place, stay: Stay::Removed };
+    for removed in maker.remove_dead() {
+        tell_removed(&removed, false)?;
+    }
     let files = maker.make((&progress, stop))?;
     let made = Made { maker, files, peers: place.peers.to_vec(), worker, memory: None };
     let (path, _) = carry_out(made, None, &mut progress, stop)?;
@@ -220,6 +228,15 @@ fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
     // Whatever becomes of the judgement, the record is there.
     tell_kept(kept, output)?;
     delivered
+}
+
+/// Tells that a run was killed and what of it is gone now.
+fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()> {
+    if is_quiet {
+        return Ok(());
+    }
+    let bytes = units::bytes_rounded(*bytes);
+    tell(&format!("removed '{}' with {bytes} of test files: its run was killed", path.display()))
 }
 
 /// Tells what is kept and where, unless only the result is wanted.

@@ -3,6 +3,7 @@
 use super::measure::{measure_record, worker_command};
 use super::{DONE, say};
 use crate::args::tools::{PeersArgs, PeersCommand};
+use crate::directory::Directory;
 use crate::files::Target;
 use crate::peers::{Peers, Program};
 use crate::stop::Stop;
@@ -18,6 +19,7 @@ use model::trial::{Outcome, Trial};
 use model::{units, zoo};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Exit status when a peer is wrong, or one that was named cannot be built.
@@ -93,13 +95,13 @@ fn verify(args: &PeersArgs, directory: &Path) -> Result<u8> {
     }
     let facts: Vec<Peer> = ready.values().map(|ready| ready.peer.clone()).collect();
     let host = witness::host(kernel::available());
+    let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to look at the storage of '{}'", directory.display()))?;
     let place = Place { host: &host, storage: Some(&storage), peers: &facts };
     let mut plan = Plan::new("verify", 1, 0.025, 1);
     plan.content = Kind::Ints(20);
     plan.add(awkward_cases(&facts), Role::Asked, &place);
-    let target = Target::Directory(directory.to_path_buf());
     let worker = |peer: &str| worker_command(peer, &ready);
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let record = measure_record(&plan, &target, &place, &worker, &stop)?;

@@ -3,6 +3,7 @@
 use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
 use crate::device;
+use crate::directory::Directory;
 use crate::files::{Source, Target};
 use crate::fixture;
 use crate::group::{self, Values};
@@ -14,7 +15,8 @@ use model::host::{Bound, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Place, Plan, Role, Skip};
 use model::units;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// What was asked, understood.
@@ -143,8 +145,8 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
         return Ok(Target::Device(disk));
     }
     Ok(match &args.directory {
-        Some(directory) => Target::Directory(directory.clone()),
-        None if uses_files => Target::Directory(PathBuf::from(".")),
+        Some(directory) => Target::Directory(Rc::new(Directory::open(directory)?)),
+        None if uses_files => Target::Directory(Rc::new(Directory::open(Path::new("."))?)),
         None => Target::Memory,
     })
 }
@@ -167,7 +169,7 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
         let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
         refuse(&mut plan, |case| {
             let reason = place.refusal(case).filter(|_| copies(case))?;
-            Some(format!("of the source in '{}': {reason}", source.directory.display()))
+            Some(format!("of the source in '{}': {reason}", source.directory.path().display()))
         });
     }
     if let Some(budget) = *sustain {
@@ -219,17 +221,22 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
 fn storage_of(target: &Target) -> Result<Option<Storage>> {
     let storage = match target {
         Target::Memory => return Ok(None),
-        Target::Directory(directory) if !directory.is_dir() => {
-            bail!("there is no directory '{}': make it, or name another", directory.display())
-        }
-        Target::Directory(directory) => witness::storage(directory)
-            .with_context(|| format!("failed to look at the storage of '{}'", directory.display())),
+        Target::Directory(directory) => storage_in(directory),
         Target::File(file) => witness::storage_of(file)
             .with_context(|| format!("failed to look at the storage of '{}'", file.display())),
         Target::Device(disk) => witness::storage_of_disk(&disk.path)
             .with_context(|| format!("failed to look at the device '{}'", disk.path.display())),
     };
     storage.map(Some)
+}
+
+/// The storage of `directory`, which is found by its name and must be what is held.
+fn storage_in(directory: &Directory) -> Result<Storage> {
+    let path = directory.path();
+    let storage = witness::storage(path)
+        .with_context(|| format!("failed to look at the storage of '{}'", path.display()))?;
+    directory.check_same()?;
+    Ok(storage)
 }
 
 /// What `survey` is asked.
@@ -244,7 +251,7 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
     Ok(Question {
         recipe,
         changes: Changes { seed: args.seed, ..Changes::default() },
-        target: Target::Directory(args.directory.clone()),
+        target: Target::Directory(Rc::new(Directory::open(&args.directory)?)),
         source: None,
         sustain: None,
         is_controlled: args.output.control,
@@ -269,6 +276,7 @@ fn source_of(question: &Question) -> Result<Option<Source>> {
     if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
         bail!("the recipe '{}' copies no file: leave out --source", question.recipe.name);
     }
-    let storage = storage_of(&Target::Directory(directory.clone()))?;
-    Ok(storage.map(|storage| Source { directory: directory.clone(), storage }))
+    let directory = Directory::open(directory)?;
+    let storage = storage_in(&directory)?;
+    Ok(Some(Source { directory, storage }))
 }

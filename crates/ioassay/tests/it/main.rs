@@ -21,6 +21,7 @@ mod runs;
 mod writing;
 mod destroying;
 mod files;
+mod folders;
 mod comparing;
 mod pages;
 mod pictures;

@@ -2,6 +2,7 @@
 
 use crate::desk::Desk;
 use assess::finding::{Code, Verdict};
+use ioassay::directory::Directory;
 use ioassay::files::{Maker, Target};
 use ioassay::fixture::Stay;
 use ioassay::progress::Progress;
@@ -14,6 +15,7 @@ use model::record::{End, Header, Record, Tool};
 use model::trial::{Outcome, Trial};
 use model::zoo;
 use std::process::Command;
+use std::rc::Rc;
 use std::time::Duration;
 
 const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
@@ -40,7 +42,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
     let host = zoo::host();
     let place = Place { host: &host, storage: None, peers: &[] };
-    let target = Target::Directory(desk.directory().to_path_buf());
+    let target = Target::Directory(Rc::new(Directory::open(desk.directory()).unwrap()));
     let stay = Stay::Removed;
     let maker = &Maker { plan, target: &target, source: None, place: &place, stay };
     let files = maker.make((&progress, &stop)).unwrap();

@@ -1,0 +1,530 @@
+//! A directory in which files are made: held open, with a private folder of the run in it.
+//!
+//! A run takes minutes, and a path may lead elsewhere meanwhile: another directory is moved to
+//! that name, or a file system is unmounted. So the directory is held by a descriptor, and all
+//! files are made below it.
+//!
+//! A file that is synced has a name, in a folder that only this user may enter. File systems sync
+//! a file without a name in another way: btrfs commits its whole tree instead of writing its log,
+//! and f2fs may flush nothing. The folder and all in it are removed when the run ends. After a
+//! SIGKILL the next run in the same directory removes them: the folder has a lock, which the
+//! kernel gives back when its holder dies.
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::cell::OnceCell;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+use witness::CANARY_NAME;
+
+/// What the name of a run's folder begins with.
+const FOLDER: &str = "ioassay-run-";
+
+/// The file in it that is locked while the run lives.
+const LOCK: &str = "lock";
+
+/// What the name of every other file in it ends with.
+const DATA: &str = ".data";
+
+/// So many folders may be there already that have this process's number, from other machines.
+const FOLDERS_MAX: u32 = 1000;
+
+/// Another run that looks whether this one lives holds the lock for a moment.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// More bytes than a lock has.
+const WRITTEN_MAX: u64 = 1 << 10;
+
+/// A folder whose lock says nothing is one that is just being made, unless it is older than this.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// A canary file is used for moments. One that is older was left by a run that was killed.
+const CANARY_AGE: Duration = Duration::from_secs(3600);
+
+/// A directory that is held open.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    held: OwnedFd,
+    folder: OnceCell<Folder>,
+}
+
+/// What a run that was killed left, which is gone now.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// Where it was.
+    pub path: PathBuf,
+    /// Bytes of the files that were in it.
+    pub bytes: u64,
+}
+
+impl Directory {
+    /// Opens the directory at `path`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(path: &Path) -> Result<Directory> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(held) => Ok(Directory { path: path.to_path_buf(), held, folder: OnceCell::new() }),
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                bail!("there is no directory '{}': make it, or name another", path.display())
+            }
+            Err(answer) => Err(io::Error::from(answer))
+                .with_context(|| format!("failed to open the directory '{}'", path.display())),
+        }
+    }
+
+    /// Where it was found.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path that leads to it whatever happens to its name.
+    pub fn held(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.held.as_raw_fd()))
+    }
+
+    /// Checks that its name still leads to it.
+    ///
+    /// # Errors
+    /// When it leads elsewhere.
+    pub fn check_same(&self) -> Result<()> {
+        let (own, named) = (rustix::fs::fstat(&self.held), rustix::fs::stat(&self.path));
+        if let (Ok(own), Ok(named)) = (own, named)
+            && identity(&own) == identity(&named)
+        {
+            return Ok(());
+        }
+        bail!(
+            "'{}' became another directory while it was looked at: try again",
+            self.path.display()
+        )
+    }
+
+    /// A file of the run's own called `name`, in its folder. Its name goes when the [`Name`] does.
+    ///
+    /// # Errors
+    /// When the folder or the file cannot be made.
+    pub fn create(&self, name: &str) -> Result<(File, Name)> {
+        let folder = self.folder()?;
+        create_in(folder.held.as_fd(), &folder.path, &format!("{name}{DATA}"))
+    }
+
+    /// A file called `name` in the directory itself, which others may look for.
+    ///
+    /// # Errors
+    /// When something with that name is there, or the OS refuses.
+    pub fn create_visible(&self, name: &str) -> Result<(File, Name)> {
+        create_in(self.held.as_fd(), &self.path, &format!("{name}{DATA}"))
+    }
+
+    /// A file that never has a name. None where the file system has no such files, as NFS and FUSE.
+    ///
+    /// Only a file that is never synced in a trial may be one.
+    pub fn create_nameless(&self) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.held, ".", flags, Mode::RUSR | Mode::WUSR)
+            .inspect_err(|error| log::debug!("no file without a name: {error}"))
+            .ok()
+            .map(File::from)
+    }
+
+    /// Removes what dead runs of this user on this machine left. What cannot be removed stays.
+    pub fn remove_dead(&self) -> Vec<Removed> {
+        let entries = std::fs::read_dir(self.held());
+        let entries = entries.inspect_err(|error| log::debug!("no look for dead runs: {error}"));
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let remove = |name: OsString| {
+            let path = self.path.join(&name);
+            let bytes = match name.as_encoded_bytes() {
+                bytes if bytes.starts_with(FOLDER.as_bytes()) => remove_folder(&self.held, &name),
+                bytes if bytes.starts_with(CANARY_NAME.as_bytes()) => {
+                    remove_canary(&self.held, &name)
+                }
+                _ => return None,
+            };
+            let bytes =
+                bytes.inspect_err(|error| log::warn!("'{}' stays: {error}", path.display()));
+            Some(Removed { path, bytes: bytes.ok()?? })
+        };
+        names.filter_map(remove).collect()
+    }
+
+    fn folder(&self) -> Result<&Folder> {
+        if self.folder.get().is_none() {
+            let made = Folder::create(self).with_context(|| {
+                format!("failed to make a folder for test files in '{}'", self.path.display())
+            })?;
+            return Ok(self.folder.get_or_init(|| made));
+        }
+        Ok(self.folder.get().expect("it was just looked at"))
+    }
+}
+
+/// The folder of a run. It and all in it are gone when this is dropped.
+#[derive(Debug)]
+struct Folder {
+    /// The directory it is in.
+    parent: OwnedFd,
+    held: OwnedFd,
+    name: String,
+    path: PathBuf,
+    /// It is locked for as long as it is open.
+    _lock: File,
+}
+
+impl Folder {
+    fn create(directory: &Directory) -> Result<Folder> {
+        let parent = directory.held.try_clone()?;
+        let pid = std::process::id();
+        for number in 0..FOLDERS_MAX {
+            let name = format!("{FOLDER}{pid}-{number}");
+            match rustix::fs::mkdirat(&parent, &name, Mode::RWXU) {
+                Err(Errno::EXIST) => continue,
+                made => made.map_err(io::Error::from)?,
+            }
+            let held = open_folder(parent.as_fd(), OsStr::new(&name))?;
+            let lock = lock(&held)?;
+            let path = directory.path.join(&name);
+            return Ok(Folder { parent, held, name, path, _lock: lock });
+        }
+        bail!("there are {FOLDERS_MAX} folders '{FOLDER}{pid}-*': remove them");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let removed = clear(self.held.as_fd())
+            .and_then(|_| Ok(rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)?));
+        if let Err(error) = removed {
+            log::warn!("the folder '{}' stays: {error}", self.path.display());
+        }
+    }
+}
+
+/// Makes the lock of a folder and takes it. What is written in it, only by its holder, tells on
+/// which machine a run is alive: a lock on a network file system may be seen from one alone.
+///
+/// A file system without locks has none. Then nobody else gets one either, and the folder of a run
+/// that was killed stays.
+fn lock(folder: &OwnedFd) -> Result<File> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let mut lock =
+        File::from(rustix::fs::openat(folder, LOCK, flags, mode).map_err(io::Error::from)?);
+    let began = Instant::now();
+    loop {
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break lock.write_all(machine().as_bytes())?,
+            Err(Errno::WOULDBLOCK) if began.elapsed() < LOCK_WAIT => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => break log::warn!("the folder of this run cannot be locked: {error}"),
+        }
+    }
+    Ok(lock)
+}
+
+/// What tells this machine from others that share a file system: its name, or that it was started
+/// when it was.
+fn machine() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{node}\n{}\n", boot.trim())
+}
+
+/// Whether `written` is what a run on this machine wrote.
+fn is_of_this_machine(written: &str) -> bool {
+    let own = machine();
+    let mut same = written.lines().zip(own.lines());
+    same.any(|(one, other)| one == other && !one.is_empty())
+}
+
+/// Removes the folder `name` of `parent`, if its run is dead. Answers the bytes of its files; none
+/// where it is left alone.
+fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
+    let folder = open_folder(parent.as_fd(), name)?;
+    let stat = rustix::fs::fstat(&folder)?;
+    if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
+        return Ok(None);
+    }
+    // Opening what is no plain file must not wait.
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut written = String::new();
+    let _locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
+        Ok(lock) if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() => {
+            return Ok(None);
+        }
+        Ok(lock) => {
+            let lock = File::from(lock);
+            (&lock).take(WRITTEN_MAX).read_to_string(&mut written)?;
+            Some(lock)
+        }
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let is_dead =
+        if written.is_empty() { is_older(&stat, YOUNG) } else { is_of_this_machine(&written) };
+    if !is_dead {
+        return Ok(None);
+    }
+    let bytes = clear(folder.as_fd())?;
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+    Ok(Some(bytes))
+}
+
+/// Removes the canary file `name` of `parent`, if it is too old to be in use. Answers its bytes.
+fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
+    let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !is_file || !is_own(&stat) || !is_older(&stat, CANARY_AGE) {
+        return Ok(None);
+    }
+    rustix::fs::unlinkat(parent, name, AtFlags::empty())?;
+    Ok(Some(u64::try_from(stat.st_size).unwrap_or(0)))
+}
+
+fn is_own(stat: &Stat) -> bool {
+    stat.st_uid == rustix::process::geteuid().as_raw()
+}
+
+fn is_older(stat: &Stat, age: Duration) -> bool {
+    let changed = u64::try_from(stat.st_mtime).unwrap_or(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(Duration::from_secs(changed)) > age
+}
+
+/// Removes the files that a run makes in its folder, and nothing else. Answers their bytes.
+fn clear(folder: BorrowedFd) -> io::Result<u64> {
+    let mut bytes = 0;
+    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    for entry in std::fs::read_dir(path)? {
+        let name = entry?.file_name();
+        let is_ours = name == LOCK || name.as_encoded_bytes().ends_with(DATA.as_bytes());
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if is_ours && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            bytes += if name == LOCK { 0 } else { u64::try_from(stat.st_size).unwrap_or(0) };
+            rustix::fs::unlinkat(folder, &name, AtFlags::empty())?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn open_folder(parent: BorrowedFd, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
+}
+
+/// Creates a file that was not there, that only its owner may read, through no link.
+fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, Name)> {
+    let path = path.join(name);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let file = rustix::fs::openat(held, name, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(io::Error::from)
+        .with_context(|| format!("failed to create '{}'", path.display()))?;
+    let identity = identity(&rustix::fs::fstat(&file)?);
+    let name = name.to_string();
+    let name = Name { at: held.try_clone_to_owned()?, name, path, identity, stays: false };
+    Ok((File::from(file), name))
+}
+
+/// The device and the number of what a `stat` is of.
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// The name of a file of the run's own. It goes when this is dropped, unless it is to stay.
+#[derive(Debug)]
+pub struct Name {
+    at: OwnedFd,
+    name: String,
+    path: PathBuf,
+    identity: (u64, u64),
+    stays: bool,
+}
+
+impl Name {
+    /// Where it was made.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets it stay.
+    pub fn keep(&mut self) {
+        self.stays = true;
+    }
+
+    /// Removes it, unless it is another file's by now.
+    ///
+    /// # Errors
+    /// What the OS answered.
+    pub fn remove(mut self) -> Result<()> {
+        self.stays = true;
+        self.unlink().with_context(|| format!("failed to remove '{}'", self.path.display()))
+    }
+
+    fn unlink(&self) -> io::Result<()> {
+        match rustix::fs::statat(&self.at, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if identity(&stat) == self.identity => {
+                Ok(rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty())?)
+            }
+            // Somebody removed it, or put something else there, which is not ours to remove.
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
+        if let Err(error) = self.unlink() {
+            log::warn!("'{}' stays: {error}", self.path.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{DirBuilderExt, symlink};
+    use tempfile::TempDir;
+
+    fn directory() -> (TempDir, Directory) {
+        let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
+        let directory = Directory::open(folder.path()).expect("it is there");
+        (folder, directory)
+    }
+
+    fn names(of: &Path) -> Vec<String> {
+        let entries = fs::read_dir(of).expect("it is there").flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// The folder of a run with what is in it, whose lock holds `written`, if it has one.
+    fn plant(at: &Path, mode: u32, written: Option<&str>, files: &[&str]) -> PathBuf {
+        let folder = at.join(format!("{FOLDER}1-{mode:o}-{}", names(at).len()));
+        fs::DirBuilder::new().mode(mode).create(&folder).expect("it is new");
+        if let Some(written) = written {
+            fs::write(folder.join(LOCK), written).expect("there is room");
+        }
+        for file in files {
+            fs::write(folder.join(file), [0; 1000]).expect("there is room");
+        }
+        folder
+    }
+
+    #[test]
+    fn all_that_a_run_made_is_gone_with_it() {
+        let (folder, directory) = directory();
+        let (file, name) = directory.create("write-1MiB").expect("there is room");
+        let run = names(folder.path());
+        assert_eq!(run, [format!("{FOLDER}{}-0", std::process::id())]);
+        assert_eq!(names(&folder.path().join(&run[0])), [LOCK, "write-1MiB.data"]);
+        let again = directory.create("write-1MiB").expect_err("it is there").to_string();
+        assert!(again.contains("write-1MiB.data"), "{again}");
+        drop((file, name));
+        assert_eq!(names(&folder.path().join(&run[0])), [LOCK]);
+        let (_file, _name) = directory.create("write-1MiB").expect("there is room");
+        drop(directory);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn what_dead_runs_left_is_removed_and_nothing_else() {
+        let (folder, directory) = directory();
+        let at = folder.path();
+        let own = machine();
+        let dead = plant(at, 0o700, Some(&own), &["write-1MiB.data", "overwrite-2MiB.data"]);
+        let elsewhere = plant(at, 0o700, Some("other\nboot\n"), &["write-1MiB.data"]);
+        let open_to_all = plant(at, 0o755, Some(&own), &["write-1MiB.data"]);
+        let fresh = plant(at, 0o700, None, &[]);
+        let with_more = plant(at, 0o700, Some(&own), &["precious"]);
+        fs::write(at.join("ioassay-run-file"), "text").expect("there is room");
+        symlink("..", at.join("ioassay-run-link")).expect("links can be made");
+        fs::write(at.join(format!("{CANARY_NAME}young")), "text").expect("there is room");
+        // This one lives.
+        let (_file, _name) = directory.create("write-1MiB").expect("there is room");
+
+        let removed = Directory::open(at).expect("it is there").remove_dead();
+        assert_eq!(removed, [Removed { path: dead.clone(), bytes: 2000 }]);
+        assert!(!dead.exists());
+        for stays in [&elsewhere, &open_to_all] {
+            assert_eq!(names(stays), [LOCK, "write-1MiB.data"]);
+        }
+        assert!(fresh.exists());
+        assert_eq!(names(&with_more), ["precious"]);
+        assert_eq!(names(at).len(), 8);
+        assert_eq!(directory.remove_dead(), []);
+    }
+
+    #[test]
+    fn what_is_old_and_has_no_holder_is_removed() {
+        let (folder, directory) = directory();
+        let at = folder.path();
+        let unlocked = plant(at, 0o700, None, &[]);
+        let canary = at.join(format!("{CANARY_NAME}old"));
+        fs::write(&canary, "text").expect("there is room");
+        let past = SystemTime::now() - CANARY_AGE - Duration::from_secs(2);
+        for path in [&unlocked, &canary] {
+            File::open(path).and_then(|file| file.set_modified(past)).expect("it is ours");
+        }
+        let mut removed = directory.remove_dead();
+        removed.sort_by_key(|removed| removed.bytes);
+        let expected = [Removed { path: unlocked, bytes: 0 }, Removed { path: canary, bytes: 4 }];
+        assert_eq!(removed, expected);
+        assert_eq!(names(at), [""; 0]);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_name_stays() {
+        let (folder, directory) = directory();
+        let (file, name) = directory.create_visible("ioassay-read").expect("there is room");
+        let path = name.path().to_path_buf();
+        fs::rename(&path, folder.path().join("moved")).expect("it is there");
+        fs::write(&path, "precious").expect("there is room");
+        name.remove().expect("there is nothing to do");
+        drop(file);
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "precious");
+    }
+
+    #[test]
+    fn files_are_made_in_the_directory_that_is_held_whatever_its_name_leads_to() {
+        let (folder, _) = directory();
+        let (place, moved) = (folder.path().join("place"), folder.path().join("moved"));
+        fs::create_dir(&place).expect("there is room");
+        let directory = Directory::open(&place).expect("it is there");
+        directory.check_same().expect("nothing happened");
+        fs::rename(&place, &moved).expect("it is there");
+        directory.check_same().expect_err("its name leads nowhere");
+        fs::create_dir(&place).expect("there is room");
+        directory.check_same().expect_err("its name leads elsewhere");
+        let (_file, _name) = directory.create("write-1MiB").expect("there is room");
+        assert_eq!((names(&place).len(), names(&moved).len()), (0, 1));
+    }
+
+    #[test]
+    fn only_a_directory_is_opened() {
+        for path in ["Cargo.toml", "nowhere"] {
+            let error = Directory::open(Path::new(path)).expect_err("it is none").to_string();
+            assert!(error.contains(&format!("no directory '{path}'")), "{error}");
+        }
+        let directory = Directory::open(Path::new(".")).expect("it is there");
+        assert!(!names(&directory.held()).is_empty());
+        // There are no files without a name in it.
+        let proc = Directory::open(Path::new("/proc")).expect("it is there");
+        assert!(proc.create_nameless().is_none());
+    }
+}

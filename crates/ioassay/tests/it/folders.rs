@@ -1,0 +1,172 @@
+//! The folder of a run: what is synced has a name in it, and nothing of it stays.
+
+use crate::desk::{Desk, PROGRAM, skip, text, wait_for};
+use crate::mounts::{self, Mounted, PLAIN, Setup};
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use tempfile::TempDir;
+
+/// Syncs of a page in a file that is written over, and in one that grows.
+const SYNCED: &str = r#"
+name = "synced"
+question = "?"
+size = "1MiB"
+invocations = 1
+rounds = 2
+time = "50ms"
+
+[[cases]]
+op = "write"
+block = "4KiB"
+every = 1
+sync = ["fdatasync", "fsync"]
+allocation = ["overwrite", "none"]
+"#;
+
+/// A run of it in `directory`, for as long as it takes or as the test wants.
+fn start(desk: &Desk, directory: &str, more: &[&str]) -> Child {
+    std::fs::write(desk.path("synced.toml"), SYNCED).unwrap();
+    let mut command = desk.start(PROGRAM);
+    command.args(["run", "./synced.toml", directory]).args(more);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// The folders of runs in `directory`.
+fn folders(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().flatten();
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    entries
+        .map(|entry| entry.path())
+        .filter(|path| name(path).starts_with("ioassay-run-"))
+        .collect()
+}
+
+/// Waits until a run in the desk's directory has its folder with a test file in it.
+fn wait_for_folder(desk: &Desk) -> PathBuf {
+    wait_for("a folder with a test file", || {
+        let folder = folders(desk.directory()).pop()?;
+        let mut entries = std::fs::read_dir(&folder).ok()?.flatten();
+        entries
+            .any(|entry| entry.path().extension().is_some_and(|end| end == "data"))
+            .then_some(folder)
+    })
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next() {
+    let Some(desk) = Desk::in_memory() else {
+        return skip("what_a_killed_run_left_is_removed_by_the_next", "there is no /dev/shm");
+    };
+    let mut killed = start(&desk, ".", &["--time=1h", "--ops=0"]);
+    let folder = wait_for_folder(&desk);
+    let mut living = start(&desk, ".", &["--time=1h", "--ops=0"]);
+    wait_for("two folders", || (folders(desk.directory()).len() == 2).then_some(()));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(folder.exists());
+
+    let said = text(&desk.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]).stderr);
+    assert!(said.contains("removed './ioassay-run-") && said.contains("was killed"), "{said}");
+    assert!(!folder.exists(), "{said}");
+    // The other one lives, and keeps its folder.
+    assert_eq!(folders(desk.directory()).len(), 1);
+    assert!(living.try_wait().unwrap().is_none());
+    living.kill().unwrap();
+    living.wait().unwrap();
+}
+
+#[test]
+fn a_directory_that_is_moved_keeps_its_run() {
+    let Some(desk) = Desk::in_memory() else {
+        return skip("a_directory_that_is_moved_keeps_its_run", "there is no /dev/shm");
+    };
+    let place = desk.path("place");
+    std::fs::create_dir(&place).unwrap();
+    let mut run = start(&desk, "place", &["--record", "record"]);
+    wait_for("a trial", || {
+        let record = std::fs::read_to_string(desk.path("record")).ok()?;
+        record.contains("{\"trial\"").then_some(())
+    });
+    std::fs::rename(&place, desk.path("moved")).unwrap();
+    std::fs::create_dir(&place).unwrap();
+    let status = run.wait().unwrap();
+    assert!(matches!(status.code(), Some(0 | 1)), "{status:?}");
+    for name in ["place", "moved"] {
+        assert_eq!(std::fs::read_dir(desk.path(name)).unwrap().count(), 0, "{name}");
+    }
+    let report = desk.json(&["report", "--json", "record"]);
+    for case in report["cases"].as_array().unwrap() {
+        assert_eq!(case["failures"], serde_json::json!([]), "{case:#}");
+    }
+}
+
+/// So often a file is synced.
+const SYNCS: u64 = 20;
+
+/// How many flushes a device counts while a page of a new file is written and synced [`SYNCS`]
+/// times.
+fn flushes(mounted: &Mounted, has_name: bool) -> u64 {
+    let path = mounted.point.join("synced");
+    let mut open = OpenOptions::new();
+    let file = open.write(true).create_new(true).mode(0o600).open(&path).unwrap();
+    if !has_name {
+        std::fs::remove_file(&path).unwrap();
+    }
+    let before = counted(mounted);
+    for round in 0..SYNCS {
+        file.write_all_at(&[round as u8; 4096], round * 4096).unwrap();
+        file.sync_data().unwrap();
+    }
+    let flushes = counted(mounted) - before;
+    if has_name {
+        std::fs::remove_file(&path).unwrap();
+    }
+    flushes
+}
+
+/// The flushes that the loop device has counted.
+fn counted(mounted: &Mounted) -> u64 {
+    let path = format!("/sys/block/{}/stat", mounted.loop_name());
+    let stat = std::fs::read_to_string(path).unwrap();
+    stat.split_whitespace().nth(15).and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// A file system that syncs a file without a name in another way does not do so with ours. The
+/// laboratory asks the same of f2fs.
+#[test]
+fn what_is_synced_is_flushed_on_every_file_system() {
+    let test = "what_is_synced_is_flushed_on_every_file_system";
+    if !mounts::is_root(test) {
+        return;
+    }
+    for kind in ["ext4", "xfs", "btrfs"] {
+        let image = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let setup = Setup { size: 512 << 20, ..PLAIN };
+        let mounted = match Mounted::on_loop(image, kind, &setup) {
+            Ok(mounted) => mounted,
+            Err(reason) => {
+                skip(test, &reason);
+                continue;
+            }
+        };
+        let (named, nameless) = (flushes(&mounted, true), flushes(&mounted, false));
+        eprintln!("{kind}: {named} flushes with a name, {nameless} without");
+        assert!(named >= SYNCS && named >= nameless, "{kind}: {named}, {nameless}");
+        let desk = Desk::on(&mounted.point);
+        std::fs::write(desk.path("synced.toml"), SYNCED).unwrap();
+        let args = ["run", "./synced.toml", ".", "--rounds=1", "--sync=fdatasync", "--json"];
+        let report = desk.json(&args);
+        let cases = report["cases"].as_array().unwrap();
+        let asked: Vec<_> = cases.iter().filter(|case| case["role"] == "asked").collect();
+        assert_eq!(asked.len(), 2, "{kind}");
+        for case in asked {
+            let codes = case["findings"].to_string();
+            assert!(!codes.contains("NotDurable"), "{kind}: {case:#}");
+            assert_eq!(case["served_by"], "device", "{kind}: {case:#}");
+        }
+        drop(desk);
+    }
+}
