@@ -286,6 +286,10 @@ pub struct RunArgs {
     /// from one invocation to the next; with 1 they hold within this run only
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
+    /// Do not measure what bounds the figures: memory, the device, the tool itself. It takes less
+    /// time, and no figure is given as a share of a ceiling
+    #[arg(long)]
+    pub no_ceilings: bool,
     /// Decides the data and all random orders; made from the clock if not given
     #[arg(long)]
     pub seed: Option<u64>,

@@ -7,6 +7,7 @@
 //! invocations = 5         # so often all is begun anew; the rounds are dealt to them
 //! rounds = 10
 //! time = "1s"             # of a trial
+//! ceilings = true         # whether what bounds the figures is measured beside them
 //!
 //! [axes]                  # for all groups of files; each value may be a list
 //! block = "4KiB"
@@ -78,6 +79,9 @@ pub struct Recipe {
     /// A case is done when its interval is at most this wide: a share of the median.
     #[serde(default = "default_precision")]
     pub precision: f64,
+    /// Whether what bounds the figures is measured beside them.
+    #[serde(default = "default_ceilings")]
+    pub ceilings: bool,
     /// Axes of all groups that read a file.
     #[serde(default)]
     pub axes: Axes,
@@ -91,6 +95,10 @@ fn default_size() -> String {
 
 fn default_time() -> String {
     "1s".to_string()
+}
+
+fn default_ceilings() -> bool {
+    true
 }
 
 fn default_precision() -> f64 {
@@ -108,6 +116,8 @@ pub struct Changes {
     pub invocations: Option<u32>,
     /// The seed; else one made from the clock.
     pub seed: Option<u64>,
+    /// Whether what bounds the figures is left out.
+    pub no_ceilings: bool,
 }
 
 /// The built-in recipe of that name, or the one in the file of that path.
@@ -324,10 +334,12 @@ impl Recipe {
             content => content,
         };
         plan.add(cases, Role::Asked, place);
-        let mut controls = self.controls(&plan, place)?;
-        // A control that cannot be is no loss to the one who did not ask for it.
-        controls.retain(|case| place.refusal(case).is_none());
-        plan.add(controls, Role::Control, place);
+        if self.ceilings && !changes.no_ceilings {
+            let mut controls = self.controls(&plan, place)?;
+            // A control that cannot be is no loss to the one who did not ask for it.
+            controls.retain(|case| place.refusal(case).is_none());
+            plan.add(controls, Role::Control, place);
+        }
         Ok(plan)
     }
 }
@@ -515,6 +527,9 @@ mod tests {
                 let is_null = |case: &Case| case.id().contains("null ");
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
                 assert_eq!(has_null, recipe.uses_files(), "{name}");
+                let changes = Changes { no_ceilings: true, ..Changes::default() };
+                let plan = recipe.plan(&changes, &place).expect("it has a plan");
+                assert!(plan.cases.iter().all(|p| p.role == Role::Asked), "{name}");
             }
         }
     }

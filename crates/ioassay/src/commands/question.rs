@@ -111,8 +111,8 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         axes.insert(axis.to_string(), Values::from_texts(values.clone()));
     }
     let target = target_of(args, &recipe, &mut axes)?;
-    let RunArgs { rounds, invocations, seed, .. } = *args;
-    let changes = Changes { axes, rounds, invocations, seed };
+    let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
+    let changes = Changes { axes, rounds, invocations, seed, no_ceilings };
     Ok(Question {
         recipe,
         changes,

@@ -16,6 +16,7 @@ size = "1MiB"
 invocations = 1
 rounds = 2
 time = "50ms"
+ceilings = false
 
 [[cases]]
 op = "write"

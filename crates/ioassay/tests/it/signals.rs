@@ -13,7 +13,7 @@ struct Running {
 impl Running {
     fn start(desk: &Desk, args: &[&str]) -> Running {
         let mut command = desk.start(PROGRAM);
-        command.args(args).args(["--record", "record"]);
+        command.args(args).args(["--record", "record", "--no-ceilings"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Running { child: command.spawn().unwrap() }
     }

@@ -272,7 +272,7 @@ pub(crate) fn measure(desk: &Desk, launch: Command, groups: &str, args: &[&str])
 pub(crate) fn start(desk: &Desk, mut launch: Command, groups: &str, args: &[&str]) -> Child {
     let _ = std::fs::remove_file(record(desk));
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"16MiB\"\nrounds = 1\n\
-                invocations = 1\ntime = \"10s\"\n";
+                invocations = 1\ntime = \"10s\"\nceilings = false\n";
     let recipe = desk.state().join("mine.toml");
     std::fs::write(&recipe, format!("{head}{groups}")).unwrap();
     launch.args(["run", argument(&recipe), "--json", "--record"]).arg(record(desk)).args(args);
