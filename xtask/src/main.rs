@@ -15,11 +15,11 @@ mod document;
 mod generated;
 mod shown;
 mod simulate;
+mod lab;
 mod test;
 mod bench;
 mod honesty;
 mod repeat;
-mod lab;
 
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -58,11 +58,11 @@ ioassay's own chores
                      interval holds the later's figure, into METHODOLOGY.md. Test files are in DIR
                      (target/), records in FOLDER (target/repetitions/): those that are there are
                      judged again, not made again. Half an hour on a quiet machine
-  cargo xtask lab [--only TEXT] [--jobs N] [--folder FOLDER]
+  cargo xtask lab [--quick] [--only TEXT] [--jobs N] [--folder FOLDER]
                      ioassay in emulated machines with other kernels, devices and file systems, into
-                     docs/lab.md; with --only those machines whose names have TEXT in them, which
-                     are not written. Images, and what machines printed, are kept in FOLDER
-                     (target/lab/)
+                     docs/lab.md, N (2) machines at a time. With --quick those rows that the test
+                     command has, with --only those whose names have TEXT in them; neither is
+                     written. Images, and what machines printed, are kept in FOLDER (target/lab/)
   cargo xtask show   what README.md and docs/tutorial.md show of records/, written anew by today's
                      `ioassay report`";
 

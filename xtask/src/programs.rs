@@ -58,8 +58,23 @@ pub(crate) fn build_for_tests(root: &Path, target: &[&str]) -> Result<PathBuf> {
     build_with(root, target)
 }
 
-fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
+/// The target of [`build_for_arm`].
+const ARM: &str = "aarch64-unknown-linux-gnu";
+/// What cargo must know to link for it: with the C library inside, whatever root image runs it.
+const ARM_LINKING: [(&str, &str); 2] = [
+    ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+    ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-Ctarget-feature=+crt-static"),
+];
+
+/// Builds by cargo's `options` for 64-bit ARM, by Debian's cross compiler.
+pub(crate) fn build_for_arm(root: &Path, options: &[&str]) -> Result<PathBuf> {
+    build_with(root, &[&["--target", ARM], options].concat())
+}
+
+/// Builds by cargo's `options`, and answers where cargo put it.
+pub(crate) fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.envs(ARM_LINKING);
     command.args(["build", "--message-format=json-render-diagnostics"]);
     command.args(options).current_dir(root).stderr(Stdio::inherit());
     executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {options:?}"))

@@ -1,8 +1,9 @@
-//! One emulated machine: it starts, runs the scenario, and hands back what came of it.
+//! One emulated machine: it starts, runs its scenarios, and hands back what came of them.
 
 use super::image::{Images, Serial};
-use super::scenario::{Checked, Scenario};
-use anyhow::{Context, Result, bail};
+use super::kernel::{self, Arch};
+use super::scenario::{Checked, Machine, Scenario};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -18,8 +19,11 @@ const START: &str = include_str!("start.sh");
 /// The recipe that sees all: warm, cold, direct and durable.
 const SMALL: &str = include_str!("small.toml");
 
-/// A guest that takes longer hangs.
-const LONGEST: Duration = Duration::from_secs(900);
+/// A scenario that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(300);
+/// How long a helper may take to begin.
+const HELPER: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
 /// MiB of what a guest hands back.
 const OUT: u64 = 64;
 
@@ -30,99 +34,160 @@ pub(super) struct Ran {
     pub(super) asserted: usize,
     /// What was not as it must be.
     pub(super) wrong: Vec<String>,
-    /// How long the machine ran.
-    pub(super) seconds: f64,
 }
 
-/// Runs `scenario`, and keeps what the guest printed and handed back in `out`.
+/// What came of a machine.
+#[derive(Debug)]
+pub(super) struct Booted {
+    /// The release of its kernel.
+    pub(super) release: String,
+    /// How long it ran.
+    pub(super) seconds: f64,
+    /// What came of its scenarios, in their order.
+    pub(super) ran: Vec<Ran>,
+}
+
+/// Runs the scenarios of `machine`, and keeps what the guest printed and handed back in `out`.
 ///
 /// # Errors
 /// When the machine cannot be started, hangs or hands nothing back.
-pub(super) fn run(scenario: &Scenario, images: &Images, program: &Path, out: &Path) -> Result<Ran> {
+pub(super) fn run(
+    machine: &Machine,
+    images: &Images,
+    program: &Path,
+    out: &Path,
+) -> Result<Booted> {
     let _ = fs::remove_dir_all(out);
     fs::create_dir_all(out)?;
     let work = TempDir::new_in(&images.folder)?;
-    pack(scenario, images, program, work.path())?;
+    fs::create_dir(work.path().join("share"))?;
+    pack(machine, images, program, work.path())?;
     let began = Instant::now();
-    let mut qemu = command(scenario, images, work.path(), out)?;
     let log = File::create(out.join("qemu.txt"))?;
+    let helper = Ended(helper(machine, work.path(), &log)?);
+    let mut qemu = command(machine, images, work.path(), out)?;
     qemu.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-    wait(qemu.spawn().context("starting QEMU")?)?;
+    let qemu = Ended(Some(qemu.spawn().context("starting QEMU")?));
+    let longest = LONGEST * u32::try_from(machine.scenario.len())?;
+    let waited = wait(qemu, longest).with_context(|| format!("see {}", out.display()));
+    drop(helper);
     let seconds = began.elapsed().as_secs_f64();
+    waited?;
     let shell = Shell::new()?;
     let image = work.path().join("out.img");
     let unpacked = cmd!(shell, "tar -xf {image} -C {out}").quiet().ignore_stderr().run();
     unpacked.with_context(|| {
         format!("the guest handed nothing back: see {}", out.join("console.txt").display())
     })?;
-    let Checked { asserted, wrong } = judge(scenario, out);
-    Ok(Ran { asserted, wrong, seconds })
+    let release = fs::read_to_string(out.join("release")).context("the guest names no kernel")?;
+    let ran = machine.scenario.iter().map(|scenario| judge(scenario, &out.join(&scenario.name)));
+    Ok(Booted { release: release.trim().to_owned(), seconds, ran: ran.collect() })
 }
 
-/// Holds what was handed back against what must be said.
-fn judge(scenario: &Scenario, out: &Path) -> Checked {
-    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
-    let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
-    let mut checked = scenario.check(&report);
-    let (status, expected) = (read("status"), scenario.status.to_string());
-    checked.hold(status.trim() == expected, || {
-        format!("the exit status is {}, not {expected}: {}", status.trim(), read("errors").trim())
-    });
-    checked
-}
+/// A process that is ended when this is dropped, whichever way its user leaves.
+struct Ended(Option<Child>);
 
-/// Waits for the end of the guest, which switches itself off.
-fn wait(mut qemu: Child) -> Result<()> {
-    let began = Instant::now();
-    loop {
-        match qemu.try_wait()? {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => bail!("QEMU ended with {status}"),
-            None if began.elapsed() > LONGEST => {
-                qemu.kill()?;
-                qemu.wait()?;
-                bail!("the guest did not end in {} s", LONGEST.as_secs());
-            }
-            None => std::thread::sleep(Duration::from_millis(200)),
+impl Drop for Ended {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 }
 
-/// Puts the program and the scenario behind the kernel's own initramfs.
-fn pack(scenario: &Scenario, images: &Images, program: &Path, work: &Path) -> Result<()> {
+/// Holds what was handed back against what must be said.
+fn judge(scenario: &Scenario, out: &Path) -> Ran {
+    let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+    let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
+    let errors = read("errors");
+    let mut checked = scenario.check(&report, &errors);
+    let (status, expected) = (read("status"), scenario.status.to_string());
+    checked.hold(status.trim() == expected, || {
+        format!("the exit status is {}, not {expected}: {}", status.trim(), errors.trim())
+    });
+    let Checked { asserted, wrong } = checked;
+    Ran { asserted, wrong }
+}
+
+/// Starts what serves the machine, and waits for its socket.
+fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
+    let [program, arguments @ ..] = &machine.helper[..] else { return Ok(None) };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(work).stdin(Stdio::null());
+    command.stdout(log.try_clone()?).stderr(log.try_clone()?);
+    let mut helper = Ended(Some(command.spawn().with_context(|| format!("starting {program}"))?));
+    let began = Instant::now();
+    while !work.join("helper.sock").exists() {
+        ensure!(began.elapsed() < HELPER, "{program} makes no socket");
+        std::thread::sleep(PAUSE);
+    }
+    Ok(helper.0.take())
+}
+
+/// Waits for the end of the guest, which switches itself off.
+fn wait(mut qemu: Ended, longest: Duration) -> Result<()> {
+    let began = Instant::now();
+    let child = qemu.0.as_mut().context("it was started")?;
+    loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => bail!("QEMU ended with {status}"),
+            None if began.elapsed() > longest => {
+                bail!("the guest did not end in {} s", longest.as_secs());
+            }
+            None => std::thread::sleep(PAUSE),
+        }
+    }
+}
+
+/// Puts the program and the scenarios behind the kernel's own initramfs.
+fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Result<()> {
     let job = work.join("job");
     fs::create_dir(&job)?;
     fs::copy(program, job.join("ioassay"))?;
     fs::write(work.join("init"), INIT)?;
     fs::write(job.join("start"), START)?;
     fs::write(job.join("small.toml"), SMALL)?;
-    fs::write(job.join("prepare"), &scenario.prepare)?;
-    fs::write(job.join("modules"), scenario.modules.join("\n"))?;
-    fs::write(job.join("run"), &scenario.run)?;
+    fs::write(job.join("modules"), machine.modules.join("\n"))?;
+    let names = machine.scenario.iter().map(|scenario| scenario.name.as_str());
+    fs::write(job.join("scenarios"), names.collect::<Vec<&str>>().join("\n"))?;
+    for scenario in &machine.scenario {
+        let own = job.join(&scenario.name);
+        fs::create_dir(&own)?;
+        fs::write(own.join("prepare"), &scenario.prepare)?;
+        fs::write(own.join("run"), &scenario.run)?;
+    }
     let shell = Shell::new()?;
     shell.change_dir(work);
-    let initrd = images.initrd(&scenario.kernel);
-    let script = "chmod +x init job/*; cp \"$1\" initrd; \
-                  find init job | busybox cpio -o -H newc 2>/dev/null | gzip -1 >> initrd";
+    let initrd = images.initrd(&machine.kernel);
+    let script = "chmod +x init job/start job/ioassay; cp \"$1\" initrd; \
+                  find init job | busybox cpio -o -H newc 2>/dev/null >> initrd";
     cmd!(shell, "bash -e -o pipefail -c {script} pack {initrd}").quiet().run()?;
     Ok(())
 }
 
 /// QEMU's command line. Without KVM, which not every machine has, and which would be one kind of
 /// processor only.
-fn command(scenario: &Scenario, images: &Images, work: &Path, out: &Path) -> Result<Command> {
-    let mut qemu = Command::new("qemu-system-x86_64");
+fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Result<Command> {
+    let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
+    let (program, board, console) = match kernel.arch {
+        Arch::Amd64 => ("qemu-system-x86_64", "q35", "ttyS0"),
+        Arch::Arm64 => ("qemu-system-aarch64", "virt,gic-version=3", "ttyAMA0"),
+    };
+    let mut qemu = Command::new(program);
     qemu.current_dir(work);
-    qemu.args(["-nodefaults", "-no-reboot", "-display", "none", "-M", "q35"]);
-    qemu.args(["-accel", "tcg,thread=multi", "-cpu", &scenario.cpu]);
-    qemu.args(["-smp", &scenario.processors.to_string(), "-m", &scenario.memory.to_string()]);
-    qemu.arg("-kernel").arg(images.kernel(&scenario.kernel)).args(["-initrd", "initrd"]);
-    qemu.args(["-append", "console=ttyS0 quiet panic=-1 loglevel=4"]);
+    qemu.args(["-nodefaults", "-no-reboot", "-display", "none", "-M", board]);
+    qemu.args(["-accel", "tcg,thread=multi", "-cpu", &machine.cpu]);
+    qemu.args(["-smp", &machine.processors.to_string(), "-m", &machine.memory.to_string()]);
+    qemu.arg("-kernel").arg(images.kernel(&machine.kernel)).args(["-initrd", "initrd"]);
+    let append = format!("console={console} quiet panic=-1 loglevel=4 {}", machine.append);
+    qemu.args(["-append", append.trim()]);
     qemu.arg("-serial").arg(format!("file:{}", out.join("console.txt").display()));
     let results = work.join("out.img");
     File::create(&results)?.set_len(OUT << 20)?;
-    let modules = images.modules(&scenario.kernel);
-    let own = [(images.root(), true), (modules, true), (results, false)];
+    let modules = images.modules(&machine.kernel);
+    let own = [(images.root(kernel.arch), true), (modules, true), (results, false)];
     for (index, ((path, is_read), serial)) in own.iter().zip(Serial::ALL).enumerate() {
         let read_only = if *is_read { "on" } else { "off" };
         qemu.arg("-drive").arg(format!(
@@ -135,15 +200,15 @@ fn command(scenario: &Scenario, images: &Images, work: &Path, out: &Path) -> Res
             serial.name()
         ));
     }
-    for (index, size) in scenario.disks.iter().enumerate() {
+    for (index, size) in machine.disks.iter().enumerate() {
         let path = work.join(format!("disk{index}.img"));
         File::create(&path)?.set_len(u64::from(*size) << 20)?;
         let path = path.display();
         qemu.arg("-drive").arg(format!("if=none,id=disk{index},file={path},format=raw"));
     }
-    for device in &scenario.devices {
+    for device in &machine.devices {
         qemu.args(["-device", device]);
     }
-    qemu.args(&scenario.qemu);
+    qemu.args(&machine.qemu);
     Ok(qemu)
 }

@@ -1,32 +1,21 @@
-//! What all machines of a kernel share: a root image with Debian's tools, and the kernel with its
-//! modules. Each is made once and kept.
+//! What machines share: for each processor a root image with Debian's tools, and for each kernel
+//! an image of its modules. Each is made once and kept.
 
+use super::kernel::{self, Arch, Kernel};
 use anyhow::{Context, Result, ensure};
-use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-/// The kernels, by the versions that scenarios name, with the names of Debian's packages: the
-/// newest that the machine's package source offers is taken.
-const KERNELS: [(&str, &str); 2] = [
-    ("6.1", "^linux-image-6\\.1\\.0-[0-9]+-amd64$"),
-    ("6.12", "^linux-image-6\\.12\\.[0-9]+\\+deb1[0-9]-amd64$"),
-];
-
-/// Whether there is such a kernel.
-#[cfg(test)]
-pub(super) fn is_known(version: &str) -> bool {
-    KERNELS.iter().any(|(known, _)| *known == version)
-}
-
 /// What is in the root image.
-const PACKAGES: &str = "bash,mdadm,lvm2,cryptsetup-bin,xfsprogs,btrfs-progs,f2fs-tools,e2fsprogs,\
-                        kmod,util-linux,iproute2,procps,gawk,dmsetup";
+const PACKAGES: &str = "bash,bindfs,btrfs-progs,busybox-static,coreutils,cryptsetup-bin,dash,\
+                        dmsetup,dosfstools,e2fsprogs,f2fs-tools,findutils,gawk,grep,iproute2,kmod,\
+                        lvm2,mdadm,mount,nfs-common,nfs-kernel-server,procps,rpcbind,sed,\
+                        squashfs-tools,tar,util-linux,xfsprogs,xz-utils";
 const SUITE: &str = "bookworm";
 
-/// Programs of the host that make images, with Debian's packages that have them.
+/// Programs of the host that make images and boot them, with Debian's packages that have them.
 const NEEDS: [(&str, &str); 6] = [
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("mmdebstrap", "mmdebstrap"),
@@ -35,6 +24,13 @@ const NEEDS: [(&str, &str); 6] = [
     ("kmod", "depmod"),
     ("xz-utils", "unxz"),
 ];
+/// The same for 64-bit ARM, with the linker of the program.
+const ARM_NEEDS: [(&str, &str); 2] = [
+    ("qemu-system-arm", "qemu-system-aarch64"),
+    ("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc"),
+];
+/// What the linker of that needs besides.
+const ARM_LIBRARY: (&str, &str) = ("libc6-dev-arm64-cross", "/usr/aarch64-linux-gnu/lib/libc.a");
 
 /// Modules that reach the root image, in their order.
 const FIRST: [&str; 14] = [
@@ -54,15 +50,32 @@ const FIRST: [&str; 14] = [
     "virtio_mmio",
 ];
 
-/// Drivers that no scenario needs, and that are most of a kernel's bytes.
-const UNUSED: [&str; 7] = [
-    "sound",
-    "drivers/gpu",
-    "drivers/media",
-    "drivers/infiniband",
-    "drivers/staging",
-    "drivers/hwmon",
-    "drivers/net/wireless",
+/// Folders of modules that machines may need. The others are most of a kernel's bytes, and would
+/// be most of the time that its image takes.
+const MODULES: [&str; 23] = [
+    "arch",
+    "block",
+    "crypto",
+    "drivers/ata",
+    "drivers/base",
+    "drivers/block",
+    "drivers/char",
+    "drivers/dax",
+    "drivers/md",
+    "drivers/mmc",
+    "drivers/nvdimm",
+    "drivers/nvme",
+    "drivers/scsi",
+    "drivers/usb/common",
+    "drivers/usb/core",
+    "drivers/usb/host",
+    "drivers/usb/storage",
+    "drivers/virtio",
+    "fs",
+    "lib",
+    "mm",
+    "net/9p",
+    "net/sunrpc",
 ];
 
 /// The disks of the laboratory itself, which the guest finds by their serial numbers.
@@ -97,106 +110,120 @@ impl Images {
         Ok(Images { folder: folder.to_owned() })
     }
 
-    pub(super) fn root(&self) -> PathBuf {
-        self.folder.join("root.ext4")
+    pub(super) fn root(&self, arch: Arch) -> PathBuf {
+        self.folder.join(format!("root-{}.ext4", arch.debian()))
     }
 
-    pub(super) fn kernel(&self, version: &str) -> PathBuf {
-        self.of(version, "vmlinuz")
+    fn busybox(&self, arch: Arch) -> PathBuf {
+        self.folder.join(format!("busybox-{}", arch.debian()))
     }
 
-    pub(super) fn initrd(&self, version: &str) -> PathBuf {
-        self.of(version, "initrd")
+    pub(super) fn kernel(&self, name: &str) -> PathBuf {
+        self.of(name, "vmlinuz")
     }
 
-    pub(super) fn modules(&self, version: &str) -> PathBuf {
-        self.of(version, "modules.ext4")
+    pub(super) fn initrd(&self, name: &str) -> PathBuf {
+        self.of(name, "initrd")
     }
 
-    fn of(&self, version: &str, name: &str) -> PathBuf {
-        self.folder.join(format!("linux-{version}")).join(name)
+    pub(super) fn modules(&self, name: &str) -> PathBuf {
+        self.of(name, "modules.ext4")
     }
 
-    /// Makes what is not there yet.
+    fn of(&self, name: &str, file: &str) -> PathBuf {
+        self.folder.join(format!("linux-{name}")).join(file)
+    }
+
+    /// Makes what is not there yet for kernels of these names.
     ///
     /// # Errors
     /// When a program is missing, or the package source does not have what is needed.
     pub(super) fn make<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Result<()> {
         let shell = Shell::new()?;
-        for (package, program) in NEEDS {
-            crate::install::program(&shell, package, program)?;
-        }
-        if !self.root().exists() {
-            println!("making the root image");
-            self.make_root(&shell)?;
-        }
-        for version in kernels {
-            if !self.modules(version).exists() {
-                println!("making the kernel {version}");
-                self.make_kernel(&shell, version)?;
+        NEEDS
+            .iter()
+            .try_for_each(|(package, program)| crate::install::program(&shell, package, program))?;
+        for name in kernels {
+            let kernel = kernel::named(name).with_context(|| format!("no kernel is {name}"))?;
+            if kernel.arch == Arch::Arm64 {
+                ARM_NEEDS.iter().try_for_each(|(package, program)| {
+                    crate::install::program(&shell, package, program)
+                })?;
+                let (package, file) = ARM_LIBRARY;
+                if !Path::new(file).exists() {
+                    crate::install::package(&shell, package)?;
+                }
+            }
+            if !self.root(kernel.arch).exists() {
+                println!("making the root image for {}", kernel.arch.debian());
+                self.make_root(&shell, kernel.arch)?;
+            }
+            if !self.modules(name).exists() {
+                println!("making the kernel {name}");
+                self.make_kernel(&shell, kernel)?;
             }
         }
         Ok(())
     }
 
-    fn make_root(&self, shell: &Shell) -> Result<()> {
+    /// The packages are unpacked and not set up: this takes seconds, needs no processor of the
+    /// other kind, and what their scripts would do is of no use here.
+    fn make_root(&self, shell: &Shell, arch: Arch) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let root = work.path().join("root");
-        cmd!(shell, "mmdebstrap --quiet --variant=minbase --include={PACKAGES} {SUITE} {root}")
+        let name = arch.debian();
+        let options = [
+            "--quiet",
+            "--variant=extract",
+            "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
+            &format!("--architectures={name}"),
+            &format!("--include={PACKAGES}"),
+        ];
+        cmd!(shell, "mmdebstrap {options...} {SUITE} {root}")
             .quiet()
+            .ignore_stdout()
+            .ignore_stderr()
             .run()?;
-        for folder in ["lab", "data", "lib/modules"] {
+        for folder in ["lab", "data", "lib/modules", "mnt", "srv"] {
             fs::create_dir_all(root.join(folder))?;
         }
-        image_of(shell, &root, &self.root())
+        fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/bash\n")?;
+        fs::write(root.join("etc/group"), "root:x:0:\n")?;
+        let script = "cd \"$1\"; [ -e usr/bin/sh ] || ln -s dash usr/bin/sh; \
+                      ln -sf gawk usr/bin/awk; ln -sf /proc/mounts etc/mtab; \
+                      cp usr/bin/busybox ..; \
+                      rm -rf usr/share/doc usr/share/man usr/share/locale";
+        cmd!(shell, "bash -e -c {script} root {root}").quiet().run()?;
+        fs::copy(work.path().join("busybox"), self.busybox(arch))?;
+        image_of(shell, &root, &self.root(arch))
     }
 
-    fn make_kernel(&self, shell: &Shell, version: &str) -> Result<()> {
-        let (_, pattern) = KERNELS
-            .iter()
-            .find(|(known, _)| *known == version)
-            .with_context(|| format!("no kernel is called {version}"))?;
+    fn make_kernel(&self, shell: &Shell, kernel: &Kernel) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let unpacked = work.path().join("unpacked");
-        unpack(shell, pattern, work.path(), &unpacked)?;
-        let release = only_entry(&unpacked.join("lib/modules"))?;
-        let modules = unpacked.join("lib/modules").join(&release);
-        for unused in UNUSED {
-            let _ = fs::remove_dir_all(modules.join("kernel").join(unused));
-        }
-        let script = "find \"$1\" -name '*.ko.xz' -print0 | xargs -0 -r -n 64 unxz; \
-                      depmod -b \"$2\" \"$3\"";
-        cmd!(shell, "bash -e -o pipefail -c {script} modules {modules} {unpacked} {release}")
-            .quiet()
-            .run()?;
-        fs::create_dir_all(self.folder.join(format!("linux-{version}")))?;
-        fs::copy(unpacked.join(format!("boot/vmlinuz-{release}")), self.kernel(version))?;
-        make_initrd(shell, &modules, work.path(), &self.initrd(version))?;
+        kernel.unpack(shell, work.path(), &unpacked)?;
+        let there = ["lib/modules", "usr/lib/modules"].map(|folder| unpacked.join(folder));
+        let there = there.iter().find(|folder| folder.exists()).context("it has no modules")?;
+        let release = only_entry(there)?;
+        let image = work.path().join("image");
+        let modules = image.join("lib/modules").join(&release);
+        fs::create_dir_all(modules.join("kernel"))?;
+        let script = "cd \"$1\"; cp modules.builtin* modules.order \"$2\"; cd kernel; shift 2; \
+                      for one; do [ ! -e \"$one\" ] || cp -a --parents \"$one\" \"$TO\"; done";
+        let _to = shell.push_env("TO", modules.join("kernel"));
+        let from = there.join(&release);
+        cmd!(shell, "bash -e -c {script} modules {from} {modules} {MODULES...}").quiet().run()?;
+        cmd!(shell, "depmod -b {image} {release}").quiet().ignore_stderr().run()?;
+        let name = kernel.name;
+        fs::create_dir_all(self.folder.join(format!("linux-{name}")))?;
+        let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
+        let boot = if boot.exists() { boot } else { from.join("vmlinuz") };
+        fs::copy(boot, self.kernel(name))?;
+        let busybox = self.busybox(kernel.arch);
+        make_initrd(shell, &modules, &busybox, work.path(), &self.initrd(name))?;
         // Last, for it says that the others are there.
-        image_of(shell, &unpacked.join("lib/modules"), &self.modules(version))
+        image_of(shell, &image.join("lib/modules"), &self.modules(name))
     }
-}
-
-/// Downloads and unpacks the newest package whose name is like `pattern`.
-fn unpack(shell: &Shell, pattern: &str, work: &Path, into: &Path) -> Result<()> {
-    let names = cmd!(shell, "apt-cache search --names-only {pattern}").quiet().read()?;
-    let names = names.lines().filter_map(|line| line.split_whitespace().next());
-    let newest = names.max_by(|a, b| by_version(a, b));
-    let newest = newest.with_context(|| format!("the package source has no {pattern}"))?;
-    let _there = shell.push_dir(work);
-    cmd!(shell, "apt-get download {newest}").quiet().ignore_stdout().ignore_stderr().run()?;
-    let script = "dpkg-deb -x \"$1\"_*.deb \"$2\"";
-    Ok(cmd!(shell, "bash -e -c {script} unpack {newest} {into}").quiet().run()?)
-}
-
-/// Numbers in names are held against each other as numbers.
-fn by_version(a: &str, b: &str) -> Ordering {
-    let numbers = |name: &str| -> Vec<u64> {
-        name.split(|letter: char| !letter.is_ascii_digit())
-            .filter_map(|digits| digits.parse().ok())
-            .collect()
-    };
-    numbers(a).cmp(&numbers(b))
 }
 
 /// An ext4 image of a folder.
@@ -207,6 +234,7 @@ fn image_of(shell: &Shell, folder: &Path, image: &Path) -> Result<()> {
     let made = image.with_extension("new");
     cmd!(shell, "mke2fs -q -F -t ext4 -O ^has_journal -m 0 -d {folder} {made} {size}")
         .quiet()
+        .ignore_stdout()
         .run()?;
     Ok(fs::rename(made, image)?)
 }
@@ -218,35 +246,34 @@ fn only_entry(folder: &Path) -> Result<String> {
 }
 
 /// The first file system of a guest: a shell, and the modules that reach the root image.
-fn make_initrd(shell: &Shell, modules: &Path, work: &Path, initrd: &Path) -> Result<()> {
+fn make_initrd(
+    shell: &Shell,
+    modules: &Path,
+    busybox: &Path,
+    work: &Path,
+    initrd: &Path,
+) -> Result<()> {
     let root = work.join("initrd");
     for folder in ["bin", "proc", "sys", "dev", "new", "low", "up", "m"] {
         fs::create_dir_all(root.join(folder))?;
     }
-    let busybox = cmd!(shell, "which busybox").quiet().read()?;
-    fs::copy(busybox.trim(), root.join("bin/busybox"))?;
+    fs::copy(busybox, root.join("bin/busybox"))?;
     let mut order = String::new();
     for name in FIRST {
         let file = format!("{name}.ko");
-        let found = cmd!(shell, "find {modules} -name {file}").quiet().read()?;
+        let like = format!("{file}*");
+        let found = cmd!(shell, "find {modules} -name {like}").quiet().read()?;
         // One that is missing is a part of the kernel itself.
         let Some(path) = found.lines().next() else { continue };
-        fs::copy(path, root.join("m").join(&file))?;
+        let copy = root.join("m").join(path.rsplit('/').next().unwrap_or(path));
+        fs::copy(path, &copy)?;
+        if path.ends_with(".xz") {
+            cmd!(shell, "unxz {copy}").quiet().run()?;
+        }
         order += &format!("{file}\n");
     }
     fs::write(root.join("m/order"), order)?;
     let _there = shell.push_dir(&root);
-    let script = "find . | busybox cpio -o -H newc 2>/dev/null | gzip -1 > \"$1\"";
+    let script = "find . | busybox cpio -o -H newc 2>/dev/null > \"$1\"";
     Ok(cmd!(shell, "bash -e -o pipefail -c {script} initrd {initrd}").quiet().run()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_newer_kernel_is_newer_by_number() {
-        assert_eq!(by_version("linux-image-6.1.0-9", "linux-image-6.1.0-56"), Ordering::Less);
-        assert_eq!(by_version("6.12.117", "6.12.9"), Ordering::Greater);
-    }
 }

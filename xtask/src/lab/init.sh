@@ -26,7 +26,7 @@ $B mkdir -p /up/upper /up/work
 $B mount -t overlay -o lowerdir=/low,upperdir=/up/upper,workdir=/up/work overlay /new
 $B mount -t ext4 -o ro,noload "$(disk labmods)" /new/lib/modules
 $B mkdir -p /new/lab /new/data
-$B cp /job/* /new/lab/
+$B cp -r /job/* /new/lab/
 disk labout > /new/lab/out-device
 for mount in sys proc dev; do $B mount --move /$mount /new/$mount; done
 exec $B switch_root /new /lab/start

@@ -3,6 +3,7 @@
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
+mod kernel;
 mod scenario;
 mod image;
 mod guest;
@@ -11,13 +12,15 @@ mod page;
 use crate::options;
 use crate::programs::{self, Interrupt};
 use anyhow::{Context, Result, ensure};
-use guest::Ran;
+use guest::Booted;
 use image::Images;
-use scenario::Scenario;
+use kernel::Arch;
+use scenario::Machine;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use xshell::{Shell, cmd};
 
 /// The document, in the folder of the workspace.
 const DOCUMENT: &str = "docs/lab.md";
@@ -25,8 +28,10 @@ const DOCUMENT: &str = "docs/lab.md";
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 struct Options {
-    /// Only scenarios that have this in their names; these are not written into the document.
+    /// Only scenarios that have this in their names.
     only: Option<String>,
+    /// Only the quick ones.
+    is_quick: bool,
     /// So many machines at a time.
     jobs: usize,
     /// Where images, and what the machines printed, are kept.
@@ -39,79 +44,169 @@ struct Options {
 /// When a machine cannot be made, or a scenario fails.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
-    let all = scenario::all()?;
-    let part = options.only.as_deref().unwrap_or_default();
-    let chosen: Vec<&Scenario> = all.iter().filter(|one| one.name.contains(part)).collect();
-    ensure!(!chosen.is_empty(), "no scenario has `{part}` in its name");
-    println!("building");
-    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
-    let images = Images::new(&options.folder)?;
-    images.make(chosen.iter().map(|one| one.kernel.as_str()))?;
-    let done = run_all(&chosen, &images, &program, &options)?;
-    let failed: Vec<&str> =
-        done.iter().filter(|(_, ran)| !ran.wrong.is_empty()).map(|(one, _)| *one).collect();
-    if options.only.is_none() {
-        let version = programs::own_version(root, &program)?;
-        let text = page::document(&chosen, &done, &programs::date(root)?, &version);
+    let table = scenario::table()?;
+    let chosen = options.choose(&table.machine);
+    ensure!(!chosen.is_empty(), "no such scenario");
+    let images = options.images(&chosen)?;
+    let done = options.boot(root, &chosen, &images)?;
+    if options.is_whole() {
+        let built = programs::build(root, &PROGRAM)?;
+        let version = programs::own_version(root, &built)?;
+        let text = page::document(&chosen, &done, &table.absent, &programs::date(root)?, &version);
         fs::write(root.join(DOCUMENT), text)?;
         println!("wrote {DOCUMENT}");
     }
-    ensure!(failed.is_empty(), "{} of {}: {}", failed.len(), done.len(), failed.join(", "));
+    judge(&chosen, &done)
+}
+
+/// The quick scenarios, as the test command has them. Where there is no QEMU, or no package source
+/// to make images from, they are skipped by name.
+///
+/// # Errors
+/// When a scenario fails.
+pub(crate) fn check(root: &Path) -> Result<()> {
+    let options = parse(root, &["--quick"])?;
+    let chosen = options.choose(&scenario::table()?.machine);
+    let images = match options.images(&chosen) {
+        Ok(images) => images,
+        Err(error) => {
+            let all = chosen.iter().flat_map(|machine| &machine.scenario);
+            let names: Vec<&str> = all.map(|scenario| scenario.name.as_str()).collect();
+            println!("skipped: {} ({error:#})", names.join(", "));
+            return Ok(());
+        }
+    };
+    judge(&chosen, &options.boot(root, &chosen, &images)?)
+}
+
+/// Says how many scenarios are as they must be.
+///
+/// # Errors
+/// When one is not.
+fn judge(machines: &[Machine], done: &[Booted]) -> Result<()> {
+    let all = machines.iter().zip(done).flat_map(|(machine, done)| {
+        machine.scenario.iter().zip(&done.ran).map(|(scenario, ran)| (&scenario.name, ran))
+    });
+    let all: Vec<_> = all.collect();
+    let failed = all.iter().filter(|(_, ran)| !ran.wrong.is_empty());
+    let failed: Vec<&str> = failed.map(|(name, _)| name.as_str()).collect();
+    ensure!(failed.is_empty(), "{} of {} failed: {}", failed.len(), all.len(), failed.join(", "));
+    println!("{} scenarios in {} machines", all.len(), machines.len());
     Ok(())
 }
 
-/// The scenarios with what came of each, in their order.
-fn run_all<'a>(
-    chosen: &[&'a Scenario],
-    images: &Images,
-    program: &Path,
-    options: &Options,
-) -> Result<Vec<(&'a str, Ran)>> {
-    let interrupt = Interrupt::watch()?;
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Result<Ran>)>> = Mutex::default();
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(scenario) = chosen.get(index).filter(|_| interrupt.go_on().is_ok()) else {
-                return;
-            };
-            let out = options.folder.join("out").join(&scenario.name);
-            let ran = guest::run(scenario, images, program, &out);
-            tell(scenario, &ran);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, ran));
-        }
-    };
-    std::thread::scope(|scope| {
-        (0..options.jobs).for_each(|_| drop(scope.spawn(work)));
-    });
-    interrupt.go_on()?;
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter()
-        .map(|(index, ran)| {
-            let name = chosen[index].name.as_str();
-            Ok((name, ran.with_context(|| format!("the scenario {name}"))?))
-        })
-        .collect()
+/// What cargo builds.
+const PROGRAM: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
+
+/// The program for each kind of processor that is needed.
+struct Program {
+    amd64: PathBuf,
+    arm64: Option<PathBuf>,
 }
 
-fn tell(scenario: &Scenario, ran: &Result<Ran>) {
-    match ran {
-        Ok(ran) if ran.wrong.is_empty() => {
-            println!("{:<24}{:>4} asserted{:>7.0} s", scenario.name, ran.asserted, ran.seconds);
+impl Program {
+    fn of(&self, arch: Arch) -> Result<&Path> {
+        match arch {
+            Arch::Amd64 => Ok(&self.amd64),
+            Arch::Arm64 => self.arm64.as_deref().context("it was built for 64-bit ARM"),
         }
-        Ok(ran) => {
-            println!("{:<24}FAILED{:>14.0} s", scenario.name, ran.seconds);
-            ran.wrong.iter().for_each(|wrong| println!("    {wrong}"));
+    }
+}
+
+impl Options {
+    /// Whether all is asked for, and written into the document.
+    fn is_whole(&self) -> bool {
+        self.only.is_none() && !self.is_quick
+    }
+
+    fn choose(&self, machines: &[Machine]) -> Vec<Machine> {
+        let part = self.only.as_deref().unwrap_or_default();
+        scenario::choose(machines, |one| one.name.contains(part) && (one.quick || !self.is_quick))
+    }
+
+    /// The images of these machines, made where they are not there yet.
+    fn images(&self, machines: &[Machine]) -> Result<Images> {
+        let images = Images::new(&self.folder)?;
+        images.make(machines.iter().map(|machine| machine.kernel.as_str()))?;
+        Ok(images)
+    }
+
+    /// Builds what the machines run.
+    fn build(&self, root: &Path, machines: &[Machine]) -> Result<Program> {
+        println!("building");
+        let is_arm = |machine: &Machine| {
+            kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
+        };
+        // As tests have it, it is there already, and takes as long in a machine.
+        let release = if self.is_whole() { &["--release"][..] } else { &[] };
+        let target = [release, &PROGRAM].concat();
+        let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
+        let built = programs::build_with(root, &target)?;
+        let amd64 = self.folder.join("ioassay");
+        let shell = Shell::new()?;
+        cmd!(shell, "strip -o {amd64} {built}").quiet().run()?;
+        Ok(Program { amd64, arm64: arm64.transpose()? })
+    }
+
+    /// Boots the machines, and answers what came of each, in their order.
+    fn boot(&self, root: &Path, machines: &[Machine], images: &Images) -> Result<Vec<Booted>> {
+        let program = self.build(root, machines)?;
+        let interrupt = Interrupt::watch()?;
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<(usize, Result<Booted>)>> = Mutex::default();
+        let work = || {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(machine) = machines.get(index).filter(|_| interrupt.go_on().is_ok())
+                else {
+                    return;
+                };
+                let booted = self.boot_one(machine, images, &program);
+                tell(machine, &booted);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((index, booted));
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..self.jobs).for_each(|_| drop(scope.spawn(work)));
+        });
+        interrupt.go_on()?;
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter()
+            .map(|(index, booted)| booted.with_context(|| machines[index].scenario[0].name.clone()))
+            .collect()
+    }
+
+    fn boot_one(&self, machine: &Machine, images: &Images, program: &Program) -> Result<Booted> {
+        let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
+        let out = self.folder.join("out").join(&machine.scenario[0].name);
+        guest::run(machine, images, program.of(kernel.arch)?, &out)
+    }
+}
+
+fn tell(machine: &Machine, booted: &Result<Booted>) {
+    let booted = match booted {
+        Ok(booted) => booted,
+        Err(error) => {
+            println!("FAILED {}: {error:#}", machine.scenario[0].name);
+            return;
         }
-        Err(error) => println!("{:<24}FAILED: {error:#}", scenario.name),
+    };
+    println!("{} ({:.0} s)", booted.release, booted.seconds);
+    for (scenario, ran) in machine.scenario.iter().zip(&booted.ran) {
+        let end = if ran.wrong.is_empty() { "asserted" } else { "asserted, FAILED" };
+        println!("  {:<28}{:>4} {end}", scenario.name, ran.asserted);
+        ran.wrong.iter().for_each(|wrong| println!("      {wrong}"));
     }
 }
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {
-    let mut options = Options { only: None, jobs: 2, folder: root.join("target/lab") };
-    options::each(words, &["--only", "--jobs", "--folder"], |name, value| {
+    let folder = root.join("target/lab");
+    let mut options = Options { only: None, is_quick: false, jobs: 2, folder };
+    let quick = |word: &&str| *word == "--quick";
+    options.is_quick = words.iter().any(quick);
+    let others: Vec<&str> = words.iter().copied().filter(|word| !quick(word)).collect();
+    options::each(&others, &["--only", "--jobs", "--folder"], |name, value| {
         match name {
             "--only" => options.only = Some(value.to_owned()),
             "--jobs" => options.jobs = value.parse()?,
@@ -134,10 +229,10 @@ mod tests {
             parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
         };
         let folder = PathBuf::from("/w/target/lab");
-        let usual = Options { only: None, jobs: 2, folder: folder.clone() };
+        let usual = Options { only: None, is_quick: false, jobs: 2, folder: folder.clone() };
         assert_eq!(parse(""), Ok(usual));
-        let expected = Options { only: Some("md".into()), jobs: 1, folder };
-        assert_eq!(parse("--jobs 1 --only md"), Ok(expected));
+        let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, folder };
+        assert_eq!(parse("--jobs 1 --quick --only md"), Ok(expected));
         for (line, expected) in [
             ("--jobs 0", "one machine at a time"),
             ("--jobs x", "--jobs x"),

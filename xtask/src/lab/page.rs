@@ -1,37 +1,53 @@
 //! The document that tells what was asserted of each machine.
 
-use super::guest::Ran;
-use super::scenario::Scenario;
+use super::guest::{Booted, Ran};
+use super::scenario::{Absent, Machine, Scenario};
 use crate::document::{cell, paragraph};
 use std::fmt::Write;
 
 const HEAD: &str = "\
 ioassay in emulated machines (QEMU without KVM) with other kernels, devices and file systems than \
-those of the machine that it is built on. Each asserts what storage and devices are called, what \
-served each row, and which findings are and are not there; never a speed. `cargo xtask lab` writes \
-this page.";
+those of the machine that it is built on. Each row asserts what storage and devices are called, \
+what served each case, and which findings are and are not there; never a speed. `cargo xtask lab` \
+writes this page; `--quick` runs those marked *quick*, and the test command runs them, too.";
 
 /// All scenarios with what came of them.
 pub(super) fn document(
-    scenarios: &[&Scenario],
-    done: &[(&str, Ran)],
+    machines: &[Machine],
+    done: &[Booted],
+    absent: &[Absent],
     date: &str,
     version: &str,
 ) -> String {
-    let asserted: usize = done.iter().map(|(_, ran)| ran.asserted).sum();
-    let passed = done.iter().filter(|(_, ran)| ran.wrong.is_empty()).count();
+    let rows = machines.iter().zip(done).flat_map(|(machine, booted)| {
+        let ran = machine.scenario.iter().zip(&booted.ran);
+        ran.map(move |(scenario, ran)| (machine, &booted.release, scenario, ran))
+    });
+    let rows: Vec<(&Machine, &String, &Scenario, &Ran)> = rows.collect();
+    let asserted: usize = rows.iter().map(|(.., ran)| ran.asserted).sum();
+    let passed = rows.iter().filter(|(.., ran)| ran.wrong.is_empty()).count();
     let summary = format!(
-        "On {date}, with {version}: {passed} of {} machines are as they must be ({asserted} \
-         assertions).",
-        done.len()
+        "On {date}, with {version}: {passed} of {} rows are as they must be ({asserted} \
+         assertions in {} machines).",
+        rows.len(),
+        machines.len()
     );
     let mut text = format!("# The laboratory\n\n{}{}", paragraph(HEAD), paragraph(&summary));
-    text += "| machine | kernel | what | asserted | |\n|---|---|---|---|---|\n";
-    for (scenario, (_, ran)) in scenarios.iter().zip(done) {
-        let Scenario { name, kernel, about, .. } = scenario;
+    text += "| row | kernel | processor | what | asserted | |\n|---|---|---|---|---|---|\n";
+    for (Machine { cpu, processors, memory, .. }, release, scenario, ran) in rows {
+        let Scenario { name, about, quick, .. } = scenario;
         let end = if ran.wrong.is_empty() { "passed" } else { "FAILED" };
-        let asserts = cell(&scenario.asserts());
-        let _ = writeln!(text, "| {name} | {kernel} | {} | {asserts} | {end} |", cell(about));
+        let quick = if *quick { ", *quick*" } else { "" };
+        let (about, asserts) = (cell(about), cell(&scenario.asserts()));
+        let _ = writeln!(
+            text,
+            "| {name} | {release} | {processors} × {cpu}, {memory} MiB | {about} | {asserts} | \
+             {end}{quick} |"
+        );
+    }
+    text += "\n## What is not emulated here\n\n";
+    for Absent { what, why } in absent {
+        text += &paragraph(&format!("**{what}**: {why}"));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The table of scenarios: a machine, what is mounted on it, and what must be said of it.
+//! The table of machines, what is mounted on each, and what must be said of it.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -9,20 +9,28 @@ use std::fmt::Write;
 /// All of them.
 const TABLE: &str = include_str!("scenarios.toml");
 
-#[derive(Debug, Deserialize)]
-struct Table {
-    scenario: Vec<Scenario>,
-}
-
-/// One machine.
+/// The table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Scenario {
-    /// Its name, and that of its folder.
-    pub(super) name: String,
-    /// What is asked there, in a line.
-    pub(super) about: String,
-    /// The version of its kernel, as [`super::image`] knows it.
+pub(super) struct Table {
+    pub(super) machine: Vec<Machine>,
+    /// What is not emulated here.
+    pub(super) absent: Vec<Absent>,
+}
+
+/// A kind of machine that cannot be had.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Absent {
+    pub(super) what: String,
+    pub(super) why: String,
+}
+
+/// One machine. Its scenarios run in it one after another.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Machine {
+    /// The name of its kernel, as [`super::kernel`] knows it.
     pub(super) kernel: String,
     /// QEMU's name of its processor.
     #[serde(default = "usual_cpu")]
@@ -39,13 +47,34 @@ pub(super) struct Scenario {
     /// QEMU's arguments after `-device`.
     #[serde(default)]
     pub(super) devices: Vec<String>,
-    /// Other arguments of QEMU, word by word.
+    /// Other arguments of QEMU, word by word. `share` is an empty folder of the host.
     #[serde(default)]
     pub(super) qemu: Vec<String>,
+    /// A program of the host that serves the machine by the socket `helper.sock`.
+    #[serde(default)]
+    pub(super) helper: Vec<String>,
+    /// More of the kernel's command line.
+    #[serde(default)]
+    pub(super) append: String,
     /// Modules of the kernel, in their order.
     #[serde(default)]
     pub(super) modules: Vec<String>,
-    /// What mounts the directory `/data` that is measured: commands of a shell.
+    pub(super) scenario: Vec<Scenario>,
+}
+
+/// What is measured in a machine, and what must be said of it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    /// Its name, and that of its folder.
+    pub(super) name: String,
+    /// What is asked there, in a line.
+    pub(super) about: String,
+    /// Whether it is a part of the test command.
+    #[serde(default)]
+    pub(super) quick: bool,
+    /// What mounts the directory `/data` that is measured: commands of a shell, in which the
+    /// program runs then.
     pub(super) prepare: String,
     /// What is run there, if not the usual recipe.
     #[serde(default = "usual_run")]
@@ -56,13 +85,19 @@ pub(super) struct Scenario {
     /// What the JSON must have at some places, by their pointers.
     #[serde(default)]
     pub(super) facts: BTreeMap<String, Value>,
+    /// Pointers to what the JSON must not have, or have as null.
+    #[serde(default)]
+    pub(super) unknown: Vec<String>,
+    /// What the program must say on its standard error.
+    #[serde(default)]
+    pub(super) says: Vec<String>,
     /// What must be said of cases.
     #[serde(default)]
     pub(super) cases: Vec<Expected>,
 }
 
 /// What must be said of all asked cases whose ids contain a text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expected {
     /// The text; all cases contain the empty one.
@@ -95,10 +130,18 @@ fn usual_run() -> String {
     "run /lab/small.toml .".to_owned()
 }
 
-/// All scenarios.
-pub(super) fn all() -> Result<Vec<Scenario>> {
-    let table: Table = toml::from_str(TABLE).context("the table of scenarios")?;
-    Ok(table.scenario)
+/// All machines, and those that cannot be had.
+pub(super) fn table() -> Result<Table> {
+    toml::from_str(TABLE).context("the table of scenarios")
+}
+
+/// The machines with those of their scenarios that `is_chosen` says; without those that have none.
+pub(super) fn choose(machines: &[Machine], is_chosen: impl Fn(&Scenario) -> bool) -> Vec<Machine> {
+    let chosen = machines.iter().map(|machine| {
+        let scenario = machine.scenario.iter().filter(|one| is_chosen(one)).cloned().collect();
+        Machine { scenario, ..machine.clone() }
+    });
+    chosen.filter(|machine| !machine.scenario.is_empty()).collect()
 }
 
 /// What was looked at in a report.
@@ -121,12 +164,19 @@ impl Checked {
 }
 
 impl Scenario {
-    /// Holds a report against what must be said.
-    pub(super) fn check(&self, report: &Value) -> Checked {
+    /// Holds a report, and what was printed beside it, against what must be said.
+    pub(super) fn check(&self, report: &Value, errors: &str) -> Checked {
         let mut checked = Checked::default();
         for (pointer, expected) in &self.facts {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found == expected, || format!("{pointer} is {found}, not {expected}"));
+        }
+        for pointer in &self.unknown {
+            let found = report.pointer(pointer).unwrap_or(&Value::Null);
+            checked.hold(found.is_null(), || format!("{pointer} is {found}, and is not known"));
+        }
+        for text in &self.says {
+            checked.hold(errors.contains(text), || format!("'{text}' is not said: {errors}"));
         }
         let asked = report["cases"].as_array().into_iter().flatten();
         let asked: Vec<&Value> = asked.filter(|case| case["role"] == "asked").collect();
@@ -141,9 +191,13 @@ impl Scenario {
 
     /// What is asserted of it, in words.
     pub(super) fn asserts(&self) -> String {
+        let status = (self.status != 0).then(|| format!("exit status {}", self.status));
         let facts = self.facts.iter().map(|(pointer, value)| format!("`{pointer}` is {value}"));
+        let unknown = self.unknown.iter().map(|pointer| format!("`{pointer}` is unknown"));
+        let says = self.says.iter().map(|text| format!("says '{text}'"));
         let cases = self.cases.iter().map(Expected::words);
-        facts.chain(cases).collect::<Vec<String>>().join("; ")
+        let all = status.into_iter().chain(facts).chain(unknown).chain(says).chain(cases);
+        all.collect::<Vec<String>>().join("; ")
     }
 }
 
@@ -207,21 +261,45 @@ mod tests {
 
     #[test]
     fn the_table_is_whole_and_asserts_something_everywhere() {
-        let all = all().expect("it can be read");
+        let machines = table().expect("it can be read").machine;
+        let all: Vec<&Scenario> = machines.iter().flat_map(|machine| &machine.scenario).collect();
         let mut names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), all.len(), "two scenarios have one name");
+        for machine in &machines {
+            let kernel = &machine.kernel;
+            assert!(super::super::kernel::named(kernel).is_some(), "no kernel is called {kernel}");
+        }
         for one in &all {
             assert!(!one.asserts().is_empty(), "{} asserts nothing", one.name);
-            assert!(super::super::image::is_known(&one.kernel), "{}: {}", one.name, one.kernel);
         }
+        let quick = all.iter().filter(|one| one.quick).count();
+        assert!(quick * 3 >= all.len(), "{quick} of {} are quick: a third must be", all.len());
+    }
+
+    #[test]
+    fn a_machine_without_a_chosen_scenario_does_not_boot() {
+        let machines: Table = toml::from_str(
+            "absent = []\n[[machine]]\nkernel = \"6.1\"\n\
+             [[machine.scenario]]\nname = \"a\"\nabout = \"\"\nprepare = \"\"\n\
+             [[machine.scenario]]\nname = \"b\"\nabout = \"\"\nprepare = \"\"\nquick = true\n\
+             [[machine]]\nkernel = \"6.12\"\n\
+             [[machine.scenario]]\nname = \"c\"\nabout = \"\"\nprepare = \"\"\n",
+        )
+        .expect("it is whole");
+        let chosen = choose(&machines.machine, |one| one.quick);
+        let names = |machine: &Machine| -> Vec<String> {
+            machine.scenario.iter().map(|one| one.name.clone()).collect()
+        };
+        assert_eq!(chosen.iter().map(names).collect::<Vec<_>>(), [["b"]]);
     }
 
     #[test]
     fn what_is_not_as_it_must_be_is_told() {
         let scenario: Scenario = toml::from_str(
-            "name = \"x\"\nabout = \"y\"\nkernel = \"6.1\"\nprepare = \"\"\n\
+            "name = \"x\"\nabout = \"y\"\nprepare = \"\"\nunknown = [\"/storage/size\"]\n\
+             says = [\"memory\"]\n\
              [facts]\n\"/storage/medium\" = \"block\"\n\
              [[cases]]\nid = \"direct\"\nserved_by = \"device\"\nhas = [\"A\"]\nlacks = [\"B\"]\n",
         )
@@ -231,11 +309,14 @@ mod tests {
             let case = json!({
                 "id": "pread direct", "role": "asked", "served_by": by, "findings": findings
             });
-            json!({ "storage": { "medium": "block" }, "cases": [case] })
+            json!({ "storage": { "medium": "block", "size": null }, "cases": [case] })
         };
-        assert_eq!(scenario.check(&report("device", &["A"])).wrong, [""; 0]);
-        assert_eq!(scenario.check(&report("device", &["A"])).asserted, 5);
-        assert_eq!(scenario.check(&report("ram", &["B"])).wrong.len(), 3);
-        assert_eq!(scenario.check(&json!({})).wrong.len(), 2);
+        let check = |report: Value| scenario.check(&report, "too little memory");
+        assert_eq!(check(report("device", &["A"])).wrong, [""; 0]);
+        assert_eq!(check(report("device", &["A"])).asserted, 7);
+        assert_eq!(check(report("ram", &["B"])).wrong.len(), 3);
+        assert_eq!(check(json!({})).wrong.len(), 2);
+        assert_eq!(check(json!({ "storage": { "size": 0 } })).wrong.len(), 3);
+        assert_eq!(scenario.check(&report("device", &["A"]), "").wrong.len(), 1);
     }
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the scenario, and hands what came of it to the host as a tar on a disk of its own.
+# Runs the scenarios, and hands what came of them to the host as a tar on a disk of its own.
 export PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 NO_COLOR=1
 export XDG_STATE_HOME=/run/state XDG_CACHE_HOME=/run/cache
 for folder in /run /tmp /out /dev/shm; do
@@ -8,13 +8,15 @@ for folder in /run /tmp /out /dev/shm; do
 done
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 ip link set lo up
-echo "=== $(uname -r)"
+uname -r > /out/release
 for module in $(cat /lab/modules); do modprobe "$module"; done
 # There is no udev that LVM could wait for.
-mkdir -p /etc/lvm
+export DM_DISABLE_UDEV=1
+mkdir -p /etc/lvm /run/lock
 cat > /etc/lvm/lvm.conf <<'EOF'
 devices { obtain_device_list_from_udev=0 use_devicesfile=0 }
 activation { udev_sync=0 udev_rules=0 monitoring=0 }
+global { thin_check_executable="" thin_repair_executable="" }
 EOF
 # Waits until a device is there.
 wait_for() {
@@ -24,22 +26,63 @@ wait_for() {
         tries=$((tries + 1))
     done
 }
-(
-    set -e
-    . /lab/prepare
-)
-if [ $? = 0 ] && cd /data && findmnt /data; then
-    ioassay host . > /out/host.json
-    # The words of the file are the arguments.
-    eval "ioassay $(cat /lab/run) --json --record /out/record.jsonl" \
-        > /out/report.json 2> /out/errors
-    echo $? > /out/status
-    cat /out/errors
-else
-    echo "/data was not prepared" | tee /out/errors
-fi
-echo "=== end"
+# The disk that has so many MiB.
+by_size() {
+    local tries=0 block
+    while [ $tries -lt 100 ]; do
+        for block in /sys/block/*; do
+            # A path of several to a disk has its size, and no name of its own.
+            if [ "$(cat "$block/size")" = $(($1 * 2048)) ] && [ -e "/dev/${block##*/}" ]; then
+                echo "/dev/${block##*/}"
+                return
+            fi
+        done
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    return 1
+}
+# A device with a table of the device mapper: mapped NAME TABLE
+mapped() {
+    echo "$2" | dmsetup create --noudevsync "$1"
+    dmsetup mknodes
+}
+sectors() { blockdev --getsz "$1"; }
+# An ext4 on a device, mounted: ext4_on DEVICE [OPTIONS]
+ext4_on() {
+    wait_for "$1"
+    mkfs.ext4 -q -F "$1"
+    mount -t ext4 -o "${2:-defaults}" "$1" /data
+}
+# What a scenario left behind is not there for the next one.
+clean() {
+    cd /
+    while umount /data 2> /dev/null; do :; done
+    losetup -D
+    mdadm --stop --scan
+    dmsetup remove_all
+} 2> /dev/null
+for name in $(cat /lab/scenarios); do
+    out=/out/$name
+    mkdir -p "$out"
+    echo "=== $name, $(cut -d' ' -f1 /proc/uptime) s"
+    (
+        set -e
+        . "/lab/$name/prepare"
+        grep ' /data ' /proc/mounts
+        cd /data
+        set +e
+        # The words of the file are the arguments.
+        eval "ioassay $(cat "/lab/$name/run") --json --record $out/record.jsonl" \
+            > "$out/report.json" 2> "$out/errors"
+        echo $? > "$out/status"
+        cat "$out/errors"
+    )
+    [ -e "$out/status" ] || echo "/data was not prepared: see console.txt" > "$out/errors"
+    clean
+done
+echo "=== end, $(cut -d' ' -f1 /proc/uptime) s"
 tar -cf "$(cat /lab/out-device)" -C /out .
 sync
 echo o > /proc/sysrq-trigger
-sleep 60
+while :; do :; done

@@ -1,0 +1,158 @@
+//! The kernels that machines boot, and Debian's packages that have them.
+
+use anyhow::{Context, Result, ensure};
+use std::cmp::Ordering;
+use std::fs;
+use std::path::Path;
+use xshell::{Shell, cmd};
+
+/// A processor that QEMU emulates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Arch {
+    Amd64,
+    Arm64,
+}
+
+impl Arch {
+    /// Debian's name of it.
+    pub(super) fn debian(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "amd64",
+            Arch::Arm64 => "arm64",
+        }
+    }
+}
+
+/// A kernel, by the name that the table of machines gives it.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) name: &'static str,
+    pub(super) arch: Arch,
+    /// The suite that has it.
+    suite: &'static str,
+    /// The newest package with a name like this is taken.
+    pattern: &'static str,
+}
+
+const KERNELS: [Kernel; 6] = [
+    Kernel {
+        name: "5.10",
+        arch: Arch::Amd64,
+        suite: "bullseye-security",
+        pattern: "^linux-image-5\\.10\\.0-[0-9]+-amd64$",
+    },
+    Kernel {
+        name: "6.1",
+        arch: Arch::Amd64,
+        suite: "bookworm-security",
+        pattern: "^linux-image-6\\.1\\.0-[0-9]+-amd64$",
+    },
+    Kernel {
+        name: "6.12",
+        arch: Arch::Amd64,
+        suite: "bookworm-security",
+        pattern: "^linux-image-6\\.12\\.[0-9]+\\+deb12-amd64$",
+    },
+    Kernel {
+        name: "newest",
+        arch: Arch::Amd64,
+        suite: "trixie-backports",
+        pattern: "^linux-image-[0-9.]+\\+deb13-amd64$",
+    },
+    Kernel {
+        name: "arm64-4k",
+        arch: Arch::Arm64,
+        suite: "bookworm-security",
+        pattern: "^linux-image-6\\.1\\.0-[0-9]+-arm64$",
+    },
+    Kernel {
+        name: "arm64-16k",
+        arch: Arch::Arm64,
+        suite: "bookworm-security",
+        pattern: "^linux-image-6\\.12\\.[0-9]+\\+deb12-arm64-16k$",
+    },
+];
+
+/// The kernel that the table calls so.
+pub(super) fn named(name: &str) -> Option<&'static Kernel> {
+    KERNELS.iter().find(|kernel| kernel.name == name)
+}
+
+const MIRROR: &str = "http://deb.debian.org/";
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+impl Kernel {
+    /// Downloads and unpacks the newest such kernel below `work`, with its modules. The package
+    /// lists are private: whatever suites this machine's apt knows, it finds the same.
+    ///
+    /// # Errors
+    /// When the package source cannot be reached, or has no such kernel.
+    pub(super) fn unpack(&self, shell: &Shell, work: &Path, into: &Path) -> Result<()> {
+        let options = &private_lists(work, self.suite, self.arch)?;
+        let pattern = self.pattern;
+        cmd!(shell, "apt-get {options...} --quiet --quiet update").quiet().run()?;
+        let search = ["search", "--names-only"];
+        let names = cmd!(shell, "apt-cache {options...} {search...} {pattern}").quiet().read()?;
+        let names = names.lines().filter_map(|line| line.split_whitespace().next());
+        let newest = names.max_by(|a, b| by_version(a, b));
+        let newest = newest.with_context(|| format!("{} has no {pattern}", self.suite))?;
+        let version = newest.trim_start_matches("linux-image-");
+        // Since 7.3 the package of this name is empty, and three others have the kernel.
+        let parts = format!("^linux-(image|base|binary|modules)-{}$", version.replace('+', "\\+"));
+        let names = cmd!(shell, "apt-cache {options...} {search...} {parts}").quiet().read()?;
+        let names = names.lines().filter_map(|line| line.split_whitespace().next());
+        let names: Vec<&str> = names.collect();
+        let _there = shell.push_dir(work);
+        cmd!(shell, "apt-get {options...} --quiet --quiet download {names...}").quiet().run()?;
+        let script = "for package in linux-*.deb; do dpkg-deb -x \"$package\" \"$1\"; done";
+        Ok(cmd!(shell, "bash -e -c {script} unpack {into}").quiet().run()?)
+    }
+}
+
+/// Options of apt's programs for lists of one suite and processor in `folder`.
+fn private_lists(folder: &Path, suite: &str, arch: Arch) -> Result<Vec<String>> {
+    let apt = folder.join("apt");
+    for needed in ["lists/partial", "archives/partial"] {
+        fs::create_dir_all(apt.join(needed))?;
+    }
+    ensure!(Path::new(KEYS).exists(), "{KEYS} is missing: install debian-archive-keyring");
+    let archive = if suite.ends_with("-security") { "debian-security" } else { "debian" };
+    let source = format!("deb [signed-by={KEYS}] {MIRROR}{archive} {suite} main\n");
+    fs::write(apt.join("sources"), source)?;
+    fs::write(apt.join("status"), "")?;
+    let (arch, apt) = (arch.debian(), apt.display());
+    let settings = [
+        format!("Dir::Etc::SourceList={apt}/sources"),
+        "Dir::Etc::SourceParts=/dev/null".to_owned(),
+        format!("Dir::State::lists={apt}/lists"),
+        format!("Dir::State::status={apt}/status"),
+        format!("Dir::Cache={apt}"),
+        format!("APT::Architecture={arch}"),
+        format!("APT::Architectures={arch}"),
+        "Acquire::Languages=none".to_owned(),
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+        "APT::Sandbox::User=root".to_owned(),
+    ];
+    Ok(settings.into_iter().flat_map(|setting| ["-o".to_owned(), setting]).collect())
+}
+
+/// Numbers in names are held against each other as numbers.
+fn by_version(a: &str, b: &str) -> Ordering {
+    let numbers = |name: &str| -> Vec<u64> {
+        name.split(|letter: char| !letter.is_ascii_digit())
+            .filter_map(|digits| digits.parse().ok())
+            .collect()
+    };
+    numbers(a).cmp(&numbers(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_kernel_is_newer_by_number() {
+        assert_eq!(by_version("linux-image-6.1.0-9", "linux-image-6.1.0-56"), Ordering::Less);
+        assert_eq!(by_version("6.12.117", "6.12.9"), Ordering::Greater);
+    }
+}
