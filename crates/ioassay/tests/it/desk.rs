@@ -63,18 +63,17 @@ impl Desk {
     /// What comes of the program with `args`. A run has one invocation unless they ask for more, or
     /// each test would wait for five; and no ceilings, whose arrays are four times the caches.
     pub(crate) fn ioassay(&self, args: &[&str]) -> Output {
-        let asks = |arg: &&str| {
-            ["--invocations", "--sustain", "--dry-run"].iter().any(|own| arg.starts_with(own))
+        let asks =
+            |arg: &&str| ["--invocations", "--sustain"].iter().any(|own| arg.starts_with(own));
+        let is_dry = args.contains(&"--dry-run");
+        let (command, more): (_, &[&str]) = match args {
+            [command @ ("run" | "watch"), ..] if is_dry => (*command, &[]),
+            ["watch", ..] => ("watch", &["--no-ceilings"]),
+            ["run", ..] if args.iter().any(asks) => ("run", &["--no-ceilings"]),
+            ["run", ..] => ("run", &["--no-ceilings", "--invocations=1"]),
+            _ => return self.plainly(args),
         };
-        match args {
-            ["run", rest @ ..] if args.iter().any(asks) => {
-                self.plainly(&[&["run", "--no-ceilings"], rest].concat())
-            }
-            ["run", rest @ ..] => {
-                self.plainly(&[&["run", "--no-ceilings", "--invocations=1"], rest].concat())
-            }
-            _ => self.plainly(args),
-        }
+        self.plainly(&[&[command], more, &args[1..]].concat())
     }
 
     /// What comes of the program with `args` as they are.

@@ -124,7 +124,11 @@ struct Watching(Child);
 impl Watching {
     fn start(desk: &Desk, args: &[&str]) -> Watching {
         let mut command = desk.start(PROGRAM);
-        command.arg("watch").args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["watch", "--no-ceilings"])
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         Watching(command.spawn().unwrap())
     }
 

@@ -92,25 +92,20 @@ fn page(desk: &Desk, name: &str, args: &[&str]) -> String {
     std::fs::read_to_string(desk.path(&html)).unwrap()
 }
 
-/// Pages of small real runs, each with its name.
+/// Pages of records of real runs, each with its name: those that are kept, and one of writes.
 fn pages(desk: &Desk) -> Vec<(&'static str, String)> {
-    let run = |name: &'static str, recipe: &str, more: &[&str]| {
-        let record = format!("{name}.jsonl");
-        let usual = ["run", recipe, ".", "--rounds=7", "--record", &record];
-        (name, page(desk, name, &[&usual, more].concat()))
-    };
-    let tiny = ["--size=1MiB", "--time=5ms"];
-    let few = |more: &[&'static str]| [&tiny[..], more].concat();
-    let mut pages = vec![
-        run("survey", "survey", &few(&["--control", "--working-set=1MiB"])),
-        run("latency", "page-latency", &few(&["--ops=100"])),
-        run("again", "page-latency", &few(&["--ops=100"])),
-        run("methods", "read-methods", &few(&["--threads=1,2,4", "--block=4KiB,64KiB"])),
-        run("writing", "write-strategies", &few(&["--block=64KiB", "--peer=rust"])),
-    ];
-    let compare = ["compare", "latency.jsonl", "again.jsonl", "--anyway"];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    let kept = |name: &'static str| folder.join(format!("2026-11-22-{name}.jsonl"));
+    let of_kept = |name| (name, page(desk, name, &["report", argument(&kept(name))]));
+    let mut pages: Vec<(&str, String)> =
+        ["survey", "slow", "advice", "depth", "control"].map(of_kept).into();
+    let args = ["run", "write-strategies", ".", "--rounds=7", "--size=1MiB", "--time=5ms"];
+    let few = ["--block=64KiB", "--peer=rust"];
+    pages.push(("writing", page(desk, "writing", &[&args[..], &few].concat())));
+    let (slow, control) = (kept("slow"), kept("control"));
+    let compare = ["compare", argument(&slow), argument(&control), "--anyway"];
     pages.push(("compared", page(desk, "compared", &compare)));
-    let record = std::fs::read_to_string(desk.path("latency.jsonl")).unwrap();
+    let record = std::fs::read_to_string(kept("depth")).unwrap();
     std::fs::write(desk.path("failed.jsonl"), failed(&record)).unwrap();
     pages.push(("failed", page(desk, "failed", &["report", "failed.jsonl"])));
     pages

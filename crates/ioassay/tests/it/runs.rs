@@ -235,6 +235,7 @@ fn many_threads_have_their_files_and_no_more_time_than_there_was() {
     .unwrap();
     let mut limited = desk.start("sh");
     limited.args(["-c", "ulimit -Sn 64 && exec \"$0\" \"$@\"", PROGRAM, "run", "many.toml", "."]);
+    limited.arg("--no-ceilings");
     limited.args(["--size=1MiB", "--rounds=1", "--json", "--quiet"]);
     let output = limited.output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout)

@@ -33,7 +33,8 @@ impl Terminal {
         let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
         let mut command = desk.start(PROGRAM);
-        command.args(args).env("TERM", "xterm-256color").env_remove("COLORTERM");
+        command.args(args).arg("--no-ceilings");
+        command.env("TERM", "xterm-256color").env_remove("COLORTERM");
         command.envs(environment.iter().copied());
         command.stdout(terminal.try_clone().unwrap()).stderr(terminal);
         let child = command.spawn().unwrap();
