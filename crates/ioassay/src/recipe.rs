@@ -21,23 +21,21 @@
 //! of memory only what they alone have, or where the recipe reads no file. Some values stand for
 //! others: see [`crate::symbol`].
 
+mod controls;
 mod file;
 pub mod repetitions;
 
 use crate::group::{Axes, Kind, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Op, Submission, Touch, Work};
-use model::case::{WriteEngine, WriteWork};
+use model::case::{Case, Engine, Touch, Work, WriteEngine};
 use model::content;
 use model::plan::{CASES_MAX, Place, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
 use repetitions::USUAL;
 use serde::Deserialize;
-use std::collections::HashSet;
 use std::path::Path;
-use std::time::Duration;
 
 /// The recipes that come with the program.
 pub const BUILT_IN: &[(&str, &str)] = &[
@@ -51,9 +49,6 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("touch-pages", include_str!("../../../recipes/touch-pages.toml")),
     ("sync-latency", include_str!("../../../recipes/sync-latency.toml")),
 ];
-
-/// What is measured beside the cases of every recipe that reads files.
-const CONTROLS: &str = include_str!("../../../recipes/controls.toml");
 
 /// A question, as it is written.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -286,35 +281,6 @@ impl Recipe {
         Ok(sweep)
     }
 
-    /// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
-    /// cache, and the tool's own overhead. Nothing where no file is used.
-    fn controls(&self, plan: &Plan, place: &Place) -> Result<Vec<Case>> {
-        let asked = || plan.cases.iter().map(|planned| &planned.case);
-        let Some(largest) = asked().filter_map(Case::file_size).max() else {
-            return Ok(Vec::new());
-        };
-        let mut controls = parse(CONTROLS)?;
-        controls.size = units::bytes(largest);
-        let (reads, writes) =
-            (asked().any(|case| case.file().is_some()), asked().any(|case| case.write().is_some()));
-        let claims_device = asked()
-            .filter_map(Case::file)
-            .any(|work| matches!(work.cache, Cache::Direct | Cache::Cold));
-        let is_wanted = |case: &Case| match &case.work {
-            Work::Memory(_) => true,
-            Work::Write(_) => writes,
-            Work::File(work) if work.cache == Cache::Direct => claims_device,
-            Work::File(_) => reads,
-        };
-        let mut cases = controls.cases(&Changes::default(), place)?;
-        cases.retain(is_wanted);
-        let time = units::parse_time(&controls.time)?;
-        cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
-        let is_asked: HashSet<Case> = asked().map(without_time).collect();
-        cases.retain(|case| !is_asked.contains(&without_time(case)));
-        Ok(cases)
-    }
-
     /// The plan for a place: what is asked for, what bounds it, and what cannot be.
     ///
     /// # Errors
@@ -335,24 +301,13 @@ impl Recipe {
         };
         plan.add(cases, Role::Asked, place);
         if self.ceilings && !changes.no_ceilings {
-            let mut controls = self.controls(&plan, place)?;
+            let mut controls = controls::of(&plan, place)?;
             // A control that cannot be is no loss to the one who did not ask for it.
             controls.retain(|case| place.refusal(case).is_none());
             plan.add(controls, Role::Control, place);
         }
         Ok(plan)
     }
-}
-
-/// What a case does, however long.
-fn without_time(case: &Case) -> Case {
-    let mut case = case.clone();
-    match &mut case.work {
-        Work::File(work) => work.time = Duration::ZERO,
-        Work::Write(work) => work.time = Duration::ZERO,
-        Work::Memory(work) => work.time = Duration::ZERO,
-    }
-    case
 }
 
 /// As many operations as there are blocks, where all are asked for, or those of a lane.
@@ -367,32 +322,6 @@ fn count_blocks(case: &mut Case) {
         OPS_LANE => blocks.div_ceil(stride),
         given => given,
     };
-}
-
-/// The same blocks read past the page cache that `work` writes past it: writing is not twice as
-/// fast, unless what takes it is a cache (METHODOLOGY.md, HostCache).
-fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
-    let is_plain = work.op == Op::Write && work.cache == Cache::Direct;
-    let WriteWork { cache, pattern, stride, size, block, depth, threads, share, .. } = *work;
-    is_plain.then(|| {
-        Case::own(Work::File(FileWork {
-            engine: if depth == 1 { Engine::Pread } else { Engine::Uring },
-            cache,
-            pattern,
-            stride,
-            size,
-            block,
-            depth,
-            threads,
-            share,
-            touch: Touch::Sum,
-            isa: Isa::Auto,
-            advice: Advice::None,
-            submission: Submission::Enter,
-            ops: 0,
-            time,
-        }))
-    })
 }
 
 fn seed_of_now() -> u64 {

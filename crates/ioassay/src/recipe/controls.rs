@@ -1,0 +1,79 @@
+//! What is measured beside the cases of a recipe: what bounds them.
+
+use super::{Changes, parse};
+use anyhow::Result;
+use model::case::WriteWork;
+use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Op, Submission, Touch, Work};
+use model::plan::{Place, Plan};
+use model::units;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// What is measured beside the cases of every recipe that reads files.
+const CONTROLS: &str = include_str!("../../../../recipes/controls.toml");
+
+/// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
+/// cache, and the tool's own overhead. Nothing where no file is used.
+pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
+    let asked = || plan.cases.iter().map(|planned| &planned.case);
+    let Some(largest) = asked().filter_map(Case::file_size).max() else {
+        return Ok(Vec::new());
+    };
+    let mut controls = parse(CONTROLS)?;
+    controls.size = units::bytes(largest);
+    let (reads, writes) =
+        (asked().any(|case| case.file().is_some()), asked().any(|case| case.write().is_some()));
+    let claims_device = asked()
+        .filter_map(Case::file)
+        .any(|work| matches!(work.cache, Cache::Direct | Cache::Cold));
+    let is_wanted = |case: &Case| match &case.work {
+        Work::Memory(_) => true,
+        Work::Write(_) => writes,
+        Work::File(work) if work.cache == Cache::Direct => claims_device,
+        Work::File(_) => reads,
+    };
+    let mut cases = controls.cases(&Changes::default(), place)?;
+    cases.retain(is_wanted);
+    let time = units::parse_time(&controls.time)?;
+    cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
+    let is_asked: HashSet<Case> = asked().map(without_time).collect();
+    cases.retain(|case| !is_asked.contains(&without_time(case)));
+    Ok(cases)
+}
+
+/// What a case does, however long.
+fn without_time(case: &Case) -> Case {
+    let mut case = case.clone();
+    match &mut case.work {
+        Work::File(work) => work.time = Duration::ZERO,
+        Work::Write(work) => work.time = Duration::ZERO,
+        Work::Memory(work) => work.time = Duration::ZERO,
+    }
+    case
+}
+
+/// The same blocks read past the page cache that `work` writes past it: writing is not twice as
+/// fast, unless what takes it is a cache (METHODOLOGY.md, HostCache).
+fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
+    let is_plain = work.op == Op::Write && work.cache == Cache::Direct;
+    let WriteWork { cache, pattern, stride, size, block, depth, threads, share, .. } = *work;
+    is_plain.then(|| {
+        Case::own(Work::File(FileWork {
+            engine: if depth == 1 { Engine::Pread } else { Engine::Uring },
+            cache,
+            pattern,
+            stride,
+            size,
+            block,
+            depth,
+            threads,
+            share,
+            touch: Touch::Sum,
+            isa: Isa::Auto,
+            advice: Advice::None,
+            submission: Submission::Enter,
+            ops: 0,
+            time,
+        }))
+    })
+}
