@@ -54,6 +54,13 @@ ext4_on() {
     mkfs.ext4 -q -F "$1"
     mount -t ext4 -o "${2:-defaults}" "$1" /data
 }
+# An ext4 on a device, for what is mounted above it: all rows of a machine have the same.
+below() {
+    mkdir -p /mnt/disk
+    mountpoint -q /mnt/disk && return
+    ext4_on "$1"
+    mount --move /data /mnt/disk
+}
 # What a scenario left behind is not there for the next one.
 clean() {
     cd /
