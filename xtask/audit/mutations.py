@@ -307,6 +307,11 @@ def axes(mutant):
 def damaged(mutant):
     mutant.lines = mutant.lines[:mutant.random.randint(len(mutant.lines) // 2,
                                                        len(mutant.lines))]
+    # Trials that are told twice, or after the end.
+    told = [line for line in mutant.lines if "trial" in line]
+    for line in mutant.random.sample(told, min(len(told), 3)):
+        at = mutant.random.randint(1, len(mutant.lines))
+        mutant.lines.insert(at, json.loads(json.dumps(line)))
     mutant.trials = [line["trial"] for line in mutant.lines if "trial" in line]
 
 

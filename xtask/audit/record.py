@@ -109,20 +109,30 @@ class Record:
         self.trials = []
         self.end = "missing"
         self.unread = 0
+        # A case has one trial in each round, and the end is the end.
+        seen, ended = set(), False
         for line in lines:
             try:
                 value = json.loads(line)
             except ValueError:
                 self.unread += bool(line.strip())
                 continue
-            if "header" in value:
+            if ended:
+                self.unread += 1
+            elif "header" in value:
                 self.header = value["header"]
             elif "trial" in value:
-                self.trials.append(Trial(value["trial"]))
+                trial = Trial(value["trial"])
+                key = (trial.case, trial.invocation, trial.round)
+                if key in seen:
+                    self.unread += 1
+                    continue
+                seen.add(key)
+                self.trials.append(trial)
             elif "invocation" in value:
                 self.invocations.append(value["invocation"])
             elif "end" in value:
-                self.end = value["end"]
+                self.end, ended = value["end"], True
             else:
                 self.unread += 1
         if self.header is None:

@@ -14,7 +14,7 @@ use crate::surroundings::{
 use model::case::Case;
 use model::plan::Role;
 use model::record::{Header, Record};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 
 pub use crate::surroundings::Apart;
@@ -100,7 +100,7 @@ const DECISIVE: [&str; 11] = [
 /// those of them that are of the same recipe, machine and storage and began before both of these
 /// had.
 pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
-    let earlier: Vec<Vec<Row>> = earlier(a, b, kept).into_iter().map(rows).collect();
+    let earlier = figures(&earlier(a, b, kept));
     let (all_a, all_b) = (rows(a), rows(b));
     let (rows_a, rows_b) = (asked(&all_a), asked(&all_b));
     let matches = matches(rows_a, rows_b);
@@ -162,13 +162,48 @@ impl Match {
     }
 }
 
+/// More pairs of cases that are not the same are not looked at for those that are nearest: it would
+/// take seconds, and who insists on a comparison changed one axis or two.
+const NEAR_MOST: usize = 1_000_000;
+
 /// Each case with the one of the other record that is nearest to it, none twice; those that are
 /// the same first.
 fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
+    let mut all = same(rows_a, rows_b);
+    let (taken_a, taken_b) = taken(&all);
+    let free = |rows: &[Row], taken: &BTreeSet<usize>| -> Vec<usize> {
+        (0..rows.len()).filter(|index| !taken.contains(index)).collect()
+    };
+    let (free_a, free_b) = (free(rows_a, &taken_a), free(rows_b, &taken_b));
+    if free_a.len().saturating_mul(free_b.len()) <= NEAR_MOST {
+        all.extend(near(rows_a, rows_b, &free_a, &free_b));
+    }
+    all.sort_by_key(|found| found.a);
+    all
+}
+
+/// The cases that are the same in both but for the time, each with the first that is left.
+fn same(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
+    let key = |row: &Row| -> Vec<(&'static str, String)> {
+        row.measured.case.axes().into_iter().filter(|(axis, _)| *axis != "time").collect()
+    };
+    let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (b, row) in rows_b.iter().enumerate() {
+        of_key.entry(key(row)).or_default().push_back(b);
+    }
+    let found = rows_a.iter().enumerate().filter_map(|(a, row)| {
+        let b = of_key.get_mut(&key(row))?.pop_front()?;
+        Some(Match { a, b, apart: apart(row.measured.case, rows_b[b].measured.case)? })
+    });
+    found.collect()
+}
+
+/// The nearest of those that are left.
+fn near(rows_a: &[Row], rows_b: &[Row], free_a: &[usize], free_b: &[usize]) -> Vec<Match> {
     let mut all = Vec::new();
-    for (a, row_a) in rows_a.iter().enumerate() {
-        for (b, row_b) in rows_b.iter().enumerate() {
-            let apart = apart(row_a.measured.case, row_b.measured.case);
+    for &a in free_a {
+        for &b in free_b {
+            let apart = apart(rows_a[a].measured.case, rows_b[b].measured.case);
             all.extend(apart.map(|apart| Match { a, b, apart }));
         }
     }
@@ -178,8 +213,12 @@ fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
         let is_free = !taken_a.contains(&found.a) && !taken_b.contains(&found.b);
         is_free && taken_a.insert(found.a) && taken_b.insert(found.b)
     });
-    all.sort_by_key(|found| found.a);
     all
+}
+
+/// Which cases of each record are matched.
+fn taken(matches: &[Match]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    (matches.iter().map(|found| found.a).collect(), matches.iter().map(|found| found.b).collect())
 }
 
 /// The axes in which two cases differ; none if one is neither decisive nor the time.
@@ -208,8 +247,7 @@ fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
         free.map(|(_, row)| LeftOut { id: row.summary.id.clone(), reason: reason.to_string() })
             .collect()
     };
-    let taken_a = matches.iter().map(|found| found.a).collect();
-    let taken_b = matches.iter().map(|found| found.b).collect();
+    let (taken_a, taken_b) = taken(matches);
     let mut all = left_out(rows_a, taken_a, "only A has it");
     all.extend(left_out(rows_b, taken_b, "only B has it"));
     all
@@ -247,18 +285,27 @@ fn place(header: &Header) -> Option<(&Path, Vec<&str>)> {
     Some((&storage.mount_point, devices))
 }
 
-/// How far the figures of a case are apart in runs of the same, where enough of them are known. A
-/// run in which it is void tells nothing of it.
-fn known_spread(case: &Case, earlier: &[Vec<Row>]) -> Option<RunToRun> {
-    let figure = |rows: &Vec<Row>| {
-        let row = rows.iter().find(|row| row.measured.case == case && row.stands())?;
-        median(&exchangeable(&row.measured.rates()))
-    };
-    run_to_run(&earlier.iter().filter_map(figure).collect::<Vec<f64>>())
+/// The figures of each case in earlier runs. A run in which it is void tells nothing of it.
+type Earlier<'k> = HashMap<&'k Case, Vec<f64>>;
+
+fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
+    let mut figures = Earlier::new();
+    for record in earlier {
+        let rows = rows(record);
+        // A twin has the case of a row before it, which is the one that counts.
+        let mut known = HashSet::new();
+        let mut is_new = |row: &&Row<'k>| row.stands() && known.insert(row.measured.case);
+        for row in rows.iter().filter(&mut is_new) {
+            if let Some(figure) = median(&exchangeable(&row.measured.rates())) {
+                figures.entry(row.measured.case).or_default().push(figure);
+            }
+        }
+    }
+    figures
 }
 
 /// Two rows compared; or why not.
-fn pair(a: &Row, b: &Row, earlier: &[Vec<Row>]) -> Result<Pair, String> {
+fn pair(a: &Row, b: &Row, earlier: &Earlier) -> Result<Pair, String> {
     let is_void = |row: &Row| !row.stands();
     match (is_void(a), is_void(b)) {
         (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
@@ -266,7 +313,7 @@ fn pair(a: &Row, b: &Row, earlier: &[Vec<Row>]) -> Result<Pair, String> {
         (false, true) => return Err(format!("it is void in B: {}", why_void(b))),
         (false, false) => {}
     }
-    let spread = known_spread(b.measured.case, earlier);
+    let spread = earlier.get(b.measured.case).and_then(|figures| run_to_run(figures));
     let (of_a, of_b) = (logs(a), logs(b));
     let two =
         |logs: &[Round]| TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST);

@@ -7,6 +7,7 @@
 
 pub mod stop;
 pub mod deadline;
+pub mod input;
 pub mod symbol;
 pub mod group;
 pub mod recipe;

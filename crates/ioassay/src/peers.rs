@@ -3,6 +3,7 @@
 //! A peer is a row of `peers/peers.toml`, or of a file of the user's own in the same form. A row
 //! with `matrix = true` stands for many: each compiler found, with each set of flags and each form.
 
+use crate::input;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
 use model::case::{Engine, Kernel, OWN_PEER, WriteEngine};
@@ -81,6 +82,9 @@ pub struct Source {
     pub text: String,
 }
 
+/// No table of peers and no source of one is as long.
+const TEXT_BYTES_MAX: u64 = 1 << 20;
+
 /// All programs that are known.
 #[derive(Debug)]
 pub struct Peers {
@@ -96,13 +100,13 @@ impl Peers {
         let mut programs = parse(&built_in_source(TABLE)?.text, &built_in_source)
             .context("the built-in table of peers")?;
         if let Some(path) = own {
-            let text = std::fs::read_to_string(path)
+            let text = input::text(path, TEXT_BYTES_MAX)
                 .with_context(|| format!("failed to read the peers of '{}'", path.display()))?;
             let folder = std::path::absolute(path)?;
             let folder = folder.parent().unwrap_or(Path::new("/"));
             let read = |name: &str| {
                 let path = folder.join(name);
-                let text = std::fs::read_to_string(&path)
+                let text = input::text(&path, TEXT_BYTES_MAX)
                     .with_context(|| format!("failed to read the source '{}'", path.display()))?;
                 Ok(Source { path, text })
             };

@@ -10,6 +10,7 @@ use assess::stats::Estimate;
 use assess::{Assessment, RunFinding};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::case::{Case, Op};
+use model::printable::printable;
 use model::trial::{Outcome, Trial};
 use model::units;
 use std::io;
@@ -209,6 +210,7 @@ fn bar(done: u64, all: u64) -> String {
 
 /// As much of a line as fits: one that wraps could not be taken away again.
 fn cut(line: &str, columns: usize) -> String {
+    let line = &*printable(line);
     if line.chars().count() < columns {
         return line.to_string();
     }

@@ -1,11 +1,13 @@
 //! What is kept: records, written a line at a time and never over something else, and reports.
 
+use crate::input;
 use anyhow::{Context, Result, bail};
-use model::record::{Header, Line, Record, VERSION};
+use model::record::{Header, LINE_BYTES_MAX, Line, Reader, Record, RecordError, VERSION};
+use model::units;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -72,16 +74,32 @@ fn not_created(path: &Path) -> String {
     format!("failed to create the record '{path}': name another with --record FILE")
 }
 
-/// Reads a record.
+/// The largest record that is read: 400 times that of a survey.
+const RECORD_BYTES_MAX: u64 = 256 << 20;
+
+/// Reads a record, from a file or from a pipe.
 ///
 /// # Errors
-/// When the file cannot be read or is no record.
+/// When the file cannot be read, is no record, or is larger than any run makes it.
 pub fn read(path: &Path) -> Result<Record> {
-    let bytes = std::fs::read(path)
-        .with_context(|| format!("failed to read the record '{}'", path.display()))?;
-    // A record that was cut off may end within a character.
-    let text = String::from_utf8_lossy(&bytes);
-    Record::decode(&text).with_context(|| format!("'{}' is no record", path.display()))
+    let failed = || format!("failed to read the record '{}'", path.display());
+    let no_record = || format!("'{}' is no record", path.display());
+    let mut lines = input::lines(path).with_context(failed)?.take(RECORD_BYTES_MAX + 1);
+    let mut next = || input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record);
+    let first = next()?.ok_or(RecordError::Empty).with_context(no_record)?;
+    let mut reader = Reader::begin(&first).with_context(no_record)?;
+    drop(first);
+    while let Some(line) = next()? {
+        reader.line(&line).with_context(no_record)?;
+    }
+    if lines.limit() == 0 {
+        bail!(
+            "'{}' is no record: it is larger than {}",
+            path.display(),
+            units::bytes(RECORD_BYTES_MAX)
+        );
+    }
+    Ok(reader.end())
 }
 
 /// The files of a folder whose names say that they are records.
@@ -107,10 +125,9 @@ const KEPT_MOST: usize = 1_000;
 pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     let paths = folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default());
     let is_of_recipe = |path: &PathBuf| {
-        let mut header = String::new();
-        let read = File::open(path).and_then(|file| BufReader::new(file).read_line(&mut header));
-        let wanted = serde_json::Value::from(recipe).to_string();
-        read.is_ok() && header.contains(&format!("\"recipe\":{wanted}"))
+        let wanted = format!("\"recipe\":{}", serde_json::Value::from(recipe));
+        let header = input::lines(path).and_then(|mut read| input::line(&mut read, LINE_BYTES_MAX));
+        header.is_ok_and(|header| header.is_some_and(|header| header.contains(&wanted)))
     };
     let of_recipe = paths.take(KEPT_MOST).filter(is_of_recipe);
     of_recipe.filter_map(|path| read(&path).ok()).collect()

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod printable;
 pub mod units;
 pub mod random;
 pub mod content;

@@ -5,11 +5,13 @@
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
-use crate::plan::{Plan, Planned, Skip};
+use crate::plan::{CASES_MAX, Plan, Planned, Skip};
+use crate::printable::printable_json;
 use crate::trial::Trial;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The version this program writes, and the newest it reads.
 pub const VERSION: u32 = 1;
@@ -133,6 +135,16 @@ pub enum RecordError {
         /// What the JSON reader said.
         problem: String,
     },
+    /// It would fill the memory.
+    #[error("it is larger than any run makes it: {what} {amount} are above {most}")]
+    TooLarge {
+        /// Of what it has too much.
+        what: &'static str,
+        /// How much.
+        amount: usize,
+        /// The most.
+        most: usize,
+    },
 }
 
 impl Line {
@@ -145,50 +157,149 @@ impl Line {
 /// Of more lines than this that cannot be read, each is not told of.
 const TOLD_MAX: usize = 100;
 
+/// The longest line of a record: the header of a plan of [`CASES_MAX`] cases.
+pub const LINE_BYTES_MAX: usize = 64 << 20;
+
+/// The longest line of which a copy in general form is made, which takes twenty times as much: the
+/// header of a newer version.
+const VALUE_BYTES_MAX: usize = 8 << 20;
+
+/// Bytes that all lines of a record take in memory: of a survey they take one in a hundred of it.
+const MEMORY_BYTES_MAX: usize = 96 << 20;
+
 impl Record {
     /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`]. Of a
     /// record that a newer program wrote, what is understood is kept.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
-        let Head { header, places, damage } = Head::read(lines.next().ok_or(RecordError::Empty)?)?;
-        let mut record = Record {
-            header,
-            invocations: Vec::new(),
-            trials: Vec::new(),
-            end: End::Missing,
-            damage,
-        };
-        let mut untold = 0u64;
-        for (number, line) in (2..).zip(lines) {
-            match record.take(line, &places) {
-                Ok(()) => {}
-                Err(problem) if record.damage.len() < TOLD_MAX => {
-                    record.damage.push(format!("line {number} {problem}"));
-                }
-                Err(_) => untold += 1,
-            }
-        }
-        if untold > 0 {
-            record.damage.push(format!("{untold} more lines cannot be read"));
-        }
-        Ok(record)
+        let mut reader = Reader::begin(lines.next().ok_or(RecordError::Empty)?)?;
+        lines.try_for_each(|line| reader.line(line))?;
+        Ok(reader.end())
+    }
+}
+
+/// Reads a record line by line, so that no more of it than that is in memory as text. What
+/// the strings of a record say steers no terminal (see [`crate::printable`]).
+#[derive(Debug)]
+pub struct Reader {
+    record: Record,
+    /// For each case of the plan as it was written, its place among those that are understood.
+    places: Vec<Option<usize>>,
+    /// Where each trial was told: its place in the record, and the line.
+    told: HashMap<(usize, u32, u32), (usize, usize)>,
+    /// The line that was read last, from 1.
+    number: usize,
+    /// The line that told the end.
+    ended: Option<usize>,
+    /// Lines that are damaged and not told of.
+    untold: usize,
+    /// Bytes that the trials take in memory.
+    bytes: usize,
+}
+
+impl Reader {
+    /// Begins with the first line, the header.
+    ///
+    /// # Errors
+    /// When it is no header that can be read, or one of too much.
+    pub fn begin(line: &str) -> Result<Reader, RecordError> {
+        at_most("bytes of its first line", line.len(), LINE_BYTES_MAX)?;
+        let Head { header, places, damage } = Head::read(&printable_json(line))?;
+        at_most("cases", places.len().saturating_add(header.plan.skips.len()), CASES_MAX)?;
+        let (invocations, trials) = (Vec::new(), Vec::new());
+        Ok(Reader {
+            record: Record { header, invocations, trials, end: End::Missing, damage },
+            places,
+            told: HashMap::new(),
+            number: 1,
+            ended: None,
+            untold: 0,
+            bytes: 0,
+        })
     }
 
-    /// Takes in a line that is not the first; `places` tells where each planned case is now.
-    fn take(&mut self, line: &str, places: &[Option<usize>]) -> Result<(), String> {
-        match serde_json::from_str(line) {
-            Ok(Line::Trial(trial)) => match places.get(trial.case) {
-                Some(Some(case)) => self.trials.push(Trial { case: *case, ..trial }),
-                // That the case is not understood is told already.
-                Some(None) => {}
-                None => return Err(format!("is of case {}, which is not planned", trial.case)),
-            },
-            Ok(Line::Invocation(invocation)) => self.invocations.push(invocation),
-            Ok(Line::End(end)) => self.end = end,
-            Ok(Line::Header { .. }) => return Err("is a second header".to_string()),
-            Err(error) => return Err(format!("is broken: {error}")),
+    /// Takes the next line.
+    ///
+    /// # Errors
+    /// When the record is too large.
+    pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
+        at_most("bytes of a line", line.len(), LINE_BYTES_MAX)?;
+        self.number += 1;
+        if let Err(problem) = self.take(&printable_json(line)) {
+            self.tell(format!("line {} {problem}", self.number));
+        }
+        at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
+    }
+
+    /// The record, as far as it was read.
+    pub fn end(mut self) -> Record {
+        if self.untold > 0 {
+            self.record.damage.push(format!("{} more lines cannot be read", self.untold));
+        }
+        self.record
+    }
+
+    fn tell(&mut self, damage: String) {
+        if self.record.damage.len() < TOLD_MAX {
+            self.record.damage.push(damage);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// Takes in a line that is not the first. What follows the end is of no run that was judged
+    /// when it ended, and counts for nothing.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let line = serde_json::from_str(line).map_err(|error| format!("is broken: {error}"))?;
+        if let Some(ended) = self.ended {
+            return Err(format!("comes after the end, which line {ended} told: it does not count"));
+        }
+        match line {
+            Line::Trial(trial) => return self.trial(trial),
+            Line::Invocation(invocation) => {
+                let files = size_of_val(&invocation.fixtures[..]);
+                self.bytes += size_of::<Invocation>() + files;
+                self.record.invocations.push(invocation);
+            }
+            Line::End(end) => {
+                self.record.end = end;
+                self.ended = Some(self.number);
+            }
+            Line::Header { .. } => return Err("is a second header".to_string()),
         }
         Ok(())
+    }
+
+    /// Takes in a trial: a case has one in each round.
+    fn trial(&mut self, trial: Trial) -> Result<(), String> {
+        let case = match self.places.get(trial.case) {
+            Some(Some(case)) => *case,
+            // That the case is not understood is told already.
+            Some(None) => return Ok(()),
+            None => return Err(format!("is of case {}, which is not planned", trial.case)),
+        };
+        let trial = Trial { case, ..trial };
+        let key = (case, trial.invocation, trial.round);
+        if let Some(&(first, line)) = self.told.get(&key) {
+            return Err(match self.record.trials[first] == trial {
+                true => format!("repeats the trial of line {line}: it counts once"),
+                false => format!(
+                    "is of the same case and round as line {line} and says something else: only \
+                     the first counts"
+                ),
+            });
+        }
+        self.told.insert(key, (self.record.trials.len(), self.number));
+        self.bytes = self.bytes.saturating_add(trial.bytes());
+        self.record.trials.push(trial);
+        Ok(())
+    }
+}
+
+fn at_most(what: &'static str, amount: usize, most: usize) -> Result<(), RecordError> {
+    match amount > most {
+        true => Err(RecordError::TooLarge { what, amount, most }),
+        false => Ok(()),
     }
 }
 
@@ -200,19 +311,35 @@ struct Head {
     damage: Vec<String>,
 }
 
+/// What is looked at before the rest: a newer header may well not be readable.
+#[derive(Deserialize)]
+struct Versioned {
+    header: Version,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: Option<u64>,
+}
+
+/// The first line of the version that is known.
+#[derive(Deserialize)]
+struct Known {
+    header: Header,
+}
+
 impl Head {
     fn read(line: &str) -> Result<Head, RecordError> {
-        let no_header = |problem| RecordError::NoHeader { problem };
-        let json: Value = serde_json::from_str(line).map_err(|e| no_header(e.to_string()))?;
-        // The version is looked at first: a newer header may well not be readable.
-        match json["header"]["version"].as_u64() {
-            Some(version) if version > u64::from(VERSION) => Head::newer(json, version),
-            _ => {
-                let header = header(json).map_err(no_header)?;
-                let places = (0..header.plan.cases.len()).map(Some).collect();
-                Ok(Head { header, places, damage: Vec::new() })
-            }
+        let no_header =
+            |error: serde_json::Error| RecordError::NoHeader { problem: error.to_string() };
+        let version = serde_json::from_str::<Versioned>(line).map_err(no_header)?.header.version;
+        if let Some(version) = version.filter(|version| *version > u64::from(VERSION)) {
+            at_most("bytes of a newer header", line.len(), VALUE_BYTES_MAX)?;
+            return Head::newer(serde_json::from_str(line).map_err(no_header)?, version);
         }
+        let Known { header } = serde_json::from_str(line).map_err(no_header)?;
+        let places = (0..header.plan.cases.len()).map(Some).collect();
+        Ok(Head { header, places, damage: Vec::new() })
     }
 
     /// The header of a newer program, without the cases that this one does not understand.
@@ -341,6 +468,74 @@ mod tests {
         assert!(version.contains("format version 9, this program understands up to 1"));
         assert!(case.contains("case 0 is not understood: unknown engine 'telepathy'"), "{case}");
         assert!(line.contains("is broken: unknown variant `thought`"), "{line}");
+    }
+
+    fn damage_of(lines: &[String]) -> (Record, Vec<String>) {
+        let read = Record::decode(&lines.concat()).expect("it has a header");
+        let damage = read.damage.clone();
+        (read, damage)
+    }
+
+    #[test]
+    fn a_trial_counts_once_however_often_it_is_told() {
+        let record = zoo::record();
+        let mut lines: Vec<String> =
+            text_of(&record).split_inclusive('\n').map(str::to_string).collect();
+        lines.insert(3, lines[1].clone());
+        let (read, damage) = damage_of(&lines);
+        assert_eq!(read.trials, record.trials);
+        assert_eq!(damage, ["line 4 repeats the trial of line 2: it counts once"]);
+        let other = Trial { at_ms: 12_345, ..record.trials[0].clone() };
+        lines[3] = Line::Trial(other).encode() + "\n";
+        let (read, damage) = damage_of(&lines);
+        assert_eq!(read.trials, record.trials);
+        let [damage] = &damage[..] else { panic!("{damage:?}") };
+        assert!(damage.contains("line 4 is of the same case and round as line 2"), "{damage}");
+    }
+
+    #[test]
+    fn nothing_counts_after_the_end() {
+        let record = zoo::record();
+        let mut lines: Vec<String> =
+            text_of(&record).split_inclusive('\n').map(str::to_string).collect();
+        let late = Trial { round: 1_000, ..record.trials[0].clone() };
+        let end = lines.len();
+        lines.push(Line::Trial(late).encode() + "\n");
+        let (read, damage) = damage_of(&lines);
+        assert_eq!((read.trials, read.end), (record.trials, record.end));
+        let late = format!("line {} comes after the end, which line {end} told", end + 1);
+        assert_eq!(damage, [late + ": it does not count"]);
+    }
+
+    #[test]
+    fn what_a_record_says_is_printable() {
+        let mut record = zoo::record();
+        record.header.tool.version = "1\x1b]0;x\x07\u{9b}\u{202e}\n2".to_string();
+        let read = Record::decode(&text_of(&record)).unwrap();
+        assert_eq!(read.header.tool.version, "1\u{FFFD}]0;x\u{FFFD}\u{FFFD}\u{FFFD} 2");
+    }
+
+    #[test]
+    fn a_record_that_would_fill_the_memory_is_refused() {
+        let record = zoo::record();
+        let text = text_of(&record);
+        let (header, rest) = text.split_once('\n').unwrap();
+        let trial = rest.lines().next().unwrap();
+        let mut reader = Reader::begin(header).unwrap();
+        let many =
+            (0..).map(|round| trial.replacen("\"round\":0", &format!("\"round\":{round}"), 1));
+        let long = format!("\"progress\":[{}0]", "0,".repeat(1 << 20));
+        let mut many =
+            many.map(|line| line.replacen("\"sync_ns\":0", &format!("\"sync_ns\":0,{long}"), 1));
+        let error = loop {
+            if let Err(error) = reader.line(&many.next().unwrap()) {
+                break error.to_string();
+            }
+            assert!(reader.number < 1_000, "{}", many.next().unwrap().len());
+        };
+        assert!(error.starts_with("it is larger than any run makes it: bytes of all"), "{error}");
+        let error = reader.line(&" ".repeat(LINE_BYTES_MAX + 1)).unwrap_err().to_string();
+        assert!(error.contains("bytes of a line 67108865 are above 67108864"), "{error}");
     }
 
     #[test]

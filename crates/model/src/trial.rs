@@ -189,6 +189,21 @@ pub struct ReadBack {
 }
 
 impl Trial {
+    /// About how many bytes it takes in memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let of_outcome = match &self.outcome {
+            Outcome::Done(sample) => {
+                let spans = sample.spans.iter();
+                let of_span = |span: &Span| size_of::<Span>() + size_of_val(&span.progress[..]);
+                let latencies = [&sample.latencies, &sample.syncs];
+                spans.map(of_span).sum::<usize>()
+                    + latencies.map(|all| size_of_val(&all.counts[..])).iter().sum::<usize>()
+            }
+            Outcome::Unavailable { reason } | Outcome::Failed { reason } => reason.len(),
+        };
+        size_of::<Trial>() + of_outcome
+    }
+
     /// The sample, if the trial was done.
     pub fn sample(&self) -> Option<&Sample> {
         match &self.outcome {

@@ -61,7 +61,7 @@ pub use plan::plan;
 pub use records::{obstacles, records};
 pub use runs::{Listed, runs};
 pub use strategies::strategies;
-pub use style::Style;
+pub use style::{Style, to_terminal};
 pub use survey::survey;
 pub use syncs::syncs;
 pub use table::table;

@@ -110,9 +110,41 @@ pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// `text` with a space for each control character.
+/// `text` in which nothing steers a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    model::printable::printable(text).into_owned()
+}
+
+/// Codes that clap's messages have besides those of [`Paint`].
+const CLAP_CODES: [&str; 3] = ["4", "32", "0"];
+
+/// What may be written to a terminal: lines, in the colours of this program and of clap. Whatever
+/// else steers one is taken out. All that is printed passes here last, so that what was forgotten
+/// above does no harm.
+pub fn to_terminal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = own_code(rest).unwrap_or(c.len_utf8());
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\x1b' if length > 1 => out.push_str(&rest[..length]),
+            _ => out.push_str(&model::printable::printable(&rest[..length])),
+        }
+        rest = &rest[length..];
+    }
+    out
+}
+
+/// How long the code is that `text` begins with, if it is one of a colour.
+fn own_code(text: &str) -> Option<usize> {
+    let code = text.strip_prefix("\x1b[")?;
+    let code = &code[..code.find('m')?];
+    let paints = [Paint::Strong, Paint::Faint, Paint::Doubt, Paint::Void];
+    let is_own = paints.iter().any(|paint| paint.code() == Some(code))
+        || SHADE_CODES.contains(&code)
+        || CLAP_CODES.contains(&code);
+    is_own.then_some("\x1b[".len() + code.len() + "m".len())
 }
 
 #[cfg(test)]
@@ -128,6 +160,17 @@ mod tests {
         assert!(wrapped.lines().skip(1).all(|line| line.starts_with("      ")), "{wrapped}");
         let words: Vec<&str> = wrapped.split_whitespace().skip(1).collect();
         assert_eq!(words.join(" "), text);
+    }
+
+    #[test]
+    fn of_what_steers_a_terminal_only_own_colours_are_left() {
+        let style = Style { colour: true, width: 80 };
+        let own = style.paint("void", Paint::Void) + &style.paint("heat", Paint::Shade(3)) + "\n";
+        assert_eq!(to_terminal(&own), own);
+        let hostile = "a\x1b]0;x\x07b\x1b[2Jc\x1b[8md\u{9b}5me\u{202e}f\rg";
+        let left = to_terminal(hostile);
+        assert!(left.chars().all(model::printable::is_printable), "{left:?}");
+        assert!(left.starts_with("a\u{FFFD}]0;x\u{FFFD}b\u{FFFD}[2Jc"), "{left:?}");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use super::{DONE, say};
 use crate::args::tools::CacheCommand;
+use crate::input;
 use anyhow::{Context, Result, anyhow};
 use model::evidence::{Probe, Residency};
+use model::printable::printable;
 use model::units;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -46,7 +48,7 @@ fn each(
 }
 
 fn one(path: &Path, act: impl Fn(&File, Probe) -> Result<Residency>) -> Result<Residency> {
-    let file = File::open(path)?;
+    let file = input::regular(path)?;
     let probe = witness::storage_of(path)?.residency_probe.ok_or_else(|| {
         anyhow!("neither cachestat nor mincore tells how much of this file is cached")
     })?;
@@ -57,5 +59,7 @@ fn describe(path: &Path, residency: &Residency) -> String {
     let Residency { probe, pages, cached, dirty } = residency;
     let dirty = dirty.map(|dirty| format!(", {dirty} dirty")).unwrap_or_default();
     let share = units::percent(residency.share());
-    format!("{}: {cached} of {pages} pages cached ({share}{dirty}), by {probe}", path.display())
+    let path = path.display().to_string();
+    let path = printable(&path);
+    format!("{path}: {cached} of {pages} pages cached ({share}{dirty}), by {probe}")
 }

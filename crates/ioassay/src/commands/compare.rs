@@ -5,6 +5,7 @@ use crate::args::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
 use assess::records::{LeftOut, Versus};
+use model::printable::printable;
 use report::Style;
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     let (a, b) = (store::read(&args.a)?, store::read(&args.b)?);
     let kept = store::kept(&folders(args)?, &b.header.plan.recipe);
     let versus = assess::compare(&a, &b, &kept);
-    let paths = [args.a.display().to_string(), args.b.display().to_string()];
+    let paths = [&args.a, &args.b].map(|path| printable(&path.display().to_string()).into_owned());
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
     if !args.anyway && !versus.obstacles.is_empty() {
         let obstacles = report::obstacles(&versus).join("\n  ");

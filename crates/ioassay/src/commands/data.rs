@@ -3,12 +3,12 @@
 use super::{DONE, say};
 use crate::args::tools::DataCommand;
 use crate::fixture;
+use crate::input;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::content::{Content, Kind};
 use model::units;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn verify(path: &Path, seed: u64, kind: Kind) -> Result<u8> {
     let size = fixture::size_of(path)?;
     let content = Content { seed, size, kind };
     let mut file =
-        File::open(path).with_context(|| format!("failed to open '{}'", path.display()))?;
+        input::regular(path).with_context(|| format!("failed to open '{}'", path.display()))?;
     let (mut held, mut expected) = (vec![0; 4 << 20], vec![0; 4 << 20]);
     let mut offset = 0;
     while offset < size {

@@ -18,7 +18,8 @@ use crate::args::{Cli, Color, Command, FormArgs, SchemaOf};
 use crate::manual::completions;
 use crate::store;
 use anyhow::{Context, Result};
-use report::Style;
+use model::printable::printable;
+use report::{Style, to_terminal};
 use rustix::process::{
     Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit,
 };
@@ -64,19 +65,18 @@ pub fn execute(cli: &Cli) -> Result<u8> {
 /// When stdout does not take it.
 pub fn say(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.trim_end().as_bytes())?;
+    stdout.write_all(to_terminal(text.trim_end()).as_bytes())?;
     stdout.write_all(b"\n")?;
     Ok(stdout.flush()?)
 }
 
-/// Writes a line to stderr, where it does not disturb who reads the result. Control characters of a
-/// record become spaces.
+/// Writes a line to stderr, where it does not disturb who reads the result. Nothing that a
+/// record or a name says steers a terminal.
 ///
 /// # Errors
 /// When stderr does not take it.
 pub fn tell(text: &str) -> Result<()> {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    writeln!(io::stderr().lock(), "{line}").context("failed to write to stderr")
+    writeln!(io::stderr().lock(), "{}", printable(text)).context("failed to write to stderr")
 }
 
 fn style(color: Color) -> Style {

@@ -1,8 +1,8 @@
 //! A recipe in a file of the user's own.
 
+use crate::input;
 use anyhow::{Context, Result, anyhow, bail};
 use model::units;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn read(path: &str) -> Result<String> {
     }
     let failed = || format!("failed to read the recipe '{path}'");
     let mut bytes = Vec::new();
-    let file = File::open(path).with_context(failed)?;
+    let file = input::lines(Path::new(path)).with_context(failed)?;
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).with_context(failed)?;
     if bytes.starts_with(RECORD_BEGINS) {
         bail!("'{path}' is a record, no recipe: 'ioassay report {path}' judges it again");

@@ -176,7 +176,7 @@ fn standalone(figure: &Figure, assessment: &Assessment) -> String {
          <g transform=\"translate(0 {})\">\n{body}</g>{rest}",
         figure.name,
         crate::MARK,
-        tool.version,
+        env!("CARGO_PKG_VERSION"),
         figure.name,
         scheme_css(),
         palette::PAPER.light,

@@ -106,15 +106,11 @@ impl Section {
     }
 }
 
-/// A page without characters that nobody sees and that change what is seen: control characters,
-/// and those that turn the direction of text. Its own text has none but line ends.
+/// A page without characters that nobody sees and that change what is seen. Its own text has none
+/// but line ends.
 fn harmless(page: &str) -> String {
-    let is_hidden = |c: char| {
-        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' | '\u{061c}');
-        turns || (c.is_control() && c != '\n')
-    };
-    page.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
+    let lines: Vec<_> = page.split('\n').map(model::printable::printable).collect();
+    lines.join("\n")
 }
 
 /// Of more entries than this the first are listed and the others counted.

@@ -13,6 +13,7 @@ mod kept;
 mod page;
 mod figures;
 mod sentences;
+mod steering;
 
 use crate::closing::closing;
 use crate::{Style, compilers, counting, exit_code, heatmap, latency, memory, plan};
