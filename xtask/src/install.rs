@@ -26,7 +26,7 @@ enum Sign {
     ProgramAlone(&'static str),
 }
 
-const NEEDS: [Need; 16] = [
+const NEEDS: [Need; 19] = [
     Need {
         package: "mount",
         sign: Sign::Program("losetup"),
@@ -90,6 +90,21 @@ const NEEDS: [Need; 16] = [
         package: "openjdk-17-jdk-headless",
         sign: Sign::Program("javac"),
         tests: "ioassay: peers in Java",
+    },
+    Need {
+        package: "qemu-system-x86",
+        sign: Sign::Program("qemu-system-x86_64"),
+        tests: "laboratory: all emulated machines",
+    },
+    Need {
+        package: "mmdebstrap",
+        sign: Sign::Program("mmdebstrap"),
+        tests: "laboratory: the root image of emulated machines",
+    },
+    Need {
+        package: "busybox-static",
+        sign: Sign::Program("busybox"),
+        tests: "laboratory: the archives that emulated machines boot from",
     },
 ];
 
