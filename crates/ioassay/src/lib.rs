@@ -8,6 +8,8 @@
 pub mod stop;
 pub mod deadline;
 pub mod input;
+pub mod tool;
+pub mod ownership;
 pub mod symbol;
 pub mod group;
 pub mod recipe;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
 use model::case::{Engine, Kernel, OWN_PEER, WriteEngine};
 use model::peer::Peer;
+use model::peer_name::PeerName;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,9 +18,6 @@ const TABLE: &str = "peers.toml";
 
 /// The folder of the table, and of the sources that its rows name.
 static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../peers");
-
-/// Where the source of this program itself is, if it still is where it was built.
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A table as it is written.
 #[derive(Debug, Deserialize)]
@@ -59,6 +57,8 @@ struct Row {
 /// A program that can be built and started, as its row says.
 #[derive(Debug, Clone)]
 pub struct Program {
+    /// Its name, which is also that of its peer: it is a part of the path of its build.
+    pub name: PeerName,
     /// What is known of it before it is built.
     pub peer: Peer,
     /// Its source, if it has any.
@@ -97,7 +97,7 @@ impl Peers {
     /// # Errors
     /// When a table is broken, names a source that cannot be read, or a name that is taken.
     pub fn load(own: Option<&Path>) -> Result<Peers> {
-        let mut programs = parse(&built_in_source(TABLE)?.text, &built_in_source)
+        let mut programs = parse(&built_in_source(TABLE)?.text, None, &built_in_source)
             .context("the built-in table of peers")?;
         if let Some(path) = own {
             let text = input::text(path, TEXT_BYTES_MAX)
@@ -110,7 +110,7 @@ impl Peers {
                     .with_context(|| format!("failed to read the source '{}'", path.display()))?;
                 Ok(Source { path, text })
             };
-            let own = parse(&text, &read)
+            let own = parse(&text, Some(folder), &read)
                 .with_context(|| format!("the table of peers '{}' is broken", path.display()))?;
             programs.extend(own);
         }
@@ -143,20 +143,29 @@ fn built_in_source(name: &str) -> Result<Source> {
     Ok(Source { path: name.into(), text: text.to_string() })
 }
 
-fn parse(text: &str, read: &dyn Fn(&str) -> Result<Source>) -> Result<Vec<Program>> {
+/// The programs of a table. A user's own has a `folder`, of which its rows may speak.
+fn parse(
+    text: &str,
+    folder: Option<&Path>,
+    read: &dyn Fn(&str) -> Result<Source>,
+) -> Result<Vec<Program>> {
     let table: Table = toml::from_str(text)?;
+    let folder = folder.map(|folder| ("{folder}", vec![folder.to_string_lossy().into_owned()]));
     let mut programs = Vec::new();
     for row in table.peer {
         let source = row.source.as_deref().map(read).transpose()?;
         let found = compilers_of(&row, &on_path(&row.compilers));
         if row.matrix {
-            for choice in choices(&row, &found) {
-                programs.push(row.program(source.clone(), &choice));
+            for mut choice in choices(&row, &found) {
+                choice.extend(folder.clone());
+                programs.push(row.program(source.clone(), &choice)?);
             }
             continue;
         }
         let compiler = found.first().cloned().unwrap_or_default();
-        let mut program = row.program(source, &[("{compiler}", vec![compiler])]);
+        let mut choice = vec![("{compiler}", vec![compiler])];
+        choice.extend(folder.clone());
+        let mut program = row.program(source, &choice)?;
         if found.is_empty() && !row.compilers.is_empty() {
             let tried = row.compilers.join(", ");
             program.peer.unavailable = Some(format!("there is none of {tried} on the PATH"));
@@ -191,15 +200,19 @@ fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
 
 impl Row {
     /// The program of one choice.
-    fn program(&self, source: Option<Source>, choice: &[Choice]) -> Program {
+    ///
+    /// # Errors
+    /// When its name is none.
+    fn program(&self, source: Option<Source>, choice: &[Choice]) -> Result<Program> {
         let put = |words: &[String]| -> Vec<String> {
             words.iter().flat_map(|word| put_in(word, choice)).collect()
         };
         let named = self.name.replace("{flags}", "{name of flags}");
         let named = named.replace("{form}", "{name of form}");
-        Program {
+        let name: PeerName = put_in(&named, choice).concat().parse()?;
+        Ok(Program {
             peer: Peer {
-                name: put_in(&named, choice).concat(),
+                name: name.to_string(),
                 is_of_matrix: self.matrix,
                 version: None,
                 build: None,
@@ -209,12 +222,13 @@ impl Row {
                 kernels: self.kernels.clone(),
                 unavailable: None,
             },
+            name,
             source,
             version: put(&self.version),
             build: put(&self.build),
             run: put(&self.run),
             counting: self.counting.clone(),
-        }
+        })
     }
 }
 
@@ -224,7 +238,7 @@ fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
         return words.clone();
     }
     let fold = |text: String, (key, words): &Choice| text.replace(key, &words.join(" "));
-    vec![choice.iter().fold(word.replace("{workspace}", WORKSPACE), fold)]
+    vec![choice.iter().fold(word.to_string(), fold)]
 }
 
 /// Names of the programs on the PATH that begin as one of `compilers`, each with the file that it
@@ -297,7 +311,7 @@ mod tests {
         let row = row(MATRIX);
         let programs: Vec<Program> = choices(&row, &["zcc".to_string(), "zcc-2".to_string()])
             .iter()
-            .map(|choice| row.program(None, choice))
+            .map(|choice| row.program(None, choice).expect("its name is one"))
             .collect();
         let names: Vec<&str> = programs.iter().map(|p| p.peer.name.as_str()).collect();
         assert_eq!(names[..3], ["zcc-O0-loop", "zcc-O0-unrolled", "zcc-fast-loop"]);
@@ -325,7 +339,7 @@ mod tests {
     #[test]
     fn a_peer_without_a_compiler_says_which_were_tried() {
         let text = "[[peer]]\nname = 'z'\ncompilers = ['zcc-nowhere', 'no-cc']\nrun = ['z']";
-        let programs = parse(text, &no_source).expect("the table is whole");
+        let programs = parse(text, None, &no_source).expect("the table is whole");
         let reason = programs[0].peer.unavailable.as_deref();
         assert_eq!(reason, Some("there is none of zcc-nowhere, no-cc on the PATH"));
     }
@@ -337,8 +351,9 @@ mod tests {
             ("[[peer]]\nname = 'z'\nrun = []\ncolour = 1", "unknown field `colour`"),
             ("[[peer]]\nname = 'z'\nrun = []\nengines = ['reed']", "unknown variant `reed`"),
             ("[[peer]]\nname = 'z'\nrun = []\nsource = 'z.c'", "no z.c"),
+            ("[[peer]]\nname = '../../x'\nrun = []", "'../../x' is no name of a peer"),
         ] {
-            let error = format!("{:#}", parse(text, &no_source).expect_err(text));
+            let error = format!("{:#}", parse(text, None, &no_source).expect_err(text));
             assert!(error.contains(expected), "'{text}' gave '{error}'");
         }
     }
@@ -346,8 +361,20 @@ mod tests {
     #[test]
     fn the_built_in_table_is_whole() {
         let peers = Peers::load(None).expect("it is ours");
-        for name in ["java", "c", "rust-dev", "dd"] {
+        for name in ["java", "c", "dd"] {
             assert!(peers.find(name).is_some(), "{name}");
         }
+        // Where the source of this program was when it was built anything may be by now.
+        let workspace = env!("CARGO_MANIFEST_DIR");
+        assert!(!format!("{peers:?}").contains(workspace));
+    }
+
+    #[test]
+    fn a_table_of_ones_own_may_speak_of_its_folder() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers"));
+        let peers = Peers::load(Some(&folder.join("rust-dev.toml"))).expect("it is ours");
+        let build = peers.find("rust-dev").expect("it is there").build.join(" ");
+        let manifest = format!("--manifest-path {}/../Cargo.toml", folder.display());
+        assert!(build.contains(&manifest), "{build}");
     }
 }

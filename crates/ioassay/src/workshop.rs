@@ -1,21 +1,46 @@
 //! Builds peers: once, into the cache folder, and again when their source, their compiler or this
 //! processor changes.
+//!
+//! What is in the cache folder is run: no other user may be able to put anything there
+//! ([`ownership`]).
 
+use crate::ownership;
 use crate::peers::{Program, Source};
+use crate::stop::Stop;
+use crate::tool::{self, Limits, Told};
 use anyhow::{Context, Result};
 use model::peer::Peer;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
 
-/// How much of what a compiler said is kept: the end of it.
-const SAID_BYTES: usize = 2000;
+/// A compiler tells its version in a fraction of a second, a runtime in one or two.
+const VERSION_TIME: Duration = Duration::from_secs(10);
+
+/// This program itself is built in less than three minutes on two busy processors.
+const BUILD_TIME: Duration = Duration::from_secs(600);
+
+/// A peer's object code is disassembled in less than a second.
+const DISASSEMBLY_TIME: Duration = Duration::from_secs(60);
+
+/// The longest disassembly that is looked through: a peer's is 100 KiB, one with all of its runtime
+/// in it some MiB.
+const DISASSEMBLY_BYTES: usize = 16 << 20;
+
+/// Within so many bytes a compiler says its name and version.
+const VERSION_BYTES: usize = 2000;
 
 /// What is known of a built peer is kept beside it, so that it is not looked at again.
 const FACTS: &str = "peer.json";
 
 /// What stands between the name of a folder and the process that builds in it.
 const SITE: &str = ".building-";
+
+/// What to do where the cache folder cannot be trusted.
+const REMEDY: &str = "set XDG_CACHE_HOME to a folder of your own that no other can write to, or \
+                      remove it if others put it there";
 
 /// A peer that was built, or the reason why not; and the command that starts it.
 #[derive(Debug, Clone)]
@@ -34,10 +59,7 @@ impl Ready {
         if let Some(reason) = &self.peer.unavailable {
             return Err(reason.clone());
         }
-        let (program, arguments) = self.run.split_first().ok_or("its row has no command to run")?;
-        let mut command = Command::new(program);
-        command.args(arguments);
-        Ok(command)
+        command_of(&self.run).ok_or_else(|| "its row has no command to run".to_string())
     }
 }
 
@@ -45,15 +67,17 @@ impl Ready {
 /// [`Peer::unavailable`].
 ///
 /// # Errors
-/// When there is no cache folder, or it cannot be written.
-pub fn ready(program: &Program) -> Result<Ready> {
+/// When there is no cache folder, it cannot be written, or others can write to it.
+pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
     let mut peer = program.peer.clone();
     let run = program.run.clone();
     if peer.unavailable.is_some() {
         return Ok(Ready { peer, run });
     }
+    let host = witness::host(Vec::new());
+    let bench = Bench { memory: Limits::half_of(host.memory_available), stop };
     if let Some(command) = command_of(&program.version) {
-        match version(command) {
+        match bench.version(command) {
             Ok(version) => peer.version = Some(version),
             Err(reason) => peer.unavailable = Some(reason),
         }
@@ -63,18 +87,33 @@ pub fn ready(program: &Program) -> Result<Ready> {
         let run = put(&run, Path::new(""), &source);
         return Ok(Ready { peer, run });
     }
-    let folder = folder(program, &peer)?;
-    let run = put(&run, &folder, Path::new(""));
-    let facts = std::fs::read_to_string(folder.join(FACTS));
-    match facts.map(|text| serde_json::from_str::<Peer>(&text)) {
-        Ok(Ok(Peer { build, vector_bits, .. })) => {
-            Ok(Ready { peer: Peer { build, vector_bits, ..peer }, run })
-        }
-        Ok(Err(_)) | Err(_) => {
-            remove_older(&folder)?;
-            Ok(Ready { peer: build(program, peer, &folder)?, run })
-        }
+    // What is built for the native processor is for this one.
+    let cpu = host.cpu;
+    let cache = cache_home()?;
+    let peers = ownership::folder(&cache, &["ioassay", "peers"], REMEDY)?;
+    let folder = peers.join(name_of_build(program, &peer, &cpu)?);
+    if let Some(known) = built(&folder)? {
+        peer = Peer { build: known.build, vector_bits: known.vector_bits, ..peer };
+    } else {
+        remove_older(&folder)?;
+        peer = bench.build(program, peer, &folder)?;
     }
+    let run = put(&run, &folder, Path::new(""));
+    // A build may make a link, or a program that others can change; or none, which its start tells.
+    let in_folder = run.iter().map(Path::new).filter(|word| word.starts_with(&folder));
+    let mut made = in_folder.filter(|path| path.symlink_metadata().is_ok());
+    made.try_for_each(|path| ownership::check_own(path, REMEDY))?;
+    Ok(Ready { peer, run })
+}
+
+/// What is known of the build in `folder`; none if there is none, or it is broken.
+fn built(folder: &Path) -> Result<Option<Peer>> {
+    if folder.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    ownership::check_own(folder, REMEDY)?;
+    let facts = std::fs::read_to_string(folder.join(FACTS));
+    Ok(facts.ok().and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// Removes older builds of the peer that `folder` is for, and what was left of builds whose
@@ -87,7 +126,8 @@ fn remove_older(folder: &Path) -> Result<()> {
         let of_peer = other.rsplit_once('-').is_some_and(|(name, of)| {
             name == peer && of.len() == hash.len() && (of != hash || !site.is_empty())
         });
-        let is_alive = !site.is_empty() && Path::new("/proc").join(site).exists();
+        let builder = site.split('-').next().unwrap_or_default();
+        let is_alive = !builder.is_empty() && Path::new("/proc").join(builder).exists();
         of_peer && !is_alive
     };
     let beside = folder.parent().map(std::fs::read_dir).into_iter().flatten().flatten();
@@ -101,89 +141,114 @@ fn remove_older(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds in a folder beside `folder` and moves it there when all is done: what is there is whole.
-fn build(program: &Program, mut peer: Peer, folder: &Path) -> Result<Peer> {
-    let site = PathBuf::from(format!("{}{SITE}{}", folder.display(), std::process::id()));
-    let made = || format!("failed to make the folder '{}'", site.display());
-    std::fs::create_dir_all(&site).with_context(made)?;
-    let outcome = build_at(program, &site);
-    match outcome {
-        Ok(build) => {
-            peer.build = Some(build);
-            peer.vector_bits = program.counting.as_ref().and_then(|function| {
-                let run = put(&program.run, &site, Path::new(""));
-                vector_bits_of(Path::new(run.first()?), function)
-            });
-            std::fs::write(site.join(FACTS), serde_json::to_string_pretty(&peer)?)
-                .with_context(|| format!("failed to write into '{}'", site.display()))?;
-            // Another run may have built it meanwhile: either is as good.
-            if std::fs::rename(&site, folder).is_err() {
-                std::fs::remove_dir_all(folder).or_else(ignore_missing)?;
-                std::fs::rename(&site, folder)
-                    .with_context(|| format!("failed to move to '{}'", folder.display()))?;
-            }
-        }
-        Err(reason) => {
-            peer.unavailable = Some(reason);
-            std::fs::remove_dir_all(&site).or_else(ignore_missing)?;
-        }
-    }
-    Ok(peer)
-}
-
 fn ignore_missing(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// Runs the build command with `site` as its working directory: so its text is the same wherever
-/// the cache folder is. Answers that text.
-fn build_at(program: &Program, site: &Path) -> Result<String, String> {
-    let name = match &program.source {
-        None => PathBuf::new(),
-        Some(Source { path, text }) => {
-            let name = PathBuf::from(path.file_name().unwrap_or_default());
-            std::fs::write(site.join(&name), text).map_err(|error| {
-                format!("writing its source into '{}' failed: {error}", site.display())
-            })?;
-            name
-        }
-    };
-    let words = put(&program.build, Path::new("."), &name);
-    let text = words.join(" ");
-    let mut command = command_of(&words).ok_or("its row has an empty build command")?;
-    command.current_dir(site);
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
-            format!("'{}' is not installed: it is needed to build this", words[0])
-        }
-        _ => format!("'{text}' failed: {error}"),
-    })?;
-    if output.status.success() {
-        return Ok(text);
+/// Where compilers work: what limits them.
+struct Bench<'a> {
+    memory: Option<u64>,
+    stop: &'a Stop,
+}
+
+impl Bench<'_> {
+    fn run(&self, command: Command, time: Duration, first_bytes: usize) -> Result<Told, String> {
+        tool::run(command, Limits { time, memory: self.memory, first_bytes }, self.stop)
     }
-    Err(format!("'{text}' failed ({}): {}", output.status, said(&output)))
+
+    /// The first line that a compiler or a runtime says of its version.
+    fn version(&self, command: Command) -> Result<String, String> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let told = self.run(command, VERSION_TIME, VERSION_BYTES)?;
+        let streams = [&told.stdout, &told.stderr];
+        let texts = streams.map(|stream| String::from_utf8_lossy(stream.first().0));
+        let first = texts.iter().flat_map(|text| text.lines()).find(|line| !line.trim().is_empty());
+        match first {
+            Some(line) if told.status.success() => Ok(line.trim().to_string()),
+            _ => Err(format!("'{program}' does not work ({}): {}", told.status, said(&told))),
+        }
+    }
+
+    /// Builds in a fresh folder beside `folder` and moves it there when all is done: what is there
+    /// is whole.
+    fn build(&self, program: &Program, mut peer: Peer, folder: &Path) -> Result<Peer> {
+        let site = site_beside(folder)?;
+        match self.build_at(program, site.path()) {
+            Ok(build) => {
+                peer.build = Some(build);
+                peer.vector_bits = program.counting.as_ref().and_then(|function| {
+                    let run = put(&program.run, site.path(), Path::new(""));
+                    self.vector_bits_of(Path::new(run.first()?), function)
+                });
+                std::fs::write(site.path().join(FACTS), serde_json::to_string_pretty(&peer)?)
+                    .with_context(|| format!("failed to write into '{}'", site.path().display()))?;
+                move_to(site, folder)?;
+            }
+            Err(reason) => peer.unavailable = Some(reason),
+        }
+        Ok(peer)
+    }
+
+    /// Runs the build command with `site` as its working directory: so its text is the same
+    /// wherever the cache folder is. Answers that text.
+    fn build_at(&self, program: &Program, site: &Path) -> Result<String, String> {
+        let name = match &program.source {
+            None => PathBuf::new(),
+            Some(Source { path, text }) => {
+                let name = PathBuf::from(path.file_name().unwrap_or_default());
+                std::fs::write(site.join(&name), text).map_err(|error| {
+                    format!("writing its source into '{}' failed: {error}", site.display())
+                })?;
+                name
+            }
+        };
+        let words = put(&program.build, Path::new("."), &name);
+        let text = words.join(" ");
+        let mut command = command_of(&words).ok_or("its row has an empty build command")?;
+        // What a compiler leaves when it is ended goes with the folder.
+        command.current_dir(site).env("TMPDIR", site);
+        let told = self.run(command, BUILD_TIME, 0)?;
+        if told.status.success() {
+            return Ok(text);
+        }
+        Err(format!("'{text}' failed ({}): {}", told.status, said(&told)))
+    }
+
+    /// Bits of the widest vectors that `function` compares in; none where nobody can look.
+    fn vector_bits_of(&self, binary: &Path, function: &str) -> Option<u32> {
+        let mut command = Command::new("objdump");
+        command.args(["-d", "--no-show-raw-insn"]).arg(binary);
+        let told = self.run(command, DISASSEMBLY_TIME, DISASSEMBLY_BYTES).ok()?;
+        let (text, is_all) = told.stdout.first();
+        is_all.then(|| vector_bits(&String::from_utf8_lossy(text), function)).flatten()
+    }
+}
+
+/// A new folder beside `folder` with a name that nobody can know beforehand, for this user alone.
+fn site_beside(folder: &Path) -> Result<TempDir> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!("{name}{SITE}{}-", std::process::id());
+    let peers = folder.parent().context("a build is in a folder")?;
+    let site = tempfile::Builder::new().prefix(&prefix).tempdir_in(peers);
+    site.with_context(|| format!("failed to make a folder in '{}'", peers.display()))
+}
+
+/// Moves a finished build to its place. Another run may have built it meanwhile: either is as good.
+fn move_to(site: TempDir, folder: &Path) -> Result<()> {
+    if std::fs::rename(site.path(), folder).is_err() {
+        std::fs::remove_dir_all(folder).or_else(ignore_missing)?;
+        std::fs::rename(site.path(), folder)
+            .with_context(|| format!("failed to move to '{}'", folder.display()))?;
+    }
+    // It is at another path now: nothing is left to be removed.
+    let _ = site.keep();
+    Ok(())
 }
 
 /// What was said on stderr, or else on stdout: the end of it.
-fn said(output: &Output) -> String {
-    let stream = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
-    let start = stream.len().saturating_sub(SAID_BYTES);
-    String::from_utf8_lossy(&stream[start..]).trim().to_string()
-}
-
-/// The first line that a compiler or a runtime says of its version.
-fn version(mut command: Command) -> Result<String, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => format!("'{program}' is not installed"),
-        _ => format!("'{program}' cannot be started: {error}"),
-    })?;
-    let lines = [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream));
-    let first = lines.iter().flat_map(|text| text.lines()).find(|line| !line.trim().is_empty());
-    match first {
-        Some(line) if output.status.success() => Ok(line.trim().to_string()),
-        _ => Err(format!("'{program}' does not work ({}): {}", output.status, said(&output))),
-    }
+fn said(told: &Told) -> String {
+    let [stdout, stderr] = [&told.stdout, &told.stderr].map(|stream| stream.last());
+    if stderr.is_empty() { stdout } else { stderr }
 }
 
 /// The command of these words, if there are any.
@@ -199,13 +264,16 @@ fn put(words: &[String], build: &Path, source: &Path) -> Vec<String> {
     words.iter().map(|word| word.replace("{build}", &build).replace("{source}", &source)).collect()
 }
 
-/// The folder of a build: its name changes with all that decides what is built.
-fn folder(program: &Program, peer: &Peer) -> Result<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME")
+fn cache_home() -> Result<PathBuf> {
+    std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
-        .context("there is no home to build peers in: set XDG_CACHE_HOME")?;
+        .context("there is no home to build peers in: set XDG_CACHE_HOME")
+}
+
+/// The name of the folder of a build: it changes with all that decides what is built.
+fn name_of_build(program: &Program, peer: &Peer, cpu: &str) -> Result<String> {
     let mut hash = DefaultHasher::new();
     match &program.source {
         Some(source) => source.text.hash(&mut hash),
@@ -213,11 +281,9 @@ fn folder(program: &Program, peer: &Peer) -> Result<PathBuf> {
         None => own_identity()?.hash(&mut hash),
     }
     (&program.build, &program.run, &program.counting, &peer.version).hash(&mut hash);
-    // What is built for the native processor is for this one.
-    witness::host(Vec::new()).cpu.hash(&mut hash);
+    cpu.hash(&mut hash);
     env!("CARGO_PKG_VERSION").hash(&mut hash);
-    let name = format!("{}-{:016x}", peer.name, hash.finish());
-    Ok(cache.join("ioassay").join("peers").join(name))
+    Ok(format!("{}-{:016x}", program.name, hash.finish()))
 }
 
 /// What changes with every build of this program.
@@ -225,14 +291,6 @@ fn own_identity() -> Result<(u64, Option<std::time::SystemTime>)> {
     let own = std::env::current_exe().context("failed to find this program's own file")?;
     let metadata = own.metadata()?;
     Ok((metadata.len(), metadata.modified().ok()))
-}
-
-/// Bits of the widest vectors that `function` compares in; none where nobody can look.
-fn vector_bits_of(binary: &Path, function: &str) -> Option<u32> {
-    let output =
-        Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(binary).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    vector_bits(&text, function)
 }
 
 /// Reads a disassembly: a packed compare for equality is what makes a counting loop a vector loop;
@@ -280,7 +338,9 @@ mod tests {
             ("c-00000000000000aa", true),
             ("c-00000000000000bb", false),
             ("c-00000000000000aa.building-4194305", false),
+            ("c-00000000000000aa.building-4194305-xYz1", false),
             (&format!("c-00000000000000aa.building-{own}"), true),
+            (&format!("c-00000000000000aa.building-{own}-xYz1"), true),
             ("c-fast-00000000000000bb", true),
             ("other", true),
         ];

@@ -6,6 +6,7 @@
 use crate::axes::Given;
 use crate::named;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::peer_name::PeerName;
 use crate::units::{self, ParseError};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -216,7 +217,8 @@ impl Case {
                 time: units::parse_time(given.text("time")?)?,
             })
         };
-        Ok(Case { peer: given.text_or("peer", OWN_PEER)?.to_string(), work })
+        let peer: PeerName = given.text_or("peer", OWN_PEER)?.parse()?;
+        Ok(Case { peer: peer.to_string(), work })
     }
 
     /// A case of this program's own worker.
@@ -405,6 +407,18 @@ mod tests {
         assert_eq!(twice, "axis 'engine' is given twice");
         let missing = Case::from_axes(&axes[2..4]).unwrap_err().to_string();
         assert_eq!(missing, "axis 'engine' is missing");
+    }
+
+    #[test]
+    fn a_peer_whose_name_could_lead_elsewhere_is_refused() {
+        let mut axes = zoo::cases()[0].axes();
+        axes[0].1 = "../../x".to_string();
+        let error = Case::from_axes(&axes).unwrap_err().to_string();
+        assert!(error.contains("'../../x' is no name of a peer"), "{error}");
+        let mut peer = serde_json::to_value(zoo::peer()).expect("a peer is plain data");
+        peer["name"] = "../x".into();
+        let error = serde_json::from_value::<crate::peer::Peer>(peer).unwrap_err().to_string();
+        assert!(error.contains("'../x' is no name of a peer"), "{error}");
     }
 
     #[test]

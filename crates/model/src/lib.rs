@@ -9,6 +9,7 @@
 
 pub mod printable;
 pub mod units;
+pub mod peer_name;
 pub mod random;
 pub mod content;
 pub mod pattern;

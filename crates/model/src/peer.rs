@@ -10,7 +10,8 @@ const PEER_ARRAY_LEAST: u64 = 4 << 20;
 /// A program that can be a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Peer {
-    /// Its name: the value of the axis `peer`.
+    /// Its name: the value of the axis `peer`, a [`PeerName`](crate::peer_name::PeerName).
+    #[serde(deserialize_with = "crate::peer_name::deserialize")]
     pub name: String,
     /// Whether it is one of the compiler matrix: the same source, built in many ways.
     pub is_of_matrix: bool,

@@ -40,6 +40,18 @@ pub enum ParseError {
         /// The largest that is understood.
         most: String,
     },
+    /// Not what a peer can be called.
+    #[error(
+        "'{}' is no name of a peer: write at most {most} letters, digits and - _ . +, a letter or \
+         a digit first",
+        given.escape_debug()
+    )]
+    PeerName {
+        /// What was written.
+        given: String,
+        /// The most bytes allowed.
+        most: usize,
+    },
     /// Not a whole number in range.
     #[error("{axis} '{given}' is not a whole number of at least {min}")]
     Number {

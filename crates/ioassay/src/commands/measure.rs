@@ -201,7 +201,7 @@ fn ready_peers(
     for (done, program) in asked.iter().enumerate().take_while(|_| !stop.is_asked()) {
         let name = &program.peer.name;
         progress.building(done, asked.len(), name);
-        ready.insert(name.clone(), workshop::ready(program)?);
+        ready.insert(name.clone(), workshop::ready(program, stop)?);
     }
     Ok(ready)
 }

@@ -69,9 +69,13 @@ fn list(args: &PeersArgs) -> Result<u8> {
 
 fn build(args: &PeersArgs) -> Result<u8> {
     let peers = Peers::load(args.peers.as_deref())?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
     let mut code = DONE;
     for program in chosen(args, &peers)? {
-        let Ready { peer, .. } = workshop::ready(program)?;
+        let Ready { peer, .. } = workshop::ready(program, &stop)?;
+        if stop.is_asked() {
+            break;
+        }
         let said = match (&peer.unavailable, peer.vector_bits) {
             (Some(reason), _) => format!("unavailable: {reason}"),
             (None, Some(0)) => "built; its counting loop is scalar".to_string(),
@@ -84,14 +88,18 @@ fn build(args: &PeersArgs) -> Result<u8> {
             code = WRONG;
         }
     }
-    Ok(code)
+    Ok(stop.exit_code().unwrap_or(code))
 }
 
 fn verify(args: &PeersArgs, directory: &Path) -> Result<u8> {
     let peers = Peers::load(args.peers.as_deref())?;
+    let stop = Stop::on_signals().context("failed to listen for signals")?;
     let mut ready = BTreeMap::new();
     for program in chosen(args, &peers)? {
-        ready.insert(program.peer.name.clone(), workshop::ready(program)?);
+        ready.insert(program.peer.name.clone(), workshop::ready(program, &stop)?);
+        if let Some(code) = stop.exit_code() {
+            return Ok(code);
+        }
     }
     let facts: Vec<Peer> = ready.values().map(|ready| ready.peer.clone()).collect();
     let host = witness::host(kernel::available());
@@ -103,7 +111,6 @@ fn verify(args: &PeersArgs, directory: &Path) -> Result<u8> {
     plan.content = Kind::Ints(20);
     plan.add(awkward_cases(&facts), Role::Asked, &place);
     let worker = |peer: &str| worker_command(peer, &ready);
-    let stop = Stop::on_signals().context("failed to listen for signals")?;
     let record = measure_record(&plan, &target, &place, &worker, &stop)?;
     let mut code = DONE;
     for name in [OWN_PEER].into_iter().chain(ready.keys().map(String::as_str)) {

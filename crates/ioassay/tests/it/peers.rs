@@ -1,8 +1,11 @@
 //! Programs in other languages, and some that lie.
 
-use crate::desk::{Desk, argument, skip, text};
+use crate::desk::{Desk, PROGRAM, argument, check_refusal, skip, text, wait_for};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 /// Desk with a table of one peer `fake`, which greets and then does as the shell `script` says.
 fn desk_with(script: &str) -> (Desk, PathBuf) {
@@ -154,6 +157,85 @@ fn a_compiler_that_fails_shows_its_own_message() {
     let output = desk.ioassay(&["peers", "build", "lost", "--peers", argument(&table)]);
     let said = text(&output.stdout);
     assert!(said.contains("unavailable: 'no-such-compiler' is not installed"), "{said}");
+}
+
+/// What comes of building a peer into a cache of the desk's own.
+fn build(desk: &Desk, cache: &Path, args: &[&str]) -> Output {
+    let mut command = desk.start(PROGRAM);
+    command.args(["peers", "build"]).args(args).env("XDG_CACHE_HOME", cache);
+    command.output().unwrap()
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_others_could_have_put_into_the_cache_is_not_run() {
+    let desk = Desk::new();
+    let cache = desk.path("cache");
+    let output = build(&desk, &cache, &["dd"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let peers = cache.join("ioassay/peers");
+    let names = || {
+        let entries = std::fs::read_dir(&peers).unwrap().map(|entry| entry.unwrap().path());
+        entries.collect::<Vec<PathBuf>>()
+    };
+    let [built] = &names()[..] else { panic!("{:?}", names()) };
+    for folder in [&cache, &cache.join("ioassay"), &peers, built] {
+        assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o7777, 0o700);
+    }
+    // The name of a build can be known beforehand, and all can write to this one.
+    set_mode(built, 0o777);
+    let remedy = "others could put a program there that would run as you: set XDG_CACHE_HOME";
+    let named = format!("'{}' belongs to user ", built.display());
+    check_refusal(&build(&desk, &cache, &["dd"]), &[&named, "with mode 0777", remedy]);
+    set_mode(built, 0o700);
+    // As with `sudo -E`, where the cache is another user's.
+    if chown(&cache, Some(1234), None).is_err() {
+        return skip("what_others_could_have_put_into_the_cache_is_not_run", "this is not root");
+    }
+    let refused = build(&desk, &cache, &["dd"]);
+    check_refusal(&refused, &["/cache' belongs to user 1234 with mode 0700, and this runs as"]);
+    chown(&cache, Some(0), None).unwrap();
+    let program = built.join("peer.json");
+    std::fs::remove_file(&program).unwrap();
+    assert_eq!(build(&desk, &cache, &["dd"]).status.code(), Some(0), "it is built anew");
+    assert_eq!(names(), [built.clone()]);
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_refused() {
+    let desk = Desk::new();
+    let table = desk.path("peers.toml");
+    std::fs::write(&table, "[[peer]]\nname = '../../x'\nrun = ['x']\n").unwrap();
+    let args = ["peers", "build", "--peers", argument(&table)];
+    desk.refuses(&args, &["is broken", "'../../x' is no name of a peer: write at most 64"]);
+}
+
+#[test]
+fn a_build_that_hangs_ends_by_a_signal_and_leaves_nothing() {
+    let desk = Desk::new();
+    let (table, cache, begun) = (desk.path("peers.toml"), desk.path("cache"), desk.path("begun"));
+    // A child that holds the pipes open, and no wish to end.
+    let script = format!("trap \"\" TERM; sleep 600 & echo $! > {}; wait", begun.display());
+    let row = format!("[[peer]]\nname = 'slow'\nbuild = ['sh', '-c', '{script}']\nrun = ['x']\n");
+    std::fs::write(&table, row).unwrap();
+    let mut command = desk.start(PROGRAM);
+    command.args(["peers", "build", "slow", "--peers", argument(&table)]);
+    command.env("XDG_CACHE_HOME", &cache).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = command.spawn().unwrap();
+    let child =
+        wait_for("the build", || std::fs::read_to_string(&begun).ok()?.trim().parse::<u32>().ok());
+    kill_process(Pid::from_child(&running), Signal::INT).unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert_eq!(std::fs::read_dir(cache.join("ioassay/peers")).unwrap().count(), 0);
+    wait_for("the end of what it started", || {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        let state = stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]);
+        matches!(state, None | Some(b'Z' | b'X')).then_some(())
+    });
 }
 
 #[test]

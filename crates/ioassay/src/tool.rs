@@ -1,0 +1,310 @@
+//! Runs a program that somebody else wrote, such as a compiler, to its end or to its limits.
+//!
+//! The program and all that it starts are a process group, which is ended as a whole: at the
+//! deadline, when a signal asks this program to stop, and when the program itself has ended.
+
+use crate::stop::Stop;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group, prlimit,
+    waitid,
+};
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How much of the end of a stream is kept: what a compiler says last is what went wrong.
+const LAST_BYTES: usize = 2000;
+/// Bytes read at once: what a pipe holds.
+const CHUNK: usize = 64 << 10;
+/// What is read at most once the program has ended: a pipe holds no more.
+const DRAIN_BYTES: u64 = 1 << 20;
+/// Interval between looks where nothing is printed.
+const STEP: Duration = Duration::from_millis(5);
+/// A program may remove its temporary files in this time after SIGTERM, before SIGKILL.
+const GRACE: Duration = Duration::from_millis(200);
+/// SIGKILL takes longer only where the OS itself hangs, as on a dead network mount.
+const KILL: Duration = Duration::from_secs(2);
+/// The largest file that a program may write: a hundred times what a peer is made of.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+/// The least that [`Limits::half_of`] leaves a process: a runtime needs about 100 MiB to begin.
+const MEMORY_LEAST: u64 = 512 << 20;
+
+/// How long a program may run, and what it may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The longest it may run.
+    pub time: Duration,
+    /// Bytes of data that each process of it may have (`RLIMIT_DATA`): a limit of addresses would
+    /// count what runtimes only reserve. None where it is not limited.
+    pub memory: Option<u64>,
+    /// How much of the beginning of each stream is kept.
+    pub first_bytes: usize,
+}
+
+impl Limits {
+    /// Half of the memory that is `available`: a runaway compiler ends, and the machine goes on.
+    /// Where nobody knows how much is available nothing is limited.
+    pub fn half_of(available: u64) -> Option<u64> {
+        (available > 0).then(|| (available / 2).max(MEMORY_LEAST))
+    }
+
+    /// Sets them on a process that has just begun: what it starts later inherits them.
+    fn set(&self, pid: Pid) {
+        let files = (Resource::Fsize, Some(FILE_BYTES_MAX));
+        for (resource, most) in [(Resource::Data, self.memory), files, (Resource::Core, Some(0))] {
+            let Some(most) = most else { continue };
+            // A limit that is lower already stays.
+            let most = getrlimit(resource).maximum.map_or(most, |least| least.min(most));
+            let limit = Rlimit { current: Some(most), maximum: Some(most) };
+            if let Err(error) = prlimit(Some(pid), resource, limit) {
+                log::debug!("no limit of {resource:?} for process {pid:?}: {error}");
+            }
+        }
+    }
+}
+
+/// What came of a program that ended by itself.
+#[derive(Debug)]
+pub struct Told {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed on stdout.
+    pub stdout: Printed,
+    /// What it printed on stderr.
+    pub stderr: Printed,
+}
+
+/// What was printed on a stream: the beginning and the end of it.
+#[derive(Debug, Default)]
+pub struct Printed {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    bytes: u64,
+}
+
+impl Printed {
+    /// The beginning, and whether that is all.
+    pub fn first(&self) -> (&[u8], bool) {
+        (&self.first, self.first.len() as u64 == self.bytes)
+    }
+
+    /// The end of it, at most 2000 bytes.
+    pub fn last(&self) -> String {
+        String::from_utf8_lossy(&self.last).trim().to_string()
+    }
+
+    fn take(&mut self, chunk: &[u8], first_bytes: usize) {
+        self.bytes += chunk.len() as u64;
+        let room = first_bytes.saturating_sub(self.first.len()).min(chunk.len());
+        self.first.extend_from_slice(&chunk[..room]);
+        let tail = &chunk[chunk.len().saturating_sub(LAST_BYTES)..];
+        self.last.extend_from_slice(tail);
+        self.last.drain(..self.last.len().saturating_sub(LAST_BYTES));
+    }
+}
+
+/// Runs `command`, with nothing on stdin.
+///
+/// # Errors
+/// Why it could not be started, or was ended: it did not end in time, or somebody asked to stop.
+pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => format!("'{name}' is not installed"),
+        _ => format!("'{name}' cannot be started: {error}"),
+    })?;
+    let pid = Pid::from_child(&child);
+    limits.set(pid);
+    let mut running = Running { child, pid };
+    let mut streams = [
+        Stream::new(running.child.stdout.take().expect("it was asked to be a pipe")),
+        Stream::new(running.child.stderr.take().expect("it was asked to be a pipe")),
+    ];
+    let began = Instant::now();
+    let end = loop {
+        let read = |stream: &mut Stream| stream.read(limits.first_bytes) > 0;
+        let has_moved = streams.iter_mut().map(read).fold(false, |any, moved| any || moved);
+        match () {
+            () if running.has_ended() => break Ok(()),
+            () if stop.is_asked() => break Err("the run was stopped".to_string()),
+            () if began.elapsed() >= limits.time => {
+                let time = limits.time;
+                break Err(format!("'{name}' did not end within {time:?}, and was ended"));
+            }
+            () if has_moved => {}
+            () => std::thread::sleep(STEP),
+        }
+    };
+    let status = running.end();
+    end?;
+    streams.iter_mut().for_each(|stream| stream.drain(limits.first_bytes));
+    let [stdout, stderr] = streams.map(|stream| stream.printed);
+    let status = status.ok_or_else(|| format!("it is not known how '{name}' ended"))?;
+    Ok(Told { status, stdout, stderr })
+}
+
+/// A program at work; it is ended with all its group, whatever becomes of the caller.
+struct Running {
+    child: Child,
+    pid: Pid,
+}
+
+impl Running {
+    /// Whether it ended. It stays a zombie: until it is waited for, nobody else can have its
+    /// number, which is that of the group.
+    fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(self.pid), look), Ok(None))
+    }
+
+    fn ends_within(&self, time: Duration) -> bool {
+        let began = Instant::now();
+        while !self.has_ended() {
+            if began.elapsed() >= time {
+                return false;
+            }
+            std::thread::sleep(STEP);
+        }
+        true
+    }
+
+    /// Ends it, if it has not ended, and all that it left; answers how it ended.
+    fn end(&mut self) -> Option<ExitStatus> {
+        // Whom a signal does not reach is gone, which is what was wanted.
+        if !self.has_ended() {
+            let _ = kill_process_group(self.pid, Signal::TERM);
+            self.ends_within(GRACE);
+        }
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        if self.ends_within(KILL) { self.child.try_wait().ok().flatten() } else { None }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            self.end();
+        }
+    }
+}
+
+/// The reading end of a pipe, which never waits: others may hold the writing end for ever.
+struct Stream {
+    pipe: Box<dyn Read>,
+    buffer: Vec<u8>,
+    printed: Printed,
+}
+
+impl Stream {
+    fn new(pipe: impl Read + AsFd + 'static) -> Stream {
+        let set = fcntl_getfl(&pipe).and_then(|flags| fcntl_setfl(&pipe, flags | OFlags::NONBLOCK));
+        set.expect("a pipe has flags");
+        Stream { pipe: Box::new(pipe), buffer: vec![0; CHUNK], printed: Printed::default() }
+    }
+
+    /// Takes what is there, at most a chunk; answers how many bytes.
+    fn read(&mut self, first_bytes: usize) -> usize {
+        // Nothing now (`EAGAIN`), and nothing ever again.
+        let length = self.pipe.read(&mut self.buffer).unwrap_or(0);
+        self.printed.take(&self.buffer[..length], first_bytes);
+        length
+    }
+
+    fn drain(&mut self, first_bytes: usize) {
+        let before = self.printed.bytes;
+        while self.printed.bytes - before < DRAIN_BYTES && self.read(first_bytes) > 0 {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a shell script that may run for `time`, and how long that took.
+    fn run_for(time: Duration, script: &str) -> (Result<Told, String>, Duration) {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let limits = Limits { time, memory: Some(64 << 20), first_bytes: 10 };
+        let began = Instant::now();
+        (run(command, limits, &Stop::default()), began.elapsed())
+    }
+
+    /// What a script says that ends by itself long before its time is over.
+    fn told(script: &str) -> Told {
+        let (told, took) = run_for(Duration::from_secs(60), script);
+        assert!(took < Duration::from_secs(30), "{script}: {took:?}");
+        told.expect(script)
+    }
+
+    /// Checks that a script is ended at a short deadline.
+    fn check_ended(script: &str) {
+        let (told, took) = run_for(Duration::from_millis(100), script);
+        let error = told.expect_err(script);
+        assert_eq!(error, "'sh' did not end within 100ms, and was ended", "{script}");
+        assert!(took < Duration::from_secs(30), "{script}: {took:?}");
+    }
+
+    fn is_alive(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // A zombie holds nothing, and waits for whoever adopted it.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_are_kept() {
+        let all = told("echo out; echo 'on fire' >&2; exit 3");
+        assert_eq!((all.status.code(), all.stdout.first()), (Some(3), (&b"out\n"[..], true)));
+        assert_eq!((all.stdout.last(), all.stderr.last()), ("out".into(), "on fire".into()));
+        let long = told("head -c 3000000 /dev/zero | tr '\\0' x; echo end");
+        assert_eq!(long.stdout.first(), (&b"xxxxxxxxxx"[..], false));
+        let last = long.stdout.last();
+        assert!(last.ends_with("xend") && last.len() == LAST_BYTES - 1, "{last}");
+        assert!(!told("kill -9 $$").status.success());
+    }
+
+    #[test]
+    fn what_does_not_end_is_ended() {
+        check_ended("sleep 60");
+        check_ended("while :; do echo babble; done");
+        check_ended("trap '' TERM; while :; do sleep 60; done");
+        check_ended("kill -STOP $$");
+    }
+
+    #[test]
+    fn what_it_started_does_not_outlive_it_nor_is_waited_for() {
+        // The child holds the pipes open.
+        let pid = String::from_utf8_lossy(told("sleep 60 & echo $!").stdout.first().0).into_owned();
+        let began = Instant::now();
+        while is_alive(pid.trim()) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{pid} goes on");
+            std::thread::sleep(STEP);
+        }
+        // One that left the group is not waited for either.
+        told("setsid sleep 0.3 & true");
+    }
+
+    #[test]
+    fn its_processes_have_limits() {
+        // The limits are set when it has begun.
+        let limits = told("sleep 0.1; ulimit -d; ulimit -c").stdout.last();
+        assert_eq!(limits, "65536\n0");
+        let greedy = told("sleep 0.1; head -c 200000000 /dev/zero | tail -n 1 | wc -c");
+        assert_eq!(greedy.stdout.last(), "0", "{greedy:?}");
+        assert_eq!(Limits::half_of(0), None);
+        assert_eq!(Limits::half_of(8 << 30), Some(4 << 30));
+        assert_eq!(Limits::half_of(100 << 20), Some(MEMORY_LEAST));
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let limits = Limits { time: GRACE, memory: None, first_bytes: 0 };
+        let start = |name| run(Command::new(name), limits, &Stop::default()).unwrap_err();
+        assert_eq!(start("no-such-compiler"), "'no-such-compiler' is not installed");
+        assert!(start("/").contains("'/' cannot be started: "));
+    }
+}
