@@ -127,8 +127,7 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
     ];
     let began = Instant::now();
     let end = loop {
-        let read = |stream: &mut Stream| stream.read(limits.first_bytes) > 0;
-        let has_moved = streams.iter_mut().map(read).fold(false, |any, moved| any || moved);
+        let moved: usize = streams.iter_mut().map(|stream| stream.read(limits.first_bytes)).sum();
         match () {
             () if running.has_ended() => break Ok(()),
             () if stop.is_asked() => break Err("the run was stopped".to_string()),
@@ -136,7 +135,7 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
                 let time = limits.time;
                 break Err(format!("'{name}' did not end within {time:?}, and was ended"));
             }
-            () if has_moved => {}
+            () if moved > 0 => {}
             () => std::thread::sleep(STEP),
         }
     };

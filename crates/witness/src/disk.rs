@@ -4,6 +4,7 @@ use crate::cgroup;
 use crate::counting;
 use crate::device::{Finder, Ground};
 use crate::error::Error;
+use crate::loops::{self, Identity, Loop};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
@@ -40,9 +41,11 @@ pub struct Disk {
 /// Looks at the block device at `path`, or that a link there leads to, and at who uses it.
 ///
 /// It is in use if it, a partition of it or the disk that it is a partition of is mounted, used
-/// for swap or a part of another device, or a loop device is made of it. The OS is asked as well,
-/// by an exclusive open for reading: it knows of mounts that this process does not see. All this
-/// is true of this moment alone: who writes should open it with `O_EXCL`, too.
+/// for swap or a part of another device, if a loop device is made of it, or if another device is the
+/// same disk. A loop device is in use if another is made of the same file, or what it is made of is
+/// in use. The OS is asked as well, by an exclusive open for reading: it knows of mounts that this
+/// process does not see. All this is true of this moment alone: who writes should open it with
+/// `O_EXCL`, too. Who has it open without a claim, as a virtual machine may, is not seen.
 ///
 /// # Errors
 /// [`Error::NotADisk`] when it is no block device, or what the OS answered to a step.
@@ -52,12 +55,12 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
     let logical_block = rustix::fs::ioctl_blksszget(&node.file)
         .map_err(Error::refused("ask for the logical block size of", &node.path))?;
     let root = Root::machine();
-    let users = Users { root: root.clone(), mounts: mounts::all(&root)?, swaps: swaps() };
+    let users = Users::of_machine(&root)?;
     let family = Family::of(&root, &node.number).ok_or_else(|| {
         let unlisted = std::io::Error::other(format!("/sys has no device {}", node.number));
         Error::refused("find out who uses", &node.path)(unlisted)
     })?;
-    let mut objections = users.of(&family);
+    let mut objections = users.of(&family, None);
     let name = family.itself.name;
     if size == 0 {
         objections.push(format!("{name} has no bytes: it is attached to nothing"));
@@ -184,11 +187,10 @@ fn is_claimed(path: &Path) -> bool {
     rustix::fs::open(path, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY)
 }
 
-/// The devices used for swap, by number.
-fn swaps() -> Vec<String> {
+/// What is used for swap: devices and files.
+fn swaps() -> Vec<Identity> {
     let text = std::fs::read("/proc/swaps").unwrap_or_default();
-    let number = |path: PathBuf| number_of(&path).ok().flatten();
-    parse_swaps(&text).into_iter().filter_map(number).collect()
+    parse_swaps(&text).iter().filter_map(|path| Identity::at(path)).collect()
 }
 
 /// The first field of each line but the first.
@@ -241,13 +243,30 @@ impl Family {
 struct Users {
     root: Root,
     mounts: Vec<Mount>,
-    /// Numbers of devices.
-    swaps: Vec<String>,
+    swaps: Vec<Identity>,
+    loops: Vec<Loop>,
 }
 
+/// Loop devices of loop devices end somewhere; what is deeper is not looked for.
+const DEPTH: usize = 8;
+
 impl Users {
-    /// Why a device of this family must not be written to.
-    fn of(&self, family: &Family) -> Vec<String> {
+    fn of_machine(root: &Root) -> Result<Users, Error> {
+        Ok(Users {
+            root: root.clone(),
+            mounts: mounts::all(root)?,
+            swaps: swaps(),
+            loops: loops::all(root),
+        })
+    }
+
+    /// Why a device of this family must not be written to. `by` is the loop device by which it
+    /// would be written, if that is another.
+    fn of(&self, family: &Family, by: Option<&str>) -> Vec<String> {
+        self.within(family, by, DEPTH)
+    }
+
+    fn within(&self, family: &Family, by: Option<&str>, depth: usize) -> Vec<String> {
         let mut objections = Vec::new();
         for Member { name, number, path } in
             std::iter::once(&family.itself).chain(&family.relatives)
@@ -259,14 +278,24 @@ impl Users {
             if self.is_in_btrfs(name) {
                 object("is a member of a btrfs that is mounted".to_string());
             }
-            if self.swaps.contains(number) {
+            if self.swaps.iter().any(|swap| swap.number().as_ref() == Some(number)) {
                 object("is used for swap".to_string());
             }
             for holder in entries(&path.join("holders")) {
                 object(format!("is a part of {}", file_name(&holder)));
             }
-            if let Some(of_it) = self.loop_on(number) {
-                object(format!("is what {of_it} is made of"));
+            let is_of_it = |of: &&Loop| {
+                by != Some(of.name.as_str())
+                    && of.file.and_then(|f| f.number()).as_ref() == Some(number)
+            };
+            if let Some(of_it) = self.loops.iter().find(is_of_it) {
+                object(format!("is what {} is made of", of_it.name));
+            }
+            if let Some(twin) = self.twin_of(name, path) {
+                object(format!("is the same disk as {twin}"));
+            }
+            if let Some(itself) = self.loops.iter().find(|known| known.name == *name) {
+                objections.extend(self.of_file(itself, depth));
             }
         }
         // A partition that is read-only says nothing of the others.
@@ -276,19 +305,56 @@ impl Users {
         objections
     }
 
+    /// Why the file that a loop device is made of must not be written to.
+    fn of_file(&self, itself: &Loop, depth: usize) -> Vec<String> {
+        let Loop { name, path, file } = itself;
+        let mut objections = Vec::new();
+        for other in self.loops.iter().filter(|other| other.name != *name) {
+            let is_same = file.zip(other.file).map(|(one, two)| one.is_same(&two));
+            let at = format!("'{}'", other.path);
+            match is_same.or((*path == other.path).then_some(true)) {
+                Some(false) => {}
+                Some(true) => objections
+                    .push(format!("{name} and {} are made of the same file {at}", other.name)),
+                None => objections.push(format!(
+                    "nobody tells whether {name} and {} (of {at}) are made of the same file",
+                    other.name
+                )),
+            }
+        }
+        let Some(file) = file else { return objections };
+        if self.swaps.iter().any(|swap| swap.is_same(file)) {
+            objections.push(format!("{name} is made of '{path}', which is used for swap"));
+        }
+        let below = file.number().and_then(|number| Family::of(&self.root, &number));
+        if let Some(below) = below.filter(|_| depth > 0) {
+            let of_below = self.within(&below, Some(name), depth - 1);
+            objections
+                .extend(of_below.iter().map(|what| format!("{name} is made of '{path}': {what}")));
+        }
+        objections
+    }
+
+    /// Another device that is the same disk, reached in another way: a disk tells who it is.
+    fn twin_of(&self, name: &str, path: &Path) -> Option<String> {
+        let told = |path: &Path| {
+            let files = [path.join("wwid"), path.join("device/wwid")];
+            files.iter().find_map(|file| text(file)).filter(|wwid| !wwid.is_empty())
+        };
+        let own = told(path)?;
+        // The ways to one NVMe disk are hidden: nobody can open them.
+        let is_hidden =
+            |disk: &Path| text(&disk.join("hidden")).is_some_and(|hidden| hidden == "1");
+        let is_twin = |disk: &PathBuf| {
+            file_name(disk) != name && !is_hidden(disk) && told(disk).as_ref() == Some(&own)
+        };
+        entries(&self.root.at("/sys/block")).find(is_twin).map(|disk| file_name(&disk))
+    }
+
     /// A btrfs has a number of its own, and lists its members while it is mounted.
     fn is_in_btrfs(&self, name: &str) -> bool {
         entries(&self.root.at("/sys/fs/btrfs"))
             .any(|known| known.join("devices").join(name).exists())
-    }
-
-    /// The loop device that is made of device `number`, which it does not hold.
-    fn loop_on(&self, number: &str) -> Option<String> {
-        entries(&self.root.at("/sys/block")).find_map(|disk| {
-            let backing = text(&disk.join("loop/backing_file"))?;
-            let is_it = number_of(Path::new(&backing)).ok().flatten()? == number;
-            is_it.then(|| file_name(&disk))
-        })
     }
 }
 
@@ -321,11 +387,13 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(sys: &Sys, users: (&[Mount], &[&str]), minor: u32, expected: &[&str]) {
-        let (mounts, swaps) = (users.0.to_vec(), users.1.iter().map(|s| s.to_string()).collect());
-        let users = Users { root: sys.root(), mounts, swaps };
-        let family = Family::of(&sys.root(), &format!("8:{minor}")).unwrap();
-        assert_eq!(users.of(&family), expected, "{family:#?}");
+    fn check(sys: &Sys, users: (&[Mount], &[u32]), minor: u32, expected: &[&str]) {
+        let root = sys.root();
+        let swaps = users.1.iter().map(|minor| Identity::of_node(8, *minor)).collect();
+        let loops = loops::all(&root);
+        let users = Users { root, mounts: users.0.to_vec(), swaps, loops };
+        let family = Family::of(&users.root, &format!("8:{minor}")).unwrap();
+        assert_eq!(users.of(&family, None), expected, "{family:#?}");
     }
 
     #[test]
@@ -333,7 +401,7 @@ mod tests {
         let sys = disks();
         let elsewhere = [mount("8:99", "/"), mount("0:1", "/proc")];
         for minor in [0, 1, 2, 16] {
-            check(&sys, (&elsewhere, &["8:98"]), minor, &[]);
+            check(&sys, (&elsewhere, &[98]), minor, &[]);
         }
     }
 
@@ -356,9 +424,9 @@ mod tests {
     #[test]
     fn swap_other_devices_and_btrfs_forbid_as_well() {
         let sys = disks();
-        check(&sys, (&[], &["8:2"]), 2, &["sda2 is used for swap"]);
-        check(&sys, (&[], &["8:2"]), 0, &["sda2 is used for swap"]);
-        check(&sys, (&[], &["8:2"]), 1, &[]);
+        check(&sys, (&[], &[2]), 2, &["sda2 is used for swap"]);
+        check(&sys, (&[], &[2]), 0, &["sda2 is used for swap"]);
+        check(&sys, (&[], &[2]), 1, &[]);
         let mapped = sys.block("dm-0", 32, &[]);
         sys.slave(&mapped, &sys.path().join("devices/sdb"));
         check(&sys, (&[], &[]), 16, &["sdb is a part of dm-0"]);
@@ -370,6 +438,45 @@ mod tests {
         let expected = ["sda1 is a member of a btrfs that is mounted"];
         check(&sys, (&[], &[]), 0, &expected);
         check(&sys, (&[mount("8:1", "/a")], &[]), 1, &["sda1 is mounted at '/a'", expected[0]]);
+    }
+
+    #[test]
+    fn a_file_that_another_loop_device_is_made_of_forbids_as_well() {
+        let sys = disks();
+        let path = |name: &str| sys.path().join(name).display().to_string();
+        fs::write(path("image"), "").unwrap();
+        fs::hard_link(path("image"), path("link")).unwrap();
+        fs::write(path("other"), "").unwrap();
+        let files = ["image", "link", "other", "gone", "gone"].map(path);
+        for (minor, file) in (40..).zip(&files) {
+            sys.block(&format!("loop{minor}"), minor, &[("loop/backing_file", file)]);
+        }
+        let same = format!("loop40 and loop41 are made of the same file '{}'", files[1]);
+        let unknown = |name: &str, other: u32, file: &str| {
+            format!(
+                "nobody tells whether {name} and loop{other} (of '{file}') are made of the same file"
+            )
+        };
+        let of_gone = [43, 44].map(|other| unknown("loop40", other, &files[3]));
+        check(&sys, (&[], &[]), 40, &[&same, &of_gone[0], &of_gone[1]]);
+        let of_other = [43, 44].map(|other| unknown("loop42", other, &files[3]));
+        check(&sys, (&[], &[]), 42, &[&of_other[0], &of_other[1]]);
+        for gone in ["loop43", "loop44"] {
+            fs::remove_dir_all(sys.path().join("devices").join(gone).join("loop")).unwrap();
+        }
+        check(&sys, (&[], &[]), 40, &[&same]);
+        check(&sys, (&[], &[]), 42, &[]);
+        check(&sys, (&[], &[]), 16, &[]);
+    }
+
+    #[test]
+    fn another_way_to_the_same_disk_is_told() {
+        let sys = disks();
+        for (disk, minor) in [("sdc", 48), ("sdd", 49)] {
+            sys.block(disk, minor, &[("device/wwid", "naa.5000")]);
+        }
+        sys.block("nvme0c0n1", 50, &[("device/wwid", "naa.5000"), ("hidden", "1")]);
+        check(&sys, (&[], &[]), 48, &["sdc is the same disk as sdd"]);
     }
 
     #[test]

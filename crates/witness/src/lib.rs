@@ -22,6 +22,7 @@ mod device;
 mod canary;
 mod counting;
 mod storage;
+mod loops;
 mod disk;
 mod settle;
 pub mod placement;

@@ -150,6 +150,27 @@ fn what_a_loop_device_is_made_of_must_not_be_written() {
 }
 
 #[test]
+fn what_another_loop_device_is_made_of_must_not_be_written() {
+    let Some(one) = Loop::new("two loops of a file", &[]) else { return };
+    let image = std::fs::read_to_string(format!("/sys/block/{}/loop/backing_file", one.name()));
+    let image = image.unwrap();
+    let alias = format!("{}.alias", image.trim());
+    std::fs::hard_link(image.trim(), &alias).unwrap();
+    let two = match LoopDevice::new(Path::new(&alias), &[]) {
+        Ok(two) => two,
+        Err(reason) => return fixture::skip("two loops of a file", &reason),
+    };
+    // Whatever its names are by now, it is the same file.
+    std::fs::remove_file(&alias).unwrap();
+    let name = two.node.strip_prefix("/dev/").unwrap();
+    let objections = disk(one.node()).unwrap().objections;
+    let expected = format!("{} and {name} are made of the same file", one.name());
+    assert!(objections.len() == 1 && objections[0].starts_with(&expected), "{objections:?}");
+    drop(two);
+    one.check(&[]);
+}
+
+#[test]
 fn a_device_that_another_holds_unseen_must_not_be_written() {
     let Some(device) = Loop::new("a held device", &[]) else { return };
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
