@@ -162,6 +162,9 @@ def over_read(row):
 def no_io(row):
     if not row.file:
         return None
+    called = served.called_share(row)
+    if called is not None and 1 - called > NOISE:
+        return "void"
     holes = served.hole_share(row.fixture)
     if holes > 0:
         return "note" if holes <= NOISE or row.case.cache == "warm" else "void"

@@ -128,6 +128,12 @@ def read_more(mutant):
         trial["evidence"]["device_read_bytes"] = int(share * moved(trial))
 
 
+def called_less(mutant):
+    share = mutant.random.choice((0.0, 0.005, 0.5, 0.995, 1.1))
+    for trial in mutant.done():
+        trial["evidence"]["task_rchar_bytes"] = int(share * moved(trial))
+
+
 def written_less(mutant):
     share = mutant.random.choice((0.0, 0.005, 0.5, 0.995))
     for trial in mutant.done():
@@ -375,7 +381,7 @@ def looked_at(mutant):
 
 
 MUTATIONS = [invocations, looked_at, seats, more_rounds, fewer_rounds, slower, failed, counters_unknown, counters_of_nothing,
-             read_by_others, read_more, written_less, flushed_less, stolen, held_back, waited,
+             read_by_others, read_more, called_less, written_less, flushed_less, stolen, held_back, waited,
              computed, swapped, cached_otherwise, dirty, pages_otherwise, wrong_digest, no_sync,
              loaded_first, stalls, medium, devices, file_system, layers, limits, machine, holes,
              axes, damaged]

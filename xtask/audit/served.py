@@ -89,7 +89,17 @@ def hole_share(fixture):
     return layout["unwritten"] / fixture["size"] if layout and fixture["size"] else 0.0
 
 
+def called_share(row):
+    """The share of the bytes that calls to read returned; None where they are not counted."""
+    if row.case.engine not in ("read", "pread", "buffered"):
+        return None
+    return row.total(lambda one: one.trial.get("task_rchar_bytes"), lambda one: one.bytes)
+
+
 def read_from(row):
+    called = called_share(row)
+    if called is not None and called <= NOISE:
+        return "no-io", None
     if row.case.cache != "warm" and hole_share(row.fixture) >= HOLES_MOST:
         return "no-io", None
     shares = [(hit_share_of(row, one), one.bytes) for one in row.figures]

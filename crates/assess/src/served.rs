@@ -59,6 +59,9 @@ fn served_by_blocks(
     work: &FileWork,
     storage: &Storage,
 ) -> (ServedBy, Option<f64>) {
+    if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
+        return (ServedBy::NoIo, None);
+    }
     // Holes that are warm are pages of zeros, which the page cache serves like any others.
     if work.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST) {
         return (ServedBy::NoIo, None);
@@ -169,6 +172,19 @@ pub(crate) fn hit_share(measured: &Measured, work: &FileWork, trial: &Counted) -
     }
     let by_residency = trial.evidence.residency_before.map_or(0.0, |before| before.share());
     Some(by_counter.max(by_residency))
+}
+
+/// The share of the bytes of all trials that the worker's calls to read returned at most, where
+/// those calls are how its engine moves bytes. None where nobody counted them.
+pub(crate) fn called_share(measured: &Measured, work: &FileWork) -> Option<f64> {
+    if !matches!(work.engine, Engine::Read | Engine::Pread | Engine::Buffered) {
+        return None;
+    }
+    let told = measured.trials.iter().filter_map(|trial| {
+        Some((trial.evidence.task_rchar_bytes? as f64, trial.sample.bytes() as f64))
+    });
+    let (called, app) = told.fold((0.0, 0.0), |sum, (called, app)| (sum.0 + called, sum.1 + app));
+    (app > 0.0).then(|| called / app)
 }
 
 /// Whether neither the worker nor any device read anything, as far as they are known.

@@ -120,8 +120,9 @@ impl TestFile {
         let file =
             File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
         let layout = layout_of(&file, &path)?;
-        let fixture = Fixture { path: path.clone(), size, seed: None, layout };
-        Ok(TestFile { path, ..TestFile::new(fixture, file, None) })
+        let fixture = Fixture { path, size, seed: None, layout };
+        // Not by its name: a peer could replace it.
+        Ok(TestFile::new(fixture, file, None))
     }
 
     /// The first bytes of a device, written with `content`.

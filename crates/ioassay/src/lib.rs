@@ -21,6 +21,7 @@ pub mod progress;
 pub mod device;
 pub mod directory;
 pub mod fixture;
+pub mod guard;
 pub mod scratch;
 pub mod files;
 pub mod stage;

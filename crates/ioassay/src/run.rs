@@ -5,6 +5,7 @@ use crate::belief::believe;
 use crate::courier::Courier;
 use crate::files::{Files, Maker};
 use crate::fixture::{self, TestFile};
+use crate::guard::Guard;
 use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
@@ -121,6 +122,9 @@ impl Run<'_> {
         };
         let target = scratch.or(made.as_ref());
         let stage = Stage { target, read: files.to_read(case), goes_on: scratch.is_some() };
+        if case.peer != OWN_PEER && left.guard.is_none() {
+            left.guard = stage.read.and_then(Guard::of);
+        }
         let seed = self.seed(index, round);
         let job = stage.job(case, seed);
         trial.outcome = match self.courier(left, &case.peer) {
@@ -270,6 +274,21 @@ pub(crate) struct Left {
     pub(crate) couriers: BTreeMap<String, Courier>,
     /// Whether the last one that used a file wrote it.
     pub(crate) wrote: bool,
+    /// Of the user's own file, once a peer was given it.
+    pub(crate) guard: Option<Guard>,
+}
+
+impl Left {
+    /// What became of a user's own file under the peers that have it: then the run must end.
+    pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
+        let guard = self.guard.as_ref()?;
+        let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
+        let peers = match peers.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "a peer that has ended".to_string(),
+            peers => format!("the peer {peers}"),
+        };
+        files.read().find_map(|file| guard.complaint(file, &peers))
+    }
 }
 
 /// What went wrong with another program than this one's own worker names it.

@@ -6,9 +6,10 @@ use crate::progress::Next;
 use crate::run::{Left, Run, Turn};
 use crate::stage::{Stage, has_file};
 use crate::turns::order_of_round;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use model::random::{Rng, mix};
 use model::record::{End, Invocation, Line};
+use model::trial::Outcome;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -75,6 +76,12 @@ impl Run<'_> {
             }
             let mut left_over = Left::default();
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
+            // A peer may do something yet when it is told that there is nothing more to do.
+            left_over.couriers.clear();
+            if let Some(complaint) = left_over.complaint(&files) {
+                self.store.append(&Line::End(End::Interrupted))?;
+                bail!(complaint);
+            }
             if self.stop.is_asked() {
                 break;
             }
@@ -125,8 +132,12 @@ impl Run<'_> {
                 };
                 self.progress.trial(&next);
                 let at_ms = so_far.began.elapsed().as_millis() as u64;
-                let trial =
-                    self.trial(left_over, Turn { files, case, invocation, round, at_ms }, None)?;
+                let turn = Turn { files, case, invocation, round, at_ms };
+                let mut trial = self.trial(left_over, turn, None)?;
+                let complaint = left_over.complaint(files);
+                if let Some(reason) = complaint.clone() {
+                    trial.outcome = Outcome::Failed { reason };
+                }
                 if self.stop.is_asked() {
                     // The trial was cut short: it says nothing.
                     return Ok(());
@@ -135,6 +146,10 @@ impl Run<'_> {
                 so_far.rates[case].extend(assess::rate(&self.plan.cases[case].case, &trial));
                 self.store.append(&Line::Trial(trial))?;
                 so_far.done += 1;
+                if let Some(complaint) = complaint {
+                    self.store.append(&Line::End(End::Interrupted))?;
+                    bail!(complaint);
+                }
             }
             self.close_settled(so_far);
             self.progress.judge(self.store.path());

@@ -10,7 +10,9 @@ use crate::stop::Stop;
 use crate::tool::{self, Limits, Told};
 use anyhow::{Context, Result};
 use model::peer::Peer;
+use std::fs::Permissions;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -229,7 +231,9 @@ fn site_beside(folder: &Path) -> Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!("{name}{SITE}{}-", std::process::id());
     let peers = folder.parent().context("a build is in a folder")?;
-    let site = tempfile::Builder::new().prefix(&prefix).tempdir_in(peers);
+    let mut builder = tempfile::Builder::new();
+    let own = Permissions::from_mode(0o700);
+    let site = builder.prefix(&prefix).permissions(own).tempdir_in(peers);
     site.with_context(|| format!("failed to make a folder in '{}'", peers.display()))
 }
 

@@ -47,6 +47,11 @@ pub struct Evidence {
     pub residency_after: Option<Residency>,
     /// Bytes the worker caused to be fetched from a block layer (`/proc/PID/io` `read_bytes`).
     pub task_read_bytes: Option<u64>,
+    /// Bytes that the worker's calls to read returned, from whatever (`/proc/PID/io` `rchar`). What
+    /// is mapped, and what io_uring reads, is not in it; nor what children read that still live,
+    /// so that it is absent where there are any.
+    #[serde(default)]
+    pub task_rchar_bytes: Option<u64>,
     /// Bytes all devices under the file read, for anyone.
     pub device_read_bytes: Option<u64>,
     /// Read requests those devices completed, for anyone.

@@ -294,6 +294,7 @@ fn trial(round: u32) -> Trial {
             residency_before: residency(0),
             residency_after: residency(pages),
             task_read_bytes: Some(bytes),
+            task_rchar_bytes: None,
             device_read_bytes: Some(bytes),
             device_reads: Some(1024),
             device_write_bytes: Some(0),

@@ -83,6 +83,7 @@ pub struct Snapshot {
     task: Option<Task>,
     read_bytes: Option<u64>,
     write_bytes: Option<u64>,
+    rchar: Option<u64>,
     moved: Option<Traffic>,
     flushes: Option<u64>,
     machine: Option<Machine>,
@@ -160,6 +161,7 @@ impl<'a> Witness<'a> {
         self.process_into(&mut snapshot);
         self.machine_into(&mut snapshot);
         snapshot.threads = threads(self.pid);
+        snapshot.rchar = snapshot.rchar.filter(|_| has_children(self.pid) == Some(false));
         snapshot.residency = self.residency();
         snapshot.huge_bytes = huge_bytes(self.pid);
         snapshot
@@ -177,8 +179,9 @@ impl<'a> Witness<'a> {
         snapshot.cpu_ns = self.clock.and_then(cpu_time_ns);
         snapshot.task = read(&self.stat, buffer).and_then(parse_task);
         let io = read(&self.io, buffer).and_then(|text| Io::from_read(text.as_bytes()).ok());
-        (snapshot.read_bytes, snapshot.write_bytes) =
-            io.map(|io| (io.read_bytes, io.write_bytes)).unzip();
+        snapshot.read_bytes = io.map(|io| io.read_bytes);
+        snapshot.write_bytes = io.map(|io| io.write_bytes);
+        snapshot.rchar = io.map(|io| io.rchar);
     }
 
     fn machine_into(&mut self, snapshot: &mut Snapshot) {
@@ -280,6 +283,16 @@ fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
     Some(threads)
 }
 
+/// Whether a process has children; none where the OS does not list them. What they read is added to
+/// what their parent read when it waits for them, and not before.
+fn has_children(pid: u32) -> Option<bool> {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    tasks.try_fold(false, |has, task| {
+        let children = std::fs::read(task.ok()?.path().join("children")).ok()?;
+        Some(has || !children.is_empty())
+    })
+}
+
 /// Bytes of anonymous memory in huge pages: the OS walks the page tables, which takes a while.
 fn huge_bytes(pid: u32) -> Option<u64> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -329,6 +342,8 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         residency_before: before.residency,
         residency_after: after.residency,
         task_read_bytes: delta(|s| s.read_bytes),
+        // To hear the word to go moves it: where it stands still it does not count.
+        task_rchar_bytes: delta(|s| s.rchar).filter(|bytes| *bytes > 0),
         device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.moved?.reads)),
         device_write_bytes: delta(|s| Some(s.moved?.sectors_written)).map(|n| n * SECTOR),
@@ -391,6 +406,18 @@ fn over_threads(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn children_that_live_are_seen() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let known = has_children(std::process::id());
+        let of_child = has_children(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Not every kernel lists them.
+        assert!(matches!((known, of_child), (Some(true), Some(false)) | (None, None)));
+        assert_eq!(has_children(child.id()), None);
+    }
 
     #[test]
     fn the_name_of_a_process_may_be_anything() {

@@ -4,7 +4,7 @@ use super::context::{Context, Fault, is_many_times};
 use crate::counted::Counted;
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
-use crate::served::{SHARE_NOISE, hole_share};
+use crate::served::{SHARE_NOISE, called_share, hole_share};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::syncs;
@@ -24,12 +24,38 @@ const METADATA_OF_SYNC: f64 = (256 << 10) as f64;
 /// Bytes of metadata, and of other files, that are not told.
 const METADATA: f64 = (16 << 20) as f64;
 
-/// The file has holes or unwritten extents (METHODOLOGY.md), or nothing was read from anywhere.
+/// The worker's calls returned less than it tells of (METHODOLOGY.md): it did not read the rest.
+fn not_called(context: &Context) -> Option<Fault> {
+    let work = context.file()?;
+    let share = called_share(context.measured, work).filter(|share| 1.0 - share > SHARE_NOISE)?;
+    let message = format!(
+        "{}the calls to read returned only {} of the bytes that were told of: the others were not \
+         read",
+        whose(context.measured.case),
+        percent(share)
+    );
+    let remedy = "the worker is wrong: test it with 'ioassay peers verify'";
+    Fault::new(Severity::Void, message, remedy)
+}
+
+/// Names the worker, if it is another program than this one's own.
+fn whose(case: &Case) -> String {
+    match case.peer.as_str() {
+        OWN_PEER => String::new(),
+        peer => format!("the peer {peer}: "),
+    }
+}
+
+/// The file has holes or unwritten extents (METHODOLOGY.md), or nothing was read from anywhere, or
+/// not all of what was told of.
 ///
 /// A hole of up to 1 % moves no figure by more than that, and a warm hole is a page of zeros like
 /// any other page: both are noted only.
 pub(super) fn no_io(context: &Context) -> Option<Fault> {
     let work = context.file()?;
+    if let Some(fault) = not_called(context) {
+        return Some(fault);
+    }
     if let Some(share) = context.measured.fixture.map(hole_share).filter(|share| *share > 0.0) {
         let harmless = share <= SHARE_NOISE || work.cache == Cache::Warm;
         let severity = if harmless { Severity::Note } else { Severity::Void };
@@ -100,10 +126,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     let differs = |trial: &Counted| trial.is_right() == Some(false);
     let first = context.measured.all().find(|trial| differs(trial))?;
     let case = context.measured.case;
-    let whose = match case.peer.as_str() {
-        OWN_PEER => String::new(),
-        peer => format!("the peer {peer}: "),
-    };
+    let whose = whose(case);
     let wrong = context.measured.all().filter(|trial| differs(trial)).count();
     let trials = format!("{wrong} of {} trials", context.measured.all().count());
     let message = match first.expected_digest.filter(|_| counts(case)) {

@@ -310,6 +310,27 @@ fn no_io() {
 }
 
 #[test]
+fn a_worker_that_does_not_read_what_it_tells_of_is_found_out() {
+    let called = |share: f64| {
+        let bytes = (share * FILE as f64) as u64;
+        move |r: &mut Record| evidence(r, |evidence| evidence.task_rchar_bytes = Some(bytes))
+    };
+    for (cache, by) in [(Cache::AsIs, "page-cache"), (Cache::Cold, "device")] {
+        let case = || flawless(work(cache));
+        check(case(), called(0.0), "void no-io: NoIo void");
+        check(case(), called(0.5), &format!("void {by}: NoIo void"));
+        // What it reads besides, such as the word to go, is in it too.
+        check(case(), called(1.5), &format!("sound {by}:"));
+        check(case(), called(0.995), &format!("sound {by}:"));
+    }
+    // What is mapped, and what io_uring reads, is not counted there.
+    for engine in [Engine::Mmap, Engine::Uring] {
+        let mapped = FileWork { engine, ..work(Cache::Cold) };
+        check(flawless(mapped), called(0.0), "sound device:");
+    }
+}
+
+#[test]
 fn holes_are_those_of_the_file_that_was_read() {
     let mut record = flawless(work(Cache::Cold));
     record.header.fixtures[0].size = 2 * FILE;

@@ -21,8 +21,14 @@ fn desk_with(script: &str) -> (Desk, PathBuf) {
 
 /// The assessment of a run of the peer `fake` beside this program's own worker.
 fn run(script: &str) -> Value {
+    run_with(script, "sum")
+}
+
+/// The same where `touch` is done to the bytes.
+fn run_with(script: &str, touch: &str) -> Value {
     let (desk, table) = desk_with(script);
     let axes = ["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"];
+    let axes = [&axes[..], &["--touch", touch]].concat();
     let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
     args.extend(["--time", "5ms", "--peer", "rust,fake", "--peers", argument(&table)]);
     args.extend(axes);
@@ -69,6 +75,59 @@ fn a_peer_that_lies_is_void_and_named() {
     check_void(&liar(latencies), "256 latencies of 512 operations");
     let threads = "thread=5 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(threads), "the worker told of the threads [5]");
+}
+
+#[test]
+fn a_peer_that_does_not_read_is_void_though_nothing_is_made_of_the_bytes() {
+    let span = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=0";
+    let assessment = run_with(&liar(span), "none");
+    let (own, fake) = (case(&assessment, "rust"), case(&assessment, "fake"));
+    assert_eq!((&fake["verdict"], &fake["served_by"]), (&"void".into(), &"no-io".into()), "{fake}");
+    let found = fake["findings"].to_string();
+    let message = "the peer fake: the calls to read returned only";
+    assert!(found.contains("NoIo") && found.contains(message), "{found}");
+    assert_eq!(own["served_by"], "page-cache", "{own}");
+    assert!(!own["findings"].to_string().contains("NoIo"), "{own}");
+}
+
+/// What comes of a run whose peer does `act` to the user's file `$file`.
+fn act_on_users_file(act: &str) -> (Desk, Option<i32>, String) {
+    let span = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=0";
+    let find = "file=${job##*file=}; file=${file%% *}";
+    let script = liar(span).replace("echo ready", &format!("{find}; echo ready"));
+    let (desk, table) = desk_with(&script.replace("echo done", &format!("{act}; echo done")));
+    std::fs::write(desk.path("mine"), vec![7; 1 << 20]).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let mut args = vec!["run", "read-methods", "--file", "mine", "--record", "record"];
+    args.extend(["--rounds", "2", "--time", "5ms", "--peer", "fake", "--peers", argument(&table)]);
+    args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
+    let output = desk.ioassay(&[&args[..], &["--touch", "none"]].concat());
+    let said = text(&output.stderr);
+    (desk, output.status.code(), said)
+}
+
+#[test]
+fn a_peer_that_changes_the_users_file_ends_the_run_and_is_named() {
+    let expected = "mine' was changed while a peer had it, which may only read it: ";
+    for (act, how) in [
+        (": > $file", "it had 1048576 bytes and has 0: the peer fake did so"),
+        ("printf x | dd of=$file conv=notrunc 2>/dev/null", "it was written to: the peer fake"),
+    ] {
+        let (desk, code, said) = act_on_users_file(act);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains(expected) && said.contains(how), "'{act}' gave {said}");
+        let report = desk.json(&["report", "--json", "record"]);
+        assert_eq!(
+            (&report["end"], &report["damage"]),
+            (&"interrupted".into(), &serde_json::json!([]))
+        );
+        assert!(case(&report, "fake")["failures"].to_string().contains(expected), "{report}");
+    }
+    // It was given no name by which it could replace or remove the file.
+    let (desk, code, said) =
+        act_on_users_file("rm -f $file; mkdir -p other; mv -f other $file; true");
+    assert!(code == Some(1) && !said.contains(expected), "{said}");
+    assert_eq!(std::fs::read(desk.path("mine")).unwrap(), vec![7; 1 << 20]);
 }
 
 #[test]
@@ -201,7 +260,7 @@ fn what_others_could_have_put_into_the_cache_is_not_run() {
     let program = built.join("peer.json");
     std::fs::remove_file(&program).unwrap();
     assert_eq!(build(&desk, &cache, &["dd"]).status.code(), Some(0), "it is built anew");
-    assert_eq!(names(), [built.clone()]);
+    assert_eq!(names(), std::slice::from_ref(built));
 }
 
 #[test]
