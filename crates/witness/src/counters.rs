@@ -4,6 +4,7 @@
 //! to read, or does not move while the worker waits, is read first before and last after.
 
 use crate::cgroup;
+use crate::children::has_children;
 use crate::machine::{self, Machine};
 use crate::page_cache;
 use crate::traffic::{self, Traffic};
@@ -283,16 +284,6 @@ fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
     Some(threads)
 }
 
-/// Whether a process has children; none where the OS does not list them. What they read is added to
-/// what their parent read when it waits for them, and not before.
-fn has_children(pid: u32) -> Option<bool> {
-    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    tasks.try_fold(false, |has, task| {
-        let children = std::fs::read(task.ok()?.path().join("children")).ok()?;
-        Some(has || !children.is_empty())
-    })
-}
-
 /// Bytes of anonymous memory in huge pages: the OS walks the page tables, which takes a while.
 fn huge_bytes(pid: u32) -> Option<u64> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -406,18 +397,6 @@ fn over_threads(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn children_that_live_are_seen() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        let known = has_children(std::process::id());
-        let of_child = has_children(child.id());
-        child.kill().unwrap();
-        child.wait().unwrap();
-        // Not every kernel lists them.
-        assert!(matches!((known, of_child), (Some(true), Some(false)) | (None, None)));
-        assert_eq!(has_children(child.id()), None);
-    }
 
     #[test]
     fn the_name_of_a_process_may_be_anything() {

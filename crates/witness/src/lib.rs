@@ -25,6 +25,7 @@ mod storage;
 mod loops;
 mod disk;
 mod settle;
+mod children;
 pub mod placement;
 pub mod counters;
 #[cfg(test)]

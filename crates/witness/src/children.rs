@@ -1,0 +1,28 @@
+//! Whether a process has children, whose work its own counters do not tell of.
+
+/// Whether a process has children; none where the OS does not list them. What they read is added to
+/// what their parent read when it waits for them, and not before.
+pub(crate) fn has_children(pid: u32) -> Option<bool> {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    tasks.try_fold(false, |has, task| {
+        let children = std::fs::read(task.ok()?.path().join("children")).ok()?;
+        Some(has || !children.is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_that_live_are_seen() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let known = has_children(std::process::id());
+        let of_child = has_children(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Not every kernel lists them.
+        assert!(matches!((known, of_child), (Some(true), Some(false)) | (None, None)));
+        assert_eq!(has_children(child.id()), None);
+    }
+}
