@@ -45,8 +45,8 @@ impl Guard {
             () => "its time of change is another".to_string(),
         };
         Some(format!(
-            "your file '{}' was changed while a peer had it, which may only read it: {what}: {peers} \
-             did so, or somebody else: look at the file before you go on",
+            "your file '{}' was changed while a peer had it, which may only read it: {what}: \
+             {peers} did so, or somebody else: look at the file before you go on",
             self.path.display()
         ))
     }

@@ -5,8 +5,13 @@
 pub(crate) fn has_children(pid: u32) -> Option<bool> {
     let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     tasks.try_fold(false, |has, task| {
-        let children = std::fs::read(task.ok()?.path().join("children")).ok()?;
-        Some(has || !children.is_empty())
+        let task = task.ok()?.path();
+        match std::fs::read(task.join("children")) {
+            Ok(children) => Some(has || !children.is_empty()),
+            // A thread that has just ended left its children to another.
+            Err(_) if !task.exists() => Some(has),
+            Err(_) => None,
+        }
     })
 }
 

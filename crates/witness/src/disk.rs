@@ -41,11 +41,11 @@ pub struct Disk {
 /// Looks at the block device at `path`, or that a link there leads to, and at who uses it.
 ///
 /// It is in use if it, a partition of it or the disk that it is a partition of is mounted, used
-/// for swap or a part of another device, if a loop device is made of it, or if another device is the
-/// same disk. A loop device is in use if another is made of the same file, or what it is made of is
-/// in use. The OS is asked as well, by an exclusive open for reading: it knows of mounts that this
-/// process does not see. All this is true of this moment alone: who writes should open it with
-/// `O_EXCL`, too. Who has it open without a claim, as a virtual machine may, is not seen.
+/// for swap or a part of another device, if a loop device is made of it, or if another device is
+/// the same disk. A loop device is in use if another is made of the same file, or what it is made
+/// of is in use. The OS is asked as well, by an exclusive open for reading: it knows of mounts that
+/// this process does not see. All this is true of this moment alone: who writes should open it
+/// with `O_EXCL`, too. Who has it open without a claim, as a virtual machine may, is not seen.
 ///
 /// # Errors
 /// [`Error::NotADisk`] when it is no block device, or what the OS answered to a step.
@@ -454,7 +454,8 @@ mod tests {
         let same = format!("loop40 and loop41 are made of the same file '{}'", files[1]);
         let unknown = |name: &str, other: u32, file: &str| {
             format!(
-                "nobody tells whether {name} and loop{other} (of '{file}') are made of the same file"
+                "nobody tells whether {name} and loop{other} (of '{file}') are made of the same \
+                 file"
             )
         };
         let of_gone = [43, 44].map(|other| unknown("loop40", other, &files[3]));
