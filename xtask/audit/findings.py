@@ -335,7 +335,8 @@ def nearly_full(row):
     storage = row.storage
     if not row.write or row.case.op == "sync" or not storage or row.medium == "ram":
         return None
-    is_full = storage["capacity"] > 0 and storage["free"] / storage["capacity"] < 0.15
+    capacity, free = storage.get("capacity"), storage.get("free")
+    is_full = bool(capacity) and free is not None and free / capacity < 0.15
     return "note" if is_full else None
 
 
@@ -363,7 +364,8 @@ def throttled_writeback(row):
         ran = one.trial["cpu_ns"] if ran is None else ran
         ready = one.trial["run_delay_ns"]
         wrote = sum(span["end_ns"] - span["start_ns"] for span in one.spans)
-        if ran is None or ready is None or wrote <= 0:
+        stolen = one.trial["steal_ns"]
+        if ran is None or ready is None or stolen is None or wrote <= 0:
             return None
         # The last sync comes after the last write.
         synced = 0
@@ -371,7 +373,7 @@ def throttled_writeback(row):
             ended = span.get("synced_ns")
             after = 0 if ended is None else max(0, ended - span["end_ns"])
             synced += max(0, (span.get("sync_ns") or 0) - after)
-        return 1 - (ran + ready + (one.trial["steal_ns"] or 0) + synced) / wrote
+        return 1 - (ran + ready + stolen + synced) / wrote
 
     share = median(row.values(waiting))
     return "doubt" if share is not None and share >= 0.10 else None

@@ -86,7 +86,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
         ("host", host.name.clone()),
         ("CPU", host.cpu.clone()),
         ("cores", host.cores.to_string()),
-        ("memory", units::bytes_rounded(host.memory)),
+        ("memory", host.memory.map_or("not known".to_string(), units::bytes_rounded)),
         ("OS", host.os.clone()),
         ("page", units::bytes(host.page)),
         ("hypervisor", host.hypervisor.clone().unwrap_or("none".to_string())),

@@ -138,14 +138,17 @@ impl Maker<'_> {
         all.flat_map(Directory::remove_dead).collect()
     }
 
-    /// Bytes that can be written now where files are made; as many as there are where none is.
+    /// Bytes that can be written now where files are made; none where none is, and where the file
+    /// system has no size.
     ///
     /// # Errors
     /// What the OS answered.
-    pub fn free(&self) -> Result<u64> {
+    pub fn free(&self) -> Result<Option<u64>> {
         match self.target {
-            Target::Directory(directory) => Ok(witness::space(&directory.held())?.free),
-            Target::Memory | Target::File(_) | Target::Device(_) => Ok(u64::MAX),
+            Target::Directory(directory) => {
+                Ok(witness::space(&directory.held())?.map(|space| space.free))
+            }
+            Target::Memory | Target::File(_) | Target::Device(_) => Ok(None),
         }
     }
 
@@ -203,7 +206,7 @@ pub fn room(
         needs.read.append(&mut needs.copied);
     }
     let sum = |sizes: &[u64]| sizes.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
-    let free = storage.map_or(0, |storage| storage.free);
+    let free = storage.and_then(|storage| storage.free);
     let bytes = sum(&needs.of_target());
     let here = Room { directory: directory.path().to_path_buf(), bytes, free };
     let there = source.map(|source| Room {

@@ -292,12 +292,14 @@ fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
 }
 
 /// Whether files of `needed` bytes fit, where `free` bytes are free now: enough must stay for
-/// others, 5 % of the file system or 1 GiB, whichever is less.
+/// others, 5 % of the file system or 1 GiB, whichever is less. Where a file system has no size,
+/// nothing is refused.
 ///
 /// # Errors
 /// When they do not.
-pub fn check_free(storage: &Storage, free: u64, needed: u64) -> Result<()> {
-    let reserve = (storage.capacity / 20).min(1 << 30);
+pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<()> {
+    let (Some(capacity), Some(free)) = (storage.capacity, free) else { return Ok(()) };
+    let reserve = (capacity / 20).min(1 << 30);
     if needed.saturating_add(reserve) > free {
         bail!(
             "test files of {} do not fit into '{}': {} are free and {} of them are left to \
@@ -319,21 +321,22 @@ pub fn check_free(storage: &Storage, free: u64, needed: u64) -> Result<()> {
 pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
     let needed: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
     let directory = storage.directory.display();
-    if needed > storage.capacity {
+    if let Some(capacity) = storage.capacity.filter(|capacity| needed > *capacity) {
         bail!(
             "test files of {} are larger than the file system of '{directory}', which has {}: \
              choose a smaller --size",
             units::bytes_rounded(needed),
-            units::bytes_rounded(storage.capacity)
+            units::bytes_rounded(capacity)
         );
     }
     check_free(storage, storage.free, needed)?;
-    if storage.medium == Medium::Ram && needed > host.memory_available / 2 {
+    let in_memory = host.memory_available.filter(|_| storage.medium == Medium::Ram);
+    if let Some(available) = in_memory.filter(|available| needed > *available / 2) {
         bail!(
             "'{directory}' is kept in memory, and test files of {} are more than half of the {} \
              available: choose a smaller --size",
             units::bytes_rounded(needed),
-            units::bytes_rounded(host.memory_available)
+            units::bytes_rounded(available)
         );
     }
     Ok(())
@@ -397,5 +400,23 @@ mod tests {
         stopped.ask();
         create(endless, &stopped).expect_err("it is stopped");
         assert_eq!(entries(), 1);
+    }
+
+    /// Unknown is neither zero nor endless: what can be checked is.
+    #[test]
+    fn limits_that_nobody_tells_refuse_nothing() {
+        use model::zoo;
+        let check = |storage: &Storage, host: &Host| check_space(storage, host, &[1 << 20]).is_ok();
+        let (storage, host) = (zoo::storage(), zoo::host());
+        assert!(check(&storage, &host));
+        let full = Storage { free: Some(0), ..storage.clone() };
+        assert!(!check(&full, &host));
+        let small = Storage { capacity: Some(4096), ..storage.clone() };
+        assert!(!check(&small, &host));
+        let sizeless = Storage { capacity: None, free: None, medium: Medium::Ram, ..storage };
+        assert!(check(&sizeless, &host));
+        let tiny = Host { memory_available: Some(1 << 20), ..host.clone() };
+        assert!(!check(&sizeless, &tiny));
+        assert!(check(&sizeless, &Host { memory_available: None, ..host }));
     }
 }

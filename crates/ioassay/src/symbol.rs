@@ -55,10 +55,13 @@ pub const OPS_ALL: u64 = u64::MAX;
 /// As many as it has blocks that are a stride from each other.
 pub const OPS_LANE: u64 = u64::MAX - 1;
 
-/// What nobody misses.
+/// What nobody misses, in whole `granules`: a quarter of what can be had, where that is known.
+fn quarter(host: &Host, most: u64, granule: u64) -> u64 {
+    host.memory_available.map_or(most, |bytes| most.min(bytes / 4 / granule * granule))
+}
+
 fn modest(host: &Host) -> u64 {
-    let page = host.page.max(1);
-    (256 << 20).min(host.memory_available / 4 / page * page)
+    quarter(host, MODEST, host.page.max(1))
 }
 
 /// From `first` on, each twice the one before, and `last`.
@@ -71,12 +74,16 @@ fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<String>
 /// that is, four times the largest one that is sold, or what can be had: then there is a finding
 /// on it (METHODOLOGY.md).
 fn dram(host: &Host) -> u64 {
-    let unknown = || DRAM_UNKNOWN.min(host.memory_available / 4 / MIB * MIB);
+    // Nor is it known how much can be had, where the OS tells nothing at all.
+    let most = if host.memory_available.is_some() { DRAM_UNKNOWN } else { MODEST };
+    let unknown = || quarter(host, most, MIB);
     let bytes = host.last_level_cache.map_or_else(unknown, |bytes| bytes.saturating_mul(4));
     bytes.max(DRAM_LEAST).checked_next_multiple_of(MIB).unwrap_or(u64::MAX)
 }
 
 const MIB: u64 = 1 << 20;
+/// Few machines miss so much.
+const MODEST: u64 = 256 << 20;
 /// Smaller arrays are none of memory, whatever the caches.
 const DRAM_LEAST: u64 = 64 << 20;
 /// Where the size of the caches is not known.
@@ -146,13 +153,16 @@ mod tests {
         let unknown = |host: &mut Host| host.last_level_cache = None;
         check_on(unknown, "working_set", "dram", &["2GiB"]);
         let small = |host: &mut Host| {
-            (host.last_level_cache, host.memory_available) = (None, (1 << 30) + 5);
+            (host.last_level_cache, host.memory_available) = (None, Some((1 << 30) + 5));
         };
         check_on(small, "working_set", "dram", &["256MiB"]);
         let tiny = |host: &mut Host| {
-            (host.last_level_cache, host.memory_available) = (None, 100 << 20);
+            (host.last_level_cache, host.memory_available) = (None, Some(100 << 20));
         };
         check_on(tiny, "working_set", "dram", &["64MiB"]);
+        let untold =
+            |host: &mut Host| (host.last_level_cache, host.memory_available) = (None, None);
+        check_on(untold, "working_set", "dram", &["256MiB"]);
     }
 
     #[test]

@@ -32,16 +32,19 @@ pub struct Host {
     /// Bytes of the data caches that the first processor uses, from the first level to the last.
     #[serde(default)]
     pub caches: Vec<u64>,
-    /// Bytes of memory.
-    pub memory: u64,
-    /// Bytes of memory that could be had when the run began, control-group limits included.
-    pub memory_available: u64,
+    /// Bytes of memory, as the OS reports them; none where it does not.
+    #[serde(default, deserialize_with = "if_positive")]
+    pub memory: Option<u64>,
+    /// Bytes of memory that could be had when the run began, control-group limits included; none
+    /// where neither is told.
+    #[serde(default, deserialize_with = "if_positive")]
+    pub memory_available: Option<u64>,
     /// Bytes of a page.
     pub page: u64,
     /// Bytes of a huge page, as the OS tells them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_page: Option<u64>,
-    /// Which hypervisor it runs under, if any is told of: `kvm`, or `unknown`.
+    /// Which hypervisor it runs under, if any is told of: `kvm`, `qemu, emulated`, or `unknown`.
     pub hypervisor: Option<String>,
     /// The clock source of the OS.
     pub clock_source: Option<String>,
@@ -77,6 +80,13 @@ impl Host {
 /// Records of the first version have a 0 where nothing is known.
 fn if_positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Ok(Option::deserialize(from)?.filter(|bytes| *bytes > 0))
+}
+
+impl Storage {
+    /// The bytes of the file system and those of them that are free, where both are known.
+    pub fn room(&self) -> Option<(u64, u64)> {
+        self.capacity.zip(self.free)
+    }
 }
 
 named! {
@@ -224,14 +234,21 @@ pub struct Storage {
     /// What control groups allow this process of those devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// Bytes of the file system.
-    pub capacity: u64,
-    /// Bytes that can still be written.
-    pub free: u64,
+    /// Bytes of the file system; none where it has no size, as one that is kept in memory and
+    /// bounded by nothing else.
+    #[serde(default, deserialize_with = "if_positive")]
+    pub capacity: Option<u64>,
+    /// Bytes that can still be written; none where `capacity` is.
+    #[serde(default)]
+    pub free: Option<u64>,
     /// The probe that told the truth about a canary file; none if neither did.
     pub residency_probe: Option<Probe>,
     /// Whether a canary file could be evicted from the page cache, by proof of the probe.
     pub evictable: bool,
+    /// Whether what is read of a canary file stays in the page cache; none where no probe can tell,
+    /// and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_pages: Option<bool>,
     /// What O_DIRECT does.
     pub direct: Direct,
     /// What was found out on the way and a reader should know: `cachestat says 0 pages of a
@@ -349,5 +366,22 @@ mod tests {
         old["last_level_cache"] = 0.into();
         let host: Host = serde_json::from_value(old).expect("it can be read");
         assert_eq!(host, Host { last_level_cache: None, ..zoo::host() });
+    }
+
+    /// Records of the first version have a 0 where the OS told nothing, and numbers elsewhere.
+    #[test]
+    fn no_memory_and_no_capacity_are_what_is_not_known() {
+        let mut old = serde_json::to_value(zoo::host()).expect("a host is plain data");
+        (old["memory"], old["memory_available"]) = (0.into(), 0.into());
+        let host: Host = serde_json::from_value(old).expect("it can be read");
+        assert_eq!((host.memory, host.memory_available), (None, None));
+        let mut old = serde_json::to_value(zoo::storage()).expect("a storage is plain data");
+        (old["capacity"], old["free"]) = (0.into(), 0.into());
+        old.as_object_mut().expect("it is an object").remove("keeps_pages");
+        let storage: Storage = serde_json::from_value(old.clone()).expect("it can be read");
+        assert_eq!((storage.room(), storage.keeps_pages), (None, None));
+        old["capacity"] = 4096.into();
+        let full: Storage = serde_json::from_value(old).expect("it can be read");
+        assert_eq!(full.room(), Some((4096, 0)));
     }
 }

@@ -216,9 +216,9 @@ impl Place<'_> {
     }
 
     /// Memory that is not there is refused before it is asked for: the OS would end this program,
-    /// or another.
+    /// or another. Where nobody tells how much there is nothing is refused.
     fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
-        let available = self.host.memory_available;
+        let available = self.host.memory_available?;
         let reserve = available / MEMORY_RESERVE_PARTS;
         (bytes > available - reserve).then(|| {
             format!(
@@ -241,11 +241,12 @@ impl Place<'_> {
     fn buffer_refusal(&self, shape: &Shape) -> Option<String> {
         let slots = u64::from(shape.threads) * u64::from(shape.depth);
         let bytes = slots.saturating_mul(shape.block);
-        (bytes > self.host.memory_available / 4).then(|| {
+        let available = self.host.memory_available?;
+        (bytes > available / 4).then(|| {
             format!(
                 "{slots} buffers of {} are more than a quarter of the {} of memory available",
                 units::bytes(shape.block),
-                units::bytes_rounded(self.host.memory_available),
+                units::bytes_rounded(available),
             )
         })
     }
@@ -444,6 +445,36 @@ mod tests {
         }
         assert_eq!(reason(plain), "");
         assert_eq!(reason(mmap), "");
+    }
+
+    #[test]
+    fn nothing_is_warm_where_no_page_is_kept() {
+        let warm = FileWork { cache: Cache::Warm, ..zoo::plain() };
+        let reason = |keeps_pages, cache| {
+            let (host, storage) = (zoo::host(), Storage { keeps_pages, ..zoo::storage() });
+            let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+            let case = Case::own(Work::File(FileWork { cache, ..warm.clone() }));
+            place.refusal(&case).unwrap_or_default()
+        };
+        let said = reason(Some(false), Cache::Warm);
+        assert!(said.contains("keeps nothing that is read in the page cache"), "{said}");
+        assert_eq!(reason(Some(false), Cache::AsIs), "");
+        for known in [Some(true), None] {
+            assert_eq!(reason(known, Cache::Warm), "");
+        }
+    }
+
+    #[test]
+    fn what_nobody_tells_is_no_limit() {
+        let huge = FileWork { engine: Engine::Load, size: 1 << 50, ..zoo::plain() };
+        let reason = |memory_available| {
+            let (host, storage) = (Host { memory_available, ..zoo::host() }, zoo::storage());
+            let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+            place.refusal(&Case::own(Work::File(huge.clone()))).unwrap_or_default()
+        };
+        assert!(reason(Some(20 << 30)).contains("does not fit"));
+        assert!(reason(Some(0)).contains("does not fit"));
+        assert_eq!(reason(None), "");
     }
 
     #[test]

@@ -11,6 +11,11 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
             "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
             storage.file_system
         )),
+        Cache::Warm if storage.keeps_pages == Some(false) => Some(format!(
+            "{} keeps nothing that is read in the page cache, as mounts with direct_io or \
+             cache=none do: nothing is warm here",
+            storage.file_system
+        )),
         Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
             "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
             storage.file_system, cache

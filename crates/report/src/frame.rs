@@ -103,12 +103,9 @@ fn split(repetition: &Repetition) -> Option<String> {
 
 fn machine(assessment: &Assessment) -> String {
     let host = &assessment.host;
-    let mut machine = vec![
-        host.cpu.clone(),
-        cores(host),
-        format!("{} of memory", units::bytes_rounded(host.memory)),
-        host.os.clone(),
-    ];
+    let mut machine = vec![host.cpu.clone(), cores(host)];
+    machine.extend(host.memory.map(|bytes| format!("{} of memory", units::bytes_rounded(bytes))));
+    machine.push(host.os.clone());
     machine.extend(unusual(host));
     machine.extend(host.hypervisor.as_ref().map(|hypervisor| match hypervisor.as_str() {
         "unknown" => "in a virtual machine".to_string(),
@@ -180,15 +177,15 @@ fn bound(bound: &Bound) -> Option<String> {
 
 /// The storage, and what of it is free: how full it is matters to what writes only.
 fn place(storage: &Storage, assessment: &Assessment) -> String {
-    let free = units::bytes_rounded(storage.free);
     let mut parts = on(storage, assessment);
-    parts.push(if writes::any(assessment) && storage.capacity > 0 {
-        let taken = 1.0 - storage.free as f64 / storage.capacity as f64;
-        let (all, taken) = (units::bytes_rounded(storage.capacity), units::percent(taken));
-        format!("{free} of {all} free: {taken} is taken or reserved")
-    } else {
-        format!("{free} free")
-    });
+    parts.extend(storage.room().map(|(capacity, free)| {
+        let (all, said) = (units::bytes_rounded(capacity), units::bytes_rounded(free));
+        if !writes::any(assessment) {
+            return format!("{said} free");
+        }
+        let taken = units::percent(1.0 - free as f64 / capacity as f64);
+        format!("{said} of {all} free: {taken} is taken or reserved")
+    }));
     for fixture in assessment.fixtures.iter().filter(|fixture| fixture.seed.is_none()) {
         let (path, size) = (fixture.path.display(), units::bytes_rounded(fixture.size));
         parts.push(format!("your own file {path} of {size}, whose content is not known"));

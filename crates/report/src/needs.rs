@@ -22,8 +22,8 @@ pub struct Needs {
     pub memory_bytes: u64,
     /// Bytes of the page cache that warm files take.
     pub page_cache_bytes: u64,
-    /// Bytes of memory that can be had.
-    pub available_bytes: u64,
+    /// Bytes of memory that can be had; none where the OS does not tell.
+    pub available_bytes: Option<u64>,
     /// The file that the record goes to; the folder, where nobody named a file.
     pub record: PathBuf,
     /// Whether that is a file somebody named.
@@ -37,8 +37,8 @@ pub struct Room {
     pub directory: PathBuf,
     /// Bytes of all files that are there at once.
     pub bytes: u64,
-    /// Bytes that are free.
-    pub free: u64,
+    /// Bytes that are free; none where the file system has no size.
+    pub free: Option<u64>,
 }
 
 /// To whole minutes from an hour on, and to whole seconds from a minute on: finer is not known.
@@ -82,8 +82,10 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         let page_cache = units::bytes_rounded(needs.page_cache_bytes);
         memory.push_str(&format!(", and {page_cache} of page cache for files to be warm"));
     }
-    let available = units::bytes_rounded(needs.available_bytes);
-    tell("  memory  ", &format!("{memory}; {available} can be had"));
+    let available = needs.available_bytes.map(units::bytes_rounded);
+    let available = available.unwrap_or("how much".to_string());
+    let known = if needs.available_bytes.is_some() { "" } else { " is not known" };
+    tell("  memory  ", &format!("{memory}; {available} can be had{known}"));
     let record = needs.record.display();
     let record = if needs.record_is_named {
         record.to_string()
@@ -99,9 +101,12 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
 }
 
 fn said_of(room: &Room) -> String {
-    let (bytes, free) = (units::bytes_rounded(room.bytes), units::bytes_rounded(room.free));
-    let fits = if room.bytes > room.free { ": that does not fit" } else { "" };
-    format!("{bytes} in {}, where {free} are free{fits}", room.directory.display())
+    let (bytes, directory) = (units::bytes_rounded(room.bytes), room.directory.display());
+    let Some(free) = room.free else {
+        return format!("{bytes} in {directory}, where nobody tells how much is free");
+    };
+    let fits = if room.bytes > free { ": that does not fit" } else { "" };
+    format!("{bytes} in {directory}, where {} are free{fits}", units::bytes_rounded(free))
 }
 
 #[cfg(test)]
@@ -122,15 +127,19 @@ mod tests {
 
     #[test]
     fn what_is_needed_is_told() {
-        let room = Room { directory: "/data".into(), bytes: 1 << 30, free: 5 << 30 };
+        let room = Room { directory: "/data".into(), bytes: 1 << 30, free: Some(5 << 30) };
         let all = Needs {
             trials: Some(200),
             measuring: Duration::from_secs(150),
             ends_by_operations: false,
-            disk: vec![room.clone(), Room { free: 1 << 20, ..room }],
+            disk: vec![
+                room.clone(),
+                Room { free: Some(1 << 20), ..room.clone() },
+                Room { free: None, ..room },
+            ],
             memory_bytes: 128 << 20,
             page_cache_bytes: 256 << 20,
-            available_bytes: 20 << 30,
+            available_bytes: Some(20 << 30),
             record: "/state/ioassay".into(),
             record_is_named: false,
         };
@@ -140,6 +149,7 @@ mod tests {
             "  time    at most 2m 30s in 200 trials; what is done",
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
+            "where nobody tells how much is free\n",
             "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be",
             "  record  a dated file in /state/ioassay\n",
             "nothing was run.",
@@ -150,6 +160,8 @@ mod tests {
         assert!(sooner.contains("in 200 trials, of which some end sooner"), "{sooner}");
         let record = "x.jsonl".into();
         let least = Needs { trials: None, disk: Vec::new(), page_cache_bytes: 0, record, ..all };
+        let untold = needs(&Needs { available_bytes: None, ..least.clone() }, &style);
+        assert!(untold.contains("128 MiB; how much can be had is not known\n"), "{untold}");
         let text = needs(&Needs { record_is_named: true, ..least }, &style);
         for expected in ["2m 30s in trials;", "disk    none", "128 MiB; 20.0", "record  x.jsonl\n"]
         {

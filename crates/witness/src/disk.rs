@@ -97,10 +97,11 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
         read_ahead: storage::read_ahead(&root, &node.number),
         barriers_off,
         limits,
-        capacity: size,
-        free: size,
+        capacity: Some(size),
+        free: Some(size),
         residency_probe: None,
         evictable: false,
+        keeps_pages: None,
         direct: Direct::Refused,
         notes,
     };

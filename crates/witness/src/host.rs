@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// What the OS tells of this machine. The kernels know which `isas` they can use.
 ///
-/// What it does not tell is empty, 0 or none.
+/// What it does not tell is empty or none.
 pub fn host(isas: Vec<Isa>) -> Host {
     host_at(&Root::machine(), isas)
 }
@@ -23,8 +23,10 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let cpuinfo = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
     let meminfo = std::fs::read(root.at(MEMINFO)).ok();
     let meminfo = meminfo.and_then(|text| Meminfo::from_read(&text[..]).ok());
-    let memory = meminfo.as_ref().map_or(0, |info| info.mem_total);
-    let free = meminfo.and_then(|info| info.mem_available).unwrap_or(memory);
+    let memory = meminfo.as_ref().map(|info| info.mem_total).filter(|bytes| *bytes > 0);
+    let free = meminfo.and_then(|info| info.mem_available).or(memory);
+    let memory_available = [free, cgroup::memory_left(root)].into_iter().flatten().min();
+    let of_memory = memory_available.is_none().then(|| MEMORY_UNTOLD.to_string());
     let (cores, of_cores) = cpus::usable(root);
     let (last_level_cache, largest_cache) = last_level_caches(&root.at(CPUS)).unzip();
     let of_caches = last_level_cache.is_none().then(|| CACHES_UNTOLD.to_string());
@@ -38,19 +40,22 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
         largest_cache,
         caches: data_caches(&root.at(CPUS).join("cpu0")),
         memory,
-        memory_available: free.min(cgroup::memory_left(root).unwrap_or(u64::MAX)),
+        memory_available,
         page: page(root),
         huge_page: huge_page(root),
         hypervisor: hypervisor(root),
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
         cpu_quota: cgroup::cpu_quota(root),
         setup: setup(root, &cpuinfo),
-        notes: of_cores.into_iter().chain(of_caches).collect(),
+        notes: of_cores.into_iter().chain(of_caches).chain(of_memory).collect(),
     }
 }
 
 const CACHES_UNTOLD: &str = "the OS does not tell how large the caches are: whether an array lies \
                              in memory is known only where chases show the levels";
+
+const MEMORY_UNTOLD: &str = "the OS does not tell how much memory there is (/proc/meminfo): \
+                             whether buffers and arrays fit is not checked";
 
 /// Bytes of a page.
 fn page(root: &Root) -> u64 {
@@ -164,6 +169,7 @@ pub(crate) fn hypervisor(root: &Root) -> Option<String> {
     let dmi = |name: &str| read(&root.at("/sys/class/dmi/id").join(name));
     let flags = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
     Signs {
+        is_emulated: root.is_machine() && is_emulated() || is_cpu_of_qemu(&flags),
         xen: read(&root.at("/sys/hypervisor/type")),
         cpu_flag: cpuinfo_value(&flags, "flags")
             .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
@@ -175,9 +181,40 @@ pub(crate) fn hypervisor(root: &Root) -> Option<String> {
     .name()
 }
 
+/// How a machine is called whose processor is a program.
+const EMULATED: &str = "qemu, emulated";
+
+/// Whether QEMU computes what this processor does (TCG), by the leaf of CPUID in which hypervisors
+/// name themselves: no other sign tells it from QEMU with KVM.
+#[cfg(target_arch = "x86_64")]
+fn is_emulated() -> bool {
+    use std::arch::x86_64::__cpuid;
+    const FEATURES: u32 = 1;
+    const HYPERVISOR: u32 = 0x4000_0000;
+    let has_hypervisor = __cpuid(FEATURES).ecx >> 31 == 1;
+    let name = __cpuid(HYPERVISOR);
+    let name = [name.ebx, name.ecx, name.edx].map(u32::to_le_bytes);
+    has_hypervisor && name.as_flattened() == b"TCGTCGTCGTCG"
+}
+
+/// Elsewhere a processor tells no hypervisor.
+#[cfg(not(target_arch = "x86_64"))]
+fn is_emulated() -> bool {
+    false
+}
+
+/// Whether this is the ARM processor that QEMU made up, which no hypervisor has: its implementer
+/// is nobody, and its part the letter Q.
+fn is_cpu_of_qemu(cpuinfo: &str) -> bool {
+    cpuinfo_value(cpuinfo, "CPU implementer") == Some("0x00")
+        && cpuinfo_value(cpuinfo, "CPU part") == Some("0x051")
+}
+
 /// What gives a hypervisor away.
 #[derive(Default)]
 struct Signs {
+    /// Whether the processor is a program.
+    is_emulated: bool,
     /// What Xen says of itself.
     xen: Option<String>,
     /// The flag that every x86 hypervisor sets, and bare metal never.
@@ -207,6 +244,9 @@ const KNOWN: [(&str, &str); 11] = [
 
 impl Signs {
     fn name(&self) -> Option<String> {
+        if self.is_emulated {
+            return Some(EMULATED.to_string());
+        }
         if let Some(kind) = &self.xen {
             return Some(kind.clone());
         }
@@ -302,6 +342,10 @@ mod tests {
         check(firecracker, Some("kvm"));
         let qemu = Signs { cpu_flag: true, vendor: some("QEMU"), ..Signs::default() };
         check(qemu, Some("kvm"));
+        let qemu = Signs { cpu_flag: true, vendor: some("QEMU"), ..Signs::default() };
+        check(Signs { is_emulated: true, ..qemu }, Some("qemu, emulated"));
+        assert!(is_cpu_of_qemu("CPU implementer\t: 0x00\nCPU part\t: 0x051\n"));
+        assert!(!is_cpu_of_qemu("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"));
         let laptop = Signs {
             vendor: some("Microsoft Corporation"),
             product: some("Surface Laptop 7"),
@@ -320,7 +364,8 @@ mod tests {
         let host = host(vec![Isa::Scalar]);
         assert!(host.os.starts_with("Linux "), "{host:?}");
         assert!(host.cores >= 1 && !host.cpu.is_empty(), "{host:?}");
-        assert!(host.memory_available > 0 && host.memory_available <= host.memory, "{host:?}");
+        assert!(host.memory_available.is_some_and(|bytes| bytes > 0), "{host:?}");
+        assert!(host.memory_available <= host.memory, "{host:?}");
         assert!(host.page.is_power_of_two() && host.page >= 4096, "{host:?}");
         assert!(host.huge_page.is_none_or(|bytes| bytes > host.page), "{host:?}");
         assert_eq!(host.isas, [Isa::Scalar]);

@@ -13,21 +13,23 @@ pub struct Space {
     pub free: u64,
 }
 
-/// The space of the file system of `directory`, as of now. Nothing is tried there.
+/// The space of the file system of `directory`, as of now; none where it has no size. Nothing is
+/// tried there.
 ///
 /// # Errors
 /// What the OS answered.
-pub fn space(directory: &Path) -> Result<Space, Error> {
+pub fn space(directory: &Path) -> Result<Option<Space>, Error> {
     let answer = rustix::fs::statvfs(directory);
     answer.map(Space::from_statvfs).map_err(Error::refused("ask for the space of", directory))
 }
 
 impl Space {
-    pub(crate) fn from_statvfs(answer: StatVfs) -> Space {
-        Space {
+    /// A file system without blocks is one that does not count them, as ramfs.
+    pub(crate) fn from_statvfs(answer: StatVfs) -> Option<Space> {
+        (answer.f_blocks > 0).then(|| Space {
             capacity: answer.f_blocks.saturating_mul(answer.f_frsize),
             free: answer.f_bavail.saturating_mul(answer.f_frsize),
-        }
+        })
     }
 }
 
@@ -48,15 +50,17 @@ mod tests {
             ..answer
         };
         let expected = Space { capacity: 1_024_000, free: 256_000 };
-        assert_eq!(Space::from_statvfs(made), expected);
+        assert_eq!(Space::from_statvfs(made), Some(expected));
         let endless = StatVfs { f_blocks: u64::MAX, f_frsize: 4096, ..answer };
-        assert_eq!(Space::from_statvfs(endless).capacity, u64::MAX);
+        assert_eq!(Space::from_statvfs(endless).map(|space| space.capacity), Some(u64::MAX));
+        let sizeless = StatVfs { f_blocks: 0, f_bavail: 0, ..answer };
+        assert_eq!(Space::from_statvfs(sizeless), None);
     }
 
     #[test]
     fn a_directory_has_space_and_a_missing_one_is_named() {
         let directory = tempfile::tempdir().unwrap();
-        let found = space(directory.path()).unwrap();
+        let found = space(directory.path()).unwrap().expect("it has a size");
         assert!(found.free <= found.capacity && found.capacity > 0, "{found:?}");
         let error = space(&directory.path().join("missing")).unwrap_err().to_string();
         assert!(error.contains("missing") && error.contains("No such file"), "{error}");

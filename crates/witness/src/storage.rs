@@ -9,9 +9,10 @@ use crate::mounts::{self, Mount};
 use crate::page_cache;
 use crate::root::Root;
 use crate::space::Space;
-use model::evidence::Probe;
+use model::evidence::{Probe, Residency};
 use model::host::{Direct, Medium, Storage};
 use rustix::fs::{Advice, AtFlags, Statx, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -89,8 +90,14 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
     let Ground { mut medium, devices, layers, size, barriers_off, mut notes } = ground;
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
-    let Space { capacity, free } = Space::from_statvfs(space);
-    if size > 0 && capacity > size {
+    let space = Space::from_statvfs(space);
+    if space.is_none() {
+        notes.push(format!(
+            "{}: it tells no size, so whether files fit is not checked",
+            mount.file_system
+        ));
+    }
+    if space.is_some_and(|space| size > 0 && space.capacity > size) {
         medium = Medium::Unseen;
         notes.push(format!(
             "{}: it holds more than the devices that are known to belong to it",
@@ -110,10 +117,11 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
         read_ahead: read_ahead(&root, &number),
         barriers_off,
         limits,
-        capacity,
-        free,
+        capacity: space.map(|space| space.capacity),
+        free: space.map(|space| space.free),
         residency_probe: None,
         evictable: false,
+        keeps_pages: None,
         direct: Direct::Refused,
         notes,
     })
@@ -166,18 +174,50 @@ fn canary_beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
 fn try_canary(canary: &File, storage: &mut Storage) {
     storage.residency_probe = probe_that_sees(canary, CANARY, &mut storage.notes);
     storage.direct = direct(canary, &mut storage.notes);
-    let Some(probe) = storage.residency_probe else { return };
+    let Some(probe) = storage.residency_probe else {
+        storage.keeps_pages = nothing_is_kept(canary).then_some(false);
+        return;
+    };
     if let Err(error) = page_cache::evict(canary, probe) {
         storage.notes.push(format!("a file cannot be evicted here: {error}"));
         return;
     }
     storage.evictable = true;
+    storage.keeps_pages = keeps_pages(canary, probe, |canary| read_first(canary, CANARY));
     if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
         match bypasses_cache(canary, probe) {
             Ok(answer) => *bypasses = Some(answer),
             Err(error) => storage.notes.push(format!("O_DIRECT could not be tried: {error}")),
         }
     }
+}
+
+/// Whether anything is cached of a file that was evicted and is read again by `read`: what was
+/// written to it says nothing, for a file may be made in one way and opened in another. None where
+/// the probe does not answer.
+fn keeps_pages(
+    canary: &File,
+    probe: Probe,
+    read: impl Fn(&File) -> io::Result<()>,
+) -> Option<bool> {
+    read(canary).ok()?;
+    let residency = page_cache::residency_of_range(canary, probe, 0..CANARY).ok()?;
+    Some(residency.cached > 0)
+}
+
+/// Whether every probe that may be asked says of a file, just read, that none of it is cached; or
+/// that it cannot be mapped, because there are no pages to map. One probe alone may lie.
+fn nothing_is_kept(canary: &File) -> bool {
+    let says = |probe| {
+        read_first(canary, CANARY)?;
+        page_cache::residency_of_range(canary, probe, 0..CANARY)
+    };
+    let is_none = |residency: Residency| residency.cached == 0;
+    let by_mapping = match says(Probe::Mincore) {
+        Ok(residency) => is_none(residency),
+        Err(error) => Errno::from_io_error(&error) == Some(Errno::NODEV),
+    };
+    may_ask_mincore(canary) && by_mapping && says(Probe::Cachestat).map_or(true, is_none)
 }
 
 /// Looks again at what may be different for the file itself: who may ask, and its own flags.
@@ -311,4 +351,26 @@ pub(crate) fn leaves_nothing_cached(file: &File, probe: Probe, length: u64) -> R
     let residency = page_cache::residency_of_range(file, probe, 0..length)
         .map_err(Error::refused_on("look for cached pages of", file))?;
     Ok(residency.cached == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_that_leave_nothing_cached_are_seen() {
+        let directory = tempfile::tempdir_in(".").unwrap();
+        let made = Canary::create(directory.path()).unwrap();
+        let canary = &made.file;
+        let Some(probe) = probe_that_sees(canary, CANARY, &mut Vec::new()) else { return };
+        let keeps = |read: fn(&File) -> io::Result<()>| {
+            // Where files are kept in memory they stay there, whoever reads them.
+            page_cache::evict(canary, probe).ok()?;
+            keeps_pages(canary, probe, read)
+        };
+        let past_the_cache = |_: &File| Ok(());
+        assert_ne!(keeps(past_the_cache), Some(true));
+        assert_ne!(keeps(|file| read_first(file, CANARY)), Some(false));
+        assert!(!nothing_is_kept(canary));
+    }
 }

@@ -189,15 +189,16 @@ pub(super) fn compressed(context: &Context) -> Option<Fault> {
 pub(super) fn nearly_full(context: &Context) -> Option<Fault> {
     context.write().filter(|work| work.op != Op::Sync)?;
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
-    let free = storage.free as f64 / storage.capacity.max(1) as f64;
-    if storage.capacity == 0 || free >= FREE_LEAST {
+    let (capacity, free_bytes) = storage.room()?;
+    let free = free_bytes as f64 / capacity.max(1) as f64;
+    if free >= FREE_LEAST {
         return None;
     }
     let message = format!(
         "only {} of {} are free ({}): an SSD has a smaller cache then and moves data about, and \
          files are laid out in pieces",
-        bytes_rounded(storage.free),
-        bytes_rounded(storage.capacity),
+        bytes_rounded(free_bytes),
+        bytes_rounded(capacity),
         percent(free)
     );
     Fault::new(Severity::Note, message, "free some space, and give the device time to tidy up")
@@ -276,7 +277,7 @@ fn waiting_share(trial: &Counted) -> Option<f64> {
         let after_ns = span.synced_ns.map_or(0, |synced| synced.saturating_sub(span.end_ns));
         syncing_ns += span.sync_ns.saturating_sub(after_ns) as f64;
     }
-    let stolen_ns = evidence.steal_ns.unwrap_or(0);
+    let stolen_ns = evidence.steal_ns?;
     let cpu_ns = trial.sample.usage.cpu_ns.or(evidence.cpu_ns)?;
     let running_ns = cpu_ns as f64 + evidence.run_delay_ns? as f64 + stolen_ns as f64;
     (writing_ns > 0.0).then(|| 1.0 - (running_ns + syncing_ns) / writing_ns)

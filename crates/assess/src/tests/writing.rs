@@ -582,13 +582,13 @@ fn nearly_full() {
     let free = |percent: u64| {
         move |r: &mut Record| {
             let storage = storage(r);
-            storage.free = storage.capacity / 100 * percent;
+            storage.free = storage.capacity.map(|capacity| capacity / 100 * percent);
         }
     };
     check(flawless_write(over()), free(14), "sound device: NearlyFull note");
     check(flawless_write(over()), free(16), "sound device:");
     check(zoo::record(), free(1), "sound device:");
-    let empty = |r: &mut Record| (storage(r).free, storage(r).capacity) = (0, 0);
+    let empty = |r: &mut Record| (storage(r).free, storage(r).capacity) = (None, None);
     check(flawless_write(over()), empty, "sound device:");
 }
 

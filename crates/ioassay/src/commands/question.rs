@@ -265,8 +265,8 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
 /// This machine, with no more memory to be had than the workers are given.
 fn host_of(question: &Question) -> Host {
     let host = witness::host(kernel::available());
-    let given = question.memory.unwrap_or(u64::MAX);
-    Host { memory_available: host.memory_available.min(given), ..host }
+    let bounds = [host.memory_available, question.memory];
+    Host { memory_available: bounds.into_iter().flatten().min(), ..host }
 }
 
 /// Where the file that is copied is made, if elsewhere.

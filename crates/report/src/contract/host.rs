@@ -23,10 +23,10 @@ pub(crate) struct Host<'a> {
     pub(crate) largest_cache: Option<u64>,
     /// Bytes of the data caches that the first processor uses, from the first level to the last.
     pub(crate) caches: &'a [u64],
-    /// Bytes of memory.
-    pub(crate) memory: u64,
-    /// Bytes of memory that could be had when the run began.
-    pub(crate) memory_available: u64,
+    /// Bytes of memory; null where the OS does not tell.
+    pub(crate) memory: Option<u64>,
+    /// Bytes of memory that could be had when the run began; null where the OS does not tell.
+    pub(crate) memory_available: Option<u64>,
     /// Bytes of a page.
     pub(crate) page: u64,
     /// Bytes of a huge page.

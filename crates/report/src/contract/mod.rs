@@ -160,14 +160,16 @@ pub(crate) struct Storage<'a> {
     pub(crate) barriers_off: &'a [String],
     /// What control groups allowed of them.
     pub(crate) limits: Vec<Limit<'a>>,
-    /// Bytes of the file system.
-    pub(crate) capacity: u64,
-    /// Bytes that could still be written when the run began.
-    pub(crate) free: u64,
+    /// Bytes of the file system; null where it has no size.
+    pub(crate) capacity: Option<u64>,
+    /// Bytes that could still be written when the run began; null where that is not known.
+    pub(crate) free: Option<u64>,
     /// How residency in the page cache was proved: `cachestat`, `mincore`, or null.
     pub(crate) residency_probe: Option<&'static str>,
     /// Whether a canary file could be evicted from the page cache.
     pub(crate) evictable: bool,
+    /// Whether what is read stays in the page cache; null where no probe can tell.
+    pub(crate) keeps_pages: Option<bool>,
     /// Whether a file can be opened with O_DIRECT.
     pub(crate) direct_accepted: bool,
     /// What offsets and lengths of direct reads must be multiples of, in bytes.

@@ -53,6 +53,7 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
     let isas: Vec<String> = host.isas.iter().map(ToString::to_string).collect();
     let caches: Vec<String> = host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
     let known = |bytes: Option<u64>| bytes.map_or("not known".to_string(), units::bytes);
+    let rounded = |bytes: Option<u64>| bytes.map_or("not known".to_string(), units::bytes_rounded);
     let mut said = vec![
         ("name", host.name.clone()),
         ("OS", host.os.clone()),
@@ -61,8 +62,8 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
         ("instruction sets", listed(&isas)),
         ("data caches", listed(&caches)),
         ("last-level caches together", known(host.last_level_cache)),
-        ("memory", units::bytes_rounded(host.memory)),
-        ("available when it began", units::bytes_rounded(host.memory_available)),
+        ("memory", rounded(host.memory)),
+        ("available when it began", rounded(host.memory_available)),
         ("page", units::bytes(host.page)),
         ("huge page", known(host.huge_page_bytes())),
         ("hypervisor", host.hypervisor.clone().unwrap_or("none is told of".to_string())),
@@ -108,12 +109,14 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
     let limit =
         |limit: &Limit| format!("{} {} a second of {}", limit.a_second, limit.what, limit.device);
     let limits: Vec<String> = storage.limits.iter().map(limit).collect();
-    let free = units::bytes_rounded(storage.free);
+    let free = storage.room().map_or("not known".to_string(), |(capacity, free)| {
+        format!("{} of {}", units::bytes_rounded(free), units::bytes_rounded(capacity))
+    });
     vec![
         ("where", frame::on(storage, assessment).join(" · ")),
         ("mounted at", storage.mount_point.display().to_string()),
         ("mount options", storage.mount_options.clone()),
-        ("free", format!("{free} of {}", units::bytes_rounded(storage.capacity))),
+        ("free", free),
         ("set up as", storage.devices.iter().map(set_up).collect::<Vec<_>>().join(" · ")),
         ("O_DIRECT", direct),
         ("page cache told by", probe),

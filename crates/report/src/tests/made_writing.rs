@@ -170,7 +170,7 @@ fn virtual_disk(assessment: &mut Assessment) {
         writes: Amplification::SOME,
         counts: Counts { reads: Some(true), writes: Some(true), flushes: None },
     }];
-    (storage.capacity, storage.free) = (252 << 30, 49 << 30);
+    (storage.capacity, storage.free) = (Some(252 << 30), Some(49 << 30));
 }
 
 /// Ways to write to a virtual disk, one of them not durable, one with a step, one that failed.

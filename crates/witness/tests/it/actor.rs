@@ -139,7 +139,7 @@ fn perform(act: &str, path: &Path) -> String {
             std::thread::spawn(|| burn(10)).join().unwrap();
             "joined".to_string()
         }
-        "memory" => witness::host(Vec::new()).memory_available.to_string(),
+        "memory" => witness::host(Vec::new()).memory_available.expect("it is told").to_string(),
         "storage" => match witness::storage(path) {
             Ok(storage) => format!("{storage:?}"),
             Err(error) => error.to_string(),

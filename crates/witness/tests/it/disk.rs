@@ -63,7 +63,7 @@ fn a_loop_device_that_nobody_uses_may_be_written_and_is_left_as_it_is() {
     let below = storage(device.directory.path()).unwrap();
     let raw = storage_of_disk(&link).unwrap();
     let direct = Direct::Accepted { offset_align: 512, bypasses: Some(true) };
-    assert_eq!((raw.capacity, raw.free, raw.direct), (SIZE, SIZE, direct), "{raw:#?}");
+    assert_eq!((raw.capacity, raw.free, raw.direct), (Some(SIZE), Some(SIZE), direct), "{raw:#?}");
     assert_eq!((raw.file_system.as_str(), raw.medium), ("none (block device)", below.medium));
     assert_eq!((raw.directory.as_path(), raw.mount_point.as_os_str().len()), (device.node(), 0));
     let names: Vec<&str> = raw.devices.iter().map(|device| device.name.as_str()).collect();
@@ -126,7 +126,7 @@ fn a_device_that_is_mounted_must_not_be_written() {
         assert_eq!(objections, [expected]);
         // To look at it is allowed, and reads alone.
         let raw = storage_of_disk(&node).unwrap();
-        assert_eq!(raw.capacity, setup.size);
+        assert_eq!(raw.capacity, Some(setup.size));
     }
 }
 

@@ -119,10 +119,19 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
-    /// A FUSE file system that passes everything through to a directory in `directory`.
-    pub(crate) fn pass_through(directory: TempDir) -> Result<Mounted, String> {
+    /// A file system in memory that has no size.
+    pub(crate) fn sizeless(directory: TempDir) -> Result<Mounted, String> {
+        let point = make(directory.path(), "mount");
+        run("mount", &["-t", "ramfs", "none", text(&point)])?;
+        let (loop_device, changed) = (None, RefCell::default());
+        Ok(Mounted { point, loop_device, changed, _directory: directory })
+    }
+
+    /// A FUSE file system that passes everything through to a directory in `directory`, mounted
+    /// with `options`.
+    pub(crate) fn pass_through(directory: TempDir, options: &[&str]) -> Result<Mounted, String> {
         let (below, point) = (make(directory.path(), "below"), make(directory.path(), "mount"));
-        run("bindfs", &[text(&below), text(&point)])?;
+        run("bindfs", &[options, &[text(&below), text(&point)]].concat())?;
         let (loop_device, changed) = (None, RefCell::default());
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }

@@ -50,7 +50,8 @@ fn temporary_files_have_a_device() {
     let directory = fixture::directory();
     let storage = storage(directory.path()).unwrap();
     assert!(directory.path().starts_with(&storage.mount_point), "{storage:#?}");
-    assert!(storage.free > 0 && storage.free <= storage.capacity, "{storage:#?}");
+    let (capacity, free) = storage.room().expect("it has a size");
+    assert!(free > 0 && free <= capacity, "{storage:#?}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
     if storage.medium != Medium::Block {
         return fixture::skip("device of temporary files", "they are on no block device");
@@ -199,10 +200,28 @@ fn zram_is_memory_though_it_looks_like_a_disk() {
 
 #[test]
 fn what_another_process_serves_is_not_seen() {
-    let make = || Mounted::pass_through(fixture::directory());
+    let make = || Mounted::pass_through(fixture::directory(), &[]);
     let Some((_mounted, storage)) = made("FUSE", make) else { return };
     assert_eq!((storage.medium, storage.devices.len()), (Medium::Unseen, 0), "{storage:#?}");
     check_note(&storage, "another process serves this file system");
+}
+
+/// What is read there can never be warm; where the same is mounted as usual it can.
+#[test]
+fn a_mount_that_caches_nothing_keeps_no_pages() {
+    for (options, keeps) in [(&["-o", "direct_io"][..], false), (&[], true)] {
+        let make = || Mounted::pass_through(fixture::directory(), options);
+        let Some((_mounted, storage)) = made("FUSE without caching", make) else { return };
+        assert_eq!(storage.keeps_pages, Some(keeps), "{storage:#?}");
+    }
+}
+
+#[test]
+fn a_file_system_without_a_size_has_none_and_says_so() {
+    let make = || Mounted::sizeless(fixture::directory());
+    let Some((_mounted, storage)) = made("ramfs", make) else { return };
+    assert_eq!((storage.capacity, storage.free), (None, None), "{storage:#?}");
+    check_note(&storage, "whether files fit is not checked");
 }
 
 #[test]

@@ -389,7 +389,7 @@ fn what_another_process_serves_is_unverified() {
         let groups =
             "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
         let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let Some(fuse) = Planted::new(test, || Mounted::pass_through(below)) else { return };
+        let Some(fuse) = Planted::new(test, || Mounted::pass_through(below, &[])) else { return };
         let report = measure(&fuse.desk, plainly(&fuse.desk), groups, &["."]);
         assert!(!asked(&report).is_empty(), "{report:#}");
         for case in asked(&report) {
