@@ -615,6 +615,7 @@ RULES = {
     "Steal": steal, "Excluded": excluded, "TooFew": too_few, "TooShort": too_short,
     "Imbalanced": imbalanced, "Stalled": stalled, "Transient": transient,
     "StepChange": step_change, "Drifting": drifting, "CpuLevels": placement.cpu_levels,
+    "RemotePages": placement.remote_pages,
 }
 
 

@@ -3,12 +3,15 @@
 import math
 from collections import Counter
 
+from decisions import LEVEL, median_test
 from intervals import median
 
 NOTE = 0.05
 DOUBT = 0.20
 LEVEL_LEAST = 3
 CHANCE_MOST = 0.01
+REMOTE_LEAST = 0.10
+ARRAYS_LEAST = 16 << 20
 
 
 def cpu_levels(row):
@@ -55,3 +58,34 @@ def chance(sizes, count):
     for size in sizes:
         ways += Counter({chosen + size: number for chosen, number in ways.items()})
     return ways[count] / math.comb(sum(sizes), count)
+
+
+def remote_pages(row):
+    """The severity of pages of one thread's arrays on other nodes than it."""
+    size = row.case.working_set if row.memory else None
+    if row.file and row.case.engine == "load":
+        size = row.case.size
+    if size is None or size < ARRAYS_LEAST or row.case.threads > 1:
+        return None
+    shares = [remote_share(one) for one in row.figures]
+    if not shares or None in shares or max(shares) < REMOTE_LEAST:
+        return None
+    trials = sorted(zip(shares, (one.main for one in row.figures)), key=lambda one: one[0])
+    cuts = range(1, len(trials))
+    gaps = {at: trials[at][0] - trials[at - 1][0] for at in cuts}
+    # Of gaps that are as wide the last counts.
+    cut = max(cuts, key=lambda at: (gaps[at], at), default=None)
+    if cut is None or gaps[cut] < REMOTE_LEAST:
+        return "note"
+    near, far = ([rate for _, rate in part] for part in (trials[:cut], trials[cut:]))
+    is_apart = median(near) / median(far) - 1 > DOUBT
+    return "doubt" if is_apart and median_test(near, far) <= LEVEL else "note"
+
+
+def remote_share(one):
+    """The share of a trial's pages where its thread was not; of several nodes on the worse."""
+    told, where = one.trial["node_bytes"], place(one, "node")
+    if not told or not where or sum(told.values()) == 0:
+        return None
+    here = min(told.get(str(node), 0) for node in where)
+    return 1 - here / sum(told.values())

@@ -83,6 +83,8 @@ named! {
         Drifting "Drifting",
         /// Rounds fall into two levels, by the CPUs or the node that they ran on.
         CpuLevels "CpuLevels",
+        /// Arrays lay on another NUMA node than the thread that used them.
+        RemotePages "RemotePages",
         /// The device is presented by a hypervisor: what is below it is unknown.
         VirtualDevice "VirtualDevice",
         /// The case measured a second time was not the same.

@@ -47,8 +47,8 @@ pub struct Limits {
 impl Limits {
     /// Half of the memory that is `available`: a runaway compiler ends, and the machine goes on.
     /// Where nobody knows how much is available nothing is limited.
-    pub fn half_of(available: u64) -> Option<u64> {
-        (available > 0).then(|| (available / 2).max(MEMORY_LEAST))
+    pub fn half_of(available: Option<u64>) -> Option<u64> {
+        available.map(|bytes| (bytes / 2).max(MEMORY_LEAST))
     }
 
     /// Sets them on a process that has just begun: what it starts later inherits them.
@@ -294,9 +294,9 @@ mod tests {
         assert_eq!(limits, "65536\n0");
         let greedy = told("sleep 0.1; head -c 200000000 /dev/zero | tail -n 1 | wc -c");
         assert_eq!(greedy.stdout.last(), "0", "{greedy:?}");
-        assert_eq!(Limits::half_of(0), None);
-        assert_eq!(Limits::half_of(8 << 30), Some(4 << 30));
-        assert_eq!(Limits::half_of(100 << 20), Some(MEMORY_LEAST));
+        assert_eq!(Limits::half_of(None), None);
+        assert_eq!(Limits::half_of(Some(8 << 30)), Some(4 << 30));
+        assert_eq!(Limits::half_of(Some(100 << 20)), Some(MEMORY_LEAST));
     }
 
     #[test]

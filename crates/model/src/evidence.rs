@@ -4,6 +4,7 @@
 
 use crate::named;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 named! {
     /// Who told how much of a file is in the page cache.
@@ -109,6 +110,10 @@ pub struct Evidence {
     /// Bytes of the worker's memory that were in huge pages at the end (`AnonHugePages` of
     /// `/proc/PID/smaps_rollup`).
     pub huge_bytes: Option<u64>,
+    /// Bytes of each NUMA node in the worker's memory and in its mappings of the file at the end
+    /// (`/proc/PID/numa_maps`). None where there is one node only, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_bytes: Option<BTreeMap<u32, u64>>,
     /// Time the worker's control group was held back by its CPU quota.
     pub throttled_ns: Option<u64>,
 }

@@ -4,6 +4,7 @@
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// How the machine is set up. What the OS does not tell is none or empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -73,6 +74,17 @@ pub struct Node {
     pub memory: Option<u64>,
 }
 
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpus = match self.cpus.as_str() {
+            "" => "no CPUs".to_string(),
+            cpus => format!("CPUs {cpus}"),
+        };
+        let memory = self.memory.map(|bytes| format!(", {}", units::bytes_rounded(bytes)));
+        write!(f, "node {}: {cpus}{}", self.number, memory.unwrap_or_default())
+    }
+}
+
 /// What the OS says where a processor has no such vulnerability.
 const NOT_AFFECTED: &str = "Not affected";
 
@@ -83,18 +95,12 @@ impl Setup {
         let yes = |is: bool| if is { "on" } else { "off" }.to_string();
         let all = |texts: Vec<String>| (!texts.is_empty()).then(|| texts.join("; "));
         let kinds = self.core_kinds.iter().map(|kind| format!("{} are {}", kind.cpus, kind.name));
-        let node = |node: &Node| {
-            let cpus =
-                if node.cpus.is_empty() { "no CPUs" } else { &format!("CPUs {}", node.cpus) };
-            let memory = node.memory.map(|bytes| format!(", {}", units::bytes_rounded(bytes)));
-            format!("node {}: {cpus}{}", node.number, memory.unwrap_or_default())
-        };
         let facts = [
             ("CPU governor", self.governor.clone()),
             ("cpufreq driver", self.frequency_driver.clone()),
             ("kinds of cores", all(kinds.collect())),
             ("SMT", self.smt.map(yes)),
-            ("NUMA nodes", all(self.nodes.iter().map(node).collect())),
+            ("NUMA nodes", all(self.nodes.iter().map(Node::to_string).collect())),
             ("microcode", self.microcode.clone()),
             ("mitigations", self.mitigations.clone()),
             ("transparent huge pages", self.huge_pages.clone()),

@@ -320,6 +320,7 @@ fn trial(round: u32) -> Trial {
             pressure_memory_ns: Some(0),
             swapped_bytes: Some(0),
             huge_bytes: Some(0),
+            node_bytes: None,
             throttled_ns: Some(0),
         },
         expected_digest: Some(77),

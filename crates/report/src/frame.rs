@@ -2,17 +2,18 @@
 //! found, what failed and what was left out.
 
 use crate::control;
+use crate::missed::{failures, missed, whom, without_figure};
 use crate::style::{Paint, Style};
-use crate::words::{self, count, listed, sentence, severity_paint};
+use crate::words::{count, listed, sentence, severity_paint};
 use crate::writes;
-use assess::finding::{Severity, Verdict};
+use assess::finding::Severity;
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
-use assess::summary::Summary;
 use assess::{Assessment, RunFinding};
 use model::host::{Bound, Device, Host, Medium, Storage, cpus_text};
-use model::plan::{Role, Skip};
+use model::plan::Skip;
 use model::record::End;
+use model::setup::Node;
 use model::units;
 
 /// What was run, with what and when: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
@@ -129,14 +130,26 @@ fn cores(host: &Host) -> String {
 /// How a machine is set up that is not the usual way and moves figures.
 fn unusual(host: &Host) -> Vec<String> {
     let setup = &host.setup;
-    let nodes = setup.nodes.iter().filter(|node| !node.cpus.is_empty()).count();
-    let nodes = (nodes > 1).then(|| count(nodes, "NUMA node"));
+    let nodes = (setup.nodes.len() > 1).then(|| nodes(&setup.nodes));
     let governor = setup.governor.as_ref().filter(|name| *name != GOVERNOR_USUAL);
     let governor = governor.map(|name| format!("governor {name}"));
     // Where fewer threads want to run than there are processors others took none of them.
     let load = setup.load.filter(|load| *load >= 0.5 * f64::from(host.cores));
     let load = load.map(|load| format!("load {load:.1} when it began"));
     nodes.into_iter().chain(governor).chain(load).collect()
+}
+
+/// Where there are more, their number tells enough.
+const NODES_TOLD: usize = 4;
+
+/// NUMA nodes with their CPUs and memory: `2 NUMA nodes (node 0: CPUs 0-1, 512 MiB; …)`.
+fn nodes(nodes: &[Node]) -> String {
+    let number = count(nodes.len(), "NUMA node");
+    if nodes.len() > NODES_TOLD {
+        return number;
+    }
+    let each: Vec<String> = nodes.iter().map(Node::to_string).collect();
+    format!("{number} ({})", each.join("; "))
 }
 
 /// It keeps the frequency where it is highest, so that no trial pays for the way up to it.
@@ -279,69 +292,6 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 
-/// Controls that have no figure which stands: what they would bound or check is not.
-fn without_figure(assessment: &Assessment) -> Option<String> {
-    let is_such = |summary: &&Summary| {
-        let has_trials = summary.n > 0 || !summary.failures.is_empty();
-        summary.role != Role::Asked && !summary.verdict.stands() && has_trials
-    };
-    let all: Vec<String> = (assessment.measured().filter(is_such))
-        .map(|summary| format!("{} ({})", summary.id, words::verdict(summary)))
-        .collect();
-    (!all.is_empty()).then(|| {
-        format!(
-            "{} without a valid figure: {}. This does not change the exit status",
-            count(all.len(), "control"),
-            words::listed(&all)
-        )
-    })
-}
-
-/// Trials without a figure: the reason, the ids of the cases and the number of trials.
-type Failure<'a> = (&'a str, Vec<String>, usize);
-
-/// Why trials failed or were unavailable, each reason once.
-pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
-    let mut reasons: Vec<Failure> = Vec::new();
-    for summary in assessment.measured() {
-        for (reason, trials) in &summary.failures {
-            match reasons.iter_mut().find(|(known, ..)| known == reason) {
-                Some((_, ids, all)) => {
-                    ids.push(summary.id.clone());
-                    *all += trials;
-                }
-                None => reasons.push((reason, vec![summary.id.clone()], *trials)),
-            }
-        }
-    }
-    reasons
-}
-
-/// The same, a line for each reason.
-pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let say = |(reason, ids, trials): &Failure| said_failure(reason, ids, *trials, name);
-    failures(assessment).iter().map(say).collect()
-}
-
-fn said_failure(
-    reason: &str,
-    ids: &[String],
-    trials: usize,
-    name: &dyn Fn(&str) -> String,
-) -> String {
-    format!("{}, {}: {reason}", whom(ids, name), count(trials, "trial"))
-}
-
-/// The same of one reason, under the word that says what became of the trials.
-fn missed(failure: &Failure, style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let (reason, ids, trials) = failure;
-    let unavailable = Verdict::Unavailable.name();
-    let parts = reason.split_once(": ").filter(|(fate, _)| *fate == unavailable);
-    let (lead, why) = parts.unwrap_or(("failed", reason));
-    let said = said_failure(why, ids, *trials, name);
-    style.wrap(&format!("{lead} "), Paint::Void, &sentence(&said))
-}
-
 fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> String {
     let lead = format!("{:7}", found.finding.severity);
     style.wrap(&lead, severity_paint(found.finding.severity), &said_finding(found, name))
@@ -385,18 +335,10 @@ pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(&str, Vec<String>)> {
     reasons
 }
 
-/// One case by its name, more by their number.
-fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
-    match ids {
-        [id] => name(id),
-        ids => count(ids.len(), "case"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::setup::{CoreKind, Node, Setup};
+    use model::setup::{CoreKind, Setup};
     use model::zoo;
 
     #[test]
@@ -423,17 +365,21 @@ mod tests {
         let setup = Setup {
             governor: Some("performance".to_string()),
             load: Some(0.9),
-            nodes: vec![node(0, "0-1"), node(1, "")],
+            nodes: vec![node(0, "0-1")],
             ..Setup::default()
         };
         assert_eq!(unusual(&Host { setup: setup.clone(), ..zoo::host() }), none);
         let setup = Setup {
             governor: Some("powersave".to_string()),
             load: Some(9.68),
-            nodes: vec![node(0, "0"), node(1, "1")],
+            nodes: vec![Node { memory: Some(1 << 29), ..node(0, "0") }, node(1, "")],
             ..setup
         };
-        let expected = ["2 NUMA nodes", "governor powersave", "load 9.7 when it began"];
+        let expected = [
+            "2 NUMA nodes (node 0: CPUs 0, 512 MiB; node 1: no CPUs)",
+            "governor powersave",
+            "load 9.7 when it began",
+        ];
         assert_eq!(unusual(&Host { setup, ..zoo::host() }), expected);
     }
 }

@@ -17,6 +17,7 @@ mod sentence;
 mod sparkline;
 mod grid;
 mod control;
+mod missed;
 mod frame;
 mod versus;
 mod table;

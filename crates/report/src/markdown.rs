@@ -6,6 +6,7 @@ use crate::control;
 use crate::frame;
 use crate::grid::{Cell, Column, Grid, left, right};
 use crate::markup::{block, fenced, inline};
+use crate::missed;
 use crate::records;
 use crate::style::Paint;
 use crate::versus;
@@ -39,7 +40,7 @@ pub fn markdown(assessment: &Assessment) -> String {
         format!("**{severity}** {}", inline(&frame::said_finding(found, &name)))
     });
     page.section("Findings", findings.collect());
-    page.section("Failed or unavailable", said(&frame::said_failures(assessment, &name)));
+    page.section("Failed or unavailable", said(&missed::said_failures(assessment, &name)));
     page.section("Not measured", said(&frame::said_skips(&assessment.skips, &name)));
     page.section("Notes", said(&frame::notes(assessment)));
     page.paragraph("Measured by:");

@@ -6,6 +6,7 @@
 use crate::cgroup;
 use crate::children::has_children;
 use crate::machine::{self, Machine};
+use crate::numa;
 use crate::page_cache;
 use crate::traffic::{self, Traffic};
 use model::evidence::{Evidence, Probe, Residency};
@@ -94,6 +95,7 @@ pub struct Snapshot {
     pressure_us: Pressure<Option<u64>>,
     throttled_ns: Option<u64>,
     huge_bytes: Option<u64>,
+    node_bytes: Option<BTreeMap<u32, u64>>,
     threads: Option<BTreeMap<u32, Thread>>,
 }
 
@@ -165,6 +167,7 @@ impl<'a> Witness<'a> {
         snapshot.rchar = snapshot.rchar.filter(|_| has_children(self.pid) == Some(false));
         snapshot.residency = self.residency();
         snapshot.huge_bytes = huge_bytes(self.pid);
+        snapshot.node_bytes = numa::node_bytes(self.pid, self.file.map(|(file, _)| file));
         snapshot
     }
 
@@ -359,6 +362,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         pressure_io_ns: delta(|s| s.pressure_us.io).map(|us| us * 1000),
         pressure_memory_ns: delta(|s| s.pressure_us.memory).map(|us| us * 1000),
         huge_bytes: after.huge_bytes,
+        node_bytes: after.node_bytes.clone(),
         throttled_ns: delta(|s| s.throttled_ns),
     }
 }

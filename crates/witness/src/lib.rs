@@ -27,6 +27,7 @@ mod disk;
 mod settle;
 mod children;
 pub mod placement;
+mod numa;
 pub mod counters;
 #[cfg(test)]
 mod tests;

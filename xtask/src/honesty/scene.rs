@@ -154,7 +154,7 @@ impl<'a> Scene<'a> {
                 let layers = TempDir::new_in(below).map_err(|error| error.to_string())?;
                 let mounted = match place {
                     Place::Overlay => Mounted::overlay(layers)?,
-                    _ => Mounted::pass_through(layers)?,
+                    _ => Mounted::pass_through(layers, &[])?,
                 };
                 Ok(self.keep(mounted))
             }

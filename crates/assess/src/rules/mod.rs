@@ -13,6 +13,7 @@ mod host;
 mod environment;
 mod course;
 mod placement;
+mod nodes;
 
 use context::Fault;
 pub(crate) use context::{Context, Overhead};
@@ -26,7 +27,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 36] = [
+const RULES: [(Code, Rule); 37] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -63,6 +64,7 @@ const RULES: [(Code, Rule); 36] = [
     (Code::StepChange, course::step_change),
     (Code::Drifting, course::drifting),
     (Code::CpuLevels, placement::cpu_levels),
+    (Code::RemotePages, nodes::remote_pages),
 ];
 
 /// All that is found on a case. Of a case without a trial nothing can be said.

@@ -272,6 +272,51 @@ fn what_comes_after_the_spans_is_no_part_of_them() {
     assert_eq!(figures(&verified_for_long), (None, None, false), "unknown is not zero");
 }
 
+/// Plants where the pages of each round lay, of a thread on node 0: per cent of them on node 1; and
+/// makes rounds with more than half of them there slower.
+fn pages_lie(remote: [u64; 10], slowness: f64) -> impl Fn(&mut Record) {
+    move |record| {
+        each(record, |trial| {
+            let far = remote[trial.round as usize];
+            let span = &mut sample(trial).spans[0];
+            let seat = Some(Seat { cpu: 1, node: 0 });
+            (span.start_seat, span.end_seat) = (seat, seat);
+            if far > 50 {
+                let span_ns = (span.end_ns - span.start_ns) as f64;
+                span.end_ns = span.start_ns + (span_ns * slowness) as u64;
+                trial.evidence.window_ns = (span_ns * slowness) as u64;
+            }
+            trial.evidence.node_bytes = Some([(0, 100 - far), (1, far)].into());
+        });
+    }
+}
+
+#[test]
+fn remote_pages() {
+    let mixed = [0, 90, 5, 95, 0, 80, 3, 90, 70, 1];
+    check(memory(), pages_lie(mixed, 2.0), "doubtful ram: RemotePages doubt");
+    check(memory(), pages_lie(mixed, 1.05), "sound ram: RemotePages note");
+    check(memory(), pages_lie([90; 10], 2.0), "sound ram: RemotePages note");
+    check(memory(), pages_lie([4; 10], 2.0), "sound ram:");
+    let mut record = memory();
+    pages_lie(mixed, 2.0)(&mut record);
+    let found = finding(&record).message;
+    assert!(found.starts_with("0 % to 95.0 % of the pages lay, by trial, on another"), "{found}");
+    // Nobody told where they lay, or where the thread ran.
+    let untold = |record: &mut Record| {
+        pages_lie(mixed, 1.0)(record);
+        record.trials[3].evidence.node_bytes = None;
+    };
+    check(memory(), untold, "sound ram:");
+    let nowhere = |record: &mut Record| {
+        pages_lie(mixed, 1.0)(record);
+        each_span(record, |span| span.end_seat = None);
+    };
+    check(memory(), nowhere, "sound ram:");
+    // The buffers of a program that reads a file are too small to be told from its own memory.
+    check(zoo::record(), pages_lie([90; 10], 1.0), "sound device:");
+}
+
 /// Plants where the one thread of each round ran, and makes those on CPUs from 8 on slower.
 fn runs_on(cpus: [u32; 10], slowness: f64) -> impl Fn(&mut Record) {
     move |record| {

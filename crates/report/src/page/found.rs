@@ -2,6 +2,7 @@
 
 use super::sheet::{badge, class_of_severity, list};
 use crate::frame;
+use crate::missed;
 use crate::words::{count, sentence};
 use assess::{Assessment, RunFinding};
 use maud::{Markup, html};
@@ -72,7 +73,7 @@ pub(super) fn cases(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
 /// Why trials failed, and of which cases; nothing where none did.
 pub(super) fn failures(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     html! {
-        @for (reason, ids, trials) in frame::failures(assessment) {
+        @for (reason, ids, trials) in missed::failures(assessment) {
             article.finding.void {
                 p { strong { (count(trials, "trial")) ": " } (sentence(reason)) }
                 (cases(&ids, link))

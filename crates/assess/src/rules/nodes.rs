@@ -1,0 +1,87 @@
+//! Whether memory lay on another NUMA node than the thread that used it.
+
+use super::context::{Context, Fault};
+use crate::counted::Counted;
+use crate::finding::Severity;
+use crate::significance::{LEVEL, median_test};
+use crate::stats::median;
+use model::case::{Engine, Work};
+use model::units::{percent, rate};
+use std::collections::BTreeSet;
+
+/// A share that lay on other nodes is told from here on, and shares that are this far apart are
+/// two places (METHODOLOGY.md).
+const REMOTE_LEAST: f64 = 0.10;
+/// Rates of two places that are this far apart make the median one of a lottery (METHODOLOGY.md).
+const APART_DOUBT: f64 = 0.20;
+/// Smaller arrays drown in the memory of the program itself (METHODOLOGY.md).
+const ARRAYS_LEAST: u64 = 16 << 20;
+
+/// A trial: the share of its pages on other nodes, and its rate.
+type Trial = (f64, f64);
+
+/// Arrays of one thread lay on other nodes than it (METHODOLOGY.md).
+pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
+    let measured = context.measured;
+    let bytes = match &measured.case.work {
+        Work::Memory(work) => work.working_set,
+        Work::File(work) if work.engine == Engine::Load => work.size,
+        Work::File(_) | Work::Write(_) => return None,
+    };
+    // Which thread used which page of several is not seen.
+    if measured.case.threads() > 1 || bytes < ARRAYS_LEAST {
+        return None;
+    }
+    let told = measured.trials.iter().map(|trial| Some((remote_share(trial)?, trial.rate)));
+    let mut trials: Vec<Trial> = told.collect::<Option<_>>()?;
+    trials.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (least, most) = (trials.first()?.0, trials.last()?.0);
+    if most < REMOTE_LEAST {
+        return None;
+    }
+    let lay = match most - least {
+        span if span < REMOTE_LEAST => format!("{} of the pages lay", percent(most)),
+        _ => format!("{} to {} of the pages lay, by trial,", percent(least), percent(most)),
+    };
+    let seen = format!("{lay} on another NUMA node than the thread that used them");
+    let remedy = "bind the run to a node with --node, and measure the others by themselves";
+    match near_and_far(&trials) {
+        Some((near, far)) => {
+            let message = format!(
+                "{seen}: {} where fewer did and {} where more did, so the median is that of a \
+                 lottery",
+                rate(near),
+                rate(far)
+            );
+            Fault::new(Severity::Doubt, message, remedy)
+        }
+        None => Fault::new(Severity::Note, seen, remedy),
+    }
+}
+
+/// The share of a trial's pages on nodes where its thread was not; where the OS moved the thread,
+/// on the worse of the two.
+fn remote_share(trial: &Counted) -> Option<f64> {
+    let bytes = trial.evidence.node_bytes.as_ref()?;
+    let all: u64 = bytes.values().sum();
+    let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
+    let nodes: BTreeSet<u32> = seats.map(|seat| Some(seat?.node)).collect::<Option<_>>()?;
+    let here = nodes.iter().map(|node| bytes.get(node).copied().unwrap_or(0)).min()?;
+    (all > 0).then(|| 1.0 - here as f64 / all as f64)
+}
+
+/// The median rates of trials with fewer and with more pages on other nodes, cut at the widest gap,
+/// if that is a gap and their rates go with it: the memory of a trial is taken anew, so each of
+/// several invocations has as many places as trials.
+fn near_and_far(trials: &[Trial]) -> Option<(f64, f64)> {
+    let gap = |cut: &usize| trials[*cut].0 - trials[*cut - 1].0;
+    let cut = (1..trials.len()).max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
+    if gap(&cut) < REMOTE_LEAST {
+        return None;
+    }
+    let rates = |part: &[Trial]| part.iter().map(|(_, rate)| *rate).collect::<Vec<f64>>();
+    let (near, far) = (rates(&trials[..cut]), rates(&trials[cut..]));
+    let is_told = median_test(&near, &far) <= LEVEL;
+    let (near, far) = (median(&near)?, median(&far)?);
+    (is_told && near / far - 1.0 > APART_DOUBT).then_some((near, far))
+}
