@@ -113,6 +113,8 @@ fn judge(scenario: &Scenario, out: &Path) -> Ran {
 /// Starts what serves the machine, and waits for its socket.
 fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
     let [program, arguments @ ..] = &machine.helper[..] else { return Ok(None) };
+    let folder = work.display().to_string();
+    let arguments = arguments.iter().map(|word| word.replace("{folder}", &folder));
     let mut command = Command::new(program);
     command.args(arguments).current_dir(work).stdin(Stdio::null());
     command.stdout(log.try_clone()?).stderr(log.try_clone()?);

@@ -50,7 +50,8 @@ pub(super) struct Machine {
     /// Other arguments of QEMU, word by word. `share` is an empty folder of the host.
     #[serde(default)]
     pub(super) qemu: Vec<String>,
-    /// A program of the host that serves the machine by the socket `helper.sock`.
+    /// A program of the host that serves the machine by the socket `helper.sock`; `{folder}` is the
+    /// folder of both.
     #[serde(default)]
     pub(super) helper: Vec<String>,
     /// More of the kernel's command line.
