@@ -15,6 +15,7 @@ mod document;
 mod generated;
 mod shown;
 mod simulate;
+mod fuzz;
 mod lab;
 mod test;
 mod bench;
@@ -39,6 +40,10 @@ ioassay's own chores
                      what ioassay says of records, recomputed from their raw lines by a second
                      implementation in Python that shares no code with it: each value that differs.
                      Without a record those that are kept, and three fresh ones
+  cargo xtask fuzz [--seconds N | --inputs N] [--seed N] [--only TEXT]
+                     inputs that nobody would write, made of good ones, for N seconds (60) or until
+                     there are N: times, sizes, cases, lines of workers, recipes, tables of peers, and
+                     records in every form of a report. What fails is kept in xtask/fuzz/corpus
   cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
                     [--count-size SIZE] [--write-size SIZE]
                      ioassay beside others, into BENCHMARKS.md: N pairs (7) of trials of SECONDS
@@ -91,6 +96,7 @@ fn command(arguments: &[String]) -> Result<()> {
         ["audit", ref records @ ..] => audit::run(root(), records),
         ["bench", ref options @ ..] => bench::run(root(), options),
         ["honesty", ref options @ ..] => honesty::run(root(), options),
+        ["fuzz", ref options @ ..] => fuzz::run(root(), options),
         ["lab", ref options @ ..] => lab::run(root(), options),
         ["show"] => shown::run(root()),
         ["repeat", ref options @ ..] => repeat::run(root(), options),

@@ -4,7 +4,7 @@
 //! wants all of it. The cheap ones come first. No step passes by not running: what is skipped is
 //! named.
 
-use crate::{audit, install, lab, simulate, tidy};
+use crate::{audit, fuzz, install, lab, simulate, tidy};
 use anyhow::{Result, ensure};
 use std::env;
 use std::path::Path;
@@ -49,7 +49,7 @@ use Action::{Cargo, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "packages", component: None, action: Own(install::run) },
     Step { name: "format", component: Some("rustfmt"), action: Cargo("fmt --all --check") },
     Step { name: "style", component: None, action: Own(|shell| tidy::run(&shell.current_dir())) },
@@ -61,6 +61,11 @@ const STEPS: [Step; 9] = [
         action: Own(|shell| simulate::check(&shell.current_dir())),
     },
     Step { name: "tests", component: None, action: Cargo("test --workspace --no-fail-fast") },
+    Step {
+        name: "fuzz",
+        component: None,
+        action: Own(|shell| fuzz::run(&shell.current_dir(), &["--seconds", "60"])),
+    },
     Step { name: "audit", component: None, action: Own(audit::test) },
     Step {
         name: "laboratory",

@@ -143,6 +143,11 @@ fn built_in_source(name: &str) -> Result<Source> {
     Ok(Source { path: name.into(), text: text.to_string() })
 }
 
+/// Whether `text` is a table of peers without sources.
+pub fn is_table(text: &str) -> bool {
+    parse(text, None, &|name| bail!("a source '{name}'")).is_ok()
+}
+
 /// The programs of a table. A user's own has a `folder`, of which its rows may speak.
 fn parse(
     text: &str,

@@ -143,7 +143,11 @@ fn unknown(name: &str) -> units::ParseError {
     units::unknown_name("recipe", name, &known)
 }
 
-fn parse(text: &str) -> Result<Recipe> {
+/// Reads a recipe.
+///
+/// # Errors
+/// When it is none, or asks for what cannot be.
+pub fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
     let names = |kind: Kind| kind.axes().iter().map(|(name, _)| *name);
     for group in &recipe.cases {

@@ -1,0 +1,126 @@
+//! Inputs that are made of good ones.
+
+use model::random::Rng;
+
+/// What is put in: extremes of numbers, texts that steer, and marks of every grammar that is read.
+const TOKENS: [&str; 44] = [
+    "0",
+    "1",
+    "-1",
+    "255",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "9007199254740993",
+    "9223372036854775807",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e308",
+    "0.5",
+    "-0",
+    "NaN",
+    ".",
+    "18446744073709551615.5s 0.5s",
+    "300000000000years",
+    "30days",
+    "1ns",
+    "8192TiB",
+    "16777215TiB",
+    "1.5GiB",
+    "4K",
+    "\u{1b}]0;x\u{7}",
+    "\u{9b}2J",
+    "\u{202e}",
+    "\\u001b[8m",
+    "\\ud83d",
+    "--><script>",
+    "|",
+    "=1+1",
+    "\"",
+    "\\",
+    "%",
+    "%00",
+    "%zz",
+    "\n",
+    "[[",
+    "]",
+    "{",
+    "}",
+    "null",
+    "\u{fffd}",
+];
+
+/// One of the seeds with some changes, so that most of it is still understood.
+pub(super) fn mutated(seeds: &[String], rng: &mut Rng) -> String {
+    let mut text = seeds[rng.below(seeds.len() as u64) as usize].clone();
+    for _ in 0..=rng.below(4) {
+        text = change(text, seeds, rng);
+    }
+    text
+}
+
+fn change(text: String, seeds: &[String], rng: &mut Rng) -> String {
+    let token = TOKENS[rng.below(TOKENS.len() as u64) as usize];
+    match rng.below(8) {
+        0 => flipped(&text, rng),
+        1 => lines(&text, rng),
+        // Numbers are where most of what is computed comes from.
+        2 | 3 => replaced(&text, token, rng, |c| c.is_ascii_digit()),
+        4 => replaced(&text, token, rng, |c| c.is_alphanumeric() || " .-_/".contains(c)),
+        5 => {
+            let at = place(&text, rng);
+            format!("{}{token}{}", &text[..at], &text[at..])
+        }
+        6 => {
+            let other = &seeds[rng.below(seeds.len() as u64) as usize];
+            format!("{}{}", &text[..place(&text, rng)], &other[place(other, rng)..])
+        }
+        _ => {
+            let (one, two) = (place(&text, rng), place(&text, rng));
+            let (first, last) = (one.min(two), one.max(two).min(one.min(two) + 40));
+            let last = (last..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+            format!("{}{}", &text[..first], &text[last..])
+        }
+    }
+}
+
+/// A place between two characters.
+fn place(text: &str, rng: &mut Rng) -> usize {
+    let at = rng.below(text.len() as u64 + 1) as usize;
+    (at..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// A bit of a byte is another.
+fn flipped(text: &str, rng: &mut Rng) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    if !bytes.is_empty() {
+        let at = rng.below(bytes.len() as u64) as usize;
+        bytes[at] ^= 1 << rng.below(8);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A line is left out, doubled or in the place of another.
+fn lines(text: &str, rng: &mut Rng) -> String {
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let count = lines.len() as u64;
+    if count > 1 {
+        let [one, two] = [0; 2].map(|_| rng.below(count) as usize);
+        match rng.below(3) {
+            0 => drop(lines.remove(one)),
+            1 => lines.insert(two, lines[one]),
+            _ => lines.swap(one, two),
+        }
+    }
+    lines.concat()
+}
+
+/// A run of such characters is `token`.
+fn replaced(text: &str, token: &str, rng: &mut Rng, is_such: impl Fn(char) -> bool) -> String {
+    let from = place(text, rng);
+    let Some(start) = text[from..].find(&is_such).map(|at| from + at) else {
+        return text.to_owned();
+    };
+    let end = text[start..].find(|c| !is_such(c)).map_or(text.len(), |at| start + at);
+    format!("{}{token}{}", &text[..start], &text[end..])
+}

@@ -1,0 +1,184 @@
+//! What is read, and what must hold of it whatever is read.
+
+use model::case::Case;
+use model::plan::Place;
+use model::printable::is_printable;
+use model::record::{Line, Record, VERSION};
+use model::trial::Job;
+use model::wire::{Reply, Request};
+use model::{units, zoo};
+use report::Style;
+use std::fs;
+use std::path::Path;
+
+/// A kind of input.
+pub(super) struct Kind {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// How much of the time it gets, beside the others.
+    pub(super) share: u64,
+    /// Good inputs.
+    pub(super) seeds: fn(&Path) -> Vec<String>,
+    /// What goes wrong, if anything does.
+    pub(super) check: fn(&str) -> Result<(), String>,
+}
+
+/// All kinds.
+pub(super) const KINDS: [Kind; 7] = [
+    Kind { name: "time", share: 1, seeds: times, check: time },
+    Kind { name: "size", share: 1, seeds: sizes, check: size },
+    Kind { name: "case", share: 1, seeds: cases, check: case },
+    Kind { name: "wire", share: 1, seeds: wires, check: wire },
+    Kind { name: "recipe", share: 2, seeds: recipes, check: recipe },
+    Kind { name: "peers", share: 1, seeds: tables, check: table },
+    Kind { name: "record", share: 8, seeds: records, check: record },
+];
+
+fn ensure(holds: bool, what: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what.to_owned()) }
+}
+
+fn times(_: &Path) -> Vec<String> {
+    ["1s 500ms", "2s", "1m 30s", "30days", "1h 1m 1s 1ms 1us 1ns", "0.5s", "1month 2weeks"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn time(text: &str) -> Result<(), String> {
+    let Ok(time) = units::parse_time(text) else { return Ok(()) };
+    ensure(time <= units::TIME_MAX, "a time above the most")?;
+    ensure(units::parse_time(&units::time(time)) == Ok(time), "a time is not read back")
+}
+
+fn sizes(_: &Path) -> Vec<String> {
+    ["1", "512B", "4KiB", "1.5GiB", "8192TiB", "4 MB", "9007199254740991"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn size(text: &str) -> Result<(), String> {
+    let Ok(size) = units::parse_bytes(text) else { return Ok(()) };
+    ensure((1..=units::BYTES_MAX).contains(&size), "a size outside of its range")?;
+    ensure(units::parse_bytes(&units::bytes(size)) == Ok(size), "a size is not read back")
+}
+
+fn cases(_: &Path) -> Vec<String> {
+    let cases = zoo::cases();
+    cases.iter().map(|case| serde_json::to_string(case).expect("it is plain data")).collect()
+}
+
+fn case(text: &str) -> Result<(), String> {
+    let Ok(case) = serde_json::from_str::<Case>(text) else { return Ok(()) };
+    ensure(Case::from_axes(&case.axes()) == Ok(case.clone()), "a case is not read back")?;
+    let (host, storage) = (zoo::host(), zoo::storage());
+    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let refusal = place.refusal(&case);
+    ensure(refusal != Some(String::new()) && !case.id().is_empty(), "an empty text")
+}
+
+fn wires(_: &Path) -> Vec<String> {
+    let record = zoo::record();
+    let replies = record.trials.iter().flat_map(|trial| Reply::of(&trial.outcome));
+    let replies = replies.take(50).map(|reply| reply.encode());
+    let job = |case: Case| {
+        Request::Job(Job { case, seed: 3, file: Some("/tmp/x".into()), source: None }).encode()
+    };
+    replies.chain(zoo::cases().into_iter().map(job)).collect()
+}
+
+fn wire(text: &str) -> Result<(), String> {
+    if let Ok(request) = Request::decode(text) {
+        let again = Request::decode(&request.encode());
+        ensure(again.is_ok_and(|again| again == request), "a request is not read back")?;
+    }
+    if let Ok(reply) = Reply::decode(text) {
+        let again = Reply::decode(&reply.encode());
+        ensure(again.is_ok_and(|again| again == reply), "a reply is not read back")?;
+    }
+    Ok(())
+}
+
+fn recipes(_: &Path) -> Vec<String> {
+    ioassay::recipe::BUILT_IN.iter().map(|(_, text)| text.to_string()).collect()
+}
+
+fn recipe(text: &str) -> Result<(), String> {
+    let Ok(recipe) = ioassay::recipe::parse(text) else { return Ok(()) };
+    let (host, storage, peers) = (zoo::host(), zoo::storage(), [zoo::peer()]);
+    let place = Place { host: &host, storage: Some(&storage), peers: &peers };
+    let changes = ioassay::recipe::Changes { seed: Some(1), ..Default::default() };
+    let Ok(plan) = recipe.plan(&changes, &place) else { return Ok(()) };
+    let asked = plan.cases.len() + plan.skips.len();
+    ensure(asked <= 2 * model::plan::CASES_MAX, "more cases than can be planned")
+}
+
+fn tables(root: &Path) -> Vec<String> {
+    let table = fs::read_to_string(root.join("peers/peers.toml")).expect("it is ours");
+    let rows = table.split("[[peer]]").skip(1);
+    rows.map(|row| format!("[[peer]]{row}")).collect()
+}
+
+fn table(text: &str) -> Result<(), String> {
+    // What a table says decides what is run: here it is only read.
+    let _ = ioassay::peers::is_table(text);
+    Ok(())
+}
+
+/// Lines of a kept record of which a seed is made: as many as are judged in a blink.
+const LINES_MOST: usize = 40;
+
+fn records(root: &Path) -> Vec<String> {
+    let folder = fs::read_dir(root.join("records")).expect("it is ours");
+    let mut paths: Vec<_> = folder.map(|entry| entry.expect("it is ours").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+    paths.sort();
+    let head = |path: &std::path::PathBuf| {
+        let text = fs::read_to_string(path).expect("it is ours");
+        text.split_inclusive('\n').take(LINES_MOST).collect()
+    };
+    let whole = paths.iter().map(head);
+    whole.chain([small()]).collect()
+}
+
+/// A record of one case.
+fn small() -> String {
+    let record = zoo::record();
+    let mut lines = vec![Line::Header { version: VERSION, header: record.header }];
+    lines.extend(record.trials.into_iter().map(Line::Trial));
+    lines.push(Line::End(record.end));
+    lines.iter().map(|line| line.encode() + "\n").collect()
+}
+
+fn record(text: &str) -> Result<(), String> {
+    let Ok(record) = Record::decode(text) else { return Ok(()) };
+    let assessment = assess::assess(&record);
+    let versus = assess::compare(&record, &zoo::record(), &[]);
+    let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });
+    let coloured = report::text(&assessment, &Style { colour: true, width: 40 });
+    ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;
+    let mut forms = vec![
+        report::text(&assessment, &style),
+        report::markdown(&assessment),
+        report::csv(&assessment),
+        report::openmetrics(&assessment),
+        report::page(&assessment),
+        report::json(&assessment),
+        report::records(&versus, paths, &style),
+        report::markdown_of_records(&versus, paths),
+        report::json_of_records(&versus, paths),
+        report::page_of_records(&versus, paths),
+    ];
+    for figure in report::figures(&assessment) {
+        forms.push(report::figure_alone(&assessment, &figure.name).map_err(|e| e.to_string())?);
+    }
+    for form in &forms {
+        ensure(form.chars().all(|c| c == '\n' || is_printable(c)), "a form steers")?;
+    }
+    ensure(
+        forms[4..].iter().all(|form| !form.contains("<script>\u{fffd}")),
+        "a form has a script",
+    )?;
+    let json = [&forms[5], &forms[8]];
+    let is_json = |text: &&String| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    ensure(json.iter().all(is_json), "JSON that is none")
+}

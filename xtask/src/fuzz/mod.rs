@@ -1,0 +1,196 @@
+//! Inputs that nobody would write, by the million: what reads them must refuse or understand them,
+//! and end.
+//!
+//! An input is a function of the seed, its kind and its number, so each can be made again. One that
+//! fails is kept in `xtask/fuzz/corpus/`, and an ordinary test reads all of those for ever.
+
+mod input;
+mod kinds;
+
+use crate::options;
+use anyhow::{Context, Result, bail};
+use kinds::{KINDS, Kind};
+use model::random::{Rng, mix};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// The folder of inputs that once failed, below that of the workspace.
+const CORPUS: &str = "xtask/fuzz/corpus";
+
+/// No input may take longer.
+const INPUT_MOST: Duration = Duration::from_secs(10);
+
+/// How long it goes on, if nothing else is asked for.
+const SECONDS: u64 = 60;
+
+/// What was asked for.
+struct Options {
+    seed: u64,
+    seconds: u64,
+    inputs: u64,
+    only: String,
+}
+
+/// What came of a kind.
+#[derive(Default)]
+struct Tally {
+    inputs: AtomicU64,
+    nanoseconds: AtomicU64,
+    longest: AtomicU64,
+}
+
+/// Makes inputs until the time is over or they are as many as asked for.
+///
+/// # Errors
+/// When an input fails; it is in the corpus then.
+pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
+    let mut options = Options { seed: 1, seconds: SECONDS, inputs: u64::MAX, only: String::new() };
+    let known = ["--seconds", "--inputs", "--seed", "--only"];
+    options::each(words, &known, |name, value| {
+        match name {
+            "--seconds" => options.seconds = value.parse()?,
+            "--inputs" => (options.inputs, options.seconds) = (value.parse()?, u64::MAX),
+            "--seed" => options.seed = value.parse()?,
+            _ => options.only = value.to_owned(),
+        }
+        Ok(())
+    })?;
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.name.contains(&options.only)).collect();
+    if kinds.is_empty() {
+        bail!("no kind of input has '{}' in its name", options.only);
+    }
+    let seeds: Vec<Vec<String>> = kinds.iter().map(|kind| (kind.seeds)(root)).collect();
+    let tallies: Vec<Tally> = kinds.iter().map(|_| Tally::default()).collect();
+    let failures = Mutex::new(Vec::new());
+    let began = Instant::now();
+    let work = || {
+        while began.elapsed().as_secs() < options.seconds {
+            // Each kind gets its share of the time: the slow ones have few inputs.
+            let spent = |index: &usize| {
+                tallies[*index].nanoseconds.load(Ordering::Relaxed) / kinds[*index].share
+            };
+            let index = (0..kinds.len()).min_by_key(spent).expect("there is a kind");
+            let made: u64 = tallies.iter().map(|tally| tally.inputs.load(Ordering::Relaxed)).sum();
+            if made >= options.inputs {
+                return;
+            }
+            let number = tallies[index].inputs.fetch_add(1, Ordering::Relaxed);
+            let text = make(&options, kinds[index], &seeds[index], number);
+            let started = Instant::now();
+            if let Err(problem) = check(kinds[index], &text) {
+                let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+                failures.push((kinds[index].name, number, text, problem));
+                if failures.len() >= 20 {
+                    return;
+                }
+            }
+            let took = started.elapsed().as_nanos() as u64;
+            tallies[index].nanoseconds.fetch_add(took, Ordering::Relaxed);
+            tallies[index].longest.fetch_max(took, Ordering::Relaxed);
+        }
+    };
+    // A panic is told with its input.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let jobs = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..jobs).for_each(|_| drop(scope.spawn(work))));
+    panic::set_hook(usual);
+    for (kind, tally) in kinds.iter().zip(&tallies) {
+        let [inputs, spent, longest] = [&tally.inputs, &tally.nanoseconds, &tally.longest]
+            .map(|number| number.load(Ordering::Relaxed));
+        println!(
+            "{:<10}{inputs:>12} inputs {:>8.1} s, the longest {:.3} s",
+            kind.name,
+            spent as f64 / 1e9,
+            longest as f64 / 1e9
+        );
+    }
+    keep(root, failures.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Writes what failed to the corpus, each once for what went wrong.
+fn keep(root: &Path, mut failures: Vec<(&str, u64, String, String)>) -> Result<()> {
+    failures.sort_by_key(|(kind, _, text, problem)| (*kind, problem.clone(), text.len()));
+    failures.dedup_by_key(|(kind, _, _, problem)| (*kind, problem.clone()));
+    for (kind, number, text, problem) in &failures {
+        let path = root.join(CORPUS).join(format!("{kind}-{:016x}.json", hash(text)));
+        let case = serde_json::json!({"kind": kind, "input": text});
+        fs::write(&path, case.to_string() + "\n").with_context(|| path.display().to_string())?;
+        println!("{kind} {number}: {problem}\n  kept in {}", path.display());
+    }
+    if failures.is_empty() { Ok(()) } else { bail!("{} kinds of failure", failures.len()) }
+}
+
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)))
+}
+
+/// An input by its number.
+fn make(options: &Options, kind: &Kind, seeds: &[String], number: u64) -> String {
+    let rng = &mut Rng::new(mix(options.seed ^ hash(kind.name)) ^ mix(number));
+    input::mutated(seeds, rng)
+}
+
+/// What went wrong with an input, if anything did.
+fn check(kind: &Kind, text: &str) -> Result<(), String> {
+    let started = Instant::now();
+    let checked = panic::catch_unwind(AssertUnwindSafe(|| (kind.check)(text)));
+    let said = |panic: Box<dyn std::any::Any + Send>| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))
+            .unwrap_or_else(|| "a panic".to_owned())
+    };
+    checked.unwrap_or_else(|panic| Err(format!("panicked: {}", said(panic))))?;
+    match started.elapsed() {
+        took if took > INPUT_MOST => Err("took more than 10 s".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> &'static Path {
+        crate::root()
+    }
+
+    #[test]
+    fn what_failed_once_passes_for_ever() {
+        let mut all = 0;
+        for entry in fs::read_dir(root().join(CORPUS)).unwrap() {
+            let path = entry.unwrap().path();
+            let case = fs::read_to_string(&path).unwrap();
+            let case: serde_json::Value = serde_json::from_str(&case).unwrap();
+            let kind = KINDS.iter().find(|kind| case["kind"] == kind.name).unwrap();
+            let answer = check(kind, case["input"].as_str().unwrap());
+            assert_eq!(answer, Ok(()), "{}", path.display());
+            all += 1;
+        }
+        assert!(all > 0, "the corpus is there");
+    }
+
+    #[test]
+    fn inputs_can_be_made_again() {
+        let options = Options { seed: 7, seconds: 1, inputs: 1, only: String::new() };
+        for kind in &KINDS {
+            let seeds = (kind.seeds)(root());
+            assert!(!seeds.is_empty(), "{}", kind.name);
+            let made: Vec<_> = (0..4).map(|n| make(&options, kind, &seeds, n)).collect();
+            let again: Vec<_> = (0..4).map(|n| make(&options, kind, &seeds, n)).collect();
+            assert_eq!(made, again);
+            made.iter().for_each(|text| assert_eq!(check(kind, text), Ok(()), "{}", kind.name));
+        }
+    }
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        let kind =
+            Kind { name: "bad", share: 1, seeds: |_| Vec::new(), check: |_| panic!("as planned") };
+        assert_eq!(check(&kind, ""), Err("panicked: as planned".to_owned()));
+    }
+}
