@@ -42,8 +42,8 @@ ioassay's own chores
                      Without a record those that are kept, and three fresh ones
   cargo xtask fuzz [--seconds N | --inputs N] [--seed N] [--only TEXT]
                      inputs that nobody would write, made of good ones, for N seconds (60) or until
-                     there are N: times, sizes, cases, lines of workers, recipes, tables of peers, and
-                     records in every form of a report. What fails is kept in xtask/fuzz/corpus
+                     there are N: times, sizes, cases, lines of workers, recipes, tables of peers,
+                     and records in every form of a report. What fails is kept in xtask/fuzz/corpus
   cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
                     [--count-size SIZE] [--write-size SIZE]
                      ioassay beside others, into BENCHMARKS.md: N pairs (7) of trials of SECONDS

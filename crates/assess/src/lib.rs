@@ -48,6 +48,7 @@ pub mod iterations;
 mod assessment;
 pub mod trend;
 mod surroundings;
+mod matching;
 pub mod records;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("worker", &["model", "kernel", "witness"]),
     ("report", &["model", "assess"]),
     ("ioassay", &["model", "kernel", "witness", "assess", "worker", "report"]),
-    ("xtask", &["model", "witness", "assess"]),
+    ("xtask", &["model", "witness", "assess", "report", "ioassay"]),
 ];
 
 /// The crates in which `unsafe` may be written.

@@ -1,0 +1,116 @@
+//! Which case of one record is which of another.
+
+use crate::row::Row;
+use model::case::Case;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+/// Axes that decide what a figure is of: cases that differ in one of them are not the same, and
+/// are compared only where somebody insists.
+const DECISIVE: [&str; 11] = [
+    "cache",
+    "size",
+    "working_set",
+    "block",
+    "step",
+    "depth",
+    "threads",
+    "op",
+    "sync",
+    "every",
+    "ops",
+];
+
+/// Two cases that agree in all axes but decisive ones and the time.
+pub(crate) struct Match {
+    /// Its place in the first record.
+    pub(crate) a: usize,
+    /// Its place in the second.
+    pub(crate) b: usize,
+    /// The axes in which they differ, with the values.
+    pub(crate) apart: Vec<(&'static str, String, String)>,
+}
+
+impl Match {
+    /// How many decisive axes differ.
+    fn distance(&self) -> usize {
+        self.apart.iter().filter(|(axis, ..)| *axis != "time").count()
+    }
+}
+
+/// More pairs of cases that are not the same are not looked at for those that are nearest: it would
+/// take seconds, and who insists on a comparison changed one axis or two.
+const NEAR_MOST: usize = 1_000_000;
+
+/// Each case with the one of the other record that is nearest to it, none twice; those that are
+/// the same first.
+pub(crate) fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
+    let mut all = same(rows_a, rows_b);
+    let (taken_a, taken_b) = taken(&all);
+    let free = |rows: &[Row], taken: &BTreeSet<usize>| -> Vec<usize> {
+        (0..rows.len()).filter(|index| !taken.contains(index)).collect()
+    };
+    let (free_a, free_b) = (free(rows_a, &taken_a), free(rows_b, &taken_b));
+    if free_a.len().saturating_mul(free_b.len()) <= NEAR_MOST {
+        all.extend(near(rows_a, rows_b, &free_a, &free_b));
+    }
+    all.sort_by_key(|found| found.a);
+    all
+}
+
+/// The cases that are the same in both but for the time, each with the first that is left.
+fn same(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
+    let key = |row: &Row| -> Vec<(&'static str, String)> {
+        row.measured.case.axes().into_iter().filter(|(axis, _)| *axis != "time").collect()
+    };
+    let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (b, row) in rows_b.iter().enumerate() {
+        of_key.entry(key(row)).or_default().push_back(b);
+    }
+    let found = rows_a.iter().enumerate().filter_map(|(a, row)| {
+        let b = of_key.get_mut(&key(row))?.pop_front()?;
+        Some(Match { a, b, apart: apart(row.measured.case, rows_b[b].measured.case)? })
+    });
+    found.collect()
+}
+
+/// The nearest of those that are left.
+fn near(rows_a: &[Row], rows_b: &[Row], free_a: &[usize], free_b: &[usize]) -> Vec<Match> {
+    let mut all = Vec::new();
+    for &a in free_a {
+        for &b in free_b {
+            let apart = apart(rows_a[a].measured.case, rows_b[b].measured.case);
+            all.extend(apart.map(|apart| Match { a, b, apart }));
+        }
+    }
+    all.sort_by_key(Match::distance);
+    let (mut taken_a, mut taken_b) = (BTreeSet::new(), BTreeSet::new());
+    all.retain(|found| {
+        let is_free = !taken_a.contains(&found.a) && !taken_b.contains(&found.b);
+        is_free && taken_a.insert(found.a) && taken_b.insert(found.b)
+    });
+    all
+}
+
+/// Which cases of each record are matched.
+pub(crate) fn taken(matches: &[Match]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    (matches.iter().map(|found| found.a).collect(), matches.iter().map(|found| found.b).collect())
+}
+
+/// The axes in which two cases differ; none if one is neither decisive nor the time.
+fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
+    let (axes_a, axes_b) = (a.axes(), b.axes());
+    let mut apart = Vec::new();
+    if axes_a.len() != axes_b.len() {
+        return None;
+    }
+    for ((axis, in_a), (other, in_b)) in axes_a.into_iter().zip(axes_b) {
+        if axis != other {
+            return None;
+        }
+        if in_a != in_b {
+            (DECISIVE.contains(&axis) || axis == "time").then_some(())?;
+            apart.push((axis, in_a, in_b));
+        }
+    }
+    Some(apart)
+}
