@@ -93,7 +93,7 @@ def called_share(row):
     """The share of the bytes that calls to read returned; None where they are not counted."""
     if row.case.engine not in ("read", "pread", "buffered"):
         return None
-    return row.total(lambda one: one.trial.get("task_rchar_bytes"), lambda one: one.bytes)
+    return row.total(lambda one: one.trial["task_rchar_bytes"], lambda one: one.bytes)
 
 
 def read_from(row):
