@@ -457,7 +457,7 @@ mod tests {
             place.refusal(&case).unwrap_or_default()
         };
         let said = reason(Some(false), Cache::Warm);
-        assert!(said.contains("keeps nothing that is read in the page cache"), "{said}");
+        assert!(said.contains("keeps nothing in the page cache"), "{said}");
         assert_eq!(reason(Some(false), Cache::AsIs), "");
         for known in [Some(true), None] {
             assert_eq!(reason(known, Cache::Warm), "");

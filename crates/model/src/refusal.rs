@@ -12,8 +12,9 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
             storage.file_system
         )),
         Cache::Warm if storage.keeps_pages == Some(false) => Some(format!(
-            "{} keeps nothing that is read in the page cache, as mounts with direct_io or \
-             cache=none do: nothing is warm here",
+            "{} keeps nothing in the page cache of a file that is opened, as FUSE without \
+             kernel_cache or auto_cache and mounts with direct_io or cache=none: nothing is warm \
+             here",
             storage.file_system
         )),
         Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(

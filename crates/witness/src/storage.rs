@@ -192,7 +192,7 @@ fn try_canary(canary: &File, storage: &mut Storage) {
     }
 }
 
-/// Whether anything is cached of a file that was evicted and is read again by `read`: what was
+/// Whether anything is cached of a file that was evicted, read by `read` and opened again: what was
 /// written to it says nothing, for a file may be made in one way and opened in another. None where
 /// the probe does not answer.
 fn keeps_pages(
@@ -201,7 +201,9 @@ fn keeps_pages(
     read: impl Fn(&File) -> io::Result<()>,
 ) -> Option<bool> {
     read(canary).ok()?;
-    let residency = page_cache::residency_of_range(canary, probe, 0..CANARY).ok()?;
+    // Whoever measures opens the file anew, and FUSE may drop its pages at that moment.
+    let opened = File::open(descriptor_path(canary)).ok()?;
+    let residency = page_cache::residency_of_range(&opened, probe, 0..CANARY).ok()?;
     Some(residency.cached > 0)
 }
 

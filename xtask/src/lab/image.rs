@@ -52,7 +52,7 @@ const FIRST: [&str; 14] = [
 
 /// Folders of modules that machines may need. The others are most of a kernel's bytes, and would
 /// be most of the time that its image takes.
-const MODULES: [&str; 23] = [
+const MODULES: [&str; 24] = [
     "arch",
     "block",
     "crypto",
@@ -75,6 +75,7 @@ const MODULES: [&str; 23] = [
     "lib",
     "mm",
     "net/9p",
+    "net/dns_resolver",
     "net/sunrpc",
 ];
 

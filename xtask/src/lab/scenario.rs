@@ -86,6 +86,9 @@ pub(super) struct Scenario {
     /// What the JSON must have at some places, by their pointers.
     #[serde(default)]
     pub(super) facts: BTreeMap<String, Value>,
+    /// Numbers that the JSON must have at some places, and that are no larger.
+    #[serde(default)]
+    pub(super) at_most: BTreeMap<String, u64>,
     /// Pointers to what the JSON must not have, or have as null.
     #[serde(default)]
     pub(super) unknown: Vec<String>,
@@ -172,6 +175,11 @@ impl Scenario {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found == expected, || format!("{pointer} is {found}, not {expected}"));
         }
+        for (pointer, most) in &self.at_most {
+            let found = report.pointer(pointer).unwrap_or(&Value::Null);
+            let is_right = found.as_u64().is_some_and(|found| found <= *most);
+            checked.hold(is_right, || format!("{pointer} is {found}, not {most} at most"));
+        }
         for pointer in &self.unknown {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
             checked.hold(found.is_null(), || format!("{pointer} is {found}, and is not known"));
@@ -194,10 +202,13 @@ impl Scenario {
     pub(super) fn asserts(&self) -> String {
         let status = (self.status != 0).then(|| format!("exit status {}", self.status));
         let facts = self.facts.iter().map(|(pointer, value)| format!("`{pointer}` is {value}"));
+        let most = self.at_most.iter();
+        let most = most.map(|(pointer, most)| format!("`{pointer}` is {most} at most"));
         let unknown = self.unknown.iter().map(|pointer| format!("`{pointer}` is unknown"));
         let says = self.says.iter().map(|text| format!("says '{text}'"));
         let cases = self.cases.iter().map(Expected::words);
-        let all = status.into_iter().chain(facts).chain(unknown).chain(says).chain(cases);
+        let all =
+            status.into_iter().chain(facts).chain(most).chain(unknown).chain(says).chain(cases);
         all.collect::<Vec<String>>().join("; ")
     }
 }
@@ -300,7 +311,7 @@ mod tests {
     fn what_is_not_as_it_must_be_is_told() {
         let scenario: Scenario = toml::from_str(
             "name = \"x\"\nabout = \"y\"\nprepare = \"\"\nunknown = [\"/storage/size\"]\n\
-             says = [\"memory\"]\n\
+             says = [\"memory\"]\nat_most = { \"/host/memory\" = 100 }\n\
              [facts]\n\"/storage/medium\" = \"block\"\n\
              [[cases]]\nid = \"direct\"\nserved_by = \"device\"\nhas = [\"A\"]\nlacks = [\"B\"]\n",
         )
@@ -310,14 +321,19 @@ mod tests {
             let case = json!({
                 "id": "pread direct", "role": "asked", "served_by": by, "findings": findings
             });
-            json!({ "storage": { "medium": "block", "size": null }, "cases": [case] })
+            json!({
+                "storage": { "medium": "block", "size": null },
+                "host": { "memory": 100 },
+                "cases": [case],
+            })
         };
         let check = |report: Value| scenario.check(&report, "too little memory");
         assert_eq!(check(report("device", &["A"])).wrong, [""; 0]);
-        assert_eq!(check(report("device", &["A"])).asserted, 7);
+        assert_eq!(check(report("device", &["A"])).asserted, 8);
         assert_eq!(check(report("ram", &["B"])).wrong.len(), 3);
-        assert_eq!(check(json!({})).wrong.len(), 2);
-        assert_eq!(check(json!({ "storage": { "size": 0 } })).wrong.len(), 3);
+        assert_eq!(check(json!({})).wrong.len(), 3, "what is unknown is not at most anything");
+        assert_eq!(check(json!({ "storage": { "size": 0 } })).wrong.len(), 4);
+        assert_eq!(check(json!({ "host": { "memory": 101 } })).wrong.len(), 3);
         assert_eq!(scenario.check(&report("device", &["A"]), "").wrong.len(), 1);
     }
 }
