@@ -328,10 +328,18 @@ struct Known {
     header: Header,
 }
 
+/// What the other lines of a record begin with.
+const OTHERS: [&str; 3] = ["{\"trial\":", "{\"invocation\":", "{\"end\":"];
+
 impl Head {
     fn read(line: &str) -> Result<Head, RecordError> {
-        let no_header =
-            |error: serde_json::Error| RecordError::NoHeader { problem: error.to_string() };
+        let is_other = OTHERS.iter().any(|begin| line.starts_with(begin));
+        let no_header = |error: serde_json::Error| RecordError::NoHeader {
+            problem: match is_other {
+                true => "it is another line of a record".to_string(),
+                false => error.to_string(),
+            },
+        };
         let version = serde_json::from_str::<Versioned>(line).map_err(no_header)?.header.version;
         if let Some(version) = version.filter(|version| *version > u64::from(VERSION)) {
             at_most("bytes of a newer header", line.len(), VALUE_BYTES_MAX)?;
@@ -355,7 +363,9 @@ impl Head {
                 (0..).zip(problems).filter_map(|(i, p): (usize, _)| Some((i, p.as_ref()?)));
             damage.extend(unknown.map(|(i, p)| format!("{what} {i} is not understood: {p}")));
         }
-        let header = header(json).map_err(|problem| RecordError::TooNew { version, problem })?;
+        let known = Known::deserialize(json);
+        let Known { header } =
+            known.map_err(|error| RecordError::TooNew { version, problem: error.to_string() })?;
         let mut kept = 0..;
         let places = cases.iter().map(|problem| if problem.is_none() { kept.next() } else { None });
         Ok(Head { header, places: places.collect(), damage })
@@ -371,15 +381,6 @@ fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<Strin
     let mut each = problems.iter();
     things.retain(|_| each.next().is_some_and(Option::is_none));
     problems
-}
-
-fn header(json: Value) -> Result<Header, String> {
-    match serde_json::from_value(json).map_err(|error| error.to_string())? {
-        Line::Header { header, .. } => Ok(header),
-        Line::Invocation(_) | Line::Trial(_) | Line::End(_) => {
-            Err("it is another line of a record".to_string())
-        }
-    }
 }
 
 #[cfg(test)]
