@@ -132,7 +132,7 @@ impl Images {
     }
 
     fn of(&self, name: &str, file: &str) -> PathBuf {
-        self.folder.join(format!("linux-{name}")).join(file)
+        self.folder.join(format!("kernel-{name}")).join(file)
     }
 
     /// Makes what is not there yet for kernels of these names.
@@ -216,7 +216,7 @@ impl Images {
         cmd!(shell, "bash -e -c {script} modules {from} {modules} {MODULES...}").quiet().run()?;
         cmd!(shell, "depmod -b {image} {release}").quiet().ignore_stderr().run()?;
         let name = kernel.name;
-        fs::create_dir_all(self.folder.join(format!("linux-{name}")))?;
+        fs::create_dir_all(self.folder.join(format!("kernel-{name}")))?;
         let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
         let boot = if boot.exists() { boot } else { from.join("vmlinuz") };
         fs::copy(boot, self.kernel(name))?;
