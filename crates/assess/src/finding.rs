@@ -69,6 +69,8 @@ named! {
         Excluded "Excluded",
         /// Too few rounds for an interval.
         TooFew "TooFew",
+        /// Trials failed: the figure is that of the others.
+        FailedTrials "FailedTrials",
         /// Trials too short to trust.
         TooShort "TooShort",
         /// Some threads waited for others.

@@ -1,39 +1,76 @@
 //! A live worker: takes a job to it, brings the outcome back, and waits no longer than agreed.
+//!
+//! No thread helps. Whoever waits looks at all pipes, which never block. So every wait has a
+//! deadline and hears a signal, and nobody waits for a pipe that something else holds open.
 
 use crate::deadline::Deadline;
+use crate::orphans::Worker;
 use crate::stop::Stop;
 use anyhow::{Context, Result};
 use model::trial::{Job, Outcome};
 use model::wire::{Gather, PROTOCOL, Reply, Request};
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// The longest line a worker may say. A worker that babbles must not fill the memory.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
-/// Lines that may wait to be read; a worker that says more waits itself.
-const LINES_MAX: usize = 1024;
-
 /// How much of what a worker said on stderr is kept: its last words.
 const LAST_WORDS_BYTES: usize = 2000;
 
+/// How much of stderr is read in one go: a worker that floods it must not keep anyone.
+const STDERR_BYTES_MAX: usize = 1 << 20;
+
 /// How long a worker may take beyond the time of the trial: to open, allocate and fill.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a worker may leave requests unread when its pipe is full, which holds hundreds.
+const UNREAD: Duration = Duration::from_secs(5);
+
+/// So often it is looked whether the run shall stop.
+const STOP_STEP: Duration = Duration::from_millis(50);
+
+/// How long a worker may take to end when its input does, before it gets a signal.
+const END_OF_INPUT: Duration = Duration::from_millis(500);
+
+/// How long it may take to end by SIGTERM.
+const END_BY_TERM: Duration = Duration::from_millis(100);
+
+/// How long it may take to end by SIGKILL: one that the OS keeps for longer is left to the OS.
+const END_BY_KILL: Duration = Duration::from_secs(5);
+
+/// So often it is looked whether it has ended.
+const END_STEP: Duration = Duration::from_millis(2);
 
 /// A worker process and the lines it says.
 #[derive(Debug)]
 pub struct Courier {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<io::Result<String>>,
-    last_words: Option<JoinHandle<String>>,
+    stdout: BufReader<ChildStdout>,
+    /// What came of the next line.
+    line: Vec<u8>,
+    stderr: ChildStderr,
+    last_words: Vec<u8>,
     stop: Stop,
     patience: Duration,
+    /// None once it has ended.
+    worker: Option<Worker>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// That the worker says something.
+    ToHear,
+    /// That it can be told something.
+    ToSay,
 }
 
 impl Courier {
@@ -45,21 +82,27 @@ impl Courier {
         // A group of its own: an interrupt from the keyboard is for the coordinator alone.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child =
-            command.spawn().with_context(|| format!("failed to start the worker {command:?}"))?;
+        let called = format!("{command:?}");
+        let (mut child, worker) = Worker::start(&mut command)
+            .with_context(|| format!("failed to start the worker {called}"))?;
+        let stdin = child.stdin.take().expect("stdin was asked to be a pipe");
         let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
         let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
-        let (say, lines) = sync_channel(LINES_MAX);
-        let (stdin, stop) = (child.stdin.take(), stop.clone());
-        let mut courier = Courier { child, stdin, lines, last_words: None, stop, patience };
-        // Where the OS gives no thread, the worker that was started ends with the courier.
-        let no_thread = "failed to start a thread that hears the worker";
-        let hears = thread::Builder::new().spawn(move || listen(BufReader::new(stdout), &say));
-        hears.context(no_thread)?;
-        let hears = thread::Builder::new().spawn(move || last_words(stderr));
-        courier.last_words = Some(hears.context(no_thread)?);
-        let greeting = courier.next(patience);
-        match greeting {
+        let pipes = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        let unblocked = pipes.into_iter().try_for_each(|pipe| ioctl_fionbio(pipe, true));
+        let mut courier = Courier {
+            child,
+            stdin: Some(stdin),
+            stdout: BufReader::new(stdout),
+            line: Vec::new(),
+            stderr,
+            last_words: Vec::new(),
+            stop: stop.clone(),
+            patience,
+            worker: Some(worker),
+        };
+        unblocked.context("failed to make the worker's pipes not block")?;
+        match courier.next(patience) {
             Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(courier),
             Ok(other) => anyhow::bail!("the worker greets with '{}'", other.encode()),
             Err(reason) => anyhow::bail!("the worker does not greet: {reason}"),
@@ -95,10 +138,12 @@ impl Courier {
         let mut gather = Gather::default();
         let deadline = Deadline::after(time.saturating_add(self.patience));
         loop {
-            let left = deadline.left();
-            let reply = self.next(left)?;
+            let reply = self.next(deadline.left())?;
             if let Some(outcome) = gather.take(reply).map_err(|error| error.to_string())? {
                 return Ok(outcome);
+            }
+            if deadline.is_over() {
+                return Err("the worker does not come to the end of its outcome".to_string());
             }
         }
     }
@@ -113,34 +158,112 @@ impl Courier {
     }
 
     fn say(&mut self, request: &Request) -> Result<(), String> {
-        let stdin = self.stdin.as_mut().expect("stdin is open until the courier is dropped");
-        let sent = writeln!(stdin, "{}", request.encode()).and_then(|()| stdin.flush());
-        sent.map_err(|error| self.death(&format!("the worker hears nothing: {error}")))
+        let text = request.encode() + "\n";
+        let mut rest = text.as_bytes();
+        let patience = UNREAD.min(self.patience);
+        let deadline = Deadline::after(patience);
+        while !rest.is_empty() {
+            let stdin = self.stdin.as_mut().expect("stdin is open until the worker is ended");
+            match stdin.write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.check_stop()?;
+                    if deadline.is_over() {
+                        return Err(format!("the worker did not read its stdin for {patience:?}"));
+                    }
+                    self.wait(Wait::ToSay, deadline);
+                }
+                Err(error) => {
+                    return Err(self.death(&format!("cannot write to the worker's stdin: {error}")));
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// The next reply, if it comes within `patience` and nobody stops the run meanwhile.
+    /// The next reply, if it comes in time and nobody stops the run meanwhile.
     fn next(&mut self, patience: Duration) -> Result<Reply, String> {
         let deadline = Deadline::after(patience);
         loop {
-            let left = deadline.left();
-            match self.lines.recv_timeout(left.min(Duration::from_millis(50))) {
-                Ok(Ok(line)) => return Reply::decode(&line).map_err(|error| error.to_string()),
-                Ok(Err(error)) => return Err(format!("the worker cannot be heard: {error}")),
-                Err(RecvTimeoutError::Disconnected) => {
+            self.check_stop()?;
+            // Looked at first: what it said before it ended is heard.
+            let has_ended = self.has_ended();
+            match self.next_line() {
+                Ok(line) => return Reply::decode(line.trim_end()).map_err(|e| e.to_string()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !has_ended => {}
+                Err(error) if is_end(&error) => {
                     return Err(self.death("the worker died"));
                 }
-                Err(RecvTimeoutError::Timeout) if self.stop.is_asked() => {
-                    return Err("the run was stopped".to_string());
+                Err(error) => return Err(format!("the worker cannot be heard: {error}")),
+            }
+            if deadline.is_over() {
+                return Err(format!(
+                    "the worker said nothing for {patience:?}: it hangs, or the device is too \
+                     slow for this --size"
+                ));
+            }
+            self.wait(Wait::ToHear, deadline);
+        }
+    }
+
+    /// The next line that is whole; an error of the kind "would block" if none is yet.
+    fn next_line(&mut self) -> io::Result<String> {
+        let room = LINE_BYTES_MAX - self.line.len() as u64;
+        self.stdout.by_ref().take(room).read_until(b'\n', &mut self.line)?;
+        let is_whole = self.line.last() == Some(&b'\n');
+        let line = std::mem::take(&mut self.line);
+        match line.len() as u64 {
+            _ if is_whole => Ok(String::from_utf8_lossy(&line).into_owned()),
+            LINE_BYTES_MAX => {
+                Err(io::Error::other(format!("a line longer than {LINE_BYTES_MAX} bytes")))
+            }
+            // What was cut off may look like another line that is whole.
+            _ => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn check_stop(&self) -> Result<(), String> {
+        if self.stop.is_asked() { Err("the run was stopped".to_string()) } else { Ok(()) }
+    }
+
+    /// Waits a moment, or until a pipe is ready. Whatever is waited for, stderr is read meanwhile:
+    /// who cannot write to it cannot go on.
+    fn wait(&mut self, wait: Wait, deadline: Deadline) {
+        let stderr_is_open = self.hear_stderr();
+        let mut pipes = Vec::with_capacity(2);
+        match (wait, &self.stdin) {
+            (Wait::ToSay, Some(stdin)) => pipes.push(PollFd::new(stdin, PollFlags::OUT)),
+            _ => pipes.push(PollFd::new(self.stdout.get_ref(), PollFlags::IN)),
+        }
+        if stderr_is_open {
+            pipes.push(PollFd::new(&self.stderr, PollFlags::IN));
+        }
+        let step = deadline.left().min(STOP_STEP);
+        let timeout = Timespec::try_from(step).expect("a moment has few seconds");
+        match poll(&mut pipes, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // Where the OS cannot do that, the pipes are looked at every moment.
+            Err(_) => std::thread::sleep(step),
+        }
+    }
+
+    /// Reads what there is on stderr and keeps its end. Answers whether more may come.
+    fn hear_stderr(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        for _ in 0..STDERR_BYTES_MAX / chunk.len() {
+            match self.stderr.read(&mut chunk) {
+                Ok(0) => return false,
+                Ok(count) => {
+                    self.last_words.extend_from_slice(&chunk[..count]);
+                    let excess = self.last_words.len().saturating_sub(LAST_WORDS_BYTES);
+                    self.last_words.drain(..excess);
                 }
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(format!(
-                        "the worker said nothing for {patience:?}: it hangs, or the device is too \
-                         slow for this --size"
-                    ));
-                }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
             }
         }
+        true
     }
 
     /// What is known of the end of the worker.
@@ -150,33 +273,63 @@ impl Courier {
             Ok(Some(status)) => format!(" ({status})"),
             Ok(None) | Err(_) => String::new(),
         };
-        let words = self.last_words.take().and_then(|thread| thread.join().ok());
-        match words.as_deref().map(str::trim) {
-            Some(words) if !words.is_empty() => format!("{seen}{status}; it said: {words}"),
-            _ => format!("{seen}{status}"),
+        self.hear_stderr();
+        match String::from_utf8_lossy(&self.last_words).trim() {
+            "" => format!("{seen}{status}"),
+            words => format!("{seen}{status}; it said: {words}"),
         }
     }
 
-    /// Lets the worker end: at once if it is idle, else by force.
+    /// Lets the worker end: at once if it is idle, else by force. Nothing that it started outlives
+    /// it.
     fn end(&mut self) {
+        let Some(worker) = self.worker.take() else { return };
+        // It is asked by the end of its input.
         self.stdin = None;
-        let deadline = Deadline::after(Duration::from_millis(500));
-        while !deadline.is_over() {
-            if let Ok(Some(_)) = self.child.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if !self.ends_within(END_OF_INPUT) {
+            self.signal(Signal::TERM);
+            self.ends_within(END_BY_TERM);
         }
-        // It was asked by the end of its input; now it is told, and at last ended by force. Its
-        // whole group: what it started must not outlive it. If it is gone already, that is what
-        // was wanted.
-        for signal in [Signal::TERM, Signal::KILL] {
-            if let Some(group) = Pid::from_raw(self.child.id() as i32) {
-                let _ = kill_process_group(group, signal);
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        // Also where it ended in order: its whole group. Nobody took its status yet, so that the
+        // number of the group cannot be another's.
+        self.signal(Signal::KILL);
+        if !self.ends_within(END_BY_KILL) {
+            log::warn!("the worker {} does not end by SIGKILL", self.child.id());
         }
-        let _ = self.child.wait();
+        if let Err(error) = self.child.try_wait() {
+            log::debug!("the worker's status is unknown: {error}");
+        }
+        drop(worker);
+    }
+
+    /// Sends a signal to the worker's group. If that is gone, that is what was wanted.
+    fn signal(&self, signal: Signal) {
+        match kill_process_group(Pid::from_child(&self.child), signal) {
+            Ok(()) | Err(Errno::SRCH) => {}
+            Err(error) => log::debug!("the worker's group gets no {signal:?}: {error}"),
+        }
+    }
+
+    /// Whether the worker has ended. Its status is left for later.
+    fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let seen = waitid(WaitId::Pid(Pid::from_child(&self.child)), look);
+        !matches!(seen, Ok(None) | Err(Errno::INTR))
+    }
+
+    /// Whether the worker ends within so long.
+    fn ends_within(&mut self, limit: Duration) -> bool {
+        let deadline = Deadline::after(limit);
+        loop {
+            if self.has_ended() {
+                return true;
+            }
+            if deadline.is_over() {
+                return false;
+            }
+            self.hear_stderr();
+            std::thread::sleep(END_STEP);
+        }
     }
 }
 
@@ -186,35 +339,9 @@ impl Drop for Courier {
     }
 }
 
-/// Sends each line on, until the worker ends or nobody listens.
-fn listen(mut stdout: impl BufRead, say: &SyncSender<io::Result<String>>) {
-    loop {
-        let mut line = Vec::new();
-        let message = match stdout.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            Ok(0) => return,
-            Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 == LINE_BYTES_MAX => {
-                Err(io::Error::other(format!("a line longer than {LINE_BYTES_MAX} bytes")))
-            }
-            Ok(_) => Ok(String::from_utf8_lossy(&line).trim_end().to_string()),
-            Err(error) => Err(error),
-        };
-        let is_last = message.is_err();
-        if say.send(message).is_err() || is_last {
-            return;
-        }
-    }
-}
-
-/// Hears all of stderr and keeps its end.
-fn last_words(mut stderr: impl Read) -> String {
-    let mut kept = Vec::new();
-    let mut chunk = [0; 4096];
-    while let Ok(count @ 1..) = stderr.read(&mut chunk) {
-        kept.extend_from_slice(&chunk[..count]);
-        let excess = kept.len().saturating_sub(LAST_WORDS_BYTES);
-        kept.drain(..excess);
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+/// Whether nothing more will be heard: at the end of the pipe, or where only others hold it open.
+fn is_end(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::WouldBlock)
 }
 
 #[cfg(test)]
@@ -270,6 +397,39 @@ mod tests {
             let error = check(script).expect_err(script);
             assert!(error.contains(expected), "'{script}' gave '{error}'");
         }
+    }
+
+    #[test]
+    fn what_a_worker_leaves_behind_keeps_nobody() {
+        let began = std::time::Instant::now();
+        let error = check("read job; sleep 600 & echo 'on fire' >&2; exit 3").unwrap_err();
+        assert!(error.contains("exit status: 3); it said: on fire"), "{error}");
+        let error = check("read job; exec >&- ; sleep 600").unwrap_err();
+        assert!(error.contains("the worker died"), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+
+    /// A courier whose worker greets and then does as `script`.
+    fn courier(script: &str) -> Courier {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{HELLO}{script}")]);
+        Courier::start(command, &Stop::default(), Duration::from_millis(300)).unwrap()
+    }
+
+    #[test]
+    fn a_worker_that_does_not_read_is_given_up() {
+        let mut courier = courier("sleep 600");
+        let error = (0..1_000_000).find_map(|_| courier.dismiss().err()).unwrap();
+        assert_eq!(error, "the worker did not read its stdin for 300ms");
+    }
+
+    #[test]
+    fn a_worker_that_floods_stderr_is_heard() {
+        let mut courier = courier("yes >&2 & read job; echo unavailable reason=no; sleep 600");
+        let case = Case::own(Work::File(zoo::plain()));
+        let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
+        let reason = "no".to_string();
+        assert_eq!(courier.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));
     }
 
     #[test]

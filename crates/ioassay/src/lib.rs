@@ -16,6 +16,7 @@ pub mod recipe;
 pub mod peers;
 pub mod workshop;
 pub mod store;
+pub mod orphans;
 pub mod courier;
 pub mod progress;
 pub mod device;

@@ -59,6 +59,9 @@ const SETTLE_STEP: Duration = Duration::from_secs(1);
 /// File systems may free what was unlinked some time later, as XFS does.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
 
+/// So often it is looked whether they did.
+const ROOM_STEP: Duration = Duration::from_millis(50);
+
 /// One of the trials of a run.
 pub(crate) struct Turn<'f> {
     /// The files of its invocation.
@@ -67,6 +70,22 @@ pub(crate) struct Turn<'f> {
     pub(crate) invocation: u32,
     pub(crate) round: u32,
     pub(crate) at_ms: u64,
+}
+
+impl Turn<'_> {
+    /// Its trial, of which this is all that is known.
+    pub(crate) fn not_done(&self, outcome: Outcome) -> Trial {
+        Trial {
+            case: self.case,
+            invocation: self.invocation,
+            round: self.round,
+            at_ms: self.at_ms,
+            outcome,
+            evidence: Evidence::default(),
+            expected_digest: None,
+            read_back: None,
+        }
+    }
 }
 
 impl Run<'_> {
@@ -101,20 +120,11 @@ impl Run<'_> {
         turn: Turn,
         scratch: Option<&Scratch>,
     ) -> Result<Trial> {
-        let Turn { files, case: index, invocation, round, at_ms } = turn;
+        let Turn { files, case: index, round, .. } = turn;
         let case = &self.plan.cases[index].case;
-        let mut trial = Trial {
-            case: index,
-            invocation,
-            round,
-            at_ms,
-            outcome: Outcome::Unavailable { reason: String::new() },
-            evidence: Evidence::default(),
-            expected_digest: None,
-            read_back: None,
-        };
+        let mut trial = turn.not_done(Outcome::Unavailable { reason: String::new() });
         let made = match (case.write().filter(|_| has_file(case)), scratch) {
-            (Some(work), None) => match self.make_room(work).and_then(|()| files.to_write(work)) {
+            (Some(work), None) => match self.make(work, files, left) {
                 Ok(made) => Some(made),
                 Err(error) => return Ok(Trial { outcome: not_made(&error), ..trial }),
             },
@@ -166,21 +176,24 @@ impl Run<'_> {
         Ok(trial)
     }
 
-    /// Looks whether the file of `work` can be made and others still have room.
-    fn make_room(&self, work: &WriteWork) -> Result<()> {
-        let Some(storage) = self.storage.filter(|_| work.allocation != Allocation::Overwrite)
-        else {
-            return Ok(());
-        };
-        let began = Instant::now();
-        loop {
-            match fixture::check_free(storage, self.maker.free()?, work.size) {
-                Err(_) if began.elapsed() < ROOM_WAIT && !self.stop.is_asked() => {
-                    std::thread::sleep(Duration::from_millis(50));
+    /// The file of `work`, if others still have room beside it.
+    fn make<'f>(&self, work: &WriteWork, files: &'f Files, left: &mut Left) -> Result<Scratch<'f>> {
+        let own = work.allocation != Allocation::Overwrite;
+        if let Some(storage) = self.storage.filter(|_| own) {
+            let began = Instant::now();
+            let may_wait = || began.elapsed() < ROOM_WAIT && !self.stop.is_asked();
+            // Room comes only of a file that was there: a disk that is full stays so.
+            let was_unlinked = std::mem::take(&mut left.unlinked);
+            loop {
+                match fixture::check_free(storage, self.maker.free()?, work.size) {
+                    Err(_) if was_unlinked && may_wait() => std::thread::sleep(ROOM_STEP),
+                    answer => break answer?,
                 }
-                answer => return answer,
             }
         }
+        let made = files.to_write(work)?;
+        left.unlinked |= own;
+        Ok(made)
     }
 
     /// Reads again what `job` wrote, if it did: what cannot be read is not there.
@@ -274,6 +287,8 @@ pub(crate) struct Left {
     pub(crate) couriers: BTreeMap<String, Courier>,
     /// Whether the last one that used a file wrote it.
     pub(crate) wrote: bool,
+    /// Whether a file was made and unlinked since it was last waited for room.
+    pub(crate) unlinked: bool,
     /// Of the user's own file, once a peer was given it.
     pub(crate) guard: Option<Guard>,
 }

@@ -19,6 +19,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// So often it is looked whether the run shall stop.
 const PAUSE_STEP: Duration = Duration::from_millis(50);
 
+/// A case that failed so often in a row is not tried again: a disk that is full, or a peer that
+/// hangs, would take the time of all others. Its other trials are recorded as failed.
+const FAILED_MOST: u32 = 3;
+
 /// What a run has come to so far.
 struct SoFar {
     began: Instant,
@@ -27,6 +31,8 @@ struct SoFar {
     open: Vec<usize>,
     /// The rates of each case.
     rates: Vec<Vec<f64>>,
+    /// How often each case failed in a row, until now.
+    failed: Vec<u32>,
     /// Trials that are over.
     done: u64,
 }
@@ -59,6 +65,7 @@ impl Run<'_> {
             rng: Rng::new(mix(self.plan.seed)),
             open: (0..cases).collect(),
             rates: vec![Vec::new(); cases],
+            failed: vec![0; cases],
             done: 0,
         };
         self.progress.rounds_begin();
@@ -74,7 +81,8 @@ impl Run<'_> {
                     }
                 };
             }
-            let mut left_over = Left::default();
+            // What was unlinked to make files anew may not be free yet.
+            let mut left_over = Left { unlinked: invocation > 0, ..Left::default() };
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
             // A peer may do something yet when it is told that there is nothing more to do.
             left_over.couriers.clear();
@@ -133,7 +141,18 @@ impl Run<'_> {
                 self.progress.trial(&next);
                 let at_ms = so_far.began.elapsed().as_millis() as u64;
                 let turn = Turn { files, case, invocation, round, at_ms };
+                let failed = &mut so_far.failed[case];
+                if *failed >= FAILED_MOST {
+                    let reason = format!("not tried: it failed {FAILED_MOST} times in a row");
+                    self.store.append(&Line::Trial(turn.not_done(Outcome::Failed { reason })))?;
+                    so_far.done += 1;
+                    continue;
+                }
                 let mut trial = self.trial(left_over, turn, None)?;
+                *failed = match trial.outcome {
+                    Outcome::Failed { .. } => *failed + 1,
+                    Outcome::Done(_) | Outcome::Unavailable { .. } => 0,
+                };
                 let complaint = left_over.complaint(files);
                 if let Some(reason) = complaint.clone() {
                     trial.outcome = Outcome::Failed { reason };

@@ -4,10 +4,12 @@ use crate::input;
 use anyhow::{Context, Result, bail};
 use model::record::{Header, LINE_BYTES_MAX, Line, Reader, Record, RecordError, VERSION};
 use model::units;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -19,7 +21,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates the record at `path` and writes its header.
+    /// Creates the record at `path`, with its header or not at all.
     ///
     /// # Errors
     /// When there is something at `path` already, or it cannot be written.
@@ -28,16 +30,9 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("failed to make the folder '{}'", folder.display()))?;
         }
-        let file =
-            OpenOptions::new().write(true).create_new(true).open(path).with_context(|| {
-                format!(
-                    "failed to create the record '{}': name another with --record FILE",
-                    path.display()
-                )
-            })?;
-        let mut store = Store { path: path.to_path_buf(), file };
-        store.append(&Line::Header { version: VERSION, header })?;
-        Ok(store)
+        let header = Line::Header { version: VERSION, header }.encode() + "\n";
+        let file = create_whole(path, &header).with_context(|| not_created(path))?;
+        Ok(Store { path: path.to_path_buf(), file })
     }
 
     /// Appends a line. It is with the OS when this returns: a crash of this program loses nothing.
@@ -143,7 +138,7 @@ const MARK_WITHIN: u64 = 256;
 pub fn check_report(path: &Path) -> Result<()> {
     check_no_other(path)?;
     let beside = beside(path);
-    create_whole(&beside, "").with_context(|| not_written(path))?;
+    create_new(&beside, "").with_context(|| not_written(path))?;
     std::fs::remove_file(&beside).with_context(|| not_written(path))
 }
 
@@ -160,7 +155,7 @@ pub fn keep_report(path: &Path, report: &str) -> Result<()> {
     assert!(is_marked, "a report begins with its mark");
     let is_there = check_no_other(path)?;
     let beside = beside(path);
-    create_whole(&beside, report).with_context(|| not_written(path))?;
+    create_new(&beside, report).with_context(|| not_written(path))?;
     let moved = match is_there {
         true => std::fs::rename(&beside, path),
         false => rename_to_nothing(&beside, path),
@@ -211,9 +206,28 @@ fn check_no_other(path: &Path) -> Result<bool> {
 }
 
 /// Creates a file with this text, or none.
-fn create_whole(path: &Path, text: &str) -> io::Result<()> {
+fn create_new(path: &Path, text: &str) -> io::Result<File> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(text.as_bytes()).inspect_err(|_| drop(std::fs::remove_file(path)))
+    file.write_all(text.as_bytes()).inspect_err(|_| drop(std::fs::remove_file(path)))?;
+    Ok(file)
+}
+
+/// The same, and where the file system has files without a name it has one only with the text in
+/// it: whatever happens meanwhile leaves nothing.
+fn create_whole(path: &Path, text: &str) -> io::Result<File> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut nameless = OpenOptions::new();
+    nameless.write(true).custom_flags(OFlags::TMPFILE.bits() as i32);
+    let Ok(mut file) = nameless.open(folder) else { return create_new(path, text) };
+    file.write_all(text.as_bytes())?;
+    let number = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    match linkat(CWD, &number, CWD, path, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(file),
+        Err(Errno::EXIST) => Err(Errno::EXIST.into()),
+        // Some file systems have such files and give them no name.
+        Err(_) => create_new(path, text),
+    }
 }
 
 /// Whether what `read` gives begins as a report does.

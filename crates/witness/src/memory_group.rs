@@ -3,6 +3,7 @@
 use crate::cgroup;
 use crate::error::Error;
 use crate::root::Root;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ const REMOVALS: u32 = 50;
 /// How long is waited between two of these: a second in all.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// A control group that limits memory; removed when dropped, once those in it have ended. A
-/// process has one at a time.
+/// A control group that limits memory. When it is dropped, those in it are ended, and it is
+/// removed. A process has one at a time, and must not be in it itself.
 ///
 /// What its members allocate and what they bring into the page cache counts. A page of a file
 /// that somebody else brought there does not, so that a file must be evicted before.
@@ -88,6 +89,22 @@ impl MemoryGroup {
         write(&path, &pid.to_string()).map_err(refused("add a process to", &path))
     }
 
+    /// Kills all that is in it: what a member started and left behind too.
+    fn end_members(&self) {
+        // From Linux 5.14, and of version 2 only: at once, also those that are just being started.
+        if write(&self.directory.join("cgroup.kill"), "1").is_ok() {
+            return;
+        }
+        let members = std::fs::read_to_string(self.directory.join("cgroup.procs"));
+        for member in members.unwrap_or_default().split_ascii_whitespace() {
+            // Those of another namespace have the number 0.
+            let pid = member.parse().ok().and_then(Pid::from_raw);
+            if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::KILL)) {
+                log::debug!("the process {member} of a control group stays: {error}");
+            }
+        }
+    }
+
     /// Sets the limits and reads them back.
     fn set(&mut self, version: Version, limit: u64) -> Result<(), Error> {
         let path = self.directory.join(version.limit);
@@ -113,6 +130,7 @@ impl Drop for MemoryGroup {
             if attempt > 0 {
                 std::thread::sleep(REMOVAL_PAUSE);
             }
+            self.end_members();
             outcome = std::fs::remove_dir(&self.directory);
             // A process that has ended is in its group for a moment more.
             if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::ResourceBusy) {

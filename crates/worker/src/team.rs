@@ -12,7 +12,7 @@ use crate::pins;
 use crate::usage::{Counter, Reading};
 use model::sample::{Span, Usage};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Barrier, mpsc};
+use std::sync::{Barrier, PoisonError, RwLock, mpsc};
 use std::thread;
 
 /// What a thread has prepared, and what it does with it.
@@ -70,16 +70,18 @@ pub fn run<M: Member>(
 ) {
     let gate = Gate::new(count);
     let at_work = AtomicU32::new(count);
-    let (all_done, dismissed) = (Barrier::new(count as usize), Barrier::new(count as usize + 1));
+    let all_done = Barrier::new(count as usize);
+    // Threads are dismissed when the conductor lets go of it: however many there are.
+    let dismissed = RwLock::new(());
+    let until_dismissed = dismissed.write().unwrap_or_else(PoisonError::into_inner);
     let (tell_ready, hear_ready) = mpsc::channel::<Result<(), Obstacle>>();
     let (tell_result, hear_result) = mpsc::channel::<(u32, Result<M::Told, Obstacle>)>();
     thread::scope(|scope| {
-        for thread in 0..count {
+        let mut start = |thread| {
             let (tell_ready, tell_result) = (tell_ready.clone(), tell_result.clone());
             let (gate, at_work, all_done, dismissed) = (&gate, &at_work, &all_done, &dismissed);
             let prepare = &prepare;
-            #[expect(clippy::disallowed_methods, reason = "a worker that gets no thread aborts")]
-            scope.spawn(move || {
+            let body = move || {
                 let counter = Counter::of_this_thread();
                 let (mut own, told) = match pins::take(thread).and_then(|()| prepare(thread)) {
                     Ok(own) => (Some(own), Ok(())),
@@ -99,12 +101,19 @@ pub fn run<M: Member>(
                     tell_result.send(result).expect("the conductor hears until all are dismissed");
                 }
                 drop(tell_result);
-                dismissed.wait();
+                drop(dismissed.read());
                 drop(own);
-            });
-        }
+            };
+            thread::Builder::new().spawn_scoped(scope, body).map(drop).map_err(|error| {
+                let all = "see 'ulimit -u' and the limits of the control group";
+                let text =
+                    format!("starting thread {} of {count} failed: {error}: {all}", thread + 1);
+                Obstacle::Failed(text)
+            })
+        };
+        let started = (0..count).try_for_each(&mut start);
         drop(tell_result);
-        let ready = hear_ready.iter().take(count as usize).collect::<Result<(), Obstacle>>();
+        let ready = started.and_then(|()| hear_ready.iter().take(count as usize).collect());
         let begins = ready.is_ok() && conductor.begin();
         gate.decide(begins);
         let mut results: Vec<_> = hear_result.iter().collect();
@@ -115,7 +124,7 @@ pub fn run<M: Member>(
             Ok(()) => {}
             Err(obstacle) => conductor.end(Err(obstacle), used),
         }
-        dismissed.wait();
+        drop(until_dismissed);
     });
 }
 

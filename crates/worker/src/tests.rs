@@ -14,6 +14,7 @@ use model::zoo;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod forbidden;
 mod writing;
 
 /// Says yes, and keeps what it is told.

@@ -1,6 +1,7 @@
 //! Whether the tool, the CPU or the trials themselves are what the figure shows.
 
 use super::context::{Context, Fault, Overhead};
+use crate::counted::UNAVAILABLE;
 use crate::finding::Severity;
 use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
@@ -106,6 +107,27 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let message = format!("only {n} rounds count{others}: {interval}");
     Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")
+}
+
+/// From this share of failed trials the others are no longer what the case is.
+const FAILED_VOID: f64 = 0.50;
+
+/// Trials failed. What failed may be what was slow, or hard: the others are a choice of the trials.
+/// What this machine cannot do is no failure.
+pub(super) fn failed_trials(context: &Context) -> Option<Fault> {
+    let failures = context.measured.failures();
+    let failed = || failures.iter().filter(|(reason, _)| !reason.starts_with(UNAVAILABLE));
+    // The first: later ones may only say that the case was not tried again.
+    let (reason, _) = failed().next()?;
+    let count = failed().map(|(_, trials)| trials).sum::<usize>();
+    let all = count + context.measured.all().count();
+    let severity =
+        if count as f64 >= FAILED_VOID * all as f64 { Severity::Void } else { Severity::Doubt };
+    let message = format!(
+        "{count} of {all} trials failed ({}): the figure is that of the others",
+        reason.strip_prefix("failed: ").unwrap_or(reason)
+    );
+    Fault::new(severity, message, "find out why they failed, and run again")
 }
 
 /// What few invocations vary by hardly anybody can tell.

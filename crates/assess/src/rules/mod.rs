@@ -27,7 +27,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 37] = [
+const RULES: [(Code, Rule); 38] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -57,6 +57,7 @@ const RULES: [(Code, Rule); 37] = [
     (Code::Steal, environment::steal),
     (Code::Excluded, environment::excluded),
     (Code::TooFew, effort::too_few),
+    (Code::FailedTrials, effort::failed_trials),
     (Code::TooShort, effort::too_short),
     (Code::Imbalanced, effort::imbalanced),
     (Code::Stalled, course::stalled),

@@ -195,3 +195,25 @@ fn intervals_cover_the_median_with_gates() {
     let slow = coverage(1.0 - 0.05 * 0.222_9, outliers(10));
     assert!(slow >= 0.93, "outliers: {slow}");
 }
+
+#[test]
+fn failed_trials_are_told_and_half_of_them_void() {
+    let plant = |failed: usize, outcome: &'static dyn Fn() -> Outcome| {
+        move |record: &mut Record| {
+            let first = record.trials.iter_mut().take(failed);
+            first.for_each(|trial| trial.outcome = outcome());
+        }
+    };
+    let failed = &|| Outcome::Failed { reason: "the disk is full".to_string() };
+    let whole = flawless(work(Cache::Cold));
+    check(whole.clone(), plant(0, failed), "sound device:");
+    check(whole.clone(), plant(1, failed), "doubtful device: FailedTrials doubt");
+    check(whole.clone(), plant(5, failed), "void device: FailedTrials void, TooFew doubt");
+    let mut record = whole.clone();
+    plant(1, failed)(&mut record);
+    let expected = "1 of 10 trials failed (the disk is full): the figure is that of the others";
+    assert_eq!(message(&record), expected);
+    // What this machine cannot do is no failure.
+    let unavailable = &|| Outcome::Unavailable { reason: "no io_uring".to_string() };
+    check(whole, plant(3, unavailable), "sound device:");
+}

@@ -488,10 +488,10 @@ fn some_failures_among_good_trials_are_told() {
         let span = &mut sample(&mut record.trials[round]).spans[0];
         span.end_ns = span.start_ns;
     };
-    assert_eq!(judge(&record), "sound device:");
+    assert_eq!(judge(&record), "doubtful device: FailedTrials doubt");
     assert_eq!(assess(&record).cases[0].failures, [("failed: it hung".to_string(), 3)]);
     ended_at_once(&mut record, 3);
-    assert_eq!(judge(&record), "doubtful device: TooFew doubt");
+    assert_eq!(judge(&record), "doubtful device: TooFew doubt, FailedTrials doubt");
     assert_eq!(assess(&record).cases[0].n, 6);
     sample(&mut record.trials[4]).spans[0].bytes = 0;
     assert_eq!(assess(&record).cases[0].n, 5);

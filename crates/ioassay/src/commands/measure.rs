@@ -7,6 +7,7 @@ use crate::courier::PATIENCE;
 use crate::directory::Removed;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
+use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
 use crate::run::Run;
@@ -57,12 +58,11 @@ fn answer(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8>
         return dry::show(question, output, style);
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    let code = match keep(question, output, &stop)? {
+    stop.status(keep(question, output, &stop).and_then(|kept| match kept {
         // Nothing was measured: there is no record to judge.
-        None => DONE,
-        Some(kept) => judge(&kept, output, style)?,
-    };
-    Ok(stop.exit_code().unwrap_or(code))
+        None => Ok(DONE),
+        Some(kept) => judge(&kept, output, style),
+    }))
 }
 
 /// What a run leaves.
@@ -79,6 +79,7 @@ pub struct Kept {
 /// # Errors
 /// When nothing could be measured: a place that is not there, not writable or too small.
 pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
+    orphans::adopt();
     let Question { target, peers, .. } = question;
     let setting = Setting::of(question)?;
     let (plan, source, place) = (&setting.plan, setting.source.as_ref(), &setting.place());

@@ -16,6 +16,7 @@ pub mod watch;
 
 use crate::args::{Cli, Color, Command, FormArgs, SchemaOf};
 use crate::manual::completions;
+use crate::stop::survive_file_limit;
 use crate::store;
 use anyhow::{Context, Result};
 use model::printable::printable;
@@ -34,6 +35,7 @@ pub const DONE: u8 = 0;
 /// # Errors
 /// When it could not be done.
 pub fn execute(cli: &Cli) -> Result<u8> {
+    survive_file_limit().context("failed to survive the limit of file sizes")?;
     let style = style(cli.color);
     match &cli.command {
         Command::Survey(args) => measure::survey(args, &style),

@@ -1,6 +1,7 @@
 //! `ioassay watch`: a recipe again and again.
 
-use super::{DONE, dry, form, measure, question};
+use super::question::{self, Question};
+use super::{DONE, dry, form, measure};
 use crate::args::{OutputArgs, WatchArgs};
 use crate::stop::Stop;
 use crate::store;
@@ -30,16 +31,27 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
         return dry::show(&question, output, style);
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
+    stop.status(watch(args, &question, interval, &stop, style))
+}
+
+fn watch(
+    args: &WatchArgs,
+    question: &Question,
+    interval: Duration,
+    stop: &Stop,
+    style: &Style,
+) -> Result<u8> {
+    let output = &args.run.output;
     let mut trends = Trends::default();
     let mut code = DONE;
     for number in 1.. {
         let began = Instant::now();
-        match measure::keep(&question, output, &stop) {
+        match measure::keep(question, output, stop) {
             Ok(None) => break,
             Ok(Some(kept)) => {
                 code = code.max(tell(&kept, &mut trends, number, output, style)?);
             }
-            Err(error) if number == 1 => return Err(error),
+            Err(error) if number == 1 || stop.is_asked() => return Err(error),
             Err(error) => {
                 super::tell(&format!("run {number} could not be made: {error:#}"))?;
                 trends.add_failed();
@@ -49,12 +61,12 @@ pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
         if stop.is_asked() || args.count.is_some_and(|count| number >= count as usize) {
             break;
         }
-        wait(began, interval, output, &stop)?;
+        wait(began, interval, output, stop)?;
         if stop.is_asked() {
             break;
         }
     }
-    Ok(stop.exit_code().unwrap_or(code))
+    Ok(code)
 }
 
 /// Judges a run and tells the trend, or the judgement in the form that was asked for.

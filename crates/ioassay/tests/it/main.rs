@@ -26,6 +26,7 @@ mod comparing;
 mod pages;
 mod pictures;
 mod signals;
+mod ends;
 mod workers;
 mod honesty;
 mod shells;

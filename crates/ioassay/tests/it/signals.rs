@@ -59,7 +59,9 @@ fn check_left(desk: &Desk) -> String {
 
 #[test]
 fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    let signals =
+        [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)];
+    for (signal, code) in signals {
         let desk = Desk::new();
         let mut running = Running::long(&desk);
         running.send(signal);

@@ -109,6 +109,26 @@ fn a_worker_that_dies_at_every_job_fails_every_trial_and_no_more() {
 }
 
 #[test]
+fn a_case_that_fails_three_times_in_a_row_is_not_tried_again() {
+    let mut plan = plan();
+    plan.rounds = 5;
+    let script = "while read job; do case $job in *block=8KiB*) echo failed reason=no;;
+         *) echo unavailable reason=no;; esac; done";
+    let record = record_of(script, &plan);
+    let reasons = |case| {
+        let mut trials: Vec<&Trial> = record.trials.iter().filter(|t| t.case == case).collect();
+        trials.sort_by_key(|trial| trial.round);
+        trials.into_iter().map(|trial| format!("{:?}", trial.outcome)).collect::<Vec<_>>()
+    };
+    let (others, failed) = (reasons(0), reasons(1));
+    assert_eq!((others.len(), failed.len()), (5, 5));
+    assert!(others.iter().all(|outcome| outcome.starts_with("Unavailable")), "{others:?}");
+    let is_tried = |outcome: &&String| !outcome.contains("not tried: it failed 3 times in a row");
+    assert_eq!(failed.iter().filter(is_tried).count(), 3, "{failed:?}");
+    assert!(failed[..3].iter().all(|outcome| outcome.contains("reason: \"no\"")), "{failed:?}");
+}
+
+#[test]
 fn a_worker_that_hangs_is_given_up() {
     check_failure("read job; sleep 600", "said nothing for 300ms");
     check_failure("read job; echo ready; read go; sleep 600", "said nothing for");

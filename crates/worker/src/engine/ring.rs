@@ -6,6 +6,7 @@ use model::case::Submission;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 /// A ring, and how much is in flight in it. When it is dropped it waits for that, so it is to be
 /// dropped before the memory and the files that it works on: as the first field of its owner.
@@ -17,6 +18,8 @@ pub struct Ring {
     untold: usize,
     /// The OS is told of so many at once.
     batch: usize,
+    /// Whether buffers are registered.
+    has_buffers: bool,
 }
 
 /// What is in flight in a slot.
@@ -37,6 +40,12 @@ const BATCHES_IN_DEPTH: usize = 8;
 /// A call for a single block pays only if there is no other to wait for.
 const BATCH_MIN: usize = 2;
 
+/// How long what is in flight may take to end where the OS cannot be asked to wait for it.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// So often it is looked whether it has.
+const DRAIN_STEP: Duration = Duration::from_millis(1);
+
 /// The submission thread sleeps after this long without work.
 const SQPOLL_IDLE_MS: u32 = 100;
 
@@ -45,12 +54,16 @@ impl Ring {
     /// Must be called by the thread that will use it.
     pub fn new(depth: u32, submission: Submission, files: &[&File]) -> Result<Ring, Obstacle> {
         let ring = build(depth, submission).map_err(unavailable("io_uring_setup"))?;
+        // Where the OS forbids that alone, it is known before anything is in flight.
+        // SAFETY: no memory is handed over, and nothing is queued.
+        unsafe { ring.submitter().enter::<libc::sigset_t>(0, 0, 0, None) }
+            .map_err(unavailable("io_uring_enter"))?;
         let files: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
         ring.submitter()
             .register_files(&files)
             .map_err(unavailable("registering a file with io_uring"))?;
         let batch = (depth as usize / BATCHES_IN_DEPTH).max(BATCH_MIN);
-        Ok(Ring { ring, in_flight: 0, untold: 0, batch })
+        Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_buffers: false })
     }
 
     /// Registers `buffers` in this order. Answers whether the OS let them be.
@@ -58,7 +71,7 @@ impl Ring {
     /// # Safety
     /// They are valid, and given back only when the ring was dropped.
     pub unsafe fn register<'a>(
-        &self,
+        &mut self,
         buffers: impl Iterator<Item = &'a [u8]>,
     ) -> Result<bool, Obstacle> {
         let vector = |buffer: &[u8]| libc::iovec {
@@ -68,7 +81,10 @@ impl Ring {
         let vectors: Vec<libc::iovec> = buffers.map(vector).collect();
         // SAFETY: the caller vouches for the buffers; the OS has read the list when this returns.
         match unsafe { self.ring.submitter().register_buffers(&vectors) } {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.has_buffers = true;
+                Ok(true)
+            }
             // Without privileges no more than `ulimit -l` allows can be registered, often 8 MiB.
             // To work on memory that is not is a little slower, and better than not at all.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
@@ -126,6 +142,25 @@ impl Ring {
         }
         Ok(())
     }
+
+    /// Operations in flight of which the OS knows: it takes none that it was not told of.
+    fn told(&mut self) -> usize {
+        let is_polled = self.ring.params().is_setup_sqpoll();
+        let submission = self.ring.submission();
+        // A thread of the OS that is awake may just be taking them.
+        let is_still = !is_polled || submission.need_wakeup();
+        self.in_flight.saturating_sub(if is_still { submission.len() } else { 0 })
+    }
+
+    /// Gives back what was registered. The OS takes a ring apart some time after it was closed; if
+    /// that still had files, nobody could unmount their file system until then.
+    fn unregister(&self) {
+        let submitter = self.ring.submitter();
+        let buffers = if self.has_buffers { submitter.unregister_buffers() } else { Ok(()) };
+        if let Err(error) = buffers.and_then(|()| submitter.unregister_files()) {
+            log::debug!("a ring keeps what is registered until the OS has ended it: {error}");
+        }
+    }
 }
 
 /// The ring with the newest features that this OS has.
@@ -151,14 +186,20 @@ fn unavailable(tried: &str) -> impl Fn(io::Error) -> Obstacle + '_ {
 impl Drop for Ring {
     /// Waits for what is in flight after an error: the OS must not use memory that was given back.
     fn drop(&mut self) {
-        while self.in_flight > 0 {
+        let began = Instant::now();
+        while self.told() > 0 {
             if self.ring.completion().next().is_some() {
                 self.in_flight -= 1;
             } else if let Err(error) = self.tell(1) {
-                // The ring itself is broken. To give the memory back would not be safe.
-                log::error!("a ring cannot be waited for: {error}");
-                std::process::abort();
+                if began.elapsed() > DRAIN {
+                    // The ring itself is broken. To give the memory back would not be safe.
+                    log::error!("a ring cannot be waited for: {error}");
+                    std::process::abort();
+                }
+                // What was told may end without a call.
+                std::thread::sleep(DRAIN_STEP);
             }
         }
+        self.unregister();
     }
 }

@@ -25,7 +25,7 @@ impl Uring {
     /// A ring for the `range` of `file`. Must be called by the thread that will use it.
     pub fn new(file: File, work: &FileWork, range: Range) -> Result<Uring, Obstacle> {
         let depth = work.depth as usize;
-        let ring = Ring::new(work.depth, work.submission, &[&file])?;
+        let mut ring = Ring::new(work.depth, work.submission, &[&file])?;
         let buffers = Buffers::new(depth, work.block as usize).map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;

@@ -25,7 +25,7 @@ pub struct Uring {
 impl Uring {
     /// A ring for `depth` of the blocks of `source`. Must be called by the thread that will use it.
     pub fn new(target: Target, source: Source, depth: u32) -> Result<Uring, Obstacle> {
-        let ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
+        let mut ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
         // SAFETY: a source's regions stay where they are, and it is dropped after the ring.
         let registered = unsafe { ring.register(source.regions())? };
         let flights = vec![Flight::default(); depth as usize].into_boxed_slice();

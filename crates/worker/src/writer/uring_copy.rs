@@ -41,7 +41,7 @@ impl UringCopy {
         depth: u32,
     ) -> Result<UringCopy, Obstacle> {
         // The ring holds the files that are registered with it.
-        let ring = Ring::new(depth, Submission::Enter, &[source, &target.file])?;
+        let mut ring = Ring::new(depth, Submission::Enter, &[source, &target.file])?;
         let slots = depth as usize;
         let buffers = Buffers::new(slots, block).map_err(|error| {
             Obstacle::Failed(format!("allocating {slots} buffers failed: {error}"))

@@ -1,0 +1,127 @@
+//! How a run ends where peers, limits and disks are hostile: in time, with the right exit status,
+//! and with nothing left behind.
+
+use crate::desk::{Desk, PROGRAM, argument, skip, text, wait_for};
+use rustix::process::{Pid, Signal, getuid, kill_process};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A desk with a recipe that only needs memory, and a table of one peer `fake`, which does as the
+/// shell `script` says.
+fn desk_with(script: &str) -> (Desk, PathBuf) {
+    let desk = Desk::new();
+    let recipe = "name = 'ends'\nquestion = 'How does it end?'\nrounds = 1\ntime = '5ms'\n\
+                  [[cases]]\nkernel = 'count'\nworking_set = '4MiB'\nisa = 'auto'\n\
+                  pages = 'base'\n";
+    std::fs::write(desk.state().join("ends.toml"), recipe).unwrap();
+    std::fs::write(desk.state().join("fake.sh"), script).unwrap();
+    let table = desk.state().join("peers.toml");
+    let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\
+               kernels = ['count']\n";
+    std::fs::write(&table, row).unwrap();
+    (desk, table)
+}
+
+/// The arguments of a run of the peer.
+fn args<'a>(table: &'a Path, recipe: &'a Path) -> Vec<&'a str> {
+    let mut args = vec!["run", argument(recipe), "--invocations=1", "--no-ceilings"];
+    args.extend(["--record", "record", "--peer", "fake", "--peers", argument(table)]);
+    args
+}
+
+const HELLO: &str = "echo hello protocol=2 name=fake version=1\n";
+
+/// Those of all processes whose command has the word.
+fn processes(word: &str) -> Vec<String> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let command = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).ok();
+    let has = |command: &String| command.split('\0').any(|own| own == word);
+    all.filter_map(command).map(|c| String::from_utf8_lossy(&c).into_owned()).filter(has).collect()
+}
+
+#[test]
+fn what_a_peer_starts_ends_with_it() {
+    // A time that no other process sleeps for.
+    let word = format!("7{}", std::process::id() * 100);
+    let starts = format!(
+        "{HELLO}sleep {word} &\nsetsid sleep {word} &\n\
+         (setsid sh -c 'sleep {word} & sleep {word}' &)\n"
+    );
+    for end in ["read job; exit 3\n", "while read job; do echo unavailable reason=no; done\n"] {
+        let (desk, table) = desk_with(&format!("{starts}{end}"));
+        let recipe = desk.state().join("ends.toml");
+        let output = desk.start(PROGRAM).args(args(&table, &recipe)).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(processes(&word), [""; 0], "{end}");
+    }
+}
+
+#[test]
+fn a_signal_while_a_worker_greets_is_told_by_the_exit_status() {
+    let word = format!("8{}", std::process::id() * 100);
+    let (desk, table) = desk_with(&format!("sleep {word}\n"));
+    let recipe = desk.state().join("ends.toml");
+    let mut command = desk.start(PROGRAM);
+    command.args(args(&table, &recipe)).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_for("the peer", || (!processes(&word).is_empty()).then_some(()));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let status = wait_for("the end of the run", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(processes(&word), [""; 0]);
+    let report = desk.json(&["report", "--json", "record"]);
+    assert_eq!(report["end"], "interrupted");
+}
+
+/// What comes of the run where the shell sets a limit before it.
+fn limited(desk: &Desk, limit: &str, args: &[&str]) -> Output {
+    let mut command = desk.start("sh");
+    command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\""), PROGRAM]).args(args);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told_and_not_left() {
+    let (desk, table) = desk_with(HELLO);
+    let recipe = desk.state().join("ends.toml");
+    let output = limited(&desk, "ulimit -f 0", &args(&table, &recipe));
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said.contains("failed to create the record") && said.contains("too large"), "{said}");
+    assert!(!desk.path("record").exists());
+}
+
+/// Root has no such limit: a user of its own has.
+#[test]
+fn threads_that_the_os_does_not_give_fail_the_trials() {
+    let name = "threads_that_the_os_does_not_give_fail_the_trials";
+    if !getuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
+        return skip(name, "it needs root and setpriv");
+    }
+    let Some(desk) = Desk::in_memory() else { return skip(name, "there is no /dev/shm") };
+    let recipe = desk.path("ends.toml");
+    let text_of = "name = 'ends'\nquestion = 'How does it end?'\nrounds = 1\ntime = '5ms'\n\
+                   [[cases]]\nkernel = 'read'\nworking_set = '64KiB'\npages = 'base'\n\
+                   threads = 4\n";
+    std::fs::write(&recipe, text_of).unwrap();
+    let program = desk.path("ioassay");
+    std::fs::copy(PROGRAM, &program).unwrap();
+    let user = 100_000 + std::process::id();
+    for path in [desk.directory().to_path_buf(), desk.state().to_path_buf()] {
+        std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+    }
+    // So many processes and threads the user may have.
+    for (most, expected) in
+        [(1, "failed to start the worker"), (3, "starting thread 2 of 4 failed")]
+    {
+        let mut command = desk.start("prlimit");
+        command.args([&format!("--nproc={most}"), "setpriv", "--clear-groups"]);
+        command.args([format!("--reuid={user}"), format!("--regid={user}")]).arg(&program);
+        command.args(["run", "ends.toml", "--invocations=1", "--no-ceilings", "--record"]);
+        let output = command.arg(format!("record{most}")).output().unwrap();
+        let said = text(&output.stderr) + &text(&output.stdout);
+        assert!(said.contains(expected), "{most}: {output:?}");
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{output:?}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}

@@ -1,0 +1,102 @@
+//! What comes of jobs where the OS forbids a system call, as the sandboxes of containers do.
+
+use super::Listener;
+use crate::engine::ring::Ring;
+use crate::perform::perform;
+use io_uring::{opcode, types};
+use libc::{SYS_clone, SYS_clone3, SYS_io_uring_enter, c_long, sock_filter, sock_fprog};
+use model::case::{Cache, Case, Engine, FileWork, Submission, Work};
+use model::trial::{Job, Outcome};
+use model::zoo;
+use std::fs::File;
+use std::thread;
+
+/// Has the OS answer `calls` with EPERM, to this thread and those that it starts.
+fn forbid(calls: &[c_long]) {
+    let line = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    // Load the number of the call; the first that is equal returns an error; else it is allowed.
+    let mut program = vec![line(0x20, 0, 0)];
+    for call in calls {
+        let number = u32::try_from(*call).expect("numbers of calls are small");
+        program.push(line(0x15, 1, number));
+        program.push(line(0x06, 0, 0x0005_0000 | libc::EPERM as u32));
+    }
+    program.push(line(0x06, 0, 0x7fff_0000));
+    let len = program.len() as u16;
+    let program = sock_fprog { len, filter: program.as_mut_ptr() };
+    // SAFETY: the program is valid while the OS reads it, which is during the call.
+    let outcome = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+    };
+    assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// Does `test` on a thread of its own, on which calls can be forbidden.
+fn apart(test: impl FnOnce() + Send + 'static) {
+    thread::Builder::new().spawn(test).unwrap().join().unwrap();
+}
+
+/// What comes of a job of three threads where `calls` are forbidden.
+fn check(
+    engine: Engine,
+    calls: &'static [c_long],
+    expected: impl Fn(&Outcome) -> bool + Send + 'static,
+) {
+    apart(move || {
+        let path = std::env::current_exe().unwrap();
+        let work =
+            FileWork { engine, cache: Cache::AsIs, threads: 3, size: 1 << 20, ..zoo::plain() };
+        let case = Case::own(Work::File(work));
+        let job = Job { case, seed: 1, file: Some(path), source: None };
+        let mut listener = Listener { file: None, outcome: None };
+        forbid(calls);
+        perform(&job, &mut listener);
+        let outcome = listener.outcome.expect("every job has an outcome");
+        assert!(expected(&outcome), "{outcome:?}");
+    });
+}
+
+#[test]
+fn a_ring_that_may_not_be_entered_is_unavailable() {
+    let says = |reason: &str| reason.starts_with("io_uring_enter: ");
+    check(
+        Engine::Uring,
+        &[SYS_io_uring_enter],
+        move |outcome| matches!(outcome, Outcome::Unavailable { reason } if says(reason)),
+    );
+}
+
+#[test]
+fn a_thread_that_cannot_be_started_is_a_failure() {
+    let says = |reason: &str| reason.starts_with("starting thread 1 of 3 failed: ");
+    check(
+        Engine::Pread,
+        &[SYS_clone, SYS_clone3],
+        move |outcome| matches!(outcome, Outcome::Failed { reason } if says(reason)),
+    );
+}
+
+/// What the OS was never told of is not in flight.
+#[test]
+fn a_ring_that_can_no_longer_be_entered_is_given_back() {
+    for submission in [Submission::Enter, Submission::Sqpoll] {
+        apart(move || {
+            let file = File::open("/proc/self/exe").unwrap();
+            let mut buffer = vec![0u8; 4096];
+            let Ok(mut ring) = Ring::new(8, submission, &[&file]) else { return };
+            // A ring that the OS polls has had the time to fall asleep.
+            thread::sleep(std::time::Duration::from_millis(150));
+            forbid(&[SYS_io_uring_enter]);
+            for slot in 0..4 {
+                let entry = opcode::Read::new(types::Fixed(0), buffer.as_mut_ptr(), 4096).build();
+                // SAFETY: the buffer is dropped after the ring.
+                unsafe { ring.queue(slot, entry) }.unwrap();
+            }
+            let error = ring.wait().map(drop).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+            drop(ring);
+            drop(buffer);
+        });
+    }
+}
