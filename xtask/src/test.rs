@@ -60,7 +60,11 @@ const STEPS: [Step; 10] = [
         component: None,
         action: Own(|shell| simulate::check(&shell.current_dir())),
     },
-    Step { name: "tests", component: None, action: Cargo("test --workspace --no-fail-fast") },
+    Step {
+        name: "tests",
+        component: None,
+        action: Cargo("test --workspace --no-fail-fast -- --include-ignored"),
+    },
     Step {
         name: "fuzz",
         component: None,

@@ -44,16 +44,19 @@ fn every_recipe_has_a_page_of_its_own() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_commands_of_the_readme_do_what_they_say() {
     check("README.md");
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_commands_of_the_tutorial_do_what_they_say() {
     check("docs/tutorial.md");
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_commands_of_the_recipes_pages_do_what_they_say() {
     for (name, _) in BUILT_IN {
         check(&format!("docs/recipes/{name}.md"));

@@ -138,6 +138,7 @@ fn counted(mounted: &Mounted) -> u64 {
 /// A file system that syncs a file without a name in another way does not do so with ours. The
 /// laboratory asks the same of f2fs.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_is_synced_is_flushed_on_every_file_system() {
     let test = "what_is_synced_is_flushed_on_every_file_system";
     if !mounts::is_root(test) {

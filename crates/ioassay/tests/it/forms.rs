@@ -60,6 +60,7 @@ print(json.dumps({"wrong": wrong, "medians": medians, "rows": len(table)}))
 "#;
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
     if python("", &[]).is_none() {
         return skip("what pandas reads of --csv", "python3-pandas is missing");
@@ -101,6 +102,7 @@ fn promtool(metrics: &[u8]) -> Option<Output> {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn promtool_has_nothing_to_say_of_the_metrics() {
     if promtool(b"").is_none() {
         return skip("what promtool says of --openmetrics", "prometheus (promtool) is missing");

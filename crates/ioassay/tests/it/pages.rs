@@ -125,6 +125,7 @@ fn failed(record: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn pages_are_whole_in_a_browser() {
     let Some(browser) = browser("pages_are_whole_in_a_browser") else { return };
     let desk = Desk::new();
@@ -154,6 +155,7 @@ fn planted(body: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn what_is_wrong_with_a_page_is_seen() {
     let Some(browser) = browser("what_is_wrong_with_a_page_is_seen") else { return };
     let svg = "<svg width=200 height=100 viewBox='0 0 200 100'>";

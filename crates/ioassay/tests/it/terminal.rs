@@ -209,6 +209,7 @@ fn has_colours(written: &[u8]) -> bool {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn colours_are_where_they_may_be() {
     let desk = Desk::new();
     let check = |args: &[&str], environment: &[(&str, &str)], expected: bool| {

@@ -43,6 +43,7 @@ fn check_read_back(report: &Value) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn every_way_to_write_leaves_the_right_bytes() {
     let desk = Desk::new();
     let report = measure(
@@ -169,16 +170,19 @@ fn check_durable_is_flushed(report: &Value, kind: &str) {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_recipes_that_write_run_on_ext4() {
     check_recipes_on("ext4");
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_recipes_that_write_run_on_xfs() {
     check_recipes_on("xfs");
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_recipes_that_write_run_on_btrfs() {
     check_recipes_on("btrfs");
 }
@@ -204,6 +208,7 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
 
 /// Trials that follow each other, in one file, the last of them read back.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
     let desk = Desk::new();
     let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nevery = 1\n";
@@ -244,6 +249,7 @@ fn a_disk_that_is_nearly_full_is_told() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     let test = "no_space_in_the_middle_is_a_failed_trial";
     let setup = Setup { size: 160 << 20, ..PLAIN };
@@ -348,6 +354,7 @@ fn case_with_fault(test: &str, fault: &str) -> Option<Value> {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn an_error_of_the_os_is_a_failed_trial_that_names_it() {
     let test = "an_error_of_the_os_is_a_failed_trial_that_names_it";
     for (fault, expected) in [
@@ -365,6 +372,7 @@ fn an_error_of_the_os_is_a_failed_trial_that_names_it() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_write_that_was_interrupted_is_made_again() {
     let test = "a_write_that_was_interrupted_is_made_again";
     let fault = "pwrite64:error=EINTR:when=3";
@@ -375,6 +383,7 @@ fn a_write_that_was_interrupted_is_made_again() {
 
 /// An OS that says that it took a block and did not.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_write_that_is_lost_is_found() {
     let test = "a_write_that_is_lost_is_found";
     let Some(case) = case_with_fault(test, "pwrite64:retval=65536:when=7") else { return };

@@ -49,6 +49,7 @@ fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u6
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_limit_on_bytes_read_is_the_figure_and_is_named() {
     tried(|| {
         let test = "a_limit_on_bytes_read_is_the_figure_and_is_named";
@@ -58,6 +59,7 @@ fn a_limit_on_bytes_read_is_the_figure_and_is_named() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_limit_on_reads_is_the_figure_and_is_named() {
     tried(|| {
         let test = "a_limit_on_reads_is_the_figure_and_is_named";
@@ -67,6 +69,7 @@ fn a_limit_on_reads_is_the_figure_and_is_named() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_limit_on_bytes_written_is_the_figure_and_is_named() {
     tried(|| {
         let test = "a_limit_on_bytes_written_is_the_figure_and_is_named";
@@ -84,6 +87,7 @@ fn read_of(device: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_limit_that_changes_is_a_step_between_two_levels() {
     tried(|| {
         let test = "a_limit_that_changes_is_a_step_between_two_levels";
@@ -200,6 +204,7 @@ fn a_disk_in_compressed_memory_is_memory() {
 // Direct I/O that is none.
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn direct_io_that_a_journal_of_data_ignores_is_void() {
     tried(|| {
         let test = "direct_io_that_a_journal_of_data_ignores_is_void";
@@ -480,6 +485,7 @@ fn a_file_that_readahead_brought_whole_is_cached_though_half_was_read() {
 // What others do meanwhile.
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn another_who_reads_the_device_is_seen() {
     tried(|| {
         let test = "another_who_reads_the_device_is_seen";

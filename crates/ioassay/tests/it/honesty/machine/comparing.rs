@@ -22,6 +22,7 @@ const RUNS: [(usize, &str, &[&str]); 2] = [(37, LOOP, &[]), (1, READS, &["."])];
 /// Of what is the same, an interval of ten rounds says in 2.1 % of the cases that it differs: more
 /// than 4 of 40 do with a probability of 0.2 %.
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_same_twice_seldom_differs() {
     let test = "the_same_twice_seldom_differs";
     let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
@@ -52,6 +53,7 @@ const DIRECT: &str = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nblock =
 const MIB: u64 = 1 << 20;
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_tenth_less_is_found() {
     tried(|| {
         let test = "a_tenth_less_is_found";

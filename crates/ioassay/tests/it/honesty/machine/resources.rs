@@ -61,6 +61,7 @@ fn has_arrays(worker: &str) -> bool {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_file_that_is_evicted_while_it_is_read_warm_is_not_warm() {
     tried(|| {
         let test = "a_file_that_is_evicted_while_it_is_read_warm";
@@ -114,6 +115,7 @@ fn best(report: &Value) -> Vec<f64> {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_quota_of_processor_time_is_named() {
     tried(|| {
         let test = "a_quota_of_processor_time_is_named";
@@ -161,6 +163,7 @@ impl Drop for Neighbours {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn a_busy_neighbour_is_told() {
     tried(|| {
         let test = "a_busy_neighbour_is_told";
@@ -233,6 +236,7 @@ const LARGE: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"128MiB\"\nthr
                      time = \"1s\"\n";
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn memory_that_is_swapped_is_told() {
     tried(|| {
         let test = "memory_that_is_swapped_is_told";
