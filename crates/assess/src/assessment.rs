@@ -21,11 +21,12 @@ use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
-use model::case::{Engine, Work, WriteEngine};
+use model::case::{Engine, FileWork, Work, WriteEngine, WriteWork};
 use model::host::{Bound, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
+use model::trial::Trial;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -157,7 +158,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     let mut twins = twins(record, &rows);
     let control = control(&mut rows, &mut twins);
     let header = &record.header;
-    let overhead_ns = null_reads(&rows).chain(null_writes(&rows)).find_map(overhead_ns);
+    let overhead_ns = nulls(&rows).into_iter().find_map(overhead_ns);
     Assessment {
         tool: header.tool.clone(),
         began: header.began.clone(),
@@ -196,10 +197,14 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
 
 /// The cases of a record with a role that `is_wanted`, in the order of the plan, not judged yet.
 fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
+    let mut trials: Vec<Vec<&Trial>> = vec![Vec::new(); record.header.plan.cases.len()];
+    for trial in &record.trials {
+        trials.get_mut(trial.case).into_iter().for_each(|of_case| of_case.push(trial));
+    }
     (0..record.header.plan.cases.len())
         .filter(|index| is_wanted(record.header.plan.cases[*index].role))
         .map(|index| {
-            let mut measured = Measured::of(record, index);
+            let mut measured = Measured::of(record, index, &trials[index]);
             exclude(&mut measured);
             let summary = Summary::of(&measured);
             Row { measured, summary }
@@ -208,9 +213,9 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
 }
 
 /// What is found on a row by itself.
-fn found(row: &Row, rows: &[Row]) -> Vec<Finding> {
+fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
     let (measured, summary) = (&row.measured, &row.summary);
-    let overhead = null_of(row, rows).and_then(|null| {
+    let overhead = null_of(row, nulls).and_then(|null| {
         let share = Ratio::of_any(&null.measured.ns_per_op(), &measured.ns_per_op())?;
         Some(Overhead { ns: overhead_ns(null)?, share })
     });
@@ -220,9 +225,10 @@ fn found(row: &Row, rows: &[Row]) -> Vec<Finding> {
 /// The twins of a record, each judged by itself: they bound nothing, and nothing bounds them.
 fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
     let mut twins = measured(record, |role| role == Role::Twin);
+    let nulls = nulls(rows);
     for twin in &mut twins {
         twin.summary.id.push_str(" again");
-        let found = found(twin, rows);
+        let found = found(twin, &nulls);
         twin.summary.judge(found);
     }
     twins
@@ -232,7 +238,8 @@ fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
 pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let mut rows = measured(record, |role| role != Role::Twin);
     rows.sort_by_key(|row| row.measured.role);
-    let found: Vec<Vec<Finding>> = rows.iter().map(|row| found(row, &rows)).collect();
+    let all = nulls(&rows);
+    let found: Vec<Vec<Finding>> = rows.iter().map(|row| found(row, &all)).collect();
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
     }
@@ -276,15 +283,21 @@ fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
     Some((by, lead(&served)?.1))
 }
 
-fn null_reads<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
-    let is_null = |row: &&Row| row.measured.case.file().is_some_and(|w| w.engine == Engine::Null);
-    rows.iter().filter(is_null)
+/// Rows of the null engines, those that read first. They are few: a record may have thousands of
+/// others.
+fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
+    let reads = rows.iter().filter(|row| null_read(row).is_some());
+    reads.chain(rows.iter().filter(|row| null_write(row).is_some())).collect()
 }
 
-fn null_writes<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = &'a Row<'r>> {
-    let is_null =
-        |row: &&Row| row.measured.case.write().is_some_and(|w| w.engine == WriteEngine::Null);
-    rows.iter().filter(is_null)
+/// What a row of the null engine reads.
+fn null_read<'r>(row: &Row<'r>) -> Option<&'r FileWork> {
+    row.measured.case.file().filter(|work| work.engine == Engine::Null)
+}
+
+/// What a row of the null engine writes.
+fn null_write<'r>(row: &Row<'r>) -> Option<&'r WriteWork> {
+    row.measured.case.write().filter(|work| work.engine == WriteEngine::Null)
 }
 
 fn overhead_ns(null: &Row) -> Option<f64> {
@@ -295,12 +308,13 @@ fn overhead_ns(null: &Row) -> Option<f64> {
 /// an order costs time to compute; in another order, where that one was not measured. To write it
 /// has to stamp its blocks, so a null that writes larger blocks says nothing of smaller ones; where
 /// none writes, one that reads tells the least that it can be.
-fn null_of<'a, 'r>(row: &Row, rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
+fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     let pattern = match &row.measured.case.work {
         Work::File(work) => work.pattern,
         Work::Write(work) => {
-            let null = null_writes(rows)
-                .filter_map(|row| Some((row, row.measured.case.write()?)))
+            let null = nulls
+                .iter()
+                .filter_map(|row| Some((*row, null_write(row)?)))
                 .filter(|(row, null)| row.measured.n() > 0 && null.block <= work.block)
                 .max_by_key(|(_, null)| (null.pattern == work.pattern, null.block));
             if let Some((row, _)) = null {
@@ -310,9 +324,9 @@ fn null_of<'a, 'r>(row: &Row, rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
         }
         Work::Memory(_) => return None,
     };
-    let measured = || null_reads(rows).filter(|row| row.measured.n() > 0);
-    let same_order =
-        |row: &&Row| row.measured.case.file().is_some_and(|null| null.pattern == pattern);
+    let is_measured = |row: &&'a Row<'r>| null_read(row).is_some() && row.measured.n() > 0;
+    let measured = || nulls.iter().copied().filter(is_measured);
+    let same_order = |row: &&Row| null_read(row).is_some_and(|null| null.pattern == pattern);
     measured().find(same_order).or_else(|| measured().next())
 }
 

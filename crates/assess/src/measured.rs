@@ -104,16 +104,16 @@ impl Measured<'_> {
 }
 
 impl<'a> Measured<'a> {
-    /// The trials of case `index` of the plan.
-    pub(crate) fn of(record: &'a Record, index: usize) -> Measured<'a> {
+    /// Case `index` of the plan, of which these trials were `made`.
+    pub(crate) fn of(record: &'a Record, index: usize, made: &[&'a Trial]) -> Measured<'a> {
         let header = &record.header;
         let planned = &header.plan.cases[index];
         let (mut trials, mut failed) = (Vec::new(), Vec::new());
-        for trial in record.trials.iter().filter(|trial| trial.case == index) {
+        for trial in made {
             match Counted::of(&planned.case, trial) {
                 Ok(counted) => trials.push(counted),
                 Err(reason) => {
-                    let Trial { invocation, round, .. } = *trial;
+                    let Trial { invocation, round, .. } = **trial;
                     failed.push(Lost { invocation, round, reason });
                 }
             }

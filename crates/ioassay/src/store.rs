@@ -113,19 +113,33 @@ pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// More kept records than this are not looked at: the first of them.
+/// More kept records than this are not looked at: the first by their names.
 const KEPT_MOST: usize = 1_000;
+
+/// Kept records take so much memory, and one of them no more than a thirtieth of it: those with the
+/// last names, which are dates where nobody chose another.
+const KEPT_BYTES_MAX: u64 = 60 << 20;
 
 /// The records of a recipe in `folders`, as far as they can be read: what cannot is no kept run.
 pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
-    let paths = folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default());
+    let mut paths: Vec<PathBuf> =
+        folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default()).collect();
+    paths.truncate(KEPT_MOST);
+    paths.sort_by(|one, other| other.file_name().cmp(&one.file_name()));
+    let wanted = format!("\"recipe\":{}", serde_json::Value::from(recipe));
     let is_of_recipe = |path: &PathBuf| {
-        let wanted = format!("\"recipe\":{}", serde_json::Value::from(recipe));
         let header = input::lines(path).and_then(|mut read| input::line(&mut read, LINE_BYTES_MAX));
         header.is_ok_and(|header| header.is_some_and(|header| header.contains(&wanted)))
     };
-    let of_recipe = paths.take(KEPT_MOST).filter(is_of_recipe);
-    of_recipe.filter_map(|path| read(&path).ok()).collect()
+    let mut bytes = 0;
+    let fits = |path: &PathBuf| {
+        let size = path.metadata().map_or(u64::MAX, |found| found.len());
+        let fits = size <= KEPT_BYTES_MAX / 30 && bytes + size <= KEPT_BYTES_MAX;
+        bytes += if fits { size } else { 0 };
+        fits
+    };
+    let few = paths.into_iter().filter(is_of_recipe).filter(fits);
+    few.filter_map(|path| read(&path).ok()).collect()
 }
 
 /// Within so many bytes a report has its mark ([`report::MARK`]).

@@ -5,7 +5,7 @@
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
-use crate::plan::{CASES_MAX, Plan, Planned, Skip};
+use crate::plan::{CASES_MAX, Plan, Planned, Skip, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
 use serde::de::DeserializeOwned;
@@ -164,6 +164,10 @@ pub const LINE_BYTES_MAX: usize = 64 << 20;
 /// header of a newer version.
 const VALUE_BYTES_MAX: usize = 8 << 20;
 
+/// More trials of a case are not judged: how it went is looked at by the square of them. A rate that is
+/// sustained for two days has 17 000.
+pub const TRIALS_MAX: usize = 20_000;
+
 /// Bytes that all lines of a record take in memory: of a survey they take one in a hundred of it.
 const MEMORY_BYTES_MAX: usize = 96 << 20;
 
@@ -195,6 +199,9 @@ pub struct Reader {
     untold: usize,
     /// Bytes that the trials take in memory.
     bytes: usize,
+    /// How many trials each case has, and the most of them.
+    trials: Vec<usize>,
+    most_trials: usize,
 }
 
 impl Reader {
@@ -205,9 +212,12 @@ impl Reader {
     pub fn begin(line: &str) -> Result<Reader, RecordError> {
         at_most("bytes of its first line", line.len(), LINE_BYTES_MAX)?;
         let Head { header, places, damage } = Head::read(&printable_json(line))?;
-        at_most("cases", places.len().saturating_add(header.plan.skips.len()), CASES_MAX)?;
+        let cases = places.len().saturating_add(header.plan.skips.len());
+        at_most("cases", cases, CASES_MAX + TWINS_MAX)?;
         let (invocations, trials) = (Vec::new(), Vec::new());
         Ok(Reader {
+            trials: vec![0; places.len()],
+            most_trials: 0,
             record: Record { header, invocations, trials, end: End::Missing, damage },
             places,
             told: HashMap::new(),
@@ -228,6 +238,7 @@ impl Reader {
         if let Err(problem) = self.take(&printable_json(line)) {
             self.tell(format!("line {} {problem}", self.number));
         }
+        at_most("trials of a case", self.most_trials, TRIALS_MAX)?;
         at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
     }
 
@@ -291,6 +302,8 @@ impl Reader {
         }
         self.told.insert(key, (self.record.trials.len(), self.number));
         self.bytes = self.bytes.saturating_add(trial.bytes());
+        self.trials[case] += 1;
+        self.most_trials = self.most_trials.max(self.trials[case]);
         self.record.trials.push(trial);
         Ok(())
     }
@@ -386,6 +399,7 @@ fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::Outcome;
     use crate::zoo;
 
     fn text_of(record: &Record) -> String {
@@ -537,6 +551,19 @@ mod tests {
         assert!(error.starts_with("it is larger than any run makes it: bytes of all"), "{error}");
         let error = reader.line(&" ".repeat(LINE_BYTES_MAX + 1)).unwrap_err().to_string();
         assert!(error.contains("bytes of a line 67108865 are above 67108864"), "{error}");
+    }
+
+    #[test]
+    fn a_case_has_at_most_so_many_trials() {
+        let record = zoo::record();
+        let failed = Outcome::Failed { reason: "x".to_string() };
+        let trial = Trial { outcome: failed, ..record.trials[0].clone() };
+        let header = text_of(&record).lines().next().unwrap().to_string();
+        let mut reader = Reader::begin(&header).unwrap();
+        let mut take = |round| reader.line(&Line::Trial(Trial { round, ..trial.clone() }).encode());
+        (0..TRIALS_MAX as u32).for_each(|round| take(round).unwrap());
+        let error = take(TRIALS_MAX as u32).unwrap_err().to_string();
+        assert!(error.ends_with("trials of a case 20001 are above 20000"), "{error}");
     }
 
     #[test]

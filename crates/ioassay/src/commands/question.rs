@@ -194,10 +194,16 @@ fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
 /// How long a trial is of which one follows the other.
 const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
 
+/// The longest budget of a case: its trials can all be judged ([`model::record::TRIALS_MAX`]).
+const SUSTAINED_MOST: Duration = Duration::from_secs(48 * 60 * 60);
+
 /// Makes a plan of trials that follow each other, of all cases that can go on.
 fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     if budget < SUSTAINED_TRIAL {
         bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
+    }
+    if budget > SUSTAINED_MOST {
+        bail!("--sustain goes on for at most {}", units::time(SUSTAINED_MOST));
     }
     plan.sustain = Some(budget);
     plan.invocations = 1;
