@@ -12,7 +12,9 @@ struct Running {
 
 impl Running {
     fn start(desk: &Desk, args: &[&str]) -> Running {
-        let mut command = desk.start(PROGRAM);
+        // The tests may have been started by nohup, which it would respect.
+        let mut command = desk.start("env");
+        command.args(["--default-signal=HUP", PROGRAM]);
         command.args(args).args(["--record", "record", "--no-ceilings"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         Running { child: command.spawn().unwrap() }
