@@ -276,7 +276,7 @@ mod tests {
             ("+1", "'+1"),
             ("\t=1", "' =1"),
             ("a=1", "a=1"),
-            ("a\r\nb\x1b[2J", "a  b [2J"),
+            ("a\r\nb\x1b[2J", "a  b\u{fffd}[2J"),
             ("a,\"b\"", "a,\"b\""),
         ] {
             assert_eq!(text(given).written(), written);

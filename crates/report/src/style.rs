@@ -243,6 +243,6 @@ mod tests {
 
     #[test]
     fn a_record_cannot_steer_the_terminal() {
-        assert_eq!(fold("a\x1b[2Jb\r\nc", 80), ["a [2Jb c"]);
+        assert_eq!(fold("a\x1b[2Jb\r\nc", 80), ["a\u{fffd}[2Jb c"]);
     }
 }
