@@ -88,11 +88,10 @@ fn one_invocation() -> u32 {
 /// Fewer rounds than this have no usable 95 % interval, so no case ends before.
 pub const ROUNDS_MIN: u32 = 7;
 
-/// More cases than this are a mistake: one round of them takes six hours with trials of a second,
-/// and to judge them would take longer than anybody waits.
+/// More cases than this are a mistake: one round of them takes six hours.
 pub const CASES_MAX: usize = 20_000;
 
-/// More twins than this no plan has: one of each kind of work in each cache state.
+/// No plan has more twins: one of each kind of work in each cache state.
 pub const TWINS_MAX: usize = 16;
 
 impl Plan {

@@ -164,8 +164,8 @@ pub const LINE_BYTES_MAX: usize = 64 << 20;
 /// header of a newer version.
 const VALUE_BYTES_MAX: usize = 8 << 20;
 
-/// More trials of a case are not judged: how it went is looked at by the square of them. A rate that is
-/// sustained for two days has 17 000.
+/// More trials of a case are not judged: how it went is looked at by the square of them. A rate
+/// that is sustained for two days has 17 000.
 pub const TRIALS_MAX: usize = 20_000;
 
 /// Bytes that all lines of a record take in memory: of a survey they take one in a hundred of it.
