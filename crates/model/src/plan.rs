@@ -90,7 +90,6 @@ pub const ROUNDS_MIN: u32 = 7;
 
 /// More cases than this are a mistake: one round of them takes six hours.
 pub const CASES_MAX: usize = 20_000;
-
 /// No plan has more twins: one of each kind of work in each cache state.
 pub const TWINS_MAX: usize = 16;
 
