@@ -526,6 +526,14 @@ def too_few(row):
     return "doubt" if len(row.counted) < 7 and row.sustain is None else None
 
 
+def failed_trials(row):
+    """Of those that failed; what this machine cannot do is no failure."""
+    count = sum(row.fate(trial)[0] == "failed" for trial in row.trials)
+    if not count:
+        return None
+    return "void" if count >= 0.5 * (count + len(row.done)) else "doubt"
+
+
 def too_short(row):
     middle = median(one.timed_ns for one in row.figures)
     doubt, note = (10e6, 10e6) if row.case.is_memory else (20e6, 100e6)
@@ -612,8 +620,9 @@ RULES = {
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
-    "Steal": steal, "Excluded": excluded, "TooFew": too_few, "TooShort": too_short,
-    "Imbalanced": imbalanced, "Stalled": stalled, "Transient": transient,
+    "Steal": steal, "Excluded": excluded, "TooFew": too_few,
+    "FailedTrials": failed_trials, "TooShort": too_short, "Imbalanced": imbalanced,
+    "Stalled": stalled, "Transient": transient,
     "StepChange": step_change, "Drifting": drifting, "CpuLevels": placement.cpu_levels,
     "RemotePages": placement.remote_pages,
 }
