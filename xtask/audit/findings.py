@@ -95,7 +95,9 @@ def direct_ignored(row):
     if case.cache != "direct" or not (row.file or row.write):
         return None
     if row.storage and row.medium != "ram":
-        if served.bypasses(row.storage) is False or grows(row):
+        if served.bypasses(row.storage) is False:
+            return "void"
+        if grows(row) and not is_summed_up_by_btrfs(row):
             return "void"
         if row.file and leaks(row):
             return "void"
@@ -117,19 +119,23 @@ def grows(row):
 
 
 def copied_by_btrfs(row):
-    storage = row.storage
-    if not row.write or row.case.op == "sync" or not storage:
-        return None
-    if storage["file_system"] != "btrfs":
-        return None
-    options = storage["mount_options"].split(",")
-    if "nodatasum" in options or "nodatacow" in options:
+    if not is_summed_up_by_btrfs(row):
         return None
     words = row.host["os"].split()
     release = words[1].split(".")[:2] if len(words) > 1 else []
     is_older = (len(release) == 2 and all(part.isdigit() for part in release)
                 and tuple(map(int, release)) < (6, 14))
-    return None if is_older else "doubt"
+    return "doubt" if grows(row) or not is_older else None
+
+
+def is_summed_up_by_btrfs(row):
+    storage = row.storage
+    if not row.write or row.case.op == "sync" or not storage or row.case.cache != "direct":
+        return False
+    if storage["file_system"] != "btrfs":
+        return False
+    options = storage["mount_options"].split(",")
+    return "nodatasum" not in options and "nodatacow" not in options
 
 
 def partly_cached(row):

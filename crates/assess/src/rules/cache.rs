@@ -172,15 +172,8 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
         return None;
     }
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
-    let page = context.measured.host.page;
-    let grown = |trial: &Counted| {
-        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
-        Some((
-            after.cached.saturating_sub(before.cached).saturating_mul(page),
-            trial.sample.bytes(),
-        ))
-    };
-    let grown_share = context.total_share(grown).filter(|share| *share > SHARE_NOISE);
+    // What btrfs copies leaves pages now and then: that is no reason of its own.
+    let grown_share = grown_share(context).filter(|_| !is_summed_up_by_btrfs(context));
     let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
         format!(
             "{} left a file in the page cache that was read with O_DIRECT to try it",
@@ -203,6 +196,19 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Void, message, remedy)
 }
 
+/// The share of the bytes for which pages of the file appeared in the page cache, above the noise.
+fn grown_share(context: &Context) -> Option<f64> {
+    let page = context.measured.host.page;
+    let grown = |trial: &Counted| {
+        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+        Some((
+            after.cached.saturating_sub(before.cached).saturating_mul(page),
+            trial.sample.bytes(),
+        ))
+    };
+    context.total_share(grown).filter(|share| *share > SHARE_NOISE)
+}
+
 /// The share of what was written directly that no device had at the end, above the noise. After a
 /// sync it is not in the page cache either: rule Compressed tells of that.
 fn kept(context: &Context) -> Option<f64> {
@@ -211,26 +217,37 @@ fn kept(context: &Context) -> Option<f64> {
     unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
 }
 
-/// Direct writes to btrfs that are summed up are copied through the page cache, where no probe
-/// sees them: they are gone from it when the write returns.
+/// Direct writes to btrfs that are summed up are copied through the page cache, where mostly no
+/// probe sees them: they are gone from it when the write returns.
 fn copied_through_cache(context: &Context) -> Option<Fault> {
-    context.write().filter(|work| work.cache == Cache::Direct && work.op != Op::Sync)?;
-    let storage = context.measured.storage.filter(|storage| storage.file_system == "btrfs")?;
-    let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
-    let is_summed_up = storage.mount_options.split(',').all(sums_up);
-    let is_known_older = release(&context.measured.host.os).is_some_and(|os| os < BTRFS_COPIES);
-    if !is_summed_up || is_known_older {
+    if !is_summed_up_by_btrfs(context) {
         return None;
     }
-    let message = "claimed direct, but btrfs copies what it sums up through the page cache since \
-                   Linux 6.14: the writes cost that copy too"
-        .to_string();
+    let seen = match (grown_share(context), release(&context.measured.host.os)) {
+        (Some(share), _) => format!("pages for {} of the bytes appeared in it", percent(share)),
+        (None, Some(os)) if os < BTRFS_COPIES => return None,
+        (None, _) => "every write, since Linux 6.14".to_string(),
+    };
+    let message = format!(
+        "claimed direct, but btrfs copies what it sums up through the page cache ({seen}): the \
+         writes cost that copy too"
+    );
     let remedy = "write into a directory with 'chattr +C', which cannot be seen from here, or \
                   mount with 'nodatasum'";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The first release that copies.
+/// Whether the case writes directly to a file of btrfs whose data it sums up.
+fn is_summed_up_by_btrfs(context: &Context) -> bool {
+    let writes = |work: &&WriteWork| work.cache == Cache::Direct && work.op != Op::Sync;
+    let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
+    context.write().filter(writes).is_some()
+        && context.measured.storage.is_some_and(|storage| {
+            storage.file_system == "btrfs" && storage.mount_options.split(',').all(sums_up)
+        })
+}
+
+/// The first release that copies all of it.
 const BTRFS_COPIES: (u32, u32) = (6, 14);
 
 /// The first two numbers of an OS's release: `Linux 6.18.44`.
