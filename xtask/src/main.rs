@@ -68,8 +68,8 @@ ioassay's own chores
                      docs/lab.md, N (2) machines at a time. With --quick those rows that the test
                      command has, with --only those whose names have TEXT in them; neither is
                      written. Images, and what machines printed, are kept in FOLDER (target/lab/)
-  cargo xtask show   what README.md and docs/tutorial.md show of records/, written anew by today's
-                     `ioassay report`";
+  cargo xtask show   rewrite the output and the pictures of records/ that documents show, with
+                     today's `ioassay report`";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,51 +1,122 @@
-//! What documents show of records: a block of text below a line that names its record is what
-//! `ioassay report` says of it.
+//! Output and pictures of records that documents show, as today's `ioassay report` prints them.
 
 use crate::programs;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The documents that show records, in the folder of the workspace.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/tutorial.md"];
+/// The documents that show output of records.
+const DOCUMENTS: [&str; 3] = ["README.md", "docs/recipes/survey.md", "docs/tutorial.md"];
 
-/// What begins the line that names a record.
-const MARK: &str = "<!-- records/";
+/// A comment above each block of output names its record: how the comment begins, and the part of
+/// the report that the block shows.
+const MARKS: [(&str, Excerpt); 2] = [("<!-- records/", whole), ("<!-- table of records/", table)];
 
-/// Writes what the documents at `root` show anew.
+/// What a document shows of a report.
+type Excerpt = fn(&str) -> Result<String>;
+
+/// The pictures, each with its record.
+const PICTURES: [(&str, &str); 2] =
+    [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
+
+/// The folder of pictures.
+const FOLDER: &str = "docs/pictures";
+
+/// Around the rules of a picture for a dark page.
+const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n}\n"];
+
+/// Rewrites the output and the pictures that the documents at `root` show.
 ///
 /// # Errors
-/// When a record that they name cannot be read, or a block is missing.
+/// When a record cannot be read, or a block is missing.
 pub(crate) fn run(root: &Path) -> Result<()> {
     println!("building");
     let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
-    let report = |record: &str| {
+    let report = |record: &str, options: &[&str]| {
         let mut command = Command::new(&program);
-        command.arg("report").arg(root.join("records").join(record));
+        command.arg("report").arg(root.join("records").join(record)).args(options);
         programs::read(command, 0..=1)
     };
     for name in DOCUMENTS {
-        let path = root.join(name);
-        let old = fs::read_to_string(&path).context(name)?;
-        fs::write(&path, with_blocks(&old, &report).context(name)?)?;
-        println!("wrote {}", path.display());
+        let old = fs::read_to_string(root.join(name)).context(name)?;
+        let new = with_blocks(&old, &|record| report(record, &[])).context(name)?;
+        write(&root.join(name), &new)?;
+    }
+    for (name, record) in PICTURES {
+        let [light, dark] = schemes(&report(record, &["--svg", name])?).context(name)?;
+        write(&root.join(format!("{FOLDER}/{name}-light.svg")), &light)?;
+        write(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark)?;
     }
     Ok(())
 }
 
-/// `document` with the block of each record that it names replaced by what `report` says of that.
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| path.display().to_string())?;
+    println!("wrote {}", path.display());
+    Ok(())
+}
+
+/// `document` with today's `report` in each block.
 fn with_blocks(document: &str, report: &dyn Fn(&str) -> Result<String>) -> Result<String> {
-    let (before, rest) = document.split_once(MARK).context("it shows no record")?;
-    let mut new = before.to_owned();
-    for part in rest.split(MARK) {
-        let no_block = || format!("no block of text is below '{MARK}{}'", first_line(part));
-        let (name, rest) = part.split_once(" -->\n```text\n").with_context(no_block)?;
-        let (_, after) = rest.split_once("\n```\n").with_context(no_block)?;
-        let text = report(name)?;
-        new += &format!("{MARK}{name} -->\n```text\n{}\n```\n{after}", text.trim_end());
+    ensure!(MARKS.iter().any(|(mark, _)| document.contains(mark)), "it shows no record");
+    let mut new = document.to_owned();
+    for (mark, excerpt) in MARKS {
+        new = with_excerpts(&new, mark, &|record| excerpt(&report(record)?))?;
     }
     Ok(new)
+}
+
+/// `document` with `excerpt` of its record in each block below `mark`.
+fn with_excerpts(
+    document: &str,
+    mark: &str,
+    excerpt: &dyn Fn(&str) -> Result<String>,
+) -> Result<String> {
+    let mut parts = document.split(mark);
+    let mut new = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let no_block = || format!("no block of text is below '{mark}{}'", first_line(part));
+        let (name, rest) = part.split_once(" -->\n```text\n").with_context(no_block)?;
+        let (_, after) = rest.split_once("\n```\n").with_context(no_block)?;
+        let text = excerpt(name)?;
+        new += &format!("{mark}{name} -->\n```text\n{}\n```\n{after}", text.trim_end());
+    }
+    Ok(new)
+}
+
+fn whole(report: &str) -> Result<String> {
+    Ok(report.to_owned())
+}
+
+/// The first table without the columns after p50, up to CPU/op: it then fits a narrow page.
+fn table(report: &str) -> Result<String> {
+    let lines = report.lines().skip_while(|line| !line.contains("CPU/op"));
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let header = lines.first().context("it has no table with CPU/op")?;
+    let end_of = |name: &str| {
+        let end = header.find(name).map(|at| at + name.len());
+        end.with_context(|| format!("its table has no column {name}"))
+    };
+    let (from, to) = (end_of("p50")?, end_of("CPU/op")?);
+    let is_row = |line: &str| line.starts_with("  ");
+    let narrow = |line: &&str| {
+        if is_row(line) {
+            line.chars().take(from).chain(line.chars().skip(to)).collect()
+        } else {
+            (*line).to_owned()
+        }
+    };
+    Ok(lines.iter().map(narrow).collect::<Vec<String>>().join("\n"))
+}
+
+/// A picture for light pages and one for dark pages. The original follows the reader's system,
+/// which a web site's own setting may contradict.
+fn schemes(svg: &str) -> Result<[String; 2]> {
+    let [start, end] = DARK;
+    let (before, rest) = svg.split_once(start).context("it has no rules for dark pages")?;
+    let (rules, after) = rest.split_once(end).context("its rules have no end")?;
+    Ok([format!("{before}{after}"), format!("{before}{rules}\n{after}")])
 }
 
 fn first_line(text: &str) -> &str {
@@ -68,5 +139,26 @@ mod tests {
         for broken in ["a", "<!-- records/x -->\n", "<!-- records/x -->\n```text\nold\n"] {
             assert!(with_blocks(broken, &report).is_err(), "{broken}");
         }
+    }
+
+    #[test]
+    fn a_table_loses_the_columns_from_p50_to_cpu() {
+        let report = "head\n\n          p50   p99  CPU/op  verdict\nmemory (a long title)\n  \
+                      µ rows 1 µs  2 µs    3 µs  sound\np50: a note\n\nnote\n";
+        let document = "a\n<!-- table of records/x -->\n```text\nold\n```\n";
+        let new = with_blocks(document, &|_| Ok(report.to_owned())).expect("it has a table");
+        let expected = "a\n<!-- table of records/x -->\n```text\n          p50  verdict\n\
+                        memory (a long title)\n  µ rows 1 µs  sound\np50: a note\n```\n";
+        assert_eq!(new, expected);
+        assert!(with_blocks(document, &|_| Ok("p50  p99\n".to_owned())).is_err());
+    }
+
+    #[test]
+    fn a_picture_has_the_rules_of_one_scheme() {
+        let svg = format!("<style>\n{}.a{{b:c}}\n.d{{e:f}}{}</style>\n", DARK[0], DARK[1]);
+        let [light, dark] = schemes(&svg).expect("it has both schemes");
+        assert_eq!(light, "<style>\n</style>\n");
+        assert_eq!(dark, "<style>\n.a{b:c}\n.d{e:f}\n</style>\n");
+        assert!(schemes("<style></style>").is_err());
     }
 }

@@ -51,6 +51,12 @@ fn the_commands_of_the_readme_do_what_they_say() {
 
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
+fn the_commands_of_the_guide_do_what_they_say() {
+    check("docs/use.md");
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
 fn the_commands_of_the_tutorial_do_what_they_say() {
     check("docs/tutorial.md");
 }
@@ -67,7 +73,7 @@ fn the_commands_of_the_recipes_pages_do_what_they_say() {
 #[test]
 fn what_documents_show_is_what_their_records_say() {
     let desk = Desk::new();
-    for path in ["README.md", "docs/tutorial.md"] {
+    for path in ["docs/recipes/survey.md", "docs/tutorial.md"] {
         let document = document(path);
         let marks: Vec<&str> = document.split("<!-- records/").skip(1).collect();
         assert!(!marks.is_empty(), "{path} shows no record");
@@ -78,6 +84,52 @@ fn what_documents_show_is_what_their_records_say() {
             let record = root().join("records").join(name);
             let output = desk.ioassay(&["report", argument(&record)]);
             assert_eq!(block, text(&output.stdout).trim_end(), "{path}: cargo xtask show");
+        }
+    }
+}
+
+/// The README shows the table of a survey with fewer columns.
+#[test]
+fn the_readme_shows_what_its_record_says() {
+    let desk = Desk::new();
+    let readme = document("README.md");
+    let (_, after) = readme.split_once("<!-- table of records/").expect("it shows a record");
+    let (name, after) = after.split_once(" -->\n```text\n").expect("a block follows its record");
+    let block = after.split("\n```").next().unwrap();
+    let record = root().join("records").join(name);
+    let output = desk.ioassay(&["report", argument(&record)]);
+    let report = text(&output.stdout);
+    let is_reported = |shown: &str| report.lines().any(|line| has_words(line, shown));
+    for line in block.lines() {
+        assert!(line.chars().count() <= 100, "wide: {line}");
+        assert!(is_reported(line), "cargo xtask show: {line}");
+    }
+    assert!(block.lines().count() > 10, "{block}");
+}
+
+/// Whether `line` has the words of `part` in the same order.
+fn has_words(line: &str, part: &str) -> bool {
+    let mut words = line.split_whitespace();
+    part.split_whitespace().all(|word| words.any(|other| other == word))
+}
+
+/// Pictures differ from those of their records in colors alone.
+#[test]
+fn pictures_of_documents_are_those_of_their_records() {
+    let desk = Desk::new();
+    let without_style = |svg: &str| {
+        let (before, rest) = svg.split_once("<style>").expect("it has a style");
+        let (_, after) = rest.split_once("</style>").expect("its style ends");
+        format!("{before}{after}")
+    };
+    let pictures = [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
+    for (name, record) in pictures {
+        let record = root().join("records").join(record);
+        let output = desk.ioassay(&["report", argument(&record), "--svg", name]);
+        let expected = without_style(&text(&output.stdout));
+        for scheme in ["light", "dark"] {
+            let path = format!("docs/pictures/{name}-{scheme}.svg");
+            assert_eq!(without_style(&document(&path)), expected, "{path}: cargo xtask show");
         }
     }
 }
