@@ -172,9 +172,10 @@ impl Options {
         interrupt.go_on()?;
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|(index, _)| *index);
-        done.into_iter()
-            .map(|(index, booted)| booted.with_context(|| machines[index].scenario[0].name.clone()))
-            .collect()
+        let came = |(index, booted): (usize, Result<Booted>)| {
+            booted.unwrap_or_else(|error| Booted::failed(&machines[index], &error))
+        };
+        Ok(done.into_iter().map(came).collect())
     }
 
     fn boot_one(&self, machine: &Machine, images: &Images, program: &Program) -> Result<Booted> {
