@@ -18,9 +18,10 @@ pub fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
 
 /// Whether a thread tells of more CPU time than went by. More than its span took is possible: it
 /// reads its counters outside of the span, and if a hypervisor takes the processor there without
-/// saying so, the guest counts that as CPU time.
+/// saying so, the guest counts that as CPU time. The scheduler's clock is not the one that is read
+/// here: in an emulated machine with an HPET they drifted apart by more than 1 %.
 fn runs_too_long(span: &Span, window_ns: u64) -> bool {
-    span.cpu_ns.is_some_and(|ns| ns > window_ns.saturating_add(window_ns / 100))
+    span.cpu_ns.is_some_and(|ns| ns > window_ns.saturating_add(window_ns / 4))
 }
 
 fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
@@ -39,8 +40,11 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
     }
     let too_long = |span: &&Span| runs_too_long(span, window_ns);
-    if let Some(Span { thread, .. }) = sample.spans.iter().find(too_long) {
-        return Some(format!("more time of thread {thread} on a processor than went by"));
+    if let Some(Span { thread, cpu_ns, .. }) = sample.spans.iter().find(too_long) {
+        let [told, seen] = [cpu_ns.unwrap_or(0), window_ns].map(|ns| units::nanoseconds(ns as f64));
+        return Some(format!(
+            "more time of thread {thread} on a processor than went by: {told} of {seen}"
+        ));
     }
     let sum = |steps: &[u64]| steps.iter().try_fold(0u64, |sum, step| sum.checked_add(*step));
     let tells = |span: &&Span| !span.progress.is_empty() && sum(&span.progress) != Some(span.bytes);
@@ -87,7 +91,7 @@ mod tests {
         assert!(!runs_too_long(&span(None), window_ns));
         assert!(!runs_too_long(&span(Some(20_000_000)), window_ns));
         assert!(!runs_too_long(&span(Some(60_000_000)), window_ns), "its processor was taken");
-        assert!(runs_too_long(&span(Some(102_000_000)), window_ns));
+        assert!(runs_too_long(&span(Some(126_000_000)), window_ns));
         assert!(runs_too_long(&span(Some(u64::MAX)), window_ns));
     }
 }

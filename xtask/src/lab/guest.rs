@@ -71,16 +71,13 @@ pub(super) fn run(
     program: &Path,
     out: &Path,
 ) -> Result<Booted> {
-    match run_once(machine, images, program, out) {
-        Err(error) if error.is::<Silent>() => run_once(machine, images, program, out),
-        ran => ran,
-    }
+    // One in some hundred emulators hangs before its kernel prints a word, or the kernel panics as
+    // it boots. What ioassay did to a kernel it does again.
+    run_once(machine, images, program, out).or_else(|error| {
+        println!("{}: started again: {error:#}", machine.scenario[0].name);
+        run_once(machine, images, program, out)
+    })
 }
-
-/// The emulator itself hung: its guest printed nothing. One in some hundred does, whatever it runs.
-#[derive(Debug, thiserror::Error)]
-#[error("the guest printed nothing in {} s", SILENT.as_secs())]
-struct Silent;
 
 fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> Result<Booted> {
     let _ = fs::remove_dir_all(out);
@@ -162,7 +159,9 @@ fn wait(mut qemu: Ended, longest: Duration, console: &Path) -> Result<()> {
         match child.try_wait()? {
             Some(status) if status.success() => return Ok(()),
             Some(status) => bail!("QEMU ended with {status}"),
-            None if began.elapsed() > SILENT && is_silent() => bail!(Silent),
+            None if began.elapsed() > SILENT && is_silent() => {
+                bail!("the guest printed nothing in {} s", SILENT.as_secs())
+            }
             None if began.elapsed() > longest => {
                 bail!("the guest did not end in {} s: see {}", longest.as_secs(), console.display())
             }
