@@ -5,7 +5,7 @@ use crate::decision::{Contestant, Decided, Lead, Named, Rated, is_faster, lead};
 use crate::finding::{Code, Severity};
 use crate::row::{self, Row};
 use crate::summary::ServedBy;
-use model::case::{FileWork, Kernel};
+use model::case::{Kernel, ReadWork};
 use model::host::Limit;
 use model::layer::Layer;
 use model::pattern::Pattern;
@@ -91,8 +91,8 @@ const LATENCY_BLOCK: u64 = 4096;
 /// The answer, where one thread reading memory and a file were both measured.
 pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     let memory = memory_read(rows, 1)?;
-    rows.iter().find(|row| row.file().is_some())?;
-    let served = |by| rows.iter().filter(move |row| row.file().is_some() && row.is_served(by));
+    rows.iter().find(|row| row.read().is_some())?;
+    let served = |by| rows.iter().filter(move |row| row.read().is_some() && row.is_served(by));
     let rated = |row: &Row| Rated::of(&row.summary, row.summary.throughput?);
     let devices: Vec<Contestant> = served(ServedBy::Device).filter_map(Contestant::of).collect();
     Some(Answer {
@@ -105,12 +105,12 @@ pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
 }
 
 fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<Waited> {
-    let reads_one_at_a_time = |work: &FileWork| {
-        let one = work.depth == 1 && work.threads == 1 && work.block == LATENCY_BLOCK;
-        one && work.pattern == Pattern::Random
+    let reads_one_at_a_time = |work: &ReadWork| {
+        let one = work.io.depth == 1 && work.io.threads == 1 && work.io.block == LATENCY_BLOCK;
+        one && work.io.pattern == Pattern::Random
     };
     let waited = |row: &Row| waited(row, row.summary.latency.p50?.ns as f64);
-    least(rows.filter(|row| row.file().is_some_and(reads_one_at_a_time)).filter_map(waited))
+    least(rows.filter(|row| row.read().is_some_and(reads_one_at_a_time)).filter_map(waited))
 }
 
 fn memory_latency(rows: &[Row]) -> Option<Waited> {

@@ -21,7 +21,7 @@ use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
-use model::case::{Engine, FileWork, Work, WriteEngine, WriteWork};
+use model::case::{Engine, ReadWork, Work, WriteEngine, WriteWork};
 use model::host::{Bound, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
@@ -291,8 +291,8 @@ fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
 }
 
 /// What a row of the null engine reads.
-fn null_read<'r>(row: &Row<'r>) -> Option<&'r FileWork> {
-    row.measured.case.file().filter(|work| work.engine == Engine::Null)
+fn null_read<'r>(row: &Row<'r>) -> Option<&'r ReadWork> {
+    row.measured.case.read().filter(|work| work.engine == Engine::Null)
 }
 
 /// What a row of the null engine writes.
@@ -310,23 +310,23 @@ fn overhead_ns(null: &Row) -> Option<f64> {
 /// none writes, one that reads tells the least that it can be.
 fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     let pattern = match &row.measured.case.work {
-        Work::File(work) => work.pattern,
+        Work::Read(work) => work.io.pattern,
         Work::Write(work) => {
             let null = nulls
                 .iter()
                 .filter_map(|row| Some((*row, null_write(row)?)))
-                .filter(|(row, null)| row.measured.n() > 0 && null.block <= work.block)
-                .max_by_key(|(_, null)| (null.pattern == work.pattern, null.block));
+                .filter(|(row, null)| row.measured.n() > 0 && null.io.block <= work.io.block)
+                .max_by_key(|(_, null)| (null.io.pattern == work.io.pattern, null.io.block));
             if let Some((row, _)) = null {
                 return Some(row);
             }
-            work.pattern
+            work.io.pattern
         }
         Work::Memory(_) => return None,
     };
     let is_measured = |row: &&'a Row<'r>| null_read(row).is_some() && row.measured.n() > 0;
     let measured = || nulls.iter().copied().filter(is_measured);
-    let same_order = |row: &&Row| null_read(row).is_some_and(|null| null.pattern == pattern);
+    let same_order = |row: &&Row| null_read(row).is_some_and(|null| null.io.pattern == pattern);
     measured().find(same_order).or_else(|| measured().next())
 }
 

@@ -7,7 +7,7 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
-use model::case::{Cache, Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteWork};
+use model::case::{Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork};
 use model::pattern::Pattern;
 
 /// Direct rows with at least so many bytes in flight show what a device gives, not its latency.
@@ -128,7 +128,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     if let Some(work) = row.write() {
         return work.op != Op::Sync;
     }
-    row.file().is_some_and(|work| {
+    row.read().is_some_and(|work| {
         let is_touched_in_place = match work.engine {
             Engine::Mmap => in_memory,
             // Only what is touched after it was loaded: loading itself moves all.
@@ -141,10 +141,10 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
 
 /// A file in memory of the program's own is an array like any other.
 fn is_beyond_if_loaded(row: &Row) -> bool {
-    let is_small = |work: &FileWork| {
-        work.engine == Engine::Load && !is_beyond_caches(work.size, &row.measured)
+    let is_small = |work: &ReadWork| {
+        work.engine == Engine::Load && !is_beyond_caches(work.io.size, &row.measured)
     };
-    !row.file().is_some_and(is_small)
+    !row.read().is_some_and(is_small)
 }
 
 /// No row is its own ceiling, and those that are memory's ceilings have none.
@@ -230,11 +230,11 @@ impl Flow {
             u128::from(block) * u128::from(depth) * u128::from(threads)
         };
         if let Some(work) = row.write().filter(|work| work.op != Op::Sync) {
-            let WriteWork { cache, pattern, block, depth, threads, .. } = *work;
+            let WriteWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *work;
             let bytes_in_flight = bytes_in_flight(block, depth, threads);
             return Some(Flow { writes: true, cache, pattern, bytes_in_flight });
         }
-        let FileWork { cache, pattern, block, depth, threads, .. } = *row.file()?;
+        let ReadWork { io: Io { cache, pattern, block, depth, threads, .. }, .. } = *row.read()?;
         let bytes_in_flight = bytes_in_flight(block, depth, threads);
         Some(Flow { writes: false, cache, pattern, bytes_in_flight })
     }

@@ -5,7 +5,7 @@ use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
 use crate::summary::ServedBy;
-use model::case::{Advice, Engine, FileWork, Work, WriteEngine, WriteWork};
+use model::case::{Advice, Engine, ReadWork, Work, WriteEngine, WriteWork};
 use model::named;
 use model::plan::Role;
 
@@ -73,7 +73,7 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let of_engines = engines
         .iter()
         .flat_map(|group| compare_with(group, group.iter().find(is_usual).unwrap_or(&group[0])));
-    let peers = grouped(asked(), |row| usual_engine(row).map(|_| row.measured.case.work.clone()));
+    let peers = grouped(asked(), |row| usual_engine(row).map(|_| row.measured.case.work));
     let of_peers = peers.iter().flat_map(|group| {
         compare_with(group, group.iter().find(|row| row.is_own()).unwrap_or(&group[0]))
     });
@@ -83,10 +83,10 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
 /// What the OS is told, against telling it nothing.
 fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
     let groups = grouped(asked, |row| {
-        let work = FileWork { advice: Advice::None, ..row.file()?.clone() };
+        let work = ReadWork { advice: Advice::None, ..*row.read()? };
         Some((work, row.measured.case.peer.clone()))
     });
-    let is_told_nothing = |row: &&&Row| row.file().is_some_and(|work| work.advice == Advice::None);
+    let is_told_nothing = |row: &&&Row| row.read().is_some_and(|work| work.advice == Advice::None);
     let compare_group = |group: &Vec<&Row>| {
         let base = group.iter().find(is_told_nothing);
         base.map(|base| compare_with(group, base)).unwrap_or_default()
@@ -97,10 +97,9 @@ fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Compar
 /// What a row does to a file, if it were done by the engine that others are held against: pread,
 /// and pwrite.
 fn usual_engine(row: &Row) -> Option<Work> {
-    let read = |work: &FileWork| Work::File(FileWork { engine: Engine::Pread, ..work.clone() });
-    let write =
-        |work: &WriteWork| Work::Write(WriteWork { engine: WriteEngine::Pwrite, ..work.clone() });
-    row.file().map(read).or_else(|| row.write().map(write))
+    let read = |work: &ReadWork| Work::Read(ReadWork { engine: Engine::Pread, ..*work });
+    let write = |work: &WriteWork| Work::Write(WriteWork { engine: WriteEngine::Pwrite, ..*work });
+    row.read().map(read).or_else(|| row.write().map(write))
 }
 
 /// Loops of other peers, whose instructions their compilers decide about, against the fastest of

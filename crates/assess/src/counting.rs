@@ -10,7 +10,7 @@ use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::ServedBy;
-use model::case::{Advice, Cache, Engine, FileWork, Isa, Kernel, Touch};
+use model::case::{Advice, Cache, Engine, Isa, Kernel, ReadWork, Touch};
 use std::collections::BTreeSet;
 
 /// The answer for data of one size.
@@ -80,15 +80,15 @@ pub struct Fair {
 /// An answer for each size of data, ascending, of which the count in memory or both sides of the
 /// claim were measured.
 pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
-    let counts = rows.iter().filter_map(|row| Some(count_of(row)?.size));
+    let counts = rows.iter().filter_map(|row| Some(count_of(row)?.io.size));
     let sizes: BTreeSet<u64> = counts.collect();
     let answers = sizes.into_iter().map(|size| Counts::new(rows, size).answer());
     answers.filter(|answer| !(answer.in_memory.is_empty() && answer.claims.is_empty())).collect()
 }
 
 /// The work of a row that counts a file and stands.
-fn count_of<'a>(row: &'a Row) -> Option<&'a FileWork> {
-    row.file().filter(|work| work.touch == Touch::Count && row.is_own() && row.stands())
+fn count_of<'a>(row: &'a Row) -> Option<&'a ReadWork> {
+    row.read().filter(|work| work.touch == Touch::Count && row.is_own() && row.stands())
 }
 
 /// The rows that count data of one size, and what they are held against.
@@ -109,7 +109,7 @@ struct Loaded<'a, 'r> {
 impl<'a, 'r> Loaded<'a, 'r> {
     /// A file that was loaded; loading is not in the figure. Or an array that is counted.
     fn of(row: &'a Row<'r>, size: u64) -> Option<Loaded<'a, 'r>> {
-        if count_of(row).is_some_and(|work| work.engine == Engine::Load && work.size == size) {
+        if count_of(row).is_some_and(|work| work.engine == Engine::Load && work.io.size == size) {
             let throughput = row.summary.loaded?.throughput;
             return Some(Loaded { row, throughput, rates: row.measured.loaded_rates() });
         }
@@ -140,7 +140,7 @@ impl<'a, 'r> Counts<'a, 'r> {
     fn answer(&self) -> CountingAnswer {
         let is_served = |by| move |row: &&'a Row<'r>| row.is_served(by);
         let in_place =
-            |row: &&'a Row<'r>| row.file().is_some_and(|work| work.engine != Engine::Load);
+            |row: &&'a Row<'r>| row.read().is_some_and(|work| work.engine != Engine::Load);
         let page_cache = self.rows().filter(is_served(ServedBy::PageCache)).filter(in_place);
         let device = fastest(self.rows().filter(is_served(ServedBy::Device)));
         let caches = self.all.first().map(|row| row.measured.caches);
@@ -165,7 +165,7 @@ impl<'a, 'r> Counts<'a, 'r> {
     /// Rows that count a file of this size.
     fn rows(&self) -> impl Iterator<Item = &'a Row<'r>> {
         let (all, size) = (self.all, self.size);
-        all.iter().filter(move |row| count_of(row).is_some_and(|work| work.size == size))
+        all.iter().filter(move |row| count_of(row).is_some_and(|work| work.io.size == size))
     }
 
     /// Whether counting from the device is faster than counting in memory with as many threads, or
@@ -214,18 +214,18 @@ impl<'a, 'r> Counts<'a, 'r> {
     /// worker, on both sides.
     fn claim(&self, cache: Cache) -> Option<Claim> {
         let in_state = || {
-            let is_so = move |work: &FileWork| work.cache == cache && work.isa == Isa::Auto;
-            self.rows().filter(move |row| row.file().is_some_and(is_so))
+            let is_so = move |work: &ReadWork| work.io.cache == cache && work.isa == Isa::Auto;
+            self.rows().filter(move |row| row.read().is_some_and(is_so))
         };
         let is_bare = |row: &&Row| {
-            let bare = |w: &FileWork| {
-                w.engine == Engine::Mmap && w.advice == Advice::None && w.threads == 1
+            let bare = |w: &ReadWork| {
+                w.engine == Engine::Mmap && w.advice == Advice::None && w.io.threads == 1
             };
-            row.file().is_some_and(bare)
+            row.read().is_some_and(bare)
         };
         let (mmap, uring) = (fastest(in_state().filter(is_bare))?, self.deepest_uring()?);
         let is_fair = |row: &&Row| {
-            let engine = row.file().map(|work| work.engine);
+            let engine = row.read().map(|work| work.engine);
             matches!(engine, Some(Engine::Mmap | Engine::Load)) && !is_bare(row)
         };
         Some(Claim {
@@ -243,8 +243,9 @@ impl<'a, 'r> Counts<'a, 'r> {
 
     fn deepest_uring(&self) -> Option<&'a Row<'r>> {
         let depth = |row: &Row| {
-            let is_direct = |w: &&FileWork| w.engine == Engine::Uring && w.cache == Cache::Direct;
-            Some(row.file().filter(is_direct)?.depth)
+            let is_direct =
+                |w: &&ReadWork| w.engine == Engine::Uring && w.io.cache == Cache::Direct;
+            Some(row.read().filter(is_direct)?.io.depth)
         };
         let direct = || self.rows().filter(|row| row.is_served(ServedBy::Device));
         let deepest = direct().filter_map(depth).max()?;

@@ -195,13 +195,13 @@ fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
     };
     let (ns, bytes) = (total(Sample::elapsed_ns), total(Sample::bytes));
     let lumps = match &case.work {
-        Work::File(work) if work.engine == Engine::Null => return None,
+        Work::Read(work) if work.engine == Engine::Null => return None,
         Work::Write(work) if work.engine == WriteEngine::Null => return None,
-        Work::File(work) if total(loading_ns) > LOADING_MOST * ns => bytes / work.size as f64,
+        Work::Read(work) if total(loading_ns) > LOADING_MOST * ns => bytes / work.io.size as f64,
         Work::Write(work) if work.every > 0 => {
-            total(Sample::ops) / work.every as f64 / f64::from(work.threads)
+            total(Sample::ops) / work.every as f64 / f64::from(work.io.threads)
         }
-        Work::File(_) | Work::Write(_) => total(Sample::ops),
+        Work::Read(_) | Work::Write(_) => total(Sample::ops),
         Work::Memory(work) => bytes / work.working_set as f64,
     };
     (told && bytes > 0.0 && lumps > 0.0).then(|| ns / lumps)

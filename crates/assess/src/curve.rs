@@ -104,7 +104,7 @@ mod tests {
                 Sample { spans, ..Sample::default() }
             };
             let samples: Vec<Sample> = trials.iter().map(sample).collect();
-            let case = Case::own(Work::File(zoo::plain()));
+            let case = Case::own(Work::Read(zoo::plain()));
             let samples: Vec<&Sample> = samples.iter().collect();
             let curve = Curve::one_after_another(&case, &samples);
             let bytes: u64 = trials.iter().flat_map(|(progress, _)| progress).sum();

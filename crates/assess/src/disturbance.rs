@@ -136,10 +136,10 @@ fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
         return false;
     }
     let is_cold = |seen: Option<Residency>| seen.is_some_and(|seen| seen.share() < WARM_LEAST);
-    let is_warm_write = |work: &WriteWork| work.cache == Cache::Warm && work.op == Op::Write;
-    match measured.file() {
-        Some(work) if work.cache == Cache::Warm => {
-            let most = SHARE_NOISE * work.size as f64;
+    let is_warm_write = |work: &WriteWork| work.io.cache == Cache::Warm && work.op == Op::Write;
+    match measured.read() {
+        Some(work) if work.io.cache == Cache::Warm => {
+            let most = SHARE_NOISE * work.io.size as f64;
             is_cold(evidence.residency_before)
                 || is_cold(evidence.residency_after)
                 || evidence.task_read_bytes.is_some_and(|bytes| bytes as f64 > most)
@@ -154,7 +154,7 @@ fn is_read_from_device(measured: &Measured, trial: &Counted) -> bool {
     let is_block = measured.storage.is_some_and(|storage| storage.medium == Medium::Block);
     let least = (1.0 - SHARE_NOISE) * trial.sample.bytes() as f64;
     let own = trial.evidence.task_read_bytes;
-    is_block && measured.file().is_some() && own.is_some_and(|own| own as f64 >= least)
+    is_block && measured.read().is_some() && own.is_some_and(|own| own as f64 >= least)
 }
 
 impl Excluded {

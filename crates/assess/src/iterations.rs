@@ -2,14 +2,14 @@
 
 use crate::decision::{Decided, differs_by};
 use crate::row::{Row, grouped};
-use model::case::FileWork;
+use model::case::{Io, ReadWork};
 use model::plan::Role;
 
 /// Of rows that differ in their number of operations only: the most held against the fewest.
 pub(crate) fn iterations(rows: &[Row]) -> Vec<Decided> {
     let asked = rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let alike = grouped(asked, |row| {
-        let work = FileWork { ops: 0, ..row.file()?.clone() };
+        let work = ReadWork { io: Io { ops: 0, ..row.read()?.io }, ..*row.read()? };
         Some((work, row.measured.case.peer.clone()))
     });
     alike.iter().filter_map(|members| change(members)).collect()
@@ -17,7 +17,7 @@ pub(crate) fn iterations(rows: &[Row]) -> Vec<Decided> {
 
 fn change(members: &[&Row]) -> Option<Decided> {
     // 0 is no limit, more than any number.
-    let ops = |row: &&&Row| row.file().map(|work| work.ops.wrapping_sub(1));
+    let ops = |row: &&&Row| row.read().map(|work| work.io.ops.wrapping_sub(1));
     let (few, many) = (members.iter().min_by_key(ops)?, members.iter().max_by_key(ops)?);
     if std::ptr::eq(*few, *many) {
         return None;

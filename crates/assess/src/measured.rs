@@ -4,7 +4,7 @@ use crate::caches::Caches;
 use crate::counted::Counted;
 use crate::invocations::{Round, exchangeable};
 use crate::stats::{Estimate, Looks};
-use model::case::{Advice, Case, Engine, FileWork, WriteEngine, WriteWork};
+use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
 use model::host::{Fixture, Host, Storage};
 use model::layer::Amplification;
 use model::named;
@@ -135,8 +135,8 @@ impl<'a> Measured<'a> {
     }
 
     /// The work that reads a file, unless the null engine does it, which reads none.
-    pub(crate) fn file(&self) -> Option<&'a FileWork> {
-        self.case.file().filter(|work| work.engine != Engine::Null)
+    pub(crate) fn read(&self) -> Option<&'a ReadWork> {
+        self.case.read().filter(|work| work.engine != Engine::Null)
     }
 
     /// The work that writes a file, unless the null engine does it, which writes none.
@@ -172,7 +172,7 @@ impl<'a> Measured<'a> {
     /// Threads of the worker that have something to do at the same time: those of the case, and
     /// those that touch pages ahead of them.
     pub(crate) fn threads_at_work(&self) -> u32 {
-        let is_ahead = self.file().is_some_and(|work| work.advice == Advice::TouchAhead);
+        let is_ahead = self.read().is_some_and(|work| work.advice == Advice::TouchAhead);
         self.case.threads().saturating_add(if is_ahead { TOUCHING_AHEAD } else { 0 })
     }
 
@@ -249,7 +249,7 @@ impl<'a> Measured<'a> {
 /// The file of the case's size; where there is only one file, that one. Of the files of several
 /// invocations it is the one of which least is stored as it is read.
 fn fixture_of<'a>(case: &Case, record: &'a Record) -> Option<&'a Fixture> {
-    let size = case.file()?.size;
+    let size = case.read()?.io.size;
     let of_invocation = |fixtures: &'a [Fixture]| {
         let of_size = fixtures.iter().find(|fixture| fixture.size == size);
         of_size.or(match fixtures {

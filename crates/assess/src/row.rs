@@ -3,7 +3,7 @@
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
-use model::case::{FileWork, OWN_PEER, WriteWork};
+use model::case::{OWN_PEER, ReadWork, WriteWork};
 
 /// A case with its trials and its judged summary.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ impl Row<'_> {
     }
 
     /// The file work, if one is done: not by the null engine, which reads none.
-    pub(crate) fn file(&self) -> Option<&FileWork> {
-        self.measured.file()
+    pub(crate) fn read(&self) -> Option<&ReadWork> {
+        self.measured.read()
     }
 
     /// The work that writes a file, if one is done: not by the null engine, which writes none.

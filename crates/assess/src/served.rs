@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::measured::Measured;
-use model::case::{Advice, Cache, Engine, FileWork, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Advice, Cache, Engine, Op, ReadWork, Sync, Work, WriteEngine, WriteWork};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -37,16 +37,16 @@ const HOLES_MOST: f64 = 0.5;
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
-        (Work::File(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
+        (Work::Read(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
         (Work::Write(work), _) if work.engine == WriteEngine::Null => (ServedBy::NoIo, None),
-        (Work::File(_) | Work::Write(_), None) => (ServedBy::Unverified, None),
+        (Work::Read(_) | Work::Write(_), None) => (ServedBy::Unverified, None),
         (Work::Write(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block if work.op == Op::Sync => (flushed(measured), None),
             Medium::Block => (taken_by(measured, work), None),
         },
-        (Work::File(work), Some(storage)) => match storage.medium {
+        (Work::Read(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),
             Medium::Unseen => (ServedBy::Unverified, None),
             Medium::Block => served_by_blocks(measured, work, storage),
@@ -56,14 +56,15 @@ pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
 
 fn served_by_blocks(
     measured: &Measured,
-    work: &FileWork,
+    work: &ReadWork,
     storage: &Storage,
 ) -> (ServedBy, Option<f64>) {
     if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
         return (ServedBy::NoIo, None);
     }
     // Holes that are warm are pages of zeros, which the page cache serves like any others.
-    if work.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST) {
+    if work.io.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST)
+    {
         return (ServedBy::NoIo, None);
     }
     let hits: Vec<(f64, u64)> = measured
@@ -97,7 +98,7 @@ fn served_by_blocks(
 /// until `sync_file_range` had: what went through the page cache need not have reached a device
 /// before.
 fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
-    let is_later = work.sync == Sync::FileRange && work.cache != Cache::Direct;
+    let is_later = work.sync == Sync::FileRange && work.io.cache != Cache::Direct;
     match unreached_share(measured) {
         None => ServedBy::Unverified,
         Some(share) if share <= SHARE_NOISE && is_later => ServedBy::Mixed,
@@ -140,7 +141,7 @@ fn flushed(measured: &Measured) -> ServedBy {
 /// A file that was loaded is read from memory of the program's own, and one that was populated
 /// from the page cache, wherever it came from. What `willneed` began to read may still be on its
 /// way. A mapping alone loads nothing.
-pub(crate) fn served_loaded(work: &FileWork, by: ServedBy) -> ServedBy {
+pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
     match (work.engine, work.advice, by) {
         (Engine::Load, ..) => ServedBy::Ram,
         (_, Advice::Populate, ServedBy::Device | ServedBy::Mixed) => ServedBy::PageCache,
@@ -162,12 +163,12 @@ pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
 /// Readahead fetches more than was asked for, and that hides hits from the counter. Over a whole
 /// pass it cannot: a page that is cached is not fetched. In a random part of a pass it can, and
 /// there the share of the file that was cached before is what is expected to hit.
-pub(crate) fn hit_share(measured: &Measured, work: &FileWork, trial: &Counted) -> Option<f64> {
+pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<f64> {
     let fetched = trial.evidence.task_read_bytes.or(measured.read_once(trial))?;
     let app = trial.sample.bytes();
     let by_counter = (1.0 - fetched as f64 / app as f64).clamp(0.0, 1.0);
-    let is_partial_random = work.pattern == Pattern::Random && app < work.size;
-    if work.cache == Cache::Direct || !is_partial_random {
+    let is_partial_random = work.io.pattern == Pattern::Random && app < work.io.size;
+    if work.io.cache == Cache::Direct || !is_partial_random {
         return Some(by_counter);
     }
     let by_residency = trial.evidence.residency_before.map_or(0.0, |before| before.share());
@@ -176,7 +177,7 @@ pub(crate) fn hit_share(measured: &Measured, work: &FileWork, trial: &Counted) -
 
 /// The share of the bytes of all trials that the worker's calls to read returned at most, where
 /// those calls are how its engine moves bytes. None where nobody counted them.
-pub(crate) fn called_share(measured: &Measured, work: &FileWork) -> Option<f64> {
+pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> {
     if !matches!(work.engine, Engine::Read | Engine::Pread | Engine::Buffered) {
         return None;
     }
@@ -194,8 +195,8 @@ fn read_nothing(trial: &Counted) -> bool {
 }
 
 /// What served bytes for which no device read anything.
-fn served_without_reads(measured: &Measured, work: &FileWork, storage: &Storage) -> ServedBy {
-    if work.cache == Cache::Direct {
+fn served_without_reads(measured: &Measured, work: &ReadWork, storage: &Storage) -> ServedBy {
+    if work.io.cache == Cache::Direct {
         let bypasses = !matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. });
         return if bypasses { ServedBy::NoIo } else { ServedBy::PageCache };
     }

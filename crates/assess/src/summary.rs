@@ -258,7 +258,7 @@ impl Loaded {
                 measured.trials.iter().filter_map(Counted::loaded),
             )?,
             load_ns: measured.estimate(|trial| Some(trial.load_ns()? as f64))?,
-            served_by: measured.case.file().map_or(by, |work| served_loaded(work, by)),
+            served_by: measured.case.read().map_or(by, |work| served_loaded(work, by)),
             of_memory: None,
             ceiling: None,
         })
@@ -322,11 +322,11 @@ fn digest_verified(measured: &Measured) -> Option<bool> {
 
 /// What each trial counted, where all read the whole file once and counted the same.
 fn counted(measured: &Measured) -> Option<u64> {
-    let work = measured.case.file().filter(|work| work.touch == Touch::Count)?;
+    let work = measured.case.read().filter(|work| work.touch == Touch::Count)?;
     let (first, others) = measured.trials.split_first()?;
     let count = first.sample.digest();
     let agrees =
-        |trial: &Counted| trial.sample.bytes() == work.size && trial.sample.digest() == count;
+        |trial: &Counted| trial.sample.bytes() == work.io.size && trial.sample.digest() == count;
     (agrees(first) && others.iter().all(agrees)).then_some(count)
 }
 

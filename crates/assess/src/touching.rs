@@ -5,7 +5,9 @@ use crate::decision::Named;
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::Row;
-use model::case::{Engine, FileWork, Kernel, MemoryWork, Op, Pages, Touch, WriteEngine, WriteWork};
+use model::case::{
+    Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteEngine, WriteWork,
+};
 use model::named;
 use model::pattern::Pattern;
 
@@ -54,22 +56,22 @@ fn is_held(row: &Row) -> bool {
 /// What is done to the pages of a file, and its size; none where they are not just touched.
 fn touched(row: &Row) -> Option<(Phase, u64)> {
     let page = row.measured.host.page;
-    if let Some(work) = row.file() {
-        return reads_pages(work, page).then_some((Phase::Read, work.size));
+    if let Some(work) = row.read() {
+        return reads_pages(work, page).then_some((Phase::Read, work.io.size));
     }
     let work = row.measured.case.write()?;
-    writes_pages(work, page).then_some((Phase::Write, work.size))
+    writes_pages(work, page).then_some((Phase::Write, work.io.size))
 }
 
-fn reads_pages(work: &FileWork, page: u64) -> bool {
-    let FileWork { block, pattern, stride, ops, size, .. } = *work;
+fn reads_pages(work: &ReadWork, page: u64) -> bool {
+    let ReadWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_mapped = work.engine == Engine::Mmap && block == page && work.touch == Touch::Page;
     is_mapped || (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }
 
 /// Whether one byte of each page is written, and the rest is left alone.
 pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
-    let WriteWork { block, pattern, stride, ops, size, .. } = *work;
+    let WriteWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
     is_write && (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }

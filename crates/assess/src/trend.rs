@@ -22,7 +22,7 @@ impl Quantity {
     /// which move no bytes in bulk, the time of an operation.
     pub fn of(case: &Case) -> Quantity {
         let is_timed = match &case.work {
-            Work::File(work) => work.engine == Engine::Null,
+            Work::Read(work) => work.engine == Engine::Null,
             Work::Write(work) => work.engine == WriteEngine::Null || work.op == Op::Sync,
             Work::Memory(work) => !work.kernel.is_bulk(),
         };
@@ -38,7 +38,7 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
         (Quantity::NsPerOp, _) => summary.ns_per_op,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
         (_, Work::Write(_)) => summary.writing.as_ref()?.accepted,
-        (_, Work::File(_) | Work::Memory(_)) => summary.throughput,
+        (_, Work::Read(_) | Work::Memory(_)) => summary.throughput,
     };
     Some((estimate?, quantity))
 }

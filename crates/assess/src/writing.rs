@@ -112,7 +112,8 @@ impl Durability {
         let may_write_through = cached().all(|device| device.fua != Some(false));
         if storage.drops_syncs() || (storage.are_barriers_off() && caches) {
             // A write past the page cache that changes no metadata is sent through by itself.
-            let is_plain = work.allocation == Allocation::Overwrite && work.cache == Cache::Direct;
+            let is_plain =
+                work.allocation == Allocation::Overwrite && work.io.cache == Cache::Direct;
             let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
             return Durability::BarriersOff { is_through: is_through && !storage.drops_syncs() };
         }
@@ -157,8 +158,8 @@ impl Durability {
 /// count `all` flushes together for one of the file system.
 fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
     let flushes = trial.evidence.device_flushes? / all;
-    let at_once = if work.sync == Sync::Dsync { work.depth } else { 1 };
-    let of_one = syncs_due(work, trial) as f64 / f64::from(work.threads) / f64::from(at_once);
+    let at_once = if work.sync == Sync::Dsync { work.io.depth } else { 1 };
+    let of_one = syncs_due(work, trial) as f64 / f64::from(work.io.threads) / f64::from(at_once);
     Some(flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
 }
 
@@ -195,12 +196,12 @@ pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
 /// was written twice before a sync need be stored once only.
 pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
     let of_span = |span: &Span| {
-        let is_planned = span.thread < work.threads;
-        let steps = if is_planned { work.steps(span.thread).count } else { work.blocks() };
-        span.bytes.min(steps.saturating_mul(work.block))
+        let is_planned = span.thread < work.io.threads;
+        let steps = if is_planned { work.io.steps(span.thread).count } else { work.io.blocks() };
+        span.bytes.min(steps.saturating_mul(work.io.block))
     };
     let sum = sample.spans.iter().fold(0, |sum: u64, span| sum.saturating_add(of_span(span)));
-    sum.min(work.size)
+    sum.min(work.io.size)
 }
 
 /// Bytes a second until the last write had returned. None where that took no time, and where a

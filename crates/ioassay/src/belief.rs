@@ -55,7 +55,7 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
     let is_right = match &job.case.work {
         Work::Memory(_) => true,
-        Work::File(_) => counts[0] == sample.ops(),
+        Work::Read(_) => counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
         Work::Write(_) if job.case.peer != OWN_PEER && counts[0] == 0 => true,
         Work::Write(work) => {

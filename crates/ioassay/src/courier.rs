@@ -359,7 +359,7 @@ mod tests {
         let patience = Duration::from_millis(300);
         let mut courier = Courier::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
-        let case = Case::own(Work::File(zoo::plain()));
+        let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
         match courier.prepare(&job)? {
             Some(outcome) => Ok(outcome),
@@ -426,7 +426,7 @@ mod tests {
     #[test]
     fn a_worker_that_floods_stderr_is_heard() {
         let mut courier = courier("yes >&2 & read job; echo unavailable reason=no; sleep 600");
-        let case = Case::own(Work::File(zoo::plain()));
+        let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
         let reason = "no".to_string();
         assert_eq!(courier.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));

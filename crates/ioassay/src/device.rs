@@ -58,7 +58,7 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
 pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     let work = match &case.work {
         Work::Memory(_) => return None,
-        Work::File(_) => {
+        Work::Read(_) => {
             return Some("a device is written here: name a directory to read files".to_string());
         }
         Work::Write(work) => work,
@@ -66,14 +66,14 @@ pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     if work.op == Op::Copy {
         return Some("a file is not copied to a device".to_string());
     }
-    if work.cache == Cache::Warm {
+    if work.io.cache == Cache::Warm {
         return Some("to warm a device would read all of it: cache as-is, cold or direct".into());
     }
     if work.allocation != Allocation::Overwrite {
         return Some("a device has all its blocks: allocation overwrite".to_string());
     }
-    (work.size > disk.size).then(|| {
-        let (size, name) = (units::bytes(work.size), &disk.name);
+    (work.io.size > disk.size).then(|| {
+        let (size, name) = (units::bytes(work.io.size), &disk.name);
         format!("{size} are more than {name} has: {}", units::bytes(disk.size))
     })
 }

@@ -162,9 +162,9 @@ impl Files {
     /// The file that `case` reads: also one that it copies.
     pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
         match &case.work {
-            Work::File(work) => self.read.get(&work.size),
+            Work::Read(work) => self.read.get(&work.io.size),
             Work::Write(work) if work.op == Op::Copy => {
-                self.sources.get(&work.size).or(self.read.get(&work.size))
+                self.sources.get(&work.io.size).or(self.read.get(&work.io.size))
             }
             Work::Write(_) | Work::Memory(_) => None,
         }
@@ -175,7 +175,7 @@ impl Files {
     /// # Errors
     /// What was tried and what the OS answered.
     pub fn to_write(&self, work: &WriteWork) -> Result<Scratch<'_>> {
-        match (&self.directory, self.kept.get(&work.size)) {
+        match (&self.directory, self.kept.get(&work.io.size)) {
             (_, Some(kept)) if work.allocation == Allocation::Overwrite => Ok(Scratch::Kept(kept)),
             (Some(directory), _) => Scratch::new(directory, work),
             (None, _) => bail!("only a file that is there can be written here"),
@@ -244,17 +244,17 @@ impl Needs {
             match &planned.case.work {
                 Work::Memory(_) => {}
                 Work::Write(work) if work.engine == WriteEngine::Null => {}
-                Work::File(work) => {
-                    needs.read.insert(work.size);
+                Work::Read(work) => {
+                    needs.read.insert(work.io.size);
                 }
                 Work::Write(work) => {
                     if work.op == Op::Copy {
-                        needs.copied.insert(work.size);
+                        needs.copied.insert(work.io.size);
                     }
                     if work.allocation == Allocation::Overwrite {
-                        needs.kept.insert(work.size);
+                        needs.kept.insert(work.io.size);
                     } else {
-                        needs.made = needs.made.max(work.size);
+                        needs.made = needs.made.max(work.io.size);
                     }
                 }
             }

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_is_known_so_far_is_told() {
-        let case = Case::own(Work::File(zoo::plain()));
+        let case = Case::own(Work::Read(zoo::plain()));
         let told = |rates: &[f64]| so_far(&next(&case, rates));
         assert_eq!(told(&[]), "no figure yet");
         assert_eq!(told(&[2e9]), "so far 2.00 GB/s in 1 trial, the last 2.00 GB/s");
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn the_whereabouts_have_the_round_and_the_trial() {
-        let case = Case::own(Work::File(zoo::plain()));
+        let case = Case::own(Work::Read(zoo::plain()));
         let progress = Progress::hidden();
         let told = |next: &Next| progress.whereabouts(next);
         assert_eq!(told(&next(&case, &[])), "round 3 of 10, trial 1 of 20");

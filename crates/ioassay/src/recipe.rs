@@ -303,7 +303,7 @@ impl Recipe {
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;
         let cases = self.cases(changes, place)?;
-        let counts = |case: &Case| case.file().is_some_and(|work| work.touch == Touch::Count);
+        let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
             // Of random words hardly any is 10: to count them would prove nothing.
             content::Kind::Random if cases.iter().any(counts) => content::Kind::Ints(20),
@@ -325,8 +325,12 @@ impl Recipe {
 /// As many operations as there are blocks, where all are asked for, or those of a lane.
 fn count_blocks(case: &mut Case) {
     let (ops, blocks, stride) = match &mut case.work {
-        Work::File(work) => (&mut work.ops, work.size.div_ceil(work.block), work.stride),
-        Work::Write(work) => (&mut work.ops, work.size.div_ceil(work.block), work.stride),
+        Work::Read(work) => {
+            (&mut work.io.ops, work.io.size.div_ceil(work.io.block), work.io.stride)
+        }
+        Work::Write(work) => {
+            (&mut work.io.ops, work.io.size.div_ceil(work.io.block), work.io.stride)
+        }
         Work::Memory(_) => return,
     };
     *ops = match *ops {

@@ -164,7 +164,7 @@ impl Run<'_> {
         let Outcome::Done(sample) = &trial.outcome else { return Ok(trial) };
         trial.expected_digest = match &case.work {
             Work::Memory(work) => work.expected_digest(seed, sample),
-            Work::File(work) => {
+            Work::Read(work) => {
                 let answers = stage.read.and_then(|file| file.answers(work.touch));
                 answers.and_then(|table| job.expected_digest(table, sample))
             }
@@ -185,7 +185,7 @@ impl Run<'_> {
             // Room comes only of a file that was there: a disk that is full stays so.
             let was_unlinked = std::mem::take(&mut left.unlinked);
             loop {
-                match fixture::check_free(storage, self.maker.free()?, work.size) {
+                match fixture::check_free(storage, self.maker.free()?, work.io.size) {
                     Err(_) if was_unlinked && may_wait() => std::thread::sleep(ROOM_STEP),
                     answer => break answer?,
                 }

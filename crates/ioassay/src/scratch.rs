@@ -40,13 +40,13 @@ impl<'a> Scratch<'a> {
     /// # Errors
     /// What was tried and what the OS answered.
     pub fn new(directory: &Directory, work: &WriteWork) -> Result<Scratch<'a>> {
-        let (file, name) = directory.create(&format!("write-{}", units::bytes(work.size)))?;
+        let (file, name) = directory.create(&format!("write-{}", units::bytes(work.io.size)))?;
         if work.allocation == Allocation::Fallocate {
-            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, work.size)
+            rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, work.io.size)
                 .map_err(io::Error::from)
                 .and_then(|()| file.sync_all())
                 .with_context(|| {
-                    let size = units::bytes(work.size);
+                    let size = units::bytes(work.io.size);
                     format!("failed to allocate {size} for '{}'", name.path().display())
                 })?;
         }
@@ -142,18 +142,21 @@ fn runs(parts: &[Range<u64>]) -> impl Iterator<Item = &[Range<u64>]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Case, Work};
+    use model::case::{Case, Io, Work};
     use model::sample::Span;
     use model::zoo;
 
     /// What comes of reading back a file that a `writer` wrote.
     fn check(writer: impl Fn(&File, Content)) -> ReadBack {
-        let work = WriteWork { size: (1 << 20) + 8, ..zoo::plain_write() };
+        let work = WriteWork {
+            io: Io { size: (1 << 20) + 8, ..zoo::plain_write().io },
+            ..zoo::plain_write()
+        };
         let content = work.content(7);
         let directory = Directory::open(&std::env::temp_dir()).expect("it is there");
         let scratch = Scratch::new(&directory, &work).expect("there is room");
         writer(scratch.file(), content);
-        let visits = work.visits(0, 7);
+        let visits = work.io.visits(0, 7);
         let span = Span { ops: visits.count(), ..Span::default() };
         let sample = Sample { spans: vec![span], ..Sample::default() };
         let job = Job { case: Case::own(Work::Write(work)), seed: 7, file: None, source: None };

@@ -108,7 +108,7 @@ impl Kernel {
 }
 
 /// Runs a loop over memory.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemoryWork {
     /// Which loop.
     pub kernel: Kernel,

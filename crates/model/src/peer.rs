@@ -37,7 +37,7 @@ impl Peer {
     /// Why this peer has no such `case`.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         let (isa, lacks) = match &case.work {
-            Work::File(work) => {
+            Work::Read(work) => {
                 let lacks = !self.engines.contains(&work.engine);
                 (work.isa, lacks.then(|| format!("engine {}", work.engine)))
             }

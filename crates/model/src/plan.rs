@@ -1,6 +1,6 @@
 //! What will be measured, and what will not be, and why not.
 
-use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, MemoryWork, OWN_PEER};
+use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
 use crate::case::{Submission, Touch, Work, WriteWork};
 use crate::content::{Kind, STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Bound, Host, Storage};
@@ -174,22 +174,20 @@ impl Place<'_> {
     /// Why `case` cannot be measured here, or would mean something else than it says.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
-            Work::File(work) => Shape::of_read(work)
-                .refusal()
+            Work::Read(work) => cut_refusal(&work.io)
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
                 .or_else(|| self.load_refusal(work))
                 .or_else(|| {
                     let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
-                    self.buffer_refusal(&Shape::of_read(work)).filter(|_| has_buffers)
+                    self.buffer_refusal(&work.io).filter(|_| has_buffers)
                 })
-                .or_else(|| self.storage_refusal(work.cache, work.block)),
-            Work::Write(work) => Shape::of_write(work)
-                .refusal()
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
+            Work::Write(work) => cut_refusal(&work.io)
                 .or_else(|| work.refusal())
-                .or_else(|| self.buffer_refusal(&Shape::of_write(work)))
+                .or_else(|| self.buffer_refusal(&work.io))
                 .or_else(|| self.data_refusal(work))
-                .or_else(|| self.storage_refusal(work.cache, work.block)),
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
             Work::Memory(work) => {
                 self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
                     self.memory_refusal(
@@ -232,21 +230,21 @@ impl Place<'_> {
         })
     }
 
-    fn load_refusal(&self, work: &FileWork) -> Option<String> {
+    fn load_refusal(&self, work: &ReadWork) -> Option<String> {
         if work.engine != Engine::Load {
             return None;
         }
-        self.memory_refusal("a file loaded into memory", work.size)
+        self.memory_refusal("a file loaded into memory", work.io.size)
     }
 
-    fn buffer_refusal(&self, shape: &Shape) -> Option<String> {
-        let slots = u64::from(shape.threads) * u64::from(shape.depth);
-        let bytes = slots.saturating_mul(shape.block);
+    fn buffer_refusal(&self, io: &Io) -> Option<String> {
+        let slots = u64::from(io.threads) * u64::from(io.depth);
+        let bytes = slots.saturating_mul(io.block);
         let available = self.host.memory_available?;
         (bytes > available / 4).then(|| {
             format!(
                 "{slots} buffers of {} are more than a quarter of the {} of memory available",
-                units::bytes(shape.block),
+                units::bytes(io.block),
                 units::bytes_rounded(available),
             )
         })
@@ -255,9 +253,10 @@ impl Place<'_> {
     /// What is written lies in memory before the clock starts: a period for each thread, and a part
     /// of whole pages for each operation in flight.
     fn data_refusal(&self, work: &WriteWork) -> Option<String> {
-        let window = work.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.depth.into());
-        let each = (STAMP_PERIOD + work.block).saturating_add(window);
-        self.memory_refusal("the data to write", each.saturating_mul(work.threads.into()))
+        let window =
+            work.io.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.io.depth.into());
+        let each = (STAMP_PERIOD + work.io.block).saturating_add(window);
+        self.memory_refusal("the data to write", each.saturating_mul(work.io.threads.into()))
     }
 
     fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
@@ -265,47 +264,27 @@ impl Place<'_> {
     }
 }
 
-/// How a file is cut, whatever is done to it.
-struct Shape {
-    size: u64,
-    block: u64,
-    depth: u32,
-    threads: u32,
-    ops: u64,
-}
-
-impl Shape {
-    fn of_read(work: &FileWork) -> Shape {
-        let FileWork { size, block, depth, threads, ops, .. } = *work;
-        Shape { size, block, depth, threads, ops }
+/// Why no file can be cut so, whatever is done to it.
+fn cut_refusal(io: &Io) -> Option<String> {
+    let blocks = io.size.div_ceil(io.block);
+    if io.block > io.size {
+        let (block, size) = (units::bytes(io.block), units::bytes(io.size));
+        return Some(format!("a block of {block} is larger than the file of {size}"));
     }
-
-    fn of_write(work: &WriteWork) -> Shape {
-        let WriteWork { size, block, depth, threads, ops, .. } = *work;
-        Shape { size, block, depth, threads, ops }
+    if blocks < u64::from(io.threads) {
+        return Some(format!(
+            "the file has {blocks} blocks, fewer than {} threads: some would have nothing to \
+             do",
+            io.threads
+        ));
     }
-
-    fn refusal(&self) -> Option<String> {
-        let blocks = self.size.div_ceil(self.block);
-        if self.block > self.size {
-            let (block, size) = (units::bytes(self.block), units::bytes(self.size));
-            return Some(format!("a block of {block} is larger than the file of {size}"));
-        }
-        if blocks < u64::from(self.threads) {
-            return Some(format!(
-                "the file has {blocks} blocks, fewer than {} threads: some would have nothing to \
-                 do",
-                self.threads
-            ));
-        }
-        if self.ops > blocks {
-            return Some(format!(
-                "{} operations need as many different blocks, the file has {blocks}",
-                self.ops
-            ));
-        }
-        (self.depth > 4096).then(|| format!("depth {} is above 4096", self.depth))
+    if io.ops > blocks {
+        return Some(format!(
+            "{} operations need as many different blocks, the file has {blocks}",
+            io.ops
+        ));
     }
+    (io.depth > 4096).then(|| format!("depth {} is above 4096", io.depth))
 }
 
 /// More threads than this are a mistake, and each costs memory.
@@ -331,15 +310,15 @@ fn kernel_refusal(work: &MemoryWork) -> Option<String> {
     without.then(|| format!("{} uses no vectors: isa scalar", work.kernel))
 }
 
-fn engine_refusal(work: &FileWork) -> Option<String> {
+fn engine_refusal(work: &ReadWork) -> Option<String> {
     let waits = !matches!(work.engine, Engine::Uring | Engine::Null);
-    let is_one_run = work.pattern == Pattern::Sequential && work.share == Share::Contiguous;
+    let is_one_run = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
     let reason = match work.engine {
-        _ if waits && work.depth > 1 => format!(
+        _ if waits && work.io.depth > 1 => format!(
             "{} waits for each block: one thread has one in flight, never {}",
-            work.engine, work.depth
+            work.engine, work.io.depth
         ),
-        Engine::Mmap if work.cache == Cache::Direct => {
+        Engine::Mmap if work.io.cache == Cache::Direct => {
             "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
         }
         Engine::Mmap if work.touch == Touch::None => {
@@ -348,13 +327,13 @@ fn engine_refusal(work: &FileWork) -> Option<String> {
         Engine::Load if work.touch == Touch::None => {
             "what is loaded and never touched answers no question: use pread".to_string()
         }
-        Engine::Load if work.threads > 1 && !is_one_run => {
+        Engine::Load if work.io.threads > 1 && !is_one_run => {
             "each thread loads what it touches: that must be one run of the file".to_string()
         }
-        Engine::Buffered if work.cache == Cache::Direct => {
+        Engine::Buffered if work.io.cache == Cache::Direct => {
             "what a program buffers is not aligned for O_DIRECT: use read".to_string()
         }
-        Engine::Null if work.cache != Cache::AsIs || work.touch != Touch::None => {
+        Engine::Null if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
             "null moves no data: it has cache 'as-is' and touch 'none' only".to_string()
         }
         _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
@@ -365,11 +344,11 @@ fn engine_refusal(work: &FileWork) -> Option<String> {
     Some(reason)
 }
 
-fn touch_refusal(work: &FileWork) -> Option<String> {
+fn touch_refusal(work: &ReadWork) -> Option<String> {
     match work.touch {
-        Touch::Count if !work.block.is_multiple_of(4) => Some(format!(
+        Touch::Count if !work.io.block.is_multiple_of(4) => Some(format!(
             "integers of 4 bytes are counted: blocks of {} would cut some in two",
-            units::bytes(work.block)
+            units::bytes(work.io.block)
         )),
         Touch::None | Touch::Page if work.isa != Isa::Auto => {
             Some(format!("touch '{}' computes nothing: isa auto", work.touch))
@@ -378,7 +357,7 @@ fn touch_refusal(work: &FileWork) -> Option<String> {
     }
 }
 
-fn advice_refusal(work: &FileWork) -> Option<String> {
+fn advice_refusal(work: &ReadWork) -> Option<String> {
     let fits = match work.advice {
         Advice::Populate | Advice::TouchAhead => work.engine == Engine::Mmap,
         Advice::HugePage => matches!(work.engine, Engine::Mmap | Engine::Load),
@@ -394,7 +373,7 @@ fn advice_refusal(work: &FileWork) -> Option<String> {
         return Some("null opens no file that advice could be given about".to_string());
     }
     let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);
-    (about_cache && work.cache == Cache::Direct)
+    (about_cache && work.io.cache == Cache::Direct)
         .then(|| "advice is about the page cache, which O_DIRECT passes by".to_string())
 }
 
@@ -404,42 +383,62 @@ mod tests {
     use crate::case::{Allocation, Fill, Op, Sync, WriteEngine};
     use crate::zoo;
 
-    fn reason(work: FileWork) -> String {
+    fn reason(work: ReadWork) -> String {
         let (host, storage) = (zoo::host(), zoo::storage());
         let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-        place.refusal(&Case::own(Work::File(work))).unwrap_or_default()
+        place.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_its_reason() {
         let plain = zoo::plain();
-        let mmap = FileWork { engine: Engine::Mmap, ..plain.clone() };
-        let direct = FileWork { cache: Cache::Direct, ..plain.clone() };
+        let mmap = ReadWork { engine: Engine::Mmap, ..plain };
+        let direct = ReadWork { io: Io { cache: Cache::Direct, ..plain.io }, ..plain };
         for (work, expected) in [
-            (FileWork { cache: Cache::Direct, ..mmap.clone() }, "O_DIRECT has no effect on mmap"),
-            (FileWork { touch: Touch::None, ..mmap.clone() }, "moves nothing until it is touched"),
-            (FileWork { depth: 2, ..plain.clone() }, "pread waits for each block"),
-            (FileWork { block: 100, ..direct.clone() }, "multiples of 512B, 100B is not"),
-            (FileWork { advice: Advice::Random, ..direct }, "which O_DIRECT passes by"),
-            (FileWork { advice: Advice::Populate, ..plain.clone() }, "pread has none"),
-            (FileWork { engine: Engine::Load, depth: 2, ..plain.clone() }, "load waits for"),
-            (FileWork { engine: Engine::Load, touch: Touch::None, ..plain.clone() }, "use pread"),
             (
-                FileWork {
+                ReadWork { io: Io { cache: Cache::Direct, ..mmap.io }, ..mmap },
+                "O_DIRECT has no effect on mmap",
+            ),
+            (ReadWork { touch: Touch::None, ..mmap }, "moves nothing until it is touched"),
+            (ReadWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pread waits for each block"),
+            (
+                ReadWork { io: Io { block: 100, ..direct.io }, ..direct },
+                "multiples of 512B, 100B is not",
+            ),
+            (ReadWork { advice: Advice::Random, ..direct }, "which O_DIRECT passes by"),
+            (ReadWork { advice: Advice::Populate, ..plain }, "pread has none"),
+            (
+                ReadWork { io: Io { depth: 2, ..plain.io }, engine: Engine::Load, ..plain },
+                "load waits for",
+            ),
+            (ReadWork { engine: Engine::Load, touch: Touch::None, ..plain }, "use pread"),
+            (
+                ReadWork {
+                    io: Io { threads: 2, pattern: Pattern::Random, ..plain.io },
                     engine: Engine::Load,
-                    threads: 2,
-                    pattern: Pattern::Random,
-                    ..plain.clone()
+                    ..plain
                 },
                 "must be one run of the file",
             ),
-            (FileWork { touch: Touch::Count, block: 6, ..plain.clone() }, "cut some in two"),
-            (FileWork { touch: Touch::Page, isa: Isa::Scalar, ..plain.clone() }, "isa auto"),
-            (FileWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),
-            (FileWork { ops: 257, ..plain.clone() }, "different blocks, the file has 256"),
-            (FileWork { threads: 257, ..plain.clone() }, "256 blocks, fewer than 257 threads"),
-            (FileWork { submission: Submission::Sqpoll, ..plain.clone() }, "only io_uring"),
-            (FileWork { engine: Engine::Null, ..plain.clone() }, "null moves no data"),
+            (
+                ReadWork { io: Io { block: 6, ..plain.io }, touch: Touch::Count, ..plain },
+                "cut some in two",
+            ),
+            (ReadWork { touch: Touch::Page, isa: Isa::Scalar, ..plain }, "isa auto"),
+            (
+                ReadWork { io: Io { block: 2 << 20, ..plain.io }, ..plain },
+                "larger than the file of 1MiB",
+            ),
+            (
+                ReadWork { io: Io { ops: 257, ..plain.io }, ..plain },
+                "different blocks, the file has 256",
+            ),
+            (
+                ReadWork { io: Io { threads: 257, ..plain.io }, ..plain },
+                "256 blocks, fewer than 257 threads",
+            ),
+            (ReadWork { submission: Submission::Sqpoll, ..plain }, "only io_uring"),
+            (ReadWork { engine: Engine::Null, ..plain }, "null moves no data"),
         ] {
             let reason = reason(work);
             assert!(reason.contains(expected), "'{reason}' does not say '{expected}'");
@@ -450,11 +449,11 @@ mod tests {
 
     #[test]
     fn nothing_is_warm_where_no_page_is_kept() {
-        let warm = FileWork { cache: Cache::Warm, ..zoo::plain() };
+        let warm = ReadWork { io: Io { cache: Cache::Warm, ..zoo::plain().io }, ..zoo::plain() };
         let reason = |keeps_pages, cache| {
             let (host, storage) = (zoo::host(), Storage { keeps_pages, ..zoo::storage() });
             let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-            let case = Case::own(Work::File(FileWork { cache, ..warm.clone() }));
+            let case = Case::own(Work::Read(ReadWork { io: Io { cache, ..warm.io }, ..warm }));
             place.refusal(&case).unwrap_or_default()
         };
         let said = reason(Some(false), Cache::Warm);
@@ -467,11 +466,15 @@ mod tests {
 
     #[test]
     fn what_nobody_tells_is_no_limit() {
-        let huge = FileWork { engine: Engine::Load, size: 1 << 50, ..zoo::plain() };
+        let huge = ReadWork {
+            io: Io { size: 1 << 50, ..zoo::plain().io },
+            engine: Engine::Load,
+            ..zoo::plain()
+        };
         let reason = |memory_available| {
             let (host, storage) = (Host { memory_available, ..zoo::host() }, zoo::storage());
             let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-            place.refusal(&Case::own(Work::File(huge.clone()))).unwrap_or_default()
+            place.refusal(&Case::own(Work::Read(huge))).unwrap_or_default()
         };
         assert!(reason(Some(20 << 30)).contains("does not fit"));
         assert!(reason(Some(0)).contains("does not fit"));
@@ -486,41 +489,57 @@ mod tests {
             place.refusal(&Case::own(Work::Write(work))).unwrap_or_default()
         };
         let plain = zoo::plain_write();
-        let mmap = WriteWork { engine: WriteEngine::Mmap, ..plain.clone() };
-        let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Sendfile, ..plain.clone() };
-        let over = WriteWork { allocation: Allocation::Overwrite, ..plain.clone() };
-        let append = WriteWork { allocation: Allocation::Append, ..plain.clone() };
+        let mmap = WriteWork { engine: WriteEngine::Mmap, ..plain };
+        let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Sendfile, ..plain };
+        let over = WriteWork { allocation: Allocation::Overwrite, ..plain };
+        let append = WriteWork { allocation: Allocation::Append, ..plain };
         for (work, expected) in [
-            (WriteWork { depth: 2, ..plain.clone() }, "pwrite waits for each block"),
-            (WriteWork { engine: WriteEngine::Splice, ..plain.clone() }, "op copy"),
-            (WriteWork { engine: WriteEngine::Pwrite, ..copy.clone() }, "pwrite does not copy"),
-            (WriteWork { fill: Fill::Zero, ..copy.clone() }, "what its source holds"),
-            (WriteWork { cache: Cache::Direct, ..copy.clone() }, "inside the page cache"),
-            (WriteWork { allocation: Allocation::Overwrite, ..copy.clone() }, "a new file"),
-            (mmap.clone(), "cannot grow a file"),
-            (WriteWork { sync: Sync::Dsync, ..over.clone() }, ""),
+            (WriteWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pwrite waits for each block"),
+            (WriteWork { engine: WriteEngine::Splice, ..plain }, "op copy"),
+            (WriteWork { engine: WriteEngine::Pwrite, ..copy }, "pwrite does not copy"),
+            (WriteWork { fill: Fill::Zero, ..copy }, "what its source holds"),
             (
-                WriteWork { engine: WriteEngine::Mmap, sync: Sync::Dsync, ..over.clone() },
+                WriteWork { io: Io { cache: Cache::Direct, ..copy.io }, ..copy },
+                "inside the page cache",
+            ),
+            (WriteWork { allocation: Allocation::Overwrite, ..copy }, "a new file"),
+            (mmap, "cannot grow a file"),
+            (WriteWork { sync: Sync::Dsync, ..over }, ""),
+            (
+                WriteWork { engine: WriteEngine::Mmap, sync: Sync::Dsync, ..over },
                 "a store is no call",
             ),
-            (WriteWork { sync: Sync::Msync, ..plain.clone() }, "pwrite maps nothing"),
-            (WriteWork { every: 4, sync: Sync::None, ..plain.clone() }, "no call that could come"),
-            (WriteWork { cache: Cache::Warm, ..plain.clone() }, "is empty at the start"),
-            (append.clone(), "pwrite names offsets"),
+            (WriteWork { sync: Sync::Msync, ..plain }, "pwrite maps nothing"),
+            (WriteWork { every: 4, sync: Sync::None, ..plain }, "no call that could come"),
             (
-                WriteWork { engine: WriteEngine::Write, threads: 2, ..append },
+                WriteWork { io: Io { cache: Cache::Warm, ..plain.io }, ..plain },
+                "is empty at the start",
+            ),
+            (append, "pwrite names offsets"),
+            (
+                WriteWork {
+                    io: Io { threads: 2, ..append.io },
+                    engine: WriteEngine::Write,
+                    ..append
+                },
                 "sequential, by one thread",
             ),
-            (WriteWork { cache: Cache::Direct, size: 4097, ..over.clone() }, "whole blocks"),
-            (WriteWork { op: Op::Sync, ..plain.clone() }, "a file that is there"),
-            (WriteWork { op: Op::Sync, sync: Sync::None, ..over.clone() }, "only a sync is called"),
-            (WriteWork { block: 2 << 20, ..plain.clone() }, "larger than the file of 1MiB"),
-            (WriteWork { engine: WriteEngine::Null, ..plain.clone() }, "null moves no data"),
+            (
+                WriteWork { io: Io { cache: Cache::Direct, size: 4097, ..over.io }, ..over },
+                "whole blocks",
+            ),
+            (WriteWork { op: Op::Sync, ..plain }, "a file that is there"),
+            (WriteWork { op: Op::Sync, sync: Sync::None, ..over }, "only a sync is called"),
+            (
+                WriteWork { io: Io { block: 2 << 20, ..plain.io }, ..plain },
+                "larger than the file of 1MiB",
+            ),
+            (WriteWork { engine: WriteEngine::Null, ..plain }, "null moves no data"),
             (plain, ""),
             (over, ""),
             (copy, ""),
         ] {
-            let id = work.id();
+            let id = Case::own(Work::Write(work)).id();
             let reason = reason(work);
             let is_right = reason.contains(expected) && reason.is_empty() == expected.is_empty();
             assert!(is_right, "{id}: '{reason}' does not say '{expected}'");
@@ -532,8 +551,12 @@ mod tests {
         let host = zoo::host();
         let place = Place { host: &host, storage: None, peers: &[] };
         let refusal = |size| {
-            let load = FileWork { engine: Engine::Load, size, ..zoo::plain() };
-            place.refusal(&Case::own(Work::File(load))).unwrap_or_default()
+            let load = ReadWork {
+                io: Io { size, ..zoo::plain().io },
+                engine: Engine::Load,
+                ..zoo::plain()
+            };
+            place.refusal(&Case::own(Work::Read(load))).unwrap_or_default()
         };
         assert_eq!(refusal(15 << 30), "");
         let reason = refusal(16 << 30);
@@ -544,14 +567,14 @@ mod tests {
     fn a_peer_is_asked_for_what_it_has_only() {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
         let place = Place { host: &host, storage: None, peers: &peers };
-        let refusal = |peer: &str, work: FileWork| {
-            let case = Case { peer: peer.to_string(), work: Work::File(work) };
+        let refusal = |peer: &str, work: ReadWork| {
+            let case = Case { peer: peer.to_string(), work: Work::Read(work) };
             place.refusal(&case).unwrap_or_default()
         };
         assert_eq!(refusal("zebra", zoo::plain()), "");
-        let uring = FileWork { engine: Engine::Uring, ..zoo::plain() };
+        let uring = ReadWork { engine: Engine::Uring, ..zoo::plain() };
         assert_eq!(refusal("zebra", uring), "the peer zebra has no engine uring");
-        let vectors = FileWork { isa: Isa::Avx2, ..zoo::plain() };
+        let vectors = ReadWork { isa: Isa::Avx2, ..zoo::plain() };
         assert!(refusal("zebra", vectors).contains("isa auto"));
         assert_eq!(refusal("gnu", zoo::plain()), "there is no peer 'gnu'");
     }
@@ -589,15 +612,17 @@ mod tests {
         let host = zoo::host();
         let place = Place { host: &host, storage: None, peers: &[] };
         let mut plan = Plan::new("test", 10, 0.025, 1);
-        let warm = |block| Case::own(Work::File(FileWork { block, ..zoo::plain() }));
-        let cold = FileWork { cache: Cache::Cold, ..zoo::plain() };
-        plan.cases = [warm(4096), warm(8192), Case::own(Work::File(cold.clone()))]
+        let warm = |block| {
+            Case::own(Work::Read(ReadWork { io: Io { block, ..zoo::plain().io }, ..zoo::plain() }))
+        };
+        let cold = ReadWork { io: Io { cache: Cache::Cold, ..zoo::plain().io }, ..zoo::plain() };
+        plan.cases = [warm(4096), warm(8192), Case::own(Work::Read(cold))]
             .map(|case| Planned { case, role: Role::Asked })
             .to_vec();
         plan.add([warm(512)], Role::Control, &place);
         plan.add_twins();
         let twins = plan.cases.iter().filter(|planned| planned.role == Role::Twin);
         let twins: Vec<Case> = twins.map(|planned| planned.case.clone()).collect();
-        assert_eq!(twins, [warm(4096), Case::own(Work::File(cold))]);
+        assert_eq!(twins, [warm(4096), Case::own(Work::Read(cold))]);
     }
 }

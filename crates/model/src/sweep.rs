@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_product_has_every_combination() {
         let mut sweep: Sweep = Vec::new();
-        for (axis, value) in Case::own(Work::File(zoo::plain())).axes() {
+        for (axis, value) in Case::own(Work::Read(zoo::plain())).axes() {
             let values = match axis {
                 "engine" => vec!["read".to_string(), "mmap".to_string()],
                 "block" => vec!["4KiB".to_string(), "1MiB".to_string()],

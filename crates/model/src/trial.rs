@@ -1,6 +1,6 @@
 //! One request, its answer, and what was seen around it.
 
-use crate::case::{Case, FileWork, Op, Touch, Work};
+use crate::case::{Case, Op, ReadWork, Touch, Work};
 use crate::content::{DigestTable, STAMP_PAGE};
 use crate::evidence::Evidence;
 use crate::pattern::{Pattern, Share};
@@ -31,8 +31,8 @@ impl Job {
     pub fn expected_digest(&self, table: &DigestTable, sample: &Sample) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_digest(self.seed, sample),
-            Work::File(work) if matches!(work.touch, Touch::None | Touch::Page) => None,
-            Work::File(work) => {
+            Work::Read(work) if matches!(work.touch, Touch::None | Touch::Page) => None,
+            Work::Read(work) => {
                 let spans = sample.spans.iter();
                 let digests = spans.map(|span| self.digest_of_steps(work, table, span));
                 Some(digests.fold(0, u64::wrapping_add))
@@ -47,9 +47,9 @@ impl Job {
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_bytes(span),
-            Work::File(work) => work.visits(span.thread, self.seed).bytes(span.ops),
+            Work::Read(work) => work.io.visits(span.thread, self.seed).bytes(span.ops),
             Work::Write(work) if work.op == Op::Sync => Some(0),
-            Work::Write(work) => work.visits(span.thread, self.seed).bytes(span.ops),
+            Work::Write(work) => work.io.visits(span.thread, self.seed).bytes(span.ops),
         }
     }
 
@@ -59,7 +59,7 @@ impl Job {
     pub fn written(&self, sample: &Sample) -> Option<Vec<Range<u64>>> {
         let work = self.case.write().filter(|work| work.op != Op::Sync)?;
         let visits = |span: &Span| {
-            let visits = work.visits(span.thread, self.seed);
+            let visits = work.io.visits(span.thread, self.seed);
             let count = span.ops.min(visits.count());
             (visits, count)
         };
@@ -67,11 +67,11 @@ impl Job {
             let (visits, count) = visits(span);
             count == visits.count()
         };
-        let is_limited = work.ops > 0 && work.ops < work.blocks();
+        let is_limited = work.io.ops > 0 && work.io.ops < work.io.blocks();
         if !is_limited && sample.spans.iter().all(is_whole) {
-            return Some(joined(iter::once(0..work.size).collect()));
+            return Some(joined(iter::once(0..work.io.size).collect()));
         }
-        let in_runs = work.pattern == Pattern::Sequential && work.share == Share::Contiguous;
+        let in_runs = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
         let mut parts = Vec::new();
         for span in sample.spans.iter().filter(|span| span.ops > 0) {
             let (visits, count) = visits(span);
@@ -90,8 +90,8 @@ impl Job {
     }
 
     /// The digest of the first `span.ops` blocks of a thread's steps, taken round and round.
-    fn digest_of_steps(&self, work: &FileWork, table: &DigestTable, span: &Span) -> u64 {
-        let visits = work.visits(span.thread, self.seed);
+    fn digest_of_steps(&self, work: &ReadWork, table: &DigestTable, span: &Span) -> u64 {
+        let visits = work.io.visits(span.thread, self.seed);
         if visits.count() == 0 {
             return 0;
         }
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn bytes_are_those_of_the_blocks_that_were_read() {
         for work in zoo::shapes() {
-            let visits = work.visits(0, 3);
-            let job = job(Work::File(work));
+            let visits = work.io.visits(0, 3);
+            let job = job(Work::Read(work));
             if visits.count() == 0 {
                 assert_eq!(job.expected_bytes(&Span::default()), Some(0));
                 continue;
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn what_was_written_is_every_block_that_was_visited() {
         for work in zoo::write_shapes() {
-            let (threads, size) = (work.threads, work.size as usize);
-            let all: Vec<_> = (0..threads).map(|thread| work.visits(thread, 3)).collect();
+            let (threads, size) = (work.io.threads, work.io.size as usize);
+            let all: Vec<_> = (0..threads).map(|thread| work.io.visits(thread, 3)).collect();
             let job = job(Work::Write(work));
             for done in [0, 1, 2, 7, 300] {
                 let mut marked = vec![false; size];
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn operations_that_cannot_be_have_no_bytes() {
-        let job = job(Work::File(zoo::plain()));
+        let job = job(Work::Read(zoo::plain()));
         let span = Span { ops: u64::MAX, ..Span::default() };
         assert_eq!(job.expected_bytes(&span), None);
     }

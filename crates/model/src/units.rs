@@ -126,6 +126,9 @@ macro_rules! named {
             /// Every value, in the order of declaration.
             pub const ALL: &'static [$kind] = &[$($kind::$value),+];
 
+            /// Their names.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
             /// The one name of this value.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -146,7 +149,7 @@ macro_rules! named {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text.trim() {
                     $($name => Ok($kind::$value),)+
-                    other => Err($crate::units::unknown_name($axis, other, &[$($name),+])),
+                    other => Err($crate::units::unknown_name($axis, other, $kind::NAMES)),
                 }
             }
         }

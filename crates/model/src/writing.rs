@@ -1,13 +1,11 @@
 //! Work that writes a file.
 
-use crate::axes::Given;
 use crate::cache::Cache;
 use crate::content::{Content, Kind};
+use crate::io::Io;
 use crate::named;
-use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::pattern::Pattern;
 use crate::sample::Span;
-use crate::units::{self, ParseError};
-use std::time::Duration;
 
 named! {
     /// What is done to the file that is written.
@@ -92,29 +90,15 @@ named! {
 }
 
 /// Writes a file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WriteWork {
+    /// Which blocks, in which order. Its cache state is that of the file that is overwritten or
+    /// copied.
+    pub io: Io,
     /// What is done.
     pub op: Op,
     /// How a block is moved.
     pub engine: WriteEngine,
-    /// Where the file that is overwritten or copied is at the start. `direct` is `O_DIRECT`, for
-    /// both files of a copy.
-    pub cache: Cache,
-    /// In which order.
-    pub pattern: Pattern,
-    /// Blocks from one step of a strided pattern to the next.
-    pub stride: u64,
-    /// Bytes of the file.
-    pub size: u64,
-    /// Bytes an operation.
-    pub block: u64,
-    /// Operations in flight, for each thread.
-    pub depth: u32,
-    /// Threads at work.
-    pub threads: u32,
-    /// How blocks are dealt out to the threads.
-    pub share: Share,
     /// What makes it durable.
     pub sync: Sync,
     /// Blocks of a thread from one sync to the next; 0 is one at the end only. There is always
@@ -124,11 +108,6 @@ pub struct WriteWork {
     pub allocation: Allocation,
     /// What is written.
     pub fill: Fill,
-    /// The most operations of a trial, over all threads; 0 is no limit.
-    pub ops: u64,
-    /// The longest a trial lasts, but for the sync at its end. A file that is not overwritten
-    /// ends it sooner: when it is full.
-    pub time: Duration,
 }
 
 impl Sync {
@@ -162,33 +141,16 @@ impl Fill {
 }
 
 impl WriteWork {
-    /// Blocks in the file; the last may be short.
-    pub fn blocks(&self) -> u64 {
-        self.size.div_ceil(self.block)
-    }
-
     /// Whether the file is passed more than once if time allows: only what is there already can
     /// be written again without becoming something else.
     pub fn repeats(&self) -> bool {
-        let stays = self.allocation == Allocation::Overwrite && self.cache != Cache::Cold;
-        self.op != Op::Copy && stays && self.ops == 0
+        let stays = self.allocation == Allocation::Overwrite && self.io.cache != Cache::Cold;
+        self.op != Op::Copy && stays && self.io.ops == 0
     }
 
     /// What is written in a trial with `seed`, where it is not a copy.
     pub fn content(&self, seed: u64) -> Content {
-        Content { seed, size: self.size, kind: self.fill.kind() }
-    }
-
-    /// The blocks that `thread` visits in a trial with `seed`; the same in every pass.
-    pub fn visits(&self, thread: u32, seed: u64) -> Visits {
-        let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
-        Visits::new(order, self.steps(thread), self.block, self.size)
-    }
-
-    /// The steps of a pass that are `thread`'s.
-    pub fn steps(&self, thread: u32) -> Steps {
-        let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
-        Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))
+        Content { seed, size: self.io.size, kind: self.fill.kind() }
     }
 
     /// The calls that sync which operations as those of `spans` ask for: one after each `every`
@@ -204,78 +166,6 @@ impl WriteWork {
         };
         let spans = spans.iter().filter(|span| span.ops > 0);
         spans.fold(0, |sum, span| sum.saturating_add(of_thread(span)))
-    }
-
-    pub(crate) fn axes(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("op", self.op.to_string()),
-            ("engine", self.engine.to_string()),
-            ("cache", self.cache.to_string()),
-            ("pattern", self.pattern.to_string()),
-            ("stride", self.stride.to_string()),
-            ("size", units::bytes(self.size)),
-            ("block", units::bytes(self.block)),
-            ("depth", self.depth.to_string()),
-            ("threads", self.threads.to_string()),
-            ("share", self.share.to_string()),
-            ("sync", self.sync.to_string()),
-            ("every", self.every.to_string()),
-            ("allocation", self.allocation.to_string()),
-            ("fill", self.fill.to_string()),
-            ("ops", self.ops.to_string()),
-            ("time", units::time(self.time)),
-        ]
-    }
-
-    pub(crate) fn from_axes<K: AsRef<str>, V: AsRef<str>>(
-        given: &Given<K, V>,
-    ) -> Result<WriteWork, ParseError> {
-        Ok(WriteWork {
-            op: given.name("op")?,
-            engine: given.name("engine")?,
-            cache: given.name("cache")?,
-            pattern: given.name("pattern")?,
-            stride: given.number("stride", 1)?,
-            size: units::parse_bytes(given.text("size")?)?,
-            block: units::parse_bytes(given.text("block")?)?,
-            depth: given.small("depth")?,
-            threads: given.small("threads")?,
-            share: given.name("share")?,
-            sync: given.name("sync")?,
-            every: given.number("every", 0)?,
-            allocation: given.name("allocation")?,
-            fill: given.name("fill")?,
-            ops: given.number("ops", 0)?,
-            time: units::parse_time(given.text("time")?)?,
-        })
-    }
-
-    /// A short name: `write pwrite as-is sequential 4KiB d1 t1 overwrite fdatasync every:1`.
-    pub(crate) fn id(&self) -> String {
-        let mut words = vec![self.op.to_string(), self.engine.to_string(), self.cache.to_string()];
-        words.push(match self.pattern {
-            Pattern::Strided => format!("strided:{}", self.stride),
-            pattern => pattern.to_string(),
-        });
-        words.push(units::bytes(self.block));
-        words.push(format!("d{}", self.depth));
-        words.push(format!("t{}", self.threads));
-        words.push(format!("alloc:{}", self.allocation));
-        words.push(format!("sync:{}", self.sync));
-        if self.every > 0 {
-            words.push(format!("every:{}", self.every));
-        }
-        if self.fill != Fill::Random {
-            words.push(format!("fill:{}", self.fill));
-        }
-        if self.share != Share::Contiguous {
-            words.push(self.share.to_string());
-        }
-        if self.ops > 0 {
-            words.push(format!("ops:{}", self.ops));
-        }
-        words.push(format!("of {}", units::bytes(self.size)));
-        words.join(" ")
     }
 
     /// Why no machine can do this, or it would mean something else than it says.
@@ -297,7 +187,7 @@ impl WriteWork {
             Op::Copy if self.fill != Fill::Random => {
                 "a copy writes what its source holds: fill random".to_string()
             }
-            Op::Copy if self.cache == Cache::Direct && engine.only_copies() => {
+            Op::Copy if self.io.cache == Cache::Direct && engine.only_copies() => {
                 format!("{engine} copies inside the page cache: O_DIRECT has no effect on it")
             }
             Op::Sync if engine != WriteEngine::Pwrite || !self.sync.is_call() => {
@@ -312,13 +202,13 @@ impl WriteWork {
     fn engine_refusal(&self) -> Option<String> {
         let engine = self.engine;
         let reason = match engine {
-            WriteEngine::Null if self.cache != Cache::AsIs || self.sync != Sync::None => {
+            WriteEngine::Null if self.io.cache != Cache::AsIs || self.sync != Sync::None => {
                 "null moves no data: it has cache 'as-is' and sync 'none' only".to_string()
             }
-            _ if self.depth > 1 && !matches!(engine, WriteEngine::Uring | WriteEngine::Null) => {
+            _ if self.io.depth > 1 && !matches!(engine, WriteEngine::Uring | WriteEngine::Null) => {
                 format!("{engine} waits for each block: one thread has one in flight")
             }
-            WriteEngine::Mmap if self.cache == Cache::Direct => {
+            WriteEngine::Mmap if self.io.cache == Cache::Direct => {
                 "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
             }
             WriteEngine::Mmap
@@ -326,7 +216,7 @@ impl WriteWork {
             {
                 "a mapping cannot grow a file: allocation fallocate or overwrite".to_string()
             }
-            WriteEngine::Buffered if self.cache == Cache::Direct => {
+            WriteEngine::Buffered if self.io.cache == Cache::Direct => {
                 "what a program buffers is not aligned for O_DIRECT: use write".to_string()
             }
             _ => return None,
@@ -354,17 +244,17 @@ impl WriteWork {
             matches!(self.engine, WriteEngine::Write | WriteEngine::Buffered | WriteEngine::Null);
         let is_overwritten = self.allocation == Allocation::Overwrite;
         let reason = match self.allocation {
-            Allocation::Append if self.threads > 1 || self.pattern != Pattern::Sequential => {
+            Allocation::Append if self.io.threads > 1 || self.io.pattern != Pattern::Sequential => {
                 "what is appended has one order: sequential, by one thread".to_string()
             }
             Allocation::Append if !moves_own_offset || self.op != Op::Write => {
                 format!("{} names offsets, O_APPEND does not look at them", self.engine)
             }
-            _ if matches!(self.cache, Cache::Warm | Cache::Cold)
+            _ if matches!(self.io.cache, Cache::Warm | Cache::Cold)
                 && !is_overwritten
                 && self.op == Op::Write =>
             {
-                format!("the file is empty at the start: it is not '{}'", self.cache)
+                format!("the file is empty at the start: it is not '{}'", self.io.cache)
             }
             _ if self.op == Op::Sync && !is_overwritten => {
                 "a sync needs a file that is there: allocation overwrite".to_string()
@@ -372,7 +262,7 @@ impl WriteWork {
             _ if self.op == Op::Copy && is_overwritten => {
                 "a copy makes a new file: allocation none or fallocate".to_string()
             }
-            _ if self.cache == Cache::Direct && !self.size.is_multiple_of(self.block) => {
+            _ if self.io.cache == Cache::Direct && !self.io.size.is_multiple_of(self.io.block) => {
                 "O_DIRECT writes whole blocks: the size must be a multiple of the block".to_string()
             }
             _ => return None,

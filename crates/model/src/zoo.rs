@@ -1,6 +1,8 @@
 //! Awkward cases that everything must get right: tests of every floor walk through them.
 
-use crate::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP};
+use crate::case::{
+    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
+};
 use crate::case::{Allocation, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork};
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
@@ -14,31 +16,39 @@ use crate::trial::{Outcome, Trial};
 use std::time::Duration;
 
 /// A plain case, from which others are made by changing a few axes.
-pub fn plain() -> FileWork {
-    FileWork {
+pub fn plain() -> ReadWork {
+    ReadWork {
+        io: Io {
+            cache: Cache::AsIs,
+            pattern: Pattern::Sequential,
+            stride: 1,
+            size: 1 << 20,
+            block: 4096,
+            depth: 1,
+            threads: 1,
+            share: Share::Contiguous,
+            ops: 0,
+            time: Duration::from_secs(60),
+        },
         engine: Engine::Pread,
-        cache: Cache::AsIs,
-        pattern: Pattern::Sequential,
-        stride: 16,
-        size: 1 << 20,
-        block: 4096,
-        depth: 1,
-        threads: 1,
-        share: Share::Contiguous,
         touch: Touch::Sum,
         isa: Isa::Auto,
         advice: Advice::None,
         submission: Submission::Enter,
-        ops: 0,
-        time: Duration::from_secs(60),
     }
+}
+
+/// A stride for what has one.
+fn stride_of(pattern: Pattern) -> u64 {
+    if pattern == Pattern::Strided { 3 } else { 1 }
 }
 
 /// File cases at the borders: one block, odd tails, blocks of a byte, more threads than blocks,
 /// more depth than blocks. Those with depth above 1 are only for engines that can.
-pub fn shapes() -> Vec<FileWork> {
+pub fn shapes() -> Vec<ReadWork> {
     let plain = plain();
-    let shape = |size, block, threads| FileWork { size, block, threads, ..plain.clone() };
+    let shape =
+        |size, block, threads| ReadWork { io: Io { size, block, threads, ..plain.io }, ..plain };
     let mut shapes = vec![
         shape(1, 1, 1),
         shape(4096, 4096, 1),
@@ -52,43 +62,66 @@ pub fn shapes() -> Vec<FileWork> {
         shape((1 << 20) + 13, 65_536, 3),
     ];
     for pattern in [Pattern::Random, Pattern::Strided] {
-        shapes.push(FileWork { pattern, stride: 3, ..shape(100_000, 4096, 2) });
+        shapes.push(ReadWork {
+            io: Io { pattern, stride: stride_of(pattern), ..shape(100_000, 4096, 2).io },
+            ..shape(100_000, 4096, 2)
+        });
     }
-    shapes.push(FileWork { share: Share::Interleaved, ..shape(100_001, 4096, 3) });
-    shapes.push(FileWork { depth: 8, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2) });
-    shapes.push(FileWork { depth: 32, ..shape(10_000, 4096, 1) });
-    shapes.push(FileWork { ops: 5, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2) });
+    shapes.push(ReadWork {
+        io: Io { share: Share::Interleaved, ..shape(100_001, 4096, 3).io },
+        ..shape(100_001, 4096, 3)
+    });
+    shapes.push(ReadWork {
+        io: Io { depth: 8, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2).io },
+        ..shape(1 << 20, 4096, 2)
+    });
+    shapes.push(ReadWork {
+        io: Io { depth: 32, ..shape(10_000, 4096, 1).io },
+        ..shape(10_000, 4096, 1)
+    });
+    shapes.push(ReadWork {
+        io: Io { ops: 5, pattern: Pattern::Random, ..shape(1 << 20, 4096, 2).io },
+        ..shape(1 << 20, 4096, 2)
+    });
     shapes
 }
 
 /// A plain case that writes, from which others are made by changing a few axes.
 pub fn plain_write() -> WriteWork {
     WriteWork {
+        io: Io {
+            cache: Cache::AsIs,
+            pattern: Pattern::Sequential,
+            stride: 1,
+            size: 1 << 20,
+            block: 4096,
+            depth: 1,
+            threads: 1,
+            share: Share::Contiguous,
+            ops: 0,
+            time: Duration::from_secs(60),
+        },
         op: Op::Write,
         engine: WriteEngine::Pwrite,
-        cache: Cache::AsIs,
-        pattern: Pattern::Sequential,
-        stride: 16,
-        size: 1 << 20,
-        block: 4096,
-        depth: 1,
-        threads: 1,
-        share: Share::Contiguous,
         sync: Sync::Fdatasync,
         every: 0,
         allocation: Allocation::None,
         fill: Fill::Random,
-        ops: 0,
-        time: Duration::from_secs(60),
     }
 }
 
 /// [`shapes`] to write.
 pub fn write_shapes() -> Vec<WriteWork> {
-    let write = |work: FileWork| {
-        let FileWork { pattern, stride, size, block, depth, threads, share, ops, .. } = work;
+    let write = |work: ReadWork| {
+        let ReadWork {
+            io: Io { pattern, stride, size, block, depth, threads, share, ops, .. },
+            ..
+        } = work;
         let plain = plain_write();
-        WriteWork { pattern, stride, size, block, depth, threads, share, ops, ..plain }
+        WriteWork {
+            io: Io { pattern, stride, size, block, depth, threads, share, ops, ..plain.io },
+            ..plain
+        }
     };
     shapes().into_iter().map(write).collect()
 }
@@ -96,18 +129,18 @@ pub fn write_shapes() -> Vec<WriteWork> {
 /// Cases of all kinds.
 pub fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> =
-        shapes().into_iter().map(|work| Case::own(Work::File(work))).collect();
+        shapes().into_iter().map(|work| Case::own(Work::Read(work))).collect();
     for engine in Engine::ALL.iter().copied().filter(|engine| *engine != Engine::Pread) {
-        cases.push(Case::own(Work::File(FileWork { engine, ..plain() })));
+        cases.push(Case::own(Work::Read(ReadWork { engine, ..plain() })));
     }
-    let file = |work| Case::own(Work::File(work));
-    cases.push(file(FileWork { advice: Advice::Random, touch: Touch::Page, ..plain() }));
+    let file = |work| Case::own(Work::Read(work));
+    cases.push(file(ReadWork { advice: Advice::Random, touch: Touch::Page, ..plain() }));
     let submission = Submission::Sqpoll;
-    cases.push(file(FileWork { engine: Engine::Uring, submission, ..plain() }));
-    let counting = FileWork { touch: Touch::Count, ..plain() };
-    cases.push(file(counting.clone()));
-    cases.push(file(FileWork { isa: Isa::Scalar, ..counting.clone() }));
-    cases.push(Case { peer: "zebra".to_string(), work: Work::File(counting) });
+    cases.push(file(ReadWork { engine: Engine::Uring, submission, ..plain() }));
+    let counting = ReadWork { touch: Touch::Count, ..plain() };
+    cases.push(file(counting));
+    cases.push(file(ReadWork { isa: Isa::Scalar, ..counting }));
+    cases.push(Case { peer: "zebra".to_string(), work: Work::Read(counting) });
     let write = |work| Case::own(Work::Write(work));
     cases.extend(write_shapes().into_iter().map(write));
     let others = WriteEngine::ALL.iter().copied().filter(|e| *e != WriteEngine::Pwrite);
@@ -216,11 +249,11 @@ pub fn storage() -> Storage {
 
 /// The first file case, measured cold `rounds` times without a flaw: one thread reads 1 GiB in
 /// one second a round, every byte of it from the device.
-pub fn record_of(work: FileWork, rounds: u32) -> Record {
+pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let (host, storage) = (host(), storage());
     let mut plan = Plan::new("zoo", rounds, 0.025, 1);
     let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-    plan.add([Case::own(Work::File(work))], Role::Asked, &place);
+    plan.add([Case::own(Work::Read(work))], Role::Asked, &place);
     let fixture = Fixture {
         path: "/data/zoo".into(),
         size: 1 << 30,
@@ -247,12 +280,21 @@ pub fn record_of(work: FileWork, rounds: u32) -> Record {
 
 /// [`record_of`] a cold sequential pread of 1 MiB blocks in ten rounds.
 pub fn record() -> Record {
-    record_of(FileWork { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain() }, 10)
+    record_of(
+        ReadWork {
+            io: Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain().io },
+            ..plain()
+        },
+        10,
+    )
 }
 
 /// [`record`], but of so many invocations with so many rounds each.
 pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
-    let work = FileWork { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain() };
+    let work = ReadWork {
+        io: Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain().io },
+        ..plain()
+    };
     let mut record = record_of(work, invocations * rounds);
     record.header.plan.invocations = invocations;
     for trial in &mut record.trials {

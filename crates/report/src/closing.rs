@@ -178,7 +178,7 @@ fn writing(assessment: &Assessment) -> Option<Sentence> {
 fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
     let is_page = |summary: &&Summary| {
         let is_each = |work: &WriteWork| {
-            work.op == Op::Write && work.block == 4096 && work.every == 1 && work.threads == 1
+            work.op == Op::Write && work.io.block == 4096 && work.every == 1 && work.io.threads == 1
         };
         summary.verdict.stands() && summary.case.write().is_some_and(is_each)
     };

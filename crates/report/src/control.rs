@@ -52,7 +52,7 @@ fn kind(case: &Case) -> String {
     };
     match &case.work {
         Work::Memory(_) => "loops over memory".to_string(),
-        Work::File(work) => of(work.cache, "reads"),
-        Work::Write(work) => of(work.cache, "writes"),
+        Work::Read(work) => of(work.io.cache, "reads"),
+        Work::Write(work) => of(work.io.cache, "writes"),
     }
 }

@@ -10,7 +10,7 @@ use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, Figure};
 use assess::decision::{Decided, Decision};
 use assess::summary::Summary;
-use model::case::{Advice, Cache, Engine, FileWork, Isa, MemoryWork, OWN_PEER, Pages, Work};
+use model::case::{Advice, Cache, Engine, Isa, MemoryWork, OWN_PEER, Pages, ReadWork, Work};
 use model::host::Storage;
 use model::units;
 
@@ -30,8 +30,8 @@ const PLACES: [Place; 5] =
 impl Place {
     /// None for the null engine, which counts nothing.
     fn of(work: &Work) -> Option<Place> {
-        let Work::File(work) = work else { return Some(Place::Memory) };
-        match (work.engine, work.cache) {
+        let Work::Read(work) = work else { return Some(Place::Memory) };
+        match (work.engine, work.io.cache) {
             (Engine::Null, _) => None,
             (Engine::Load, _) => Some(Place::Memory),
             (_, Cache::Warm) => Some(Place::PageCache),
@@ -92,8 +92,8 @@ pub(crate) fn name(assessment: &Assessment, id: &str) -> String {
 }
 
 fn sizes(assessment: &Assessment) -> Vec<u64> {
-    let files = assessment.cases.iter().filter_map(|summary| summary.case.file());
-    let mut sizes: Vec<u64> = files.map(|work| work.size).collect();
+    let files = assessment.cases.iter().filter_map(|summary| summary.case.read());
+    let mut sizes: Vec<u64> = files.map(|work| work.io.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     sizes
@@ -118,7 +118,7 @@ fn rows(assessment: &Assessment) -> Grid {
     for &size in &sizes {
         for place in PLACES {
             let is_here = |summary: &&Summary| {
-                let of_size = summary.case.file().is_some_and(|work| work.size == size);
+                let of_size = summary.case.read().is_some_and(|work| work.io.size == size);
                 of_size && Place::of(&summary.case.work) == Some(place)
             };
             let mut here = assessment.cases.iter().filter(is_here).peekable();
@@ -156,7 +156,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
 fn label(summary: &Summary) -> String {
     let mut words = match &summary.case.work {
         Work::Memory(work) => memory_words(work),
-        Work::File(work) => file_words(work),
+        Work::Read(work) => file_words(work),
         Work::Write(_) => vec![summary.id.clone()],
     };
     if summary.case.peer != OWN_PEER {
@@ -176,16 +176,16 @@ fn memory_words(work: &MemoryWork) -> Vec<String> {
     words
 }
 
-fn file_words(work: &FileWork) -> Vec<String> {
-    let mut words = vec![match (work.engine, work.cache) {
+fn file_words(work: &ReadWork) -> Vec<String> {
+    let mut words = vec![match (work.engine, work.io.cache) {
         (Engine::Load, Cache::Warm) => "loaded (warm)".to_string(),
         (Engine::Load, Cache::AsIs) => "loaded".to_string(),
-        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded ({})", work.cache),
+        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded ({})", work.io.cache),
         (engine, _) => engine.to_string(),
     }];
     // A mapping and what is loaded are touched where they are: a block is no transfer.
     if !matches!(work.engine, Engine::Load | Engine::Mmap) {
-        words.push(units::bytes(work.block));
+        words.push(units::bytes(work.io.block));
     }
     match work.advice {
         Advice::None => {}
@@ -195,8 +195,8 @@ fn file_words(work: &FileWork) -> Vec<String> {
     if work.isa != Isa::Auto {
         words.push(work.isa.to_string());
     }
-    if work.depth > 1 {
-        words.push(format!("depth {}", work.depth));
+    if work.io.depth > 1 {
+        words.push(format!("depth {}", work.io.depth));
     }
     words
 }
@@ -342,7 +342,10 @@ fn counted(assessment: &Assessment) -> String {
     let mut out = Vec::new();
     for size in sizes(assessment) {
         let of_size = |summary: &&Summary| {
-            summary.case.file().is_some_and(|work| work.size == size && work.engine != Engine::Null)
+            summary
+                .case
+                .read()
+                .is_some_and(|work| work.io.size == size && work.engine != Engine::Null)
         };
         let all = assessment.cases.iter().filter(of_size).filter(|summary| summary.n > 0);
         let right = all.clone().filter(|summary| summary.digest_verified == Some(true)).count();

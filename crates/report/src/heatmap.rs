@@ -10,7 +10,7 @@ use crate::words::{self, listed};
 use assess::Assessment;
 use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;
-use model::case::{Case, Engine, FileWork, OWN_PEER, Work};
+use model::case::{Case, Engine, Io, OWN_PEER, ReadWork, Work};
 use model::plan::Role;
 use model::units;
 
@@ -41,7 +41,7 @@ pub(crate) struct Way {
 /// A table: all cases that differ in their peer, engine and number of threads only.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
-    alike: FileWork,
+    alike: ReadWork,
     cells: Vec<(Way, u32, Content<'a>)>,
 }
 
@@ -107,10 +107,10 @@ pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
     let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
     let mut blocks: Vec<Block> = Vec::new();
     for (case, content) in measured.chain(skipped) {
-        let Some(work) = case.file() else { continue };
-        let alike = FileWork { engine: Engine::Null, threads: 1, ..work.clone() };
+        let Some(work) = case.read() else { continue };
+        let alike = ReadWork { io: Io { threads: 1, ..work.io }, engine: Engine::Null, ..*work };
         let way = Way { engine: work.engine, peer: case.peer.clone() };
-        let cell = (way, work.threads, content);
+        let cell = (way, work.io.threads, content);
         match blocks.iter_mut().find(|block| block.alike == alike) {
             Some(block) => block.cells.push(cell),
             None => blocks.push(Block { alike, cells: vec![cell] }),
@@ -199,8 +199,12 @@ fn part(block: &Block, ways: &[Way]) -> Grid {
 /// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
 pub(crate) fn title(block: &Block, names: &Names) -> String {
     let of = |(way, threads, _): &(Way, u32, Content)| {
-        let work = FileWork { engine: way.engine, threads: *threads, ..block.alike.clone() };
-        let id = Case { peer: way.peer.clone(), work: Work::File(work) }.id();
+        let work = ReadWork {
+            io: Io { threads: *threads, ..block.alike.io },
+            engine: way.engine,
+            ..block.alike
+        };
+        let id = Case { peer: way.peer.clone(), work: Work::Read(work) }.id();
         let short = names.short(&id);
         // A name that nothing could be left out of says nothing that its table does not.
         let words = if short == id { "" } else { &short };
@@ -212,8 +216,11 @@ pub(crate) fn title(block: &Block, names: &Names) -> String {
         words.retain(|word| other.contains(word));
     }
     let alike = &block.alike;
-    let mut title =
-        vec![alike.cache.to_string(), alike.pattern.to_string(), units::bytes(alike.block)];
+    let mut title = vec![
+        alike.io.cache.to_string(),
+        alike.io.pattern.to_string(),
+        units::bytes(alike.io.block),
+    ];
     words.retain(|word| !title.contains(word));
     title.extend(words);
     title.join(" ")

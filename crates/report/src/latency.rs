@@ -10,14 +10,14 @@ use assess::Assessment;
 use assess::decision::{Decided, Decision};
 use assess::percentile::Percentile;
 use assess::summary::Summary;
-use model::case::FileWork;
+use model::case::{Io, ReadWork};
 use model::plan::Role;
 use model::units;
 
 /// Rows that differ in their number of iterations only, fewest first; no limit comes last.
 struct Group<'a> {
     title: String,
-    rows: Vec<(&'a FileWork, &'a Summary)>,
+    rows: Vec<(&'a ReadWork, &'a Summary)>,
 }
 
 /// Latency of pages by cache state, order and number of iterations, and how the answer changes
@@ -40,10 +40,10 @@ pub fn latency(assessment: &Assessment, style: &Style) -> String {
 }
 
 fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
-    let mut groups: Vec<(FileWork, Group)> = Vec::new();
+    let mut groups: Vec<(ReadWork, Group)> = Vec::new();
     for summary in assessment.cases.iter().filter(|summary| summary.role == Role::Asked) {
-        let Some(work) = summary.case.file() else { continue };
-        let alike = FileWork { ops: 0, ..work.clone() };
+        let Some(work) = summary.case.read() else { continue };
+        let alike = ReadWork { io: Io { ops: 0, ..work.io }, ..*work };
         match groups.iter_mut().find(|(known, _)| *known == alike) {
             Some((_, group)) => group.rows.push((work, summary)),
             None => {
@@ -55,27 +55,27 @@ fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
     for group in &mut groups {
         // 0 is no limit, more than any number.
-        group.rows.sort_by_key(|(work, _)| work.ops.wrapping_sub(1));
+        group.rows.sort_by_key(|(work, _)| work.io.ops.wrapping_sub(1));
     }
     groups
 }
 
-fn title(work: &FileWork) -> String {
-    let (cache, pattern, engine) = (work.cache, work.pattern, work.engine);
-    let mut title = format!("{cache} {pattern}: {engine}, {}", units::bytes(work.block));
-    if work.depth > 1 {
-        title.push_str(&format!(", depth {}", work.depth));
+fn title(work: &ReadWork) -> String {
+    let (cache, pattern, engine) = (work.io.cache, work.io.pattern, work.engine);
+    let mut title = format!("{cache} {pattern}: {engine}, {}", units::bytes(work.io.block));
+    if work.io.depth > 1 {
+        title.push_str(&format!(", depth {}", work.io.depth));
     }
-    if work.threads > 1 {
-        title.push_str(&format!(", {}", words::count(work.threads as usize, "thread")));
+    if work.io.threads > 1 {
+        title.push_str(&format!(", {}", words::count(work.io.threads as usize, "thread")));
     }
     title
 }
 
 /// How many reads a trial has: the limit, or all of a file that is passed once.
-fn iterations(work: &FileWork) -> String {
-    match (work.ops, work.repeats()) {
-        (0, false) => format!("all {}", work.blocks()),
+fn iterations(work: &ReadWork) -> String {
+    match (work.io.ops, work.repeats()) {
+        (0, false) => format!("all {}", work.io.blocks()),
         (0, true) => "no limit".to_string(),
         (ops, _) => ops.to_string(),
     }

@@ -98,7 +98,7 @@ fn series(assessment: &Assessment) -> Vec<Series<'_>> {
     let mut all: Vec<Series> = Vec::new();
     for summary in &assessment.cases {
         let Some(work) = summary.case.memory() else { continue };
-        let alike = MemoryWork { working_set: 0, time: Default::default(), ..work.clone() };
+        let alike = MemoryWork { working_set: 0, time: Default::default(), ..*work };
         let peer = summary.case.peer.as_str();
         let step = (work.working_set, summary);
         match all.iter_mut().find(|series| series.alike == alike && series.peer == peer) {

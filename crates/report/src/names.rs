@@ -27,7 +27,7 @@ impl Names {
         let (mut read, mut written) = (Vec::new(), Vec::new());
         for case in cases {
             match case.work {
-                Work::File(_) => read.push(words(&case.id())),
+                Work::Read(_) => read.push(words(&case.id())),
                 Work::Write(_) => written.push(words(&case.id())),
                 Work::Memory(_) => {}
             }
@@ -156,7 +156,7 @@ pub(crate) fn spelled(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::case::{Engine, FileWork, WriteEngine, WriteWork};
+    use model::case::{Engine, Io, ReadWork, WriteEngine, WriteWork};
     use model::zoo;
     use std::collections::HashSet;
 
@@ -175,8 +175,13 @@ mod tests {
 
     #[test]
     fn what_is_common_is_said_once() {
-        let case =
-            |engine, threads| Case::own(Work::File(FileWork { engine, threads, ..zoo::plain() }));
+        let case = |engine, threads| {
+            Case::own(Work::Read(ReadWork {
+                io: Io { threads, ..zoo::plain().io },
+                engine,
+                ..zoo::plain()
+            }))
+        };
         let cases = [case(Engine::Mmap, 1), case(Engine::Pread, 2)];
         let names = Names::of_cases(cases.iter());
         assert_eq!(names.short(&cases[0].id()), "mmap t1");
@@ -190,9 +195,15 @@ mod tests {
     #[test]
     fn what_reads_and_what_writes_have_names_of_their_own() {
         let write = |engine, block| {
-            Case::own(Work::Write(WriteWork { engine, block, ..zoo::plain_write() }))
+            Case::own(Work::Write(WriteWork {
+                io: Io { block, ..zoo::plain_write().io },
+                engine,
+                ..zoo::plain_write()
+            }))
         };
-        let read = |block| Case::own(Work::File(FileWork { block, ..zoo::plain() }));
+        let read = |block| {
+            Case::own(Work::Read(ReadWork { io: Io { block, ..zoo::plain().io }, ..zoo::plain() }))
+        };
         let cases = [
             write(WriteEngine::Write, 4096),
             write(WriteEngine::Pwrite, 8192),

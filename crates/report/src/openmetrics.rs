@@ -187,7 +187,7 @@ fn standing(assessment: &Assessment) -> impl Iterator<Item = &Summary> {
 fn rates(summary: &Summary) -> Vec<(&'static str, Option<Estimate>)> {
     match &summary.case.work {
         _ if Quantity::of(&summary.case) == Quantity::NsPerOp => Vec::new(),
-        Work::File(_) => vec![("read", summary.throughput)],
+        Work::Read(_) => vec![("read", summary.throughput)],
         Work::Memory(_) => vec![("memory", summary.throughput)],
         Work::Write(_) => {
             let writing = summary.writing.as_ref();

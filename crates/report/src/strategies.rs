@@ -14,7 +14,7 @@ use assess::course::{Change, Course};
 use assess::decision::{Decision, Lead};
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, Case, Fill, OWN_PEER, Op, Sync};
+use model::case::{Allocation, Cache, Case, Fill, Io, OWN_PEER, Op, Sync};
 use model::case::{WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
@@ -63,11 +63,11 @@ impl Group {
             WriteWork { op: Op::Copy, .. } => Group::Copy,
             WriteWork { op: Op::Sync, .. } => Group::OnlySynced,
             WriteWork { fill: Fill::Constant | Fill::Zero, .. } => Group::Compressible,
-            WriteWork { cache: Cache::Direct, .. } => Group::PastCache,
+            WriteWork { io: Io { cache: Cache::Direct, .. }, .. } => Group::PastCache,
             _ if work.allocation != Allocation::None => Group::Prepared,
             _ if work.every > 0 || work.sync == Sync::Dsync => Group::AsItGoes,
             WriteWork { engine: WriteEngine::Buffered, .. } => Group::OwnBuffer,
-            _ if work.block >= AT_ONCE_LEAST.min(work.size) => Group::AtOnce,
+            _ if work.io.block >= AT_ONCE_LEAST.min(work.io.size) => Group::AtOnce,
             _ => Group::InChunks,
         })
     }

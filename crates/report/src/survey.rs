@@ -9,7 +9,7 @@ use crate::words::{self, NONE, count, figure};
 use crate::writes::{accepted, durable, sync_name};
 use assess::Assessment;
 use assess::summary::Summary;
-use model::case::{Cache, Case, Engine, FileWork, Kernel, MemoryWork, Op, Sync};
+use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Op, ReadWork, Sync};
 use model::case::{Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::pattern::{Pattern, Share};
@@ -37,8 +37,8 @@ impl Rung {
             Work::Memory(_) => Some(Rung::Memory),
             Work::Write(work) if work.engine == WriteEngine::Null => None,
             Work::Write(_) => Some(Rung::Writing),
-            Work::File(work) if work.engine == Engine::Null => None,
-            Work::File(work) => Some(match work.cache {
+            Work::Read(work) if work.engine == Engine::Null => None,
+            Work::Read(work) => Some(match work.io.cache {
                 Cache::Warm => Rung::PageCache,
                 Cache::Cold => Rung::Cold,
                 Cache::Direct => Rung::Direct,
@@ -284,7 +284,7 @@ pub(crate) fn labels(assessment: &Assessment) -> HashMap<String, String> {
 fn label(case: &Case, detail: Detail) -> String {
     match &case.work {
         Work::Memory(work) => memory_label(work, detail),
-        Work::File(work) => file_label(work, detail),
+        Work::Read(work) => file_label(work, detail),
         Work::Write(work) => write_label(work, detail),
     }
 }
@@ -297,27 +297,27 @@ fn write_label(work: &WriteWork, detail: Detail) -> String {
     if detail == Detail::Longer {
         words.push(work.engine.to_string());
     }
-    if work.cache != Cache::AsIs {
-        words.push(work.cache.to_string());
+    if work.io.cache != Cache::AsIs {
+        words.push(work.io.cache.to_string());
     }
-    let block = units::bytes(work.block);
+    let block = units::bytes(work.io.block);
     match (work.op, work.every) {
         (Op::Sync, _) => words.push("nothing,".to_string()),
-        (_, 0) => words.extend([block, pattern(work.pattern, work.stride)]),
+        (_, 0) => words.extend([block, pattern(work.io.pattern, work.io.stride)]),
         (_, 1) => words.push(format!("each {block}")),
         (_, every) => words.push(format!("each {every} of {block}")),
     }
     if work.every > 0 && detail == Detail::Longer {
-        words.push(pattern(work.pattern, work.stride));
+        words.push(pattern(work.io.pattern, work.io.stride));
     }
     if detail == Detail::Longer || work.sync == Sync::FileRange {
         words.push(sync_name(work.sync).to_string());
     }
-    if work.depth > 1 {
-        words.push(format!("depth {}", work.depth));
+    if work.io.depth > 1 {
+        words.push(format!("depth {}", work.io.depth));
     }
-    if work.threads > 1 {
-        words.push(count(work.threads as usize, "thread"));
+    if work.io.threads > 1 {
+        words.push(count(work.io.threads as usize, "thread"));
     }
     words.join(" ")
 }
@@ -340,22 +340,22 @@ fn memory_label(work: &MemoryWork, detail: Detail) -> String {
     }
 }
 
-fn file_label(work: &FileWork, detail: Detail) -> String {
-    let mut words = vec![work.cache.to_string()];
+fn file_label(work: &ReadWork, detail: Detail) -> String {
+    let mut words = vec![work.io.cache.to_string()];
     // Past the page cache all engines ask the same device; before it they differ.
-    if work.cache != Cache::Direct || detail == Detail::Longer {
+    if work.io.cache != Cache::Direct || detail == Detail::Longer {
         words.push(work.engine.to_string());
     }
-    words.push(units::bytes(work.block));
-    words.push(pattern(work.pattern, work.stride));
-    if work.share == Share::Interleaved {
-        words.push(work.share.to_string());
+    words.push(units::bytes(work.io.block));
+    words.push(pattern(work.io.pattern, work.io.stride));
+    if work.io.share == Share::Interleaved {
+        words.push(work.io.share.to_string());
     }
-    if work.depth > 1 {
-        words.push(format!("depth {}", work.depth));
+    if work.io.depth > 1 {
+        words.push(format!("depth {}", work.io.depth));
     }
-    if work.threads > 1 {
-        words.push(count(work.threads as usize, "thread"));
+    if work.io.threads > 1 {
+        words.push(count(work.io.threads as usize, "thread"));
     }
     words.join(" ")
 }

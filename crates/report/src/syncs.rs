@@ -101,12 +101,12 @@ fn placed(allocation: Allocation) -> &'static str {
 
 /// What comes before a sync.
 fn label(group: &Group, work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
-    let block = units::bytes(work.block);
+    let block = units::bytes(work.io.block);
     let mut said = vec![match (work.op, work.sync, work.every) {
         (Op::Sync, ..) => "after nothing".to_string(),
         (_, Sync::Dsync, _) => format!("each {block}"),
         (_, _, 0) => "after all of it".to_string(),
-        (_, _, every) => format!("after {}", units::bytes(work.block.saturating_mul(every))),
+        (_, _, every) => format!("after {}", units::bytes(work.io.block.saturating_mul(every))),
     }];
     if work.allocation != group.usual() {
         said.push(placed(work.allocation).to_string());
@@ -261,14 +261,14 @@ struct Commit<'a> {
 
 fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'a>> {
     let is_each = work.every == 1 || work.sync == Sync::Dsync;
-    let is_one = work.threads == 1 && work.depth == 1 && work.op == Op::Write;
-    if !is_each || !is_one || work.block > COMMIT_MOST || words::is_not_durable(summary) {
+    let is_one = work.io.threads == 1 && work.io.depth == 1 && work.op == Op::Write;
+    if !is_each || !is_one || work.io.block > COMMIT_MOST || words::is_not_durable(summary) {
         return None;
     }
     let (rate, each) = (summary.iops?, summary.ns_per_op?);
-    let mut what = vec![format!("{} {}", units::bytes(work.block), placed(work.allocation))];
-    what.extend((work.pattern == Pattern::Random).then(|| "at random".to_string()));
-    what.extend((work.cache == Cache::Direct).then(|| "direct".to_string()));
+    let mut what = vec![format!("{} {}", units::bytes(work.io.block), placed(work.allocation))];
+    what.extend((work.io.pattern == Pattern::Random).then(|| "at random".to_string()));
+    what.extend((work.io.cache == Cache::Direct).then(|| "direct".to_string()));
     what.push(sync_name(work.sync).to_string());
     Some(Commit { what: what.join(", "), rate, each, summary })
 }

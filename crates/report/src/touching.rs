@@ -9,7 +9,7 @@ use crate::writes::{self, WriteNames, sync_name};
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::touching::{Phase, Touching};
-use model::case::{Advice, Cache, Case, Engine, FileWork, Kernel, MemoryWork, OWN_PEER, Pages};
+use model::case::{Advice, Cache, Case, Engine, Kernel, MemoryWork, OWN_PEER, Pages, ReadWork};
 use model::case::{Sync, Work, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::plan::Role;
@@ -71,11 +71,11 @@ fn phase(summary: &Summary, page: u64) -> Option<Phase> {
             Kernel::ReadPages => Some(Phase::Read),
             _ => None,
         },
-        Work::File(work) => {
-            (work.engine != Engine::Null && work.block <= page).then_some(Phase::Read)
+        Work::Read(work) => {
+            (work.engine != Engine::Null && work.io.block <= page).then_some(Phase::Read)
         }
         Work::Write(work) => {
-            (work.engine != WriteEngine::Null && work.block <= page).then_some(Phase::Write)
+            (work.engine != WriteEngine::Null && work.io.block <= page).then_some(Phase::Write)
         }
     }
 }
@@ -110,7 +110,7 @@ fn common_sync(assessment: &Assessment) -> Option<Sync> {
 fn label(summary: &Summary) -> String {
     let mut said = match &summary.case.work {
         Work::Memory(work) => memory(work),
-        Work::File(work) => read(work),
+        Work::Read(work) => read(work),
         Work::Write(work) => written(work),
     };
     if summary.case.peer != OWN_PEER {
@@ -141,20 +141,20 @@ fn way(engine: &str, is_mapped: bool, block: u64) -> String {
     }
 }
 
-fn read(work: &FileWork) -> Vec<String> {
-    let mut said = vec![way(work.engine.name(), work.engine == Engine::Mmap, work.block)];
-    said.extend(cache(work.cache));
+fn read(work: &ReadWork) -> Vec<String> {
+    let mut said = vec![way(work.engine.name(), work.engine == Engine::Mmap, work.io.block)];
+    said.extend(cache(work.io.cache));
     if work.advice != Advice::None {
         said.push(work.advice.to_string());
     }
-    said.extend((work.depth > 1).then(|| format!("depth {}", work.depth)));
+    said.extend((work.io.depth > 1).then(|| format!("depth {}", work.io.depth)));
     said
 }
 
 fn written(work: &WriteWork) -> Vec<String> {
-    let mut said = vec![way(work.engine.name(), work.engine == WriteEngine::Mmap, work.block)];
-    said.extend(cache(work.cache));
-    said.extend((work.depth > 1).then(|| format!("depth {}", work.depth)));
+    let mut said = vec![way(work.engine.name(), work.engine == WriteEngine::Mmap, work.io.block)];
+    said.extend(cache(work.io.cache));
+    said.extend((work.io.depth > 1).then(|| format!("depth {}", work.io.depth)));
     said
 }
 
@@ -291,8 +291,8 @@ fn said(assessment: &Assessment, phase: Phase) -> Option<Sentence> {
 
 fn file_cache(case: &Case) -> Cache {
     match &case.work {
-        Work::File(work) => work.cache,
-        Work::Write(work) => work.cache,
+        Work::Read(work) => work.io.cache,
+        Work::Write(work) => work.io.cache,
         Work::Memory(_) => Cache::AsIs,
     }
 }

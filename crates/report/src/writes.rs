@@ -23,7 +23,7 @@ pub(crate) struct WriteNames {
 
 impl WriteNames {
     pub(crate) fn of(assessment: &Assessment) -> WriteNames {
-        let mut sizes = cases(assessment).filter_map(|case| Some(case.write()?.size));
+        let mut sizes = cases(assessment).filter_map(|case| Some(case.write()?.io.size));
         let first = sizes.next();
         let size = first.filter(|first| sizes.all(|size| size == *first));
         WriteNames { others: Names::of(assessment), size }
@@ -44,7 +44,7 @@ impl WriteNames {
         }
         said.extend(phrases(work));
         if self.size.is_none() {
-            said.push(format!("of {}", units::bytes(work.size)));
+            said.push(format!("of {}", units::bytes(work.io.size)));
         }
         said
     }
@@ -86,32 +86,32 @@ fn phrases(work: &WriteWork) -> Vec<String> {
         (Op::Copy, WriteEngine::Write) => "read+write".to_string(),
         (_, engine) => engine.to_string(),
     });
-    match (work.op, work.cache) {
+    match (work.op, work.io.cache) {
         (_, Cache::AsIs) => {}
-        (Op::Copy, Cache::Warm | Cache::Cold) => said.push(format!("{} source", work.cache)),
+        (Op::Copy, Cache::Warm | Cache::Cold) => said.push(format!("{} source", work.io.cache)),
         (_, cache) => said.push(cache.to_string()),
     }
-    said.push(match work.block >= work.size {
+    said.push(match work.io.block >= work.io.size {
         true => "at once".to_string(),
-        false => units::bytes(work.block),
+        false => units::bytes(work.io.block),
     });
-    match work.pattern {
+    match work.io.pattern {
         Pattern::Sequential => {}
         Pattern::Random => said.push("random".to_string()),
-        Pattern::Strided => said.push(format!("stride {}", work.stride)),
+        Pattern::Strided => said.push(format!("stride {}", work.io.stride)),
     }
-    if work.share == Share::Interleaved {
-        said.push(work.share.to_string());
+    if work.io.share == Share::Interleaved {
+        said.push(work.io.share.to_string());
     }
-    if work.depth > 1 {
-        said.push(format!("depth {}", work.depth));
+    if work.io.depth > 1 {
+        said.push(format!("depth {}", work.io.depth));
     }
-    if work.threads > 1 {
-        said.push(count(work.threads as usize, "thread"));
+    if work.io.threads > 1 {
+        said.push(count(work.io.threads as usize, "thread"));
     }
     said.extend(file(work).map(str::to_string));
-    if work.ops > 0 {
-        said.push(count(work.ops as usize, "write"));
+    if work.io.ops > 0 {
+        said.push(count(work.io.ops as usize, "write"));
     }
     said.push(sync(work));
     said
@@ -215,7 +215,7 @@ pub(crate) fn beside(
 ) -> Option<String> {
     let is_null = |summary: &Summary| match &summary.case.work {
         Work::Memory(_) => false,
-        Work::File(work) => work.engine == Engine::Null,
+        Work::Read(work) => work.engine == Engine::Null,
         Work::Write(work) => work.engine == WriteEngine::Null,
     };
     let is_told = |summary: &&Summary| summary.n > 0 && is_beside(summary) && !is_null(summary);
@@ -234,6 +234,7 @@ pub(crate) fn beside(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::case::Io;
     use model::zoo;
     use std::collections::HashSet;
 
@@ -255,11 +256,14 @@ mod tests {
             let case = Case::own(Work::Write(work));
             assert_eq!(names.phrases(&case).join(" "), expected);
         };
-        check(plain.clone(), "pwrite 4KiB fdatasync");
-        check(WriteWork { block: 1 << 20, ..plain.clone() }, "pwrite at once fdatasync");
-        check(WriteWork { every: 1, ..plain.clone() }, "pwrite 4KiB fdatasync each");
+        check(plain, "pwrite 4KiB fdatasync");
+        check(
+            WriteWork { io: Io { block: 1 << 20, ..plain.io }, ..plain },
+            "pwrite at once fdatasync",
+        );
+        check(WriteWork { every: 1, ..plain }, "pwrite 4KiB fdatasync each");
         let (op, engine) = (Op::Copy, WriteEngine::Write);
-        check(WriteWork { op, engine, ..plain.clone() }, "copy read+write 4KiB fdatasync");
+        check(WriteWork { op, engine, ..plain }, "copy read+write 4KiB fdatasync");
         check(WriteWork { op: Op::Sync, ..plain }, "nothing written fdatasync");
     }
 }

@@ -9,7 +9,7 @@ use crate::engine::BlockIo;
 use crate::gate::Start;
 use crate::meter::Meter;
 use crate::progress::Progress;
-use model::case::{FileWork, Op, Sync, WriteWork};
+use model::case::{Op, ReadWork, Sync, WriteWork};
 use model::pattern::Visits;
 use model::sample::{Latencies, Span};
 use std::io;
@@ -38,12 +38,12 @@ enum Syncing {
 
 impl Walk {
     /// The part of `thread` in `work`, in the order that `seed` decides.
-    pub fn of_read(work: &FileWork, thread: u32, seed: u64) -> Walk {
+    pub fn of_read(work: &ReadWork, thread: u32, seed: u64) -> Walk {
         Walk {
-            visits: work.visits(thread, seed),
-            depth: work.depth as usize,
+            visits: work.io.visits(thread, seed),
+            depth: work.io.depth as usize,
             repeats: work.repeats(),
-            time_ns: whole_ns(work.time),
+            time_ns: whole_ns(work.io.time),
             syncing: Syncing::Never,
         }
     }
@@ -58,10 +58,10 @@ impl Walk {
             _ => Syncing::Calls { every: work.every },
         };
         Walk {
-            visits: work.visits(thread, seed),
-            depth: work.depth as usize,
+            visits: work.io.visits(thread, seed),
+            depth: work.io.depth as usize,
             repeats: work.repeats(),
-            time_ns: whole_ns(work.time),
+            time_ns: whole_ns(work.io.time),
             syncing,
         }
     }

@@ -12,7 +12,7 @@ use crate::relay::{Client, Part, Relay};
 use crate::stream::Arrays;
 use crate::team::{self, Counted, Member};
 use kernel::{Count, Digest};
-use model::case::{Engine, FileWork, Isa, MemoryWork, Touch, Work};
+use model::case::{Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
 use model::sample::Span;
 use model::trial::{Job, Outcome};
@@ -23,12 +23,12 @@ use std::path::Path;
 pub fn perform(job: &Job, client: &mut impl Client) {
     match (&job.case.work, &job.file) {
         (Work::Memory(work), _) => perform_memory(work, job.seed, client),
-        (Work::File(work), file) if work.engine == Engine::Null || file.is_some() => {
+        (Work::Read(work), file) if work.engine == Engine::Null || file.is_some() => {
             let path = file.as_deref().unwrap_or(Path::new(""));
             perform_touch(work, job.seed, path, client);
         }
         (Work::Write(work), _) => perform_write(job, work, client),
-        (Work::File(_), _) => {
+        (Work::Read(_), _) => {
             let reason = "the job names no file to read".to_string();
             client.outcome(Outcome::Failed { reason });
         }
@@ -36,7 +36,7 @@ pub fn perform(job: &Job, client: &mut impl Client) {
 }
 
 /// Chooses the loop by what is done with the bytes.
-fn perform_touch(work: &FileWork, seed: u64, path: &Path, client: &mut impl Client) {
+fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Client) {
     match work.touch {
         Touch::None => perform_engine(work, seed, path, &LookAway, client),
         Touch::Page => perform_engine(work, seed, path, &LookAtPages, client),
@@ -58,7 +58,7 @@ fn lacks(isa: Isa) -> Outcome {
 
 /// Chooses the loop by engine.
 fn perform_engine(
-    work: &FileWork,
+    work: &ReadWork,
     seed: u64,
     path: &Path,
     look: &(impl Look + Sync),
@@ -66,11 +66,11 @@ fn perform_engine(
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
     let open = || engine::open(path, work);
-    let FileWork { pattern, share, block, size, .. } = *work;
-    let range = |thread| range_of(pattern, share, work.steps(thread), block, size);
+    let ReadWork { io: Io { pattern, share, block, size, .. }, .. } = *work;
+    let range = |thread| range_of(pattern, share, work.io.steps(thread), block, size);
     match work.engine {
         Engine::Null => {
-            perform_file(work, seed, |_| Ok(Null::new(work.depth as usize)), look, client);
+            perform_file(work, seed, |_| Ok(Null::new(work.io.depth as usize)), look, client);
         }
         Engine::Read => {
             let make = |thread| Read::bare(open()?, work, range(thread)).map_err(failed);
@@ -100,17 +100,17 @@ fn perform_engine(
 }
 
 fn perform_file<E: BlockIo, L: Look + Sync>(
-    work: &FileWork,
+    work: &ReadWork,
     seed: u64,
     make: impl Fn(u32) -> Result<E, Obstacle> + Sync,
     look: &L,
     client: &mut impl Client,
 ) {
     let own = |thread| -> Result<Own<E>, Obstacle> {
-        let desk = Desk::new(work.depth, work.threads, work.time);
+        let desk = Desk::new(work.io.depth, work.io.threads, work.io.time);
         Ok((make(thread)?, Walk::of_read(work, thread, seed), desk))
     };
-    move_blocks(&work.engine.to_string(), work.threads, own, look, client);
+    move_blocks(&work.engine.to_string(), work.io.threads, own, look, client);
 }
 
 fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {

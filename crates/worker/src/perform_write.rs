@@ -18,7 +18,7 @@ use crate::writer::uring::Uring;
 use crate::writer::uring_copy::UringCopy;
 use crate::writer::write::Write;
 use crate::writer::{Target, open_source};
-use model::case::{Op, Sync, WriteEngine, WriteWork};
+use model::case::{Io, Op, Sync, WriteEngine, WriteWork};
 use model::trial::{Job, Outcome};
 use std::fs::File;
 use std::io;
@@ -65,7 +65,7 @@ impl Writing<'_> {
         let failed = |error| Obstacle::failed("preparing to write", file, &error);
         match work.engine {
             WriteEngine::Null => {
-                self.run(|_| Ok(Null::new(self.source()?, work.depth as usize)), client);
+                self.run(|_| Ok(Null::new(self.source()?, work.io.depth as usize)), client);
             }
             WriteEngine::Write => {
                 self.run(|_| Ok(Write::new(self.target()?, self.source()?)), client);
@@ -79,12 +79,12 @@ impl Writing<'_> {
             WriteEngine::Mmap => {
                 let make = |thread| {
                     let (target, source) = (self.target()?, self.source()?);
-                    Mapping::new(target, source, work.size, self.range(thread)).map_err(failed)
+                    Mapping::new(target, source, work.io.size, self.range(thread)).map_err(failed)
                 };
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make = |_| Uring::new(self.target()?, self.source()?, work.depth);
+                let make = |_| Uring::new(self.target()?, self.source()?, work.io.depth);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice => {
@@ -96,7 +96,7 @@ impl Writing<'_> {
     /// Chooses the loop that copies by engine.
     fn copy(&self, client: &mut impl Client) {
         let Writing { work, copied, .. } = *self;
-        let block = work.block as usize;
+        let block = work.io.block as usize;
         let failed = |error: io::Error| Obstacle::failed("preparing to copy", copied, &error);
         match work.engine {
             WriteEngine::Write => {
@@ -104,7 +104,8 @@ impl Writing<'_> {
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make = |_| UringCopy::new(&self.copied()?, self.target()?, block, work.depth);
+                let make =
+                    |_| UringCopy::new(&self.copied()?, self.target()?, block, work.io.depth);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange => {
@@ -137,10 +138,16 @@ impl Writing<'_> {
     ) {
         let work = self.work;
         let own = |thread| -> Result<Own<E>, Obstacle> {
-            let desk = Desk::new(work.depth, work.threads, work.time);
+            let desk = Desk::new(work.io.depth, work.io.threads, work.io.time);
             Ok((make(thread)?, Walk::of_write(work, thread, self.seed), desk))
         };
-        move_blocks(&format!("{} {}", work.op, work.engine), work.threads, own, &LookAway, client);
+        move_blocks(
+            &format!("{} {}", work.op, work.engine),
+            work.io.threads,
+            own,
+            &LookAway,
+            client,
+        );
     }
 
     fn target(&self) -> Result<Target, Obstacle> {
@@ -152,7 +159,7 @@ impl Writing<'_> {
     }
 
     fn source(&self) -> Result<Source, Obstacle> {
-        let (block, depth) = (self.work.block as usize, self.work.depth as usize);
+        let (block, depth) = (self.work.io.block as usize, self.work.io.depth as usize);
         Source::new(self.work.content(self.seed), block, depth).map_err(|error| {
             Obstacle::Failed(format!("preparing what is to be written failed: {error}"))
         })
@@ -160,7 +167,7 @@ impl Writing<'_> {
 
     /// The bytes that a thread writes.
     fn range(&self, thread: u32) -> Range {
-        let WriteWork { pattern, share, block, size, .. } = *self.work;
-        range_of(pattern, share, self.work.steps(thread), block, size)
+        let WriteWork { io: Io { pattern, share, block, size, .. }, .. } = *self.work;
+        range_of(pattern, share, self.work.io.steps(thread), block, size)
     }
 }

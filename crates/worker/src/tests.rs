@@ -4,7 +4,7 @@ use crate::perform::perform;
 use crate::relay::Client;
 use model::case::Work;
 use model::case::{
-    Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch,
+    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch,
 };
 use model::content::{Content, DigestTable, Kind, Question};
 use model::pattern::Pattern;
@@ -74,11 +74,11 @@ fn sample_of(job: &Job, outcome: Outcome) -> Option<Sample> {
 }
 
 /// Runs `work` over a real file; answers the sample after checking all that must be true of it.
-fn check(work: FileWork) -> Option<Sample> {
+fn check(work: ReadWork) -> Option<Sample> {
     let kind = if work.touch == Touch::Count { Kind::Ints(20) } else { Kind::Random };
-    let content = Content { seed: SEED, size: work.size, kind };
+    let content = Content { seed: SEED, size: work.io.size, kind };
     let file = file_of(content);
-    let (job, outcome) = outcome(Work::File(work.clone()), Some(file.path().to_path_buf()));
+    let (job, outcome) = outcome(Work::Read(work), Some(file.path().to_path_buf()));
     let sample = sample_of(&job, outcome)?;
     let id = job.case.id();
     let question: Question =
@@ -88,12 +88,13 @@ fn check(work: FileWork) -> Option<Sample> {
         None => assert_eq!(sample.digest(), 0, "{id}: nothing was summed"),
     }
     assert_eq!(sample.latencies.count(), sample.ops(), "{id}: every operation is timed");
-    assert_eq!(sample.spans.len(), work.threads as usize, "{id}");
+    assert_eq!(sample.spans.len(), work.io.threads as usize, "{id}");
     if !work.repeats() {
-        let blocks = if work.ops > 0 { work.ops.min(work.blocks()) } else { work.blocks() };
+        let blocks =
+            if work.io.ops > 0 { work.io.ops.min(work.io.blocks()) } else { work.io.blocks() };
         assert_eq!(sample.ops(), blocks, "{id}: each block is read exactly once");
-        if work.ops == 0 {
-            assert_eq!(sample.bytes(), work.size, "{id}");
+        if work.io.ops == 0 {
+            assert_eq!(sample.bytes(), work.io.size, "{id}");
         }
     }
     check_loading(&work, &sample);
@@ -117,14 +118,14 @@ fn check_usage(sample: &Sample) {
 }
 
 /// What went before the first block is told where there is such work, and only there.
-fn check_loading(work: &FileWork, sample: &Sample) {
+fn check_loading(work: &ReadWork, sample: &Sample) {
     let is_load = work.engine == Engine::Load;
     let loads = is_load || work.engine == Engine::Mmap || work.advice != Advice::None;
     for span in &sample.spans {
         let span_ns = span.end_ns - span.start_ns;
         assert!(span.load_ns <= span_ns, "{work:?}: {span:?} loads longer than it lasts");
         assert_eq!(span.load_ns > 0, loads, "{work:?}: {span:?}");
-        let steps = work.steps(span.thread).count;
+        let steps = work.io.steps(span.thread).count;
         let is_whole = steps == 0 || span.ops.is_multiple_of(steps);
         assert!(is_whole || !is_load, "{work:?}: {span:?} loaded more than it touched");
     }
@@ -146,9 +147,9 @@ fn engines() -> impl Iterator<Item = Engine> {
 #[test]
 fn every_engine_reads_every_shape_exactly_once() {
     for shape in zoo::shapes() {
-        for engine in engines().filter(|engine| shape.depth == 1 || *engine == Engine::Uring) {
+        for engine in engines().filter(|engine| shape.io.depth == 1 || *engine == Engine::Uring) {
             // A cold file is read once; what the cache really holds is not this test's matter.
-            check(FileWork { engine, cache: Cache::Cold, ..shape.clone() });
+            check(ReadWork { io: Io { cache: Cache::Cold, ..shape.io }, engine, ..shape });
         }
     }
 }
@@ -157,10 +158,13 @@ fn every_engine_reads_every_shape_exactly_once() {
 fn a_file_is_passed_again_until_the_time_is_over() {
     for engine in engines() {
         for pattern in Pattern::ALL.iter().copied() {
-            let shape = FileWork { size: 100_003, block: 512, threads: 2, ..zoo::plain() };
+            let shape = ReadWork {
+                io: Io { size: 100_003, block: 512, threads: 2, ..zoo::plain().io },
+                ..zoo::plain()
+            };
             let time = Duration::from_millis(20);
-            let work = FileWork { engine, pattern, time, ..shape };
-            if let Some(sample) = check(work.clone()) {
+            let work = ReadWork { io: Io { pattern, time, ..shape.io }, engine, ..shape };
+            if let Some(sample) = check(work) {
                 assert!(sample.elapsed_ns() >= 20_000_000, "{engine} {pattern} ended early");
             }
         }
@@ -171,8 +175,12 @@ fn a_file_is_passed_again_until_the_time_is_over() {
 fn a_trial_ends_at_its_time_even_within_a_pass() {
     for depth in [1, 8] {
         let engine = if depth == 1 { Engine::Pread } else { Engine::Uring };
-        let shape = FileWork { engine, depth, pattern: Pattern::Random, ..zoo::plain() };
-        let work = FileWork { time: Duration::from_nanos(1), ..shape };
+        let shape = ReadWork {
+            io: Io { depth, pattern: Pattern::Random, ..zoo::plain().io },
+            engine,
+            ..zoo::plain()
+        };
+        let work = ReadWork { io: Io { time: Duration::from_nanos(1), ..shape.io }, ..shape };
         if let Some(sample) = check(work) {
             assert_eq!(sample.ops(), u64::from(depth), "what is in flight is waited for");
         }
@@ -182,7 +190,11 @@ fn a_trial_ends_at_its_time_even_within_a_pass() {
 #[test]
 fn a_file_that_is_too_short_is_said() {
     for engine in engines() {
-        let work = Work::File(FileWork { engine, size: 1 << 30, block: 1 << 20, ..zoo::plain() });
+        let work = Work::Read(ReadWork {
+            io: Io { size: 1 << 30, block: 1 << 20, ..zoo::plain().io },
+            engine,
+            ..zoo::plain()
+        });
         let (_, outcome) = outcome(work, Some("Cargo.toml".into()));
         match outcome {
             Outcome::Failed { reason } if engine == Engine::Mmap => {
@@ -199,12 +211,22 @@ fn a_file_that_is_too_short_is_said() {
 fn every_touch_and_advice_runs() {
     for engine in engines() {
         for touch in Touch::ALL.iter().copied() {
-            check(FileWork { engine, touch, cache: Cache::Cold, ..zoo::plain() });
+            check(ReadWork {
+                io: Io { cache: Cache::Cold, ..zoo::plain().io },
+                engine,
+                touch,
+                ..zoo::plain()
+            });
         }
         for advice in Advice::ALL.iter().copied() {
             let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
-            let work = FileWork { engine, advice, cache: Cache::Cold, ..zoo::plain() };
-            if place.refusal(&Case::own(Work::File(work.clone()))).is_none() {
+            let work = ReadWork {
+                io: Io { cache: Cache::Cold, ..zoo::plain().io },
+                engine,
+                advice,
+                ..zoo::plain()
+            };
+            if place.refusal(&Case::own(Work::Read(work))).is_none() {
                 check(work);
             }
         }
@@ -213,12 +235,12 @@ fn every_touch_and_advice_runs() {
 
 #[test]
 fn every_engine_counts_every_shape_with_every_isa() {
-    let countable = |shape: &FileWork| shape.block.is_multiple_of(4);
+    let countable = |shape: &ReadWork| shape.io.block.is_multiple_of(4);
     for shape in zoo::shapes().into_iter().filter(countable) {
-        for engine in engines().filter(|engine| shape.depth == 1 || *engine == Engine::Uring) {
+        for engine in engines().filter(|engine| shape.io.depth == 1 || *engine == Engine::Uring) {
             for isa in kernel::available() {
                 let (touch, cache) = (Touch::Count, Cache::Cold);
-                check(FileWork { engine, touch, isa, cache, ..shape.clone() });
+                check(ReadWork { io: Io { cache, ..shape.io }, engine, touch, isa, ..shape });
             }
         }
     }
@@ -227,7 +249,11 @@ fn every_engine_counts_every_shape_with_every_isa() {
 #[test]
 fn a_sum_is_the_same_with_every_isa() {
     for isa in kernel::available() {
-        check(FileWork { isa, size: 100_003, cache: Cache::Cold, ..zoo::plain() });
+        check(ReadWork {
+            io: Io { size: 100_003, cache: Cache::Cold, ..zoo::plain().io },
+            isa,
+            ..zoo::plain()
+        });
     }
 }
 
@@ -235,9 +261,12 @@ fn a_sum_is_the_same_with_every_isa() {
 /// what it should be.
 #[test]
 fn a_block_in_the_place_of_another_is_found() {
-    let work = FileWork { size: 64 << 10, cache: Cache::Cold, ..zoo::plain() };
-    let content = Content { seed: SEED, size: work.size, kind: Kind::Random };
-    let mut bytes = vec![0; work.size as usize];
+    let work = ReadWork {
+        io: Io { size: 64 << 10, cache: Cache::Cold, ..zoo::plain().io },
+        ..zoo::plain()
+    };
+    let content = Content { seed: SEED, size: work.io.size, kind: Kind::Random };
+    let mut bytes = vec![0; work.io.size as usize];
     content.fill(0, &mut bytes);
     let (head, rest) = bytes.split_at_mut(4 * 4096);
     head[4096..2 * 4096].swap_with_slice(&mut rest[..4096]);
@@ -245,7 +274,7 @@ fn a_block_in_the_place_of_another_is_found() {
     std::fs::write(file.path(), bytes).expect("a small file fits");
     let table = DigestTable::new(content, Content::digest);
     for engine in engines() {
-        let work = Work::File(FileWork { engine, ..work.clone() });
+        let work = Work::Read(ReadWork { engine, ..work });
         let (job, outcome) = outcome(work, Some(file.path().to_path_buf()));
         let Some(sample) = sample_of(&job, outcome) else { continue };
         assert_eq!(sample.bytes(), content.size);
@@ -258,8 +287,8 @@ fn instructions_that_are_not_there_are_unavailable() {
     let lacks = |isa: &&Isa| **isa != Isa::Auto && !kernel::available().contains(isa);
     let isa = *Isa::ALL.iter().find(lacks).expect("no processor is of both architectures");
     for touch in [Touch::Sum, Touch::Count] {
-        let work = FileWork { isa, touch, ..zoo::plain() };
-        let (_, outcome) = outcome(Work::File(work), Some("Cargo.toml".into()));
+        let work = ReadWork { isa, touch, ..zoo::plain() };
+        let (_, outcome) = outcome(Work::Read(work), Some("Cargo.toml".into()));
         let reason = format!("this processor has no {isa}");
         assert_eq!(outcome, Outcome::Unavailable { reason });
     }
@@ -268,15 +297,20 @@ fn instructions_that_are_not_there_are_unavailable() {
 #[test]
 fn pages_that_are_touched_ahead_are_read_right() {
     let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
-    for shape in zoo::shapes().into_iter().filter(|shape| shape.depth == 1) {
-        check(FileWork { engine, advice, cache: Cache::Cold, ..shape.clone() });
+    for shape in zoo::shapes().into_iter().filter(|shape| shape.io.depth == 1) {
+        check(ReadWork { io: Io { cache: Cache::Cold, ..shape.io }, engine, advice, ..shape });
         // Pass after pass, each with a mapping and threads of its own.
         let time = Duration::from_millis(3);
-        check(FileWork { engine, advice, time, ops: 0, ..shape });
+        check(ReadWork { io: Io { time, ops: 0, ..shape.io }, engine, advice, ..shape });
     }
     // More pieces than threads, and an odd last one.
     let size = (17 << 20) + 4097;
-    check(FileWork { engine, advice, size, cache: Cache::Cold, threads: 2, ..zoo::plain() });
+    check(ReadWork {
+        io: Io { size, cache: Cache::Cold, threads: 2, ..zoo::plain().io },
+        engine,
+        advice,
+        ..zoo::plain()
+    });
 }
 
 #[test]
@@ -285,9 +319,9 @@ fn a_file_of_no_bytes_is_passed_once() {
     for engine in engines() {
         for advice in [Advice::None, Advice::WillNeed, Advice::HugePage, Advice::TouchAhead] {
             let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
-            let work = FileWork { engine, advice, ..zoo::plain() };
-            if place.refusal(&Case::own(Work::File(work.clone()))).is_none() {
-                let work = Work::File(FileWork { size: 0, ..work });
+            let work = ReadWork { engine, advice, ..zoo::plain() };
+            if place.refusal(&Case::own(Work::Read(work))).is_none() {
+                let work = Work::Read(ReadWork { io: Io { size: 0, ..work.io }, ..work });
                 let (job, outcome) = outcome(work, Some(file.path().to_path_buf()));
                 if let Some(sample) = sample_of(&job, outcome) {
                     assert_eq!((sample.ops(), sample.bytes(), sample.digest()), (0, 0, 0));
@@ -301,9 +335,12 @@ fn a_file_of_no_bytes_is_passed_once() {
 fn direct_reads_need_no_whole_last_block() {
     for engine in [Engine::Read, Engine::Pread, Engine::Load, Engine::Uring] {
         for size in [1 << 20, (1 << 20) + 13, (17 << 20) + 4099] {
-            let direct = FileWork { cache: Cache::Direct, size, block: 65_536, ..zoo::plain() };
+            let direct = ReadWork {
+                io: Io { cache: Cache::Direct, size, block: 65_536, ..zoo::plain().io },
+                ..zoo::plain()
+            };
             let time = Duration::from_millis(5);
-            check(FileWork { engine, threads: 2, time, ..direct });
+            check(ReadWork { io: Io { threads: 2, time, ..direct.io }, engine, ..direct });
         }
     }
 }
@@ -312,8 +349,14 @@ fn direct_reads_need_no_whole_last_block() {
 fn the_null_engine_counts_blocks_and_reads_nothing() {
     let time = Duration::from_millis(5);
     for depth in [1, 32] {
-        let shape = FileWork { engine: Engine::Null, touch: Touch::None, depth, ..zoo::plain() };
-        let (_, outcome) = outcome(Work::File(FileWork { time, ..shape }), None);
+        let shape = ReadWork {
+            io: Io { depth, ..zoo::plain().io },
+            engine: Engine::Null,
+            touch: Touch::None,
+            ..zoo::plain()
+        };
+        let (_, outcome) =
+            outcome(Work::Read(ReadWork { io: Io { time, ..shape.io }, ..shape }), None);
         let Outcome::Done(sample) = outcome else { panic!("{outcome:?}") };
         assert_eq!(sample.latencies.count(), sample.ops());
         assert_eq!(sample.bytes(), sample.ops() * 4096);
@@ -323,7 +366,7 @@ fn the_null_engine_counts_blocks_and_reads_nothing() {
 #[test]
 fn a_missing_file_is_said() {
     for engine in engines() {
-        let work = Work::File(FileWork { engine, ..zoo::plain() });
+        let work = Work::Read(ReadWork { engine, ..zoo::plain() });
         let (_, outcome) = outcome(work, Some("/nowhere/at all".into()));
         let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
         assert!(reason.starts_with("opening /nowhere/at all failed: No such file"), "{reason}");
@@ -332,7 +375,7 @@ fn a_missing_file_is_said() {
 
 /// Runs a loop over memory, and checks all that must be true of its sample.
 fn check_memory(work: MemoryWork) {
-    let (job, outcome) = outcome(Work::Memory(work.clone()), None);
+    let (job, outcome) = outcome(Work::Memory(work), None);
     // Which isa a kernel has no form in is the business of the table of kernels.
     if kernel::variant(work.kernel, work.isa).is_none() {
         assert!(matches!(outcome, Outcome::Unavailable { .. }), "{outcome:?}");
@@ -400,7 +443,7 @@ fn memory_that_cannot_be_had_is_said() {
             let (isa, working_set, threads) = (Isa::Auto, 1 << 62, 2);
             let time = Duration::from_millis(1);
             let work = MemoryWork { kernel, isa, working_set, pages, step: STEP, threads, time };
-            let (_, outcome) = outcome(Work::Memory(work.clone()), None);
+            let (_, outcome) = outcome(Work::Memory(work), None);
             let Outcome::Failed { reason } = outcome else { panic!("{outcome:?}") };
             let size = work.content(0, 5).size;
             let expected = format!("mapping {size} bytes of memory failed: ");
@@ -408,8 +451,12 @@ fn memory_that_cannot_be_had_is_said() {
         }
     }
     for engine in [Engine::Read, Engine::Pread, Engine::Load, Engine::Uring] {
-        let work = FileWork { engine, size: 1 << 62, block: 1 << 62, ..zoo::plain() };
-        match outcome(Work::File(work), Some("Cargo.toml".into())).1 {
+        let work = ReadWork {
+            io: Io { size: 1 << 62, block: 1 << 62, ..zoo::plain().io },
+            engine,
+            ..zoo::plain()
+        };
+        match outcome(Work::Read(work), Some("Cargo.toml".into())).1 {
             Outcome::Failed { reason } => {
                 let expected = "mapping 4611686018427387904 bytes of memory failed: ";
                 assert!(reason.contains(expected), "{reason}");

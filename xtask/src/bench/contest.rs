@@ -162,7 +162,7 @@ impl Entrant<'_> {
     fn measure(&self, stage: &Stage, seed: u64) -> Result<Answer> {
         match self {
             Entrant::Memory(work) => {
-                let job = job(Work::Memory(work.clone()), seed, None);
+                let job = job(Work::Memory(*work), seed, None);
                 let (sample, _) = stage.worker(work.time)?.sample(&job)?;
                 let expected = work.expected_digest(seed, &sample);
                 let is_right = expected.is_none_or(|expected| sample.digest() == expected);
@@ -179,11 +179,11 @@ impl Entrant<'_> {
                 Ok(Answer::Sample(numbers.count(&mut build.start()?, Advice::None)?))
             }
             Entrant::Null(work) => {
-                let job = job(work.clone(), seed, None);
+                let job = job(*work, seed, None);
                 Ok(Answer::Sample(stage.worker(job.case.time())?.sample(&job)?.0))
             }
             Entrant::Write(work) => {
-                stage.fresh()?.written(work.size, |path| write(stage, work, seed, path))
+                stage.fresh()?.written(work.io.size, |path| write(stage, work, seed, path))
             }
             Entrant::Overwrite(work, path) => {
                 stage.warm(path)?;
@@ -214,8 +214,8 @@ fn job(work: Work, seed: u64, file: Option<&Path>) -> Job {
 
 /// Has ioassay's worker write the file at `path`: durably, if it is to sync it.
 fn write(stage: &Stage, work: &WriteWork, seed: u64, path: &Path) -> Result<Answer> {
-    let job = job(Work::Write(work.clone()), seed, Some(path));
-    let (sample, _) = stage.worker(work.time)?.sample(&job)?;
+    let job = job(Work::Write(*work), seed, Some(path));
+    let (sample, _) = stage.worker(work.io.time)?.sample(&job)?;
     let is_synced = sample.synced_ns().is_some_and(|ns| ns > 0);
     ensure!(is_synced || !work.sync.claims_durable(), "ioassay's worker did not sync the file");
     Ok(Answer::Sample(sample))

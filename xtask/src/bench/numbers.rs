@@ -3,7 +3,7 @@
 use super::stage::Stage;
 use super::worker::Worker;
 use anyhow::{Result, ensure};
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Submission, Touch, Work};
+use model::case::{Advice, Cache, Case, Engine, Io, Isa, ReadWork, Submission, Touch, Work};
 use model::content::{Content, Kind};
 use model::pattern::{Pattern, Share};
 use model::sample::Sample;
@@ -62,7 +62,7 @@ impl Numbers {
 
     /// Has `worker` map the file and count it, once.
     pub(super) fn count(&self, worker: &mut Worker, advice: Advice) -> Result<Sample> {
-        let case = Case::own(Work::File(self.work(advice)));
+        let case = Case::own(Work::Read(self.work(advice)));
         let job = Job { case, seed: SEED, file: Some(self.path.clone()), source: None };
         let (sample, _) = worker.sample(&job)?;
         let (counted, tens) = (sample.digest(), self.tens);
@@ -70,23 +70,25 @@ impl Numbers {
         Ok(sample)
     }
 
-    fn work(&self, advice: Advice) -> FileWork {
-        FileWork {
+    fn work(&self, advice: Advice) -> ReadWork {
+        ReadWork {
+            io: Io {
+                cache: Cache::Warm,
+                pattern: Pattern::Sequential,
+                stride: 1,
+                size: self.size,
+                block: BLOCK_BYTES,
+                depth: 1,
+                threads: 1,
+                share: Share::Contiguous,
+                ops: self.size.div_ceil(BLOCK_BYTES),
+                time: TIME_MAX,
+            },
             engine: Engine::Mmap,
-            cache: Cache::Warm,
-            pattern: Pattern::Sequential,
-            stride: 1,
-            size: self.size,
-            block: BLOCK_BYTES,
-            depth: 1,
-            threads: 1,
-            share: Share::Contiguous,
             touch: Touch::Count,
             isa: Isa::Auto,
             advice,
             submission: Submission::Enter,
-            ops: self.size.div_ceil(BLOCK_BYTES),
-            time: TIME_MAX,
         }
     }
 }

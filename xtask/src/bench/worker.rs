@@ -178,7 +178,7 @@ mod tests {
     fn check(script: &str) -> Result<Measured, String> {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
-        let case = Case::own(Work::File(zoo::plain()));
+        let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
         let trial = |mut worker: Worker| worker.trial(&job);
         let measured = Worker::start(command, Duration::from_millis(500)).and_then(trial);

@@ -8,7 +8,7 @@ use super::stage::{FILE_BYTES, Stage, State};
 use super::{dd, fio};
 use anyhow::{Context, Result, ensure};
 use model::case::{
-    Advice, Allocation, Cache, Engine, FileWork, Fill, Isa, Op, Submission, Sync, Touch, Work,
+    Advice, Allocation, Cache, Engine, Fill, Io, Isa, Op, ReadWork, Submission, Sync, Touch, Work,
     WriteEngine, WriteWork,
 };
 use model::content::Kind;
@@ -172,8 +172,8 @@ fn sequential(site: &Site, fill: Fill) -> Contest<'static> {
         let program = |words, parse| Entrant::Writer { words, size, parse };
         Ok(vec![
             Entrant::Write(WriteWork {
+                io: Io { block: BLOCK_BYTES, ..work(size, TIME_MAX).io },
                 engine: WriteEngine::Write,
-                block: BLOCK_BYTES,
                 sync: Sync::Fdatasync,
                 allocation: Allocation::None,
                 fill,
@@ -209,12 +209,18 @@ fn sequential(site: &Site, fill: Fill) -> Contest<'static> {
 /// page cache.
 fn data<'a>(site: &'a Site, block: u64, size: &str, time: Duration) -> Contest<'a> {
     let entrants = |cached| {
-        let over = WriteWork { block, ..work(CACHED_BYTES, time) };
-        let null = WriteWork { engine: WriteEngine::Null, ..over.clone() };
+        let over = WriteWork {
+            io: Io { block, ..work(CACHED_BYTES, time).io },
+            ..work(CACHED_BYTES, time)
+        };
+        let null = WriteWork { engine: WriteEngine::Null, ..over };
         vec![
             Entrant::Null(Work::Write(null)),
-            Entrant::Null(Work::File(read_nothing(block, time))),
-            Entrant::Overwrite(WriteWork { cache: Cache::Warm, ..over }, cached),
+            Entrant::Null(Work::Read(read_nothing(block, time))),
+            Entrant::Overwrite(
+                WriteWork { io: Io { cache: Cache::Warm, ..over.io }, ..over },
+                cached,
+            ),
         ]
     };
     let question = Question {
@@ -233,43 +239,47 @@ fn data<'a>(site: &'a Site, block: u64, size: &str, time: Duration) -> Contest<'
 /// Writing over a file in order, without a sync.
 fn work(size: u64, time: Duration) -> WriteWork {
     WriteWork {
+        io: Io {
+            cache: Cache::AsIs,
+            pattern: Pattern::Sequential,
+            stride: 1,
+            size,
+            block: BLOCK_BYTES,
+            depth: 1,
+            threads: 1,
+            share: Share::Contiguous,
+            ops: 0,
+            time,
+        },
         op: Op::Write,
         engine: WriteEngine::Pwrite,
-        cache: Cache::AsIs,
-        pattern: Pattern::Sequential,
-        stride: 1,
-        size,
-        block: BLOCK_BYTES,
-        depth: 1,
-        threads: 1,
-        share: Share::Contiguous,
         sync: Sync::None,
         every: 0,
         allocation: Allocation::Overwrite,
         fill: Fill::Random,
-        ops: 0,
-        time,
     }
 }
 
 /// The loop alone, over as many blocks and in the same order.
-fn read_nothing(block: u64, time: Duration) -> FileWork {
-    FileWork {
+fn read_nothing(block: u64, time: Duration) -> ReadWork {
+    ReadWork {
+        io: Io {
+            cache: Cache::AsIs,
+            pattern: Pattern::Sequential,
+            stride: 1,
+            size: CACHED_BYTES,
+            block,
+            depth: 1,
+            threads: 1,
+            share: Share::Contiguous,
+            ops: 0,
+            time,
+        },
         engine: Engine::Null,
-        cache: Cache::AsIs,
-        pattern: Pattern::Sequential,
-        stride: 1,
-        size: CACHED_BYTES,
-        block,
-        depth: 1,
-        threads: 1,
-        share: Share::Contiguous,
         touch: Touch::None,
         isa: Isa::Auto,
         advice: Advice::None,
         submission: Submission::Enter,
-        ops: 0,
-        time,
     }
 }
 

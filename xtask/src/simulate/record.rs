@@ -1,6 +1,6 @@
 //! Records that are made up: cases whose rounds have given rates.
 
-use model::case::{Cache, Engine, FileWork, Work};
+use model::case::{Cache, Engine, Io, ReadWork, Work};
 use model::plan::{Planned, Role};
 use model::record::Record;
 use model::trial::Outcome;
@@ -15,15 +15,18 @@ const ENGINES: [Engine; 2] = [Engine::Pread, Engine::Read];
 
 /// Cases that read a cold file from a device, whose rounds have these rates.
 pub(super) fn of(cases: &[&[f64]]) -> Record {
-    let work = FileWork { cache: Cache::Cold, size: FILE, block: 1 << 20, ..zoo::plain() };
+    let work = ReadWork {
+        io: Io { cache: Cache::Cold, size: FILE, block: 1 << 20, ..zoo::plain().io },
+        ..zoo::plain()
+    };
     let rounds = cases.first().map_or(0, |rates| rates.len());
-    let mut record = zoo::record_of(work.clone(), rounds as u32);
+    let mut record = zoo::record_of(work, rounds as u32);
     let trials = std::mem::take(&mut record.trials);
     record.header.plan.cases.clear();
     for (index, rates) in cases.iter().enumerate() {
-        let mut case = zoo::record_of(work.clone(), 1).header.plan.cases.remove(0).case;
-        let (engine, stride) = (ENGINES[index % 2], work.stride + (index / 2) as u64);
-        case.work = Work::File(FileWork { engine, stride, ..work.clone() });
+        let mut case = zoo::record_of(work, 1).header.plan.cases.remove(0).case;
+        let (engine, stride) = (ENGINES[index % 2], work.io.stride + (index / 2) as u64);
+        case.work = Work::Read(ReadWork { io: Io { stride, ..work.io }, engine, ..work });
         record.header.plan.cases.push(Planned { case, role: Role::Asked });
         for (trial, rate) in trials.iter().zip(rates.iter()) {
             let mut trial = trial.clone();

@@ -6,7 +6,7 @@ use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
 use crate::summary::ServedBy;
-use model::case::{Cache, FileWork, Op, WriteEngine, WriteWork};
+use model::case::{Cache, Op, ReadWork, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium, Storage};
 use model::pattern::Pattern;
@@ -27,7 +27,7 @@ pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
 /// A copy of a source that was cold, of which the devices read less than was copied. Where they
 /// read next to nothing `copy_file_range` shares the blocks of the source, which is no leak.
 fn copy_leak(context: &Context) -> Option<Fault> {
-    let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.cache == Cache::Cold;
+    let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.io.cache == Cache::Cold;
     let work = context.write().filter(is_cold)?;
     context.measured.source.filter(|source| source.medium == Medium::Block)?;
     let read = |trial: &Counted| Some((trial.evidence.task_read_bytes?, trial.sample.bytes()));
@@ -68,8 +68,8 @@ fn read_leak(context: &Context) -> Option<Fault> {
 /// once and the bytes hide it; but a device read then served several operations, and most of
 /// their latencies are those of the page cache. In a sequential pass that is what readahead is
 /// for; in a random one it makes cold operations warm.
-fn read_ahead(context: &Context, work: &FileWork) -> Option<Fault> {
-    if work.pattern != Pattern::Random || !context.is_served(&[ServedBy::Device]) {
+fn read_ahead(context: &Context, work: &ReadWork) -> Option<Fault> {
+    if work.io.pattern != Pattern::Random || !context.is_served(&[ServedBy::Device]) {
         return None;
     }
     let reads = |trial: &Counted| Some((trial.evidence.device_reads?, trial.sample.ops()));
@@ -88,7 +88,7 @@ fn leaked(context: &Context) -> Option<f64> {
     context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
 }
 
-fn leaks(context: &Context, work: &FileWork, trial: &Counted) -> bool {
+fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
     hit_share(context.measured, work, trial).is_some_and(|hit| hit > SHARE_NOISE)
 }
 
@@ -153,7 +153,7 @@ fn partly_cached_around(context: &Context) -> Option<String> {
 
 /// What is written over a cached file need not be in the cache afterwards: only before counts.
 fn not_warm_to_write(context: &Context) -> Option<String> {
-    context.write().filter(|work| work.cache == Cache::Warm && work.op == Op::Write)?;
+    context.write().filter(|work| work.io.cache == Cache::Warm && work.op == Op::Write)?;
     let before = cached_share(context, |trial| trial.evidence.residency_before);
     let before = before.filter(|share| *share < WARM_LEAST)?;
     Some(format!("the page cache held {} of the file before the trials", percent(before)))
@@ -167,7 +167,7 @@ pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
 
 fn passed_by_cache(context: &Context) -> Option<Fault> {
     let reads = context.claims(Cache::Direct);
-    let writes = context.write().filter(|work| work.cache == Cache::Direct);
+    let writes = context.write().filter(|work| work.io.cache == Cache::Direct);
     if reads.is_none() && writes.is_none() {
         return None;
     }
@@ -239,7 +239,7 @@ fn copied_through_cache(context: &Context) -> Option<Fault> {
 
 /// Whether the case writes directly to a file of btrfs whose data it sums up.
 fn is_summed_up_by_btrfs(context: &Context) -> bool {
-    let writes = |work: &&WriteWork| work.cache == Cache::Direct && work.op != Op::Sync;
+    let writes = |work: &&WriteWork| work.io.cache == Cache::Direct && work.op != Op::Sync;
     let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
     context.write().filter(writes).is_some()
         && context.measured.storage.is_some_and(|storage| {
@@ -269,8 +269,9 @@ pub(super) fn partly_cached(context: &Context) -> Option<Fault> {
 
 /// No probe tells what of the file is cached (METHODOLOGY.md).
 pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
-    let writes = context.write().filter(|work| work.cache != Cache::AsIs).map(|work| work.cache);
-    let cache = context.file().map(|work| work.cache).or(writes)?;
+    let writes =
+        context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
+    let cache = context.read().map(|work| work.io.cache).or(writes)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_seen = |trial: &Counted| {
         trial.evidence.residency_before.is_some() || trial.evidence.residency_after.is_some()
@@ -289,12 +290,12 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
 /// Devices read more than the figure counts (METHODOLOGY.md). An operation counts with its whole
 /// pages: less cannot be read through the page cache.
 pub(super) fn over_read(context: &Context) -> Option<Fault> {
-    let work = context.file()?;
+    let work = context.read()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
     let page = context.measured.host.page.max(1);
-    let of_operation = work.block.div_ceil(page).saturating_mul(page);
+    let of_operation = work.io.block.div_ceil(page).saturating_mul(page);
     let share = context.total_share(|trial| {
         let wanted = of_operation.saturating_mul(trial.sample.ops()).max(trial.sample.bytes());
         Some((trial.evidence.task_read_bytes?, wanted))

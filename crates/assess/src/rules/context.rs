@@ -5,7 +5,7 @@ use crate::finding::{Code, Finding, Severity};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
-use model::case::{Cache, FileWork, WriteWork};
+use model::case::{Cache, ReadWork, WriteWork};
 
 /// A case before its rules: its trials, at least one, and what they come to.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ pub(super) fn is_many_times(share: f64) -> bool {
 
 impl Context<'_> {
     /// The work on a file, unless the null engine does it, which reads none.
-    pub(crate) fn file(&self) -> Option<&FileWork> {
-        self.measured.file()
+    pub(crate) fn read(&self) -> Option<&ReadWork> {
+        self.measured.read()
     }
 
     /// The work that writes a file, unless the null engine does it, which writes none.
@@ -64,12 +64,12 @@ impl Context<'_> {
     /// Whether anything is moved: the null engine moves nothing.
     pub(crate) fn moves(&self) -> bool {
         let in_memory = self.measured.case.memory().is_some();
-        in_memory || self.file().is_some() || self.write().is_some()
+        in_memory || self.read().is_some() || self.write().is_some()
     }
 
     /// The work that reads a file, where this cache state is claimed.
-    pub(crate) fn claims(&self, cache: Cache) -> Option<&FileWork> {
-        self.file().filter(|work| work.cache == cache)
+    pub(crate) fn claims(&self, cache: Cache) -> Option<&ReadWork> {
+        self.read().filter(|work| work.io.cache == cache)
     }
 
     pub(crate) fn is_served(&self, by: &[ServedBy]) -> bool {

@@ -7,7 +7,7 @@ use crate::finding::Severity;
 use crate::rounds::{Levels, drift};
 use crate::stats::median;
 use crate::summary::ServedBy;
-use model::case::{Advice, Cache, FileWork, Op, Sync};
+use model::case::{Advice, Cache, Op, ReadWork, Sync};
 use model::pattern::Pattern;
 use model::sample::Latencies;
 use model::units::{nanoseconds, percent, rate, scaled};
@@ -296,15 +296,15 @@ const HALVINGS: u32 = 60;
 /// ThrottledWriteback tells of those.
 fn may_stall(context: &Context) -> bool {
     if let Some(work) = context.write() {
-        return work.cache == Cache::Direct || work.sync == Sync::Dsync || work.op == Op::Sync;
+        return work.io.cache == Cache::Direct || work.sync == Sync::Dsync || work.op == Op::Sync;
     }
     let is_cached = context.is_served(&[ServedBy::PageCache, ServedBy::Ram]);
-    let reads_alone = |work: &FileWork| {
+    let reads_alone = |work: &ReadWork| {
         let asks_ahead =
             matches!(work.advice, Advice::WillNeed | Advice::Populate | Advice::TouchAhead);
-        work.cache == Cache::Direct || (work.pattern == Pattern::Random && !asks_ahead)
+        work.io.cache == Cache::Direct || (work.io.pattern == Pattern::Random && !asks_ahead)
     };
-    context.file().is_some_and(|work| is_cached || reads_alone(work))
+    context.read().is_some_and(|work| is_cached || reads_alone(work))
 }
 
 /// Operations of a kind: how many, and how long together.

@@ -40,7 +40,7 @@ const IMBALANCE_DOUBT: f64 = 25.0;
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
     // Another program has a loop of its own, whose overhead was not measured.
     let is_own = context.measured.case.peer == OWN_PEER;
-    if !is_own || (context.file().is_none() && context.write().is_none()) {
+    if !is_own || (context.read().is_none() && context.write().is_none()) {
         return None;
     }
     let Overhead { ns: overhead, share } = context.overhead.as_ref()?;
@@ -148,7 +148,7 @@ fn too_few_invocations(invocations: usize) -> Option<Fault> {
 pub(super) fn too_short(context: &Context) -> Option<Fault> {
     let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
-        Work::File(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
+        Work::Read(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
         Work::Memory(_) => (MEMORY_NS_LEAST, MEMORY_NS_LEAST),
     };
     let severity = match elapsed {

@@ -94,7 +94,7 @@ fn limited(context: &Context) -> Option<Fault> {
 /// The limits that a case is under, each with the storage that it is about.
 fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
     let measured = context.measured;
-    let (reads, writes) = (context.file().is_some(), context.write());
+    let (reads, writes) = (context.read().is_some(), context.write());
     let copies = writes.is_some_and(|work| work.op == Op::Copy);
     let read_from = if copies { measured.source } else { measured.storage.filter(|_| reads) };
     let written_to = measured.storage.filter(|_| writes.is_some());
@@ -180,7 +180,7 @@ pub(super) fn contended(context: &Context) -> Option<Fault> {
 /// Whether the OS has threads of its own in the worker's process that wait for processors too:
 /// io_uring's do.
 fn has_workers_of_the_os(context: &Context) -> bool {
-    let reads = context.file().is_some_and(|work| work.engine == Engine::Uring);
+    let reads = context.read().is_some_and(|work| work.engine == Engine::Uring);
     reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
 }
 

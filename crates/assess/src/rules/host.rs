@@ -8,7 +8,7 @@ use crate::row::{Row, fastest};
 use crate::stats::median;
 use crate::summary::ServedBy;
 use crate::writing::FLUSHES_LEAST;
-use model::case::{Cache, FileWork, Fill, Op, WriteWork};
+use model::case::{Cache, Fill, Op, ReadWork, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
 
@@ -37,17 +37,17 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
 
 /// Direct writes are far faster than direct reads of the same shape.
 fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
-    if work.op != Op::Write || work.cache != Cache::Direct {
+    if work.op != Op::Write || work.io.cache != Cache::Direct {
         return None;
     }
-    let is_same = |read: &FileWork| {
-        let same_shape = (read.block, read.depth, read.threads, read.pattern)
-            == (work.block, work.depth, work.threads, work.pattern);
-        read.cache == Cache::Direct && same_shape
+    let is_same = |read: &ReadWork| {
+        let same_shape = (read.io.block, read.io.depth, read.io.threads, read.io.pattern)
+            == (work.io.block, work.io.depth, work.io.threads, work.io.pattern);
+        read.io.cache == Cache::Direct && same_shape
     };
     let reads = rows
         .iter()
-        .filter(|other| other.is_served(ServedBy::Device) && other.file().is_some_and(is_same));
+        .filter(|other| other.is_served(ServedBy::Device) && other.read().is_some_and(is_same));
     let base = fastest(reads)?;
     let ratio = row.ratio(base)?;
     let low = ratio.low.filter(|low| *low > WRITING_MOST)?;
@@ -79,12 +79,12 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
 /// so the rate is the least that can have been; and only where so little was dirty that the OS had
 /// not begun to write it before.
 fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
-    let through_cache = work.cache != Cache::Direct && work.sync.claims_durable();
-    let is_plain = work.op == Op::Write && work.fill == Fill::Random && work.threads == 1;
+    let through_cache = work.io.cache != Cache::Direct && work.sync.claims_durable();
+    let is_plain = work.op == Op::Write && work.fill == Fill::Random && work.io.threads == 1;
     if !through_cache || !is_plain || work.every == 0 {
         return None;
     }
-    let dirty = work.every.saturating_mul(work.block);
+    let dirty = work.every.saturating_mul(work.io.block);
     let trials = &row.measured.trials;
     let limit = trials.iter().filter_map(|trial| trial.evidence.dirty_limit).min()?;
     if dirty as f64 > BACKGROUND * limit as f64 {

@@ -25,8 +25,8 @@ pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,
-        Work::File(work) if work.engine == Engine::Load => work.size,
-        Work::File(_) | Work::Write(_) => return None,
+        Work::Read(work) if work.engine == Engine::Load => work.io.size,
+        Work::Read(_) | Work::Write(_) => return None,
     };
     // Which thread used which page of several is not seen.
     if measured.case.threads() > 1 || bytes < ARRAYS_LEAST {

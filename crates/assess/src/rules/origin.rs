@@ -26,7 +26,7 @@ const METADATA: f64 = (16 << 20) as f64;
 
 /// The worker's calls returned less than it tells of (METHODOLOGY.md): it did not read the rest.
 fn not_called(context: &Context) -> Option<Fault> {
-    let work = context.file()?;
+    let work = context.read()?;
     let share = called_share(context.measured, work).filter(|share| 1.0 - share > SHARE_NOISE)?;
     let message = format!(
         "{}the calls to read returned only {} of the bytes that were told of: the others were not \
@@ -52,12 +52,12 @@ fn whose(case: &Case) -> String {
 /// A hole of up to 1 % moves no figure by more than that, and a warm hole is a page of zeros like
 /// any other page: both are noted only.
 pub(super) fn no_io(context: &Context) -> Option<Fault> {
-    let work = context.file()?;
+    let work = context.read()?;
     if let Some(fault) = not_called(context) {
         return Some(fault);
     }
     if let Some(share) = context.measured.fixture.map(hole_share).filter(|share| *share > 0.0) {
-        let harmless = share <= SHARE_NOISE || work.cache == Cache::Warm;
+        let harmless = share <= SHARE_NOISE || work.io.cache == Cache::Warm;
         let severity = if harmless { Severity::Note } else { Severity::Void };
         let message = format!(
             "{} of the file is holes or was never written: reading that needs no device",
@@ -80,8 +80,8 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     if let Some(sync) = sync {
         return Some((sync.name(), Severity::Doubt));
     }
-    let reads = context.file().map(|work| work.cache);
-    let cache = reads.or(context.write().map(|work| work.cache))?;
+    let reads = context.read().map(|work| work.io.cache);
+    let cache = reads.or(context.write().map(|work| work.io.cache))?;
     let severity = match cache {
         Cache::Direct | Cache::Cold => Severity::Doubt,
         Cache::Warm | Cache::AsIs => Severity::Note,
@@ -145,7 +145,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
         ),
     };
     let remedy = match case.work {
-        Work::File(_) => {
+        Work::Read(_) => {
             "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong"
         }
         Work::Write(_) => "the worker is wrong, or the storage lost or changed what it was given",
@@ -157,7 +157,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
 /// Whether what is made of the bytes is a count.
 fn counts(case: &Case) -> bool {
     match &case.work {
-        Work::File(work) => work.touch == Touch::Count,
+        Work::Read(work) => work.touch == Touch::Count,
         Work::Write(_) => false,
         Work::Memory(work) => work.kernel == Kernel::Count,
     }
@@ -174,7 +174,7 @@ fn crossing(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
-    let reads = context.file().is_some();
+    let reads = context.read().is_some();
     if !reads && context.write().is_none_or(|work| work.op == Op::Copy) {
         return None;
     }
@@ -204,7 +204,7 @@ fn crossing(context: &Context) -> Option<Fault> {
 /// The severity is that of the median trial: a figure is a median, which a disturbance in one
 /// round of ten does not move. That one is noted, for it does show in the longest latencies.
 fn foreign_reads(context: &Context) -> Option<Fault> {
-    context.file().filter(|_| context.is_served(&[ServedBy::Device]))?;
+    context.read().filter(|_| context.is_served(&[ServedBy::Device]))?;
     let others = |most| format!("others read up to {most} as much from the device as this did");
     let share = |trial: &Counted| share_of_others(context.measured, trial);
     sharing(context, share, Severity::Void, others)
@@ -254,7 +254,7 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
             _ => syncs(work, trial),
         };
         // A block that is a part of a page has the whole page written.
-        let pages = work.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
+        let pages = work.io.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
         let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
         times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
     };

@@ -23,11 +23,11 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
             let arrays = work.kernel.arrays().saturating_mul(work.threads.into());
             (work.pages, in_huge_pages(work.content(0, 0).size, arrays, huge_page)?)
         }
-        Work::File(work) if work.engine == Engine::Load && work.advice == Advice::HugePage => {
-            let threads = u64::from(work.threads.max(1));
-            (Pages::Huge, in_huge_pages(work.size / threads, threads, huge_page)?)
+        Work::Read(work) if work.engine == Engine::Load && work.advice == Advice::HugePage => {
+            let threads = u64::from(work.io.threads.max(1));
+            (Pages::Huge, in_huge_pages(work.io.size / threads, threads, huge_page)?)
         }
-        Work::File(_) | Work::Write(_) => return None,
+        Work::Read(_) | Work::Write(_) => return None,
     };
     let huge = median(&context.measured.values(|t| Some(t.evidence.huge_bytes? as f64)))?;
     let share = huge / bytes as f64;

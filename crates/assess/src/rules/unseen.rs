@@ -39,7 +39,7 @@ pub(super) fn unverified(context: &Context) -> Option<Fault> {
 /// A counter stands still, or does not tell what would have to be known (METHODOLOGY.md).
 pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
-    let is_on_a_file = context.file().is_some() || context.write().is_some();
+    let is_on_a_file = context.read().is_some() || context.write().is_some();
     let bytes = (is_on_a_file && !storage.counts_bytes()).then(|| {
         let message = format!(
             "the counters of {} stand still while a file is read and written: what devices moved \

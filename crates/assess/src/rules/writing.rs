@@ -107,7 +107,7 @@ fn unflushed(
 /// Nothing made it durable: the figure is how fast it was taken (METHODOLOGY.md).
 pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
-    let what = match (work.sync, work.cache) {
+    let what = match (work.sync, work.io.cache) {
         (Sync::FileRange, _) => {
             "sync_file_range flushes neither a device's cache nor metadata: the figure is how \
              fast the OS took the bytes"
@@ -210,7 +210,7 @@ pub(super) fn allocating(context: &Context) -> Option<Fault> {
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         return None;
     }
-    let is_each = work.every > 0 || work.sync == Sync::Dsync || work.cache == Cache::Direct;
+    let is_each = work.every > 0 || work.sync == Sync::Dsync || work.io.cache == Cache::Direct;
     let what = match work.allocation {
         Allocation::Overwrite => return None,
         _ if !is_each => return None,
@@ -261,7 +261,7 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
 
 fn goes_through_cache(work: &WriteWork) -> bool {
     let moves = !work.engine.only_copies() && work.op != Op::Sync;
-    moves && work.cache != Cache::Direct && work.sync != Sync::Dsync
+    moves && work.io.cache != Cache::Direct && work.sync != Sync::Dsync
 }
 
 /// The share of the threads' time until their last writes had returned in which they neither ran,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::finding::Verdict;
 use crate::summary::{Ceiling, CeilingKind, ServedBy, Summary};
-use model::case::Advice;
+use model::case::{Advice, Io};
 
 /// A warm file that nobody asked for first, so that what is added comes after it; memory reads
 /// ten times as much by one thread and sixteen by two.
@@ -31,9 +31,9 @@ fn memory_like(
     case
 }
 
-fn loading(advice: Advice, cache: Cache) -> FileWork {
+fn loading(advice: Advice, cache: Cache) -> ReadWork {
     let engine = if advice == Advice::Populate { Engine::Mmap } else { Engine::Load };
-    FileWork { engine, advice, ..work(cache) }
+    ReadWork { engine, advice, ..work(cache) }
 }
 
 fn last_asked(record: &Record) -> Summary {
@@ -149,7 +149,13 @@ fn above_its_ceiling() {
     let lying = memory_like(Kernel::Count, 1, |_| {}, "zebra");
     assert_eq!(of(lying, 200), "2.00 of memory: AboveCeiling void");
     // The page cache cannot be faster than the memory it is in.
-    let warm = |threads| file_case(FileWork { threads, engine: Engine::Mmap, ..work(Cache::Warm) });
+    let warm = |threads| {
+        file_case(ReadWork {
+            io: Io { threads, ..work(Cache::Warm).io },
+            engine: Engine::Mmap,
+            ..work(Cache::Warm)
+        })
+    };
     assert_eq!(of(warm(1), 90), "0.90 of memory:");
     assert_eq!(of(warm(1), 120), "1.20 of memory: AboveCeiling void");
     assert_eq!(of(warm(2), 120), "0.75 of memory:");
@@ -193,7 +199,11 @@ fn above_within_noise_is_noted() {
 #[test]
 fn a_small_file_is_in_the_caches() {
     let mut record = base();
-    let small = FileWork { size: ARRAYS / 2, engine: Engine::Mmap, ..work(Cache::Warm) };
+    let small = ReadWork {
+        io: Io { size: ARRAYS / 2, ..work(Cache::Warm).io },
+        engine: Engine::Mmap,
+        ..work(Cache::Warm)
+    };
     add(&mut record, file_case(small), Role::Asked, 20 * FILE, 1.0, 0);
     assert_eq!(held(&record), "2.00 of memory: AboveCeiling doubt");
 }
@@ -212,7 +222,11 @@ fn a_doubtful_ceiling_doubts() {
 
 #[test]
 fn above_what_the_device_gives() {
-    let direct = |depth| FileWork { engine: Engine::Uring, depth, ..work(Cache::Direct) };
+    let direct = |depth| ReadWork {
+        io: Io { depth, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    };
     let of = |deeper: u64, tenths: u64| {
         let mut record = flawless(work(Cache::Warm));
         for (depth, tenths) in [(8, 20), (32, deeper)] {
@@ -235,7 +249,7 @@ fn above_what_the_device_gives() {
 #[test]
 fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
     let mut record = base();
-    let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+    let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
     add(&mut record, file_case(mmap), Role::Asked, 20 * FILE, 1.0, 0);
     let assessment = assess(&record);
     assert_eq!(case(&assessment, "mmap").verdict, Verdict::Void);
@@ -249,7 +263,7 @@ fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
 fn a_touched_page_is_not_read() {
     let touch = |engine, cache, device: bool| {
         let mut record = base();
-        let work = FileWork { touch: Touch::Page, engine, ..work(cache) };
+        let work = ReadWork { touch: Touch::Page, engine, ..work(cache) };
         add(&mut record, file_case(work), Role::Asked, 5 * FILE, 1.0, u64::from(device) * 5 * FILE);
         let case = last_asked(&record);
         (case.ceiling.is_some(), case.of_memory.is_some())
@@ -263,7 +277,11 @@ fn a_touched_page_is_not_read() {
 fn what_is_loaded_is_told_apart() {
     let mut record = base();
     load(&mut record, loading(Advice::HugePage, Cache::Cold), 1, FILE);
-    let direct = FileWork { engine: Engine::Uring, depth: 8, ..work(Cache::Direct) };
+    let direct = ReadWork {
+        io: Io { depth: 8, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    };
     add(&mut record, file_case(direct), Role::Control, 2 * FILE, 1.0, 2 * FILE);
     let case = last_asked(&record);
     let (whole, loaded) = (case.throughput.expect("rounds"), case.loaded.expect("it loads"));
@@ -280,7 +298,11 @@ fn what_is_loaded_is_told_apart() {
 
 #[test]
 fn the_thread_that_takes_longest_after_loading_decides() {
-    let mut record = flawless(FileWork { threads: 2, engine: Engine::Load, ..work(Cache::Warm) });
+    let mut record = flawless(ReadWork {
+        io: Io { threads: 2, ..work(Cache::Warm).io },
+        engine: Engine::Load,
+        ..work(Cache::Warm)
+    });
     each(&mut record, |trial| {
         let span = |thread, load_ms: u64, end_ms: u64| Span {
             thread,
@@ -301,7 +323,7 @@ fn the_thread_that_takes_longest_after_loading_decides() {
 
 #[test]
 fn what_is_loaded_may_be_above_its_ceiling() {
-    let of = |work: FileWork, times: u64, device_bytes: u64| {
+    let of = |work: ReadWork, times: u64, device_bytes: u64| {
         let mut record = base();
         load(&mut record, work, times, device_bytes);
         let case = last_asked(&record);
@@ -310,15 +332,15 @@ fn what_is_loaded_may_be_above_its_ceiling() {
         found.join(", ")
     };
     let anonymous = || loading(Advice::HugePage, Cache::Warm);
-    assert_eq!(of(FileWork { threads: 2, ..anonymous() }, 1, 0), "");
+    assert_eq!(of(ReadWork { io: Io { threads: 2, ..anonymous().io }, ..anonymous() }, 1, 0), "");
     assert_eq!(of(anonymous(), 2, 0), "AboveCeiling void");
     let populated = |cache| loading(Advice::Populate, cache);
     assert_eq!(of(populated(Cache::Warm), 2, 0), "AboveCeiling void");
     assert_eq!(of(populated(Cache::Cold), 2, 2 * FILE), "AboveCeiling void");
     // A file in the caches is not memory's, and what is still on its way is neither's.
-    let small = FileWork { size: ARRAYS / 2, ..anonymous() };
+    let small = ReadWork { io: Io { size: ARRAYS / 2, ..anonymous().io }, ..anonymous() };
     assert_eq!(of(small, 2, 0), "");
-    let on_its_way = FileWork { advice: Advice::WillNeed, ..populated(Cache::Cold) };
+    let on_its_way = ReadWork { advice: Advice::WillNeed, ..populated(Cache::Cold) };
     assert_eq!(of(on_its_way, 2, 2 * FILE), "");
 }
 
@@ -355,7 +377,11 @@ fn what_came_before_the_clock_is_told() {
 #[test]
 fn a_count_is_told_if_all_trials_agree() {
     let counted = |touch, plant: &dyn Fn(&mut Record)| {
-        let mut record = flawless(FileWork { touch, ops: 1_024, ..work(Cache::Warm) });
+        let mut record = flawless(ReadWork {
+            io: Io { ops: 1_024, ..work(Cache::Warm).io },
+            touch,
+            ..work(Cache::Warm)
+        });
         plant(&mut record);
         assess(&record).cases[0].counted
     };

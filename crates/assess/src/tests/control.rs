@@ -73,11 +73,11 @@ fn a_twin_that_varies_says_what_cannot_be_decided() {
 fn a_twin_takes_part_in_nothing_else() {
     let judged = |with_twin: bool| {
         let mut record = flawless(work(Cache::Direct));
-        let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+        let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
         for threads in [1, 2] {
             add(&mut record, memory_case(Kernel::Read, threads), Role::Control, 8 * FILE, 1.0, 0);
         }
-        add(&mut record, file_case(mmap.clone()), Role::Asked, FILE, 1.0, 0);
+        add(&mut record, file_case(mmap), Role::Asked, FILE, 1.0, 0);
         add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, 1.0, 0);
         if with_twin {
             add(&mut record, file_case(mmap), Role::Twin, 7 * FILE, 1.0, 0);
@@ -106,7 +106,7 @@ fn a_twin_takes_part_in_nothing_else() {
 fn what_differs_from_itself_decides_nothing() {
     let decision = |slowness: f64| {
         let mut record = twins(slowness);
-        let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+        let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
         add(&mut record, file_case(mmap), Role::Asked, FILE, 2.0, 0);
         assess(&record).fastest.remove(0).1.decision()
     };

@@ -3,23 +3,37 @@
 use super::*;
 use crate::counting::{Claim, CountingAnswer, Figure};
 use crate::decision::{Decided, Decision};
-use model::case::Advice;
+use model::case::{Advice, Io};
 
-fn counting(work: FileWork) -> FileWork {
-    FileWork { touch: Touch::Count, ops: 1_024, ..work }
+fn counting(work: ReadWork) -> ReadWork {
+    ReadWork { io: Io { ops: 1_024, ..work.io }, touch: Touch::Count, ..work }
 }
 
-fn mmap(cache: Cache, advice: Advice, threads: u32) -> FileWork {
-    counting(FileWork { engine: Engine::Mmap, advice, threads, ..work(cache) })
+fn mmap(cache: Cache, advice: Advice, threads: u32) -> ReadWork {
+    counting(ReadWork {
+        io: Io { threads, ..work(cache).io },
+        engine: Engine::Mmap,
+        advice,
+        ..work(cache)
+    })
 }
 
-fn uring(depth: u32, threads: u32) -> FileWork {
-    counting(FileWork { engine: Engine::Uring, depth, threads, ..work(Cache::Direct) })
+fn uring(depth: u32, threads: u32) -> ReadWork {
+    counting(ReadWork {
+        io: Io { depth, threads, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    })
 }
 
-fn loaded(threads: u32) -> FileWork {
+fn loaded(threads: u32) -> ReadWork {
     let engine = Engine::Load;
-    counting(FileWork { engine, advice: Advice::HugePage, threads, ..work(Cache::Warm) })
+    counting(ReadWork {
+        io: Io { threads, ..work(Cache::Warm).io },
+        engine,
+        advice: Advice::HugePage,
+        ..work(Cache::Warm)
+    })
 }
 
 /// In GiB a second: memory is read at 20 by one thread and 32 by two, and counted at 20 and 30 once
@@ -41,7 +55,7 @@ fn tens() -> Record {
         (uring(32, 1), 4),
         (uring(32, 2), 2),
     ] {
-        let device_bytes = if work.cache == Cache::Warm { 0 } else { times * FILE };
+        let device_bytes = if work.io.cache == Cache::Warm { 0 } else { times * FILE };
         add(&mut record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
     }
     record
@@ -114,9 +128,9 @@ fn the_claim_is_measured_again() {
 }
 
 /// Sets the rate of a case to `times` GiB a second in every round.
-fn set_rate(record: &mut Record, is_case: impl Fn(&FileWork) -> bool, times: f64) {
+fn set_rate(record: &mut Record, is_case: impl Fn(&ReadWork) -> bool, times: f64) {
     let cases = &record.header.plan.cases;
-    let index = cases.iter().position(|planned| planned.case.file().is_some_and(&is_case));
+    let index = cases.iter().position(|planned| planned.case.read().is_some_and(&is_case));
     for trial in record.trials.iter_mut().filter(|trial| Some(trial.case) == index) {
         let round = trial.round;
         for span in &mut sample(trial).spans {
@@ -130,16 +144,16 @@ fn set_rate(record: &mut Record, is_case: impl Fn(&FileWork) -> bool, times: f64
 fn the_data_decides_whether_disk_is_faster() {
     let decide = |times: f64| {
         let mut record = tens();
-        set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, times);
+        set_rate(&mut record, |work| work.engine == Engine::Uring && work.io.depth == 8, times);
         decision(&answer(&record))
     };
     assert_eq!(decide(19.0), Some(Decision::No));
     assert_eq!(decide(21.5), Some(Decision::Yes));
     // Seven rounds above and three below tell nothing.
     let mut record = tens();
-    set_rate(&mut record, |work| work.engine == Engine::Uring && work.depth == 8, 21.0);
+    set_rate(&mut record, |work| work.engine == Engine::Uring && work.io.depth == 8, 21.0);
     let index = record.header.plan.cases.iter().position(|planned| {
-        planned.case.file().is_some_and(|w| w.engine == Engine::Uring && w.depth == 8)
+        planned.case.read().is_some_and(|w| w.engine == Engine::Uring && w.io.depth == 8)
     });
     let slow = |trial: &&mut Trial| Some(trial.case) == index && trial.round < 3;
     for trial in record.trials.iter_mut().filter(slow) {
@@ -179,7 +193,7 @@ fn what_is_void_or_of_another_peer_answers_nothing() {
 #[test]
 fn each_size_has_its_answer() {
     let mut record = tens();
-    let small = FileWork { size: ARRAYS / 2, ..loaded(1) };
+    let small = ReadWork { io: Io { size: ARRAYS / 2, ..loaded(1).io }, ..loaded(1) };
     load(&mut record, small, 9, 0);
     let answers = assess(&record).counting;
     let sizes: Vec<(u64, bool)> = answers.iter().map(|a| (a.size, a.fits_caches)).collect();

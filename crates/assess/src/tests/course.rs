@@ -276,7 +276,7 @@ fn step_ms(case: Case, ops: u64) -> Option<u64> {
 /// Operations, syncs and passes come one by one: ten of them must fall into a step.
 #[test]
 fn a_step_holds_ten_of_what_makes_the_rate_uneven() {
-    let read = || Case::own(Work::File(work(Cache::Direct)));
+    let read = || Case::own(Work::Read(work(Cache::Direct)));
     assert_eq!(step_ms(read(), 10_000), Some(500));
     assert_eq!(step_ms(read(), 60), Some(1_000));
     assert_eq!(step_ms(read(), 40), None);
@@ -286,8 +286,8 @@ fn a_step_holds_ten_of_what_makes_the_rate_uneven() {
     assert_eq!(step_ms(write(1), 10_000), Some(500));
     assert_eq!(step_ms(write(100), 10_000), Some(600));
     assert_eq!(step_ms(write(1_000), 10_000), None);
-    let null = model::case::FileWork { engine: Engine::Null, ..work(Cache::AsIs) };
-    assert_eq!(step_ms(Case::own(Work::File(null)), 10_000), None);
+    let null = model::case::ReadWork { engine: Engine::Null, ..work(Cache::AsIs) };
+    assert_eq!(step_ms(Case::own(Work::Read(null)), 10_000), None);
     let memory = |working_set| {
         let (kernel, isa, pages) = (Kernel::Read, model::case::Isa::Auto, Pages::Base);
         let time = Duration::from_secs(6);
@@ -310,7 +310,7 @@ fn a_step_holds_ten_of_what_makes_the_rate_uneven() {
 fn a_file_that_is_loaded_again_and_again_has_no_course() {
     let mut record = record(60, flat);
     record.header.plan.cases[0].case =
-        Case::own(Work::File(model::case::FileWork { engine: Engine::Load, ..work(Cache::Warm) }));
+        Case::own(Work::Read(model::case::ReadWork { engine: Engine::Load, ..work(Cache::Warm) }));
     let load = |record: &mut Record, ns| {
         record.trials.iter_mut().for_each(|trial| sample(trial).spans[0].load_ns = ns);
     };

@@ -88,7 +88,11 @@ fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
     record.trials.clear();
     record.header.plan.cases.clear();
     for (depth, factor) in (1..).zip(factors) {
-        let case = file_case(FileWork { engine: Engine::Uring, depth, ..work(Cache::Warm) });
+        let case = file_case(ReadWork {
+            io: Io { depth, ..work(Cache::Warm).io },
+            engine: Engine::Uring,
+            ..work(Cache::Warm)
+        });
         add(&mut record, case, Role::Asked, FILE, 1.0, 0);
         for trial in record.trials.iter_mut().filter(|trial| trial.case as u32 == depth - 1) {
             let slow = (noise * normal(rng)).exp() / factor;
@@ -136,7 +140,13 @@ fn the_fastest_is_told_apart_from_what_is_slower() {
 #[test]
 fn a_doubtful_row_is_no_sound_rival_and_no_decided_leader() {
     let mut record = flawless(work(Cache::Warm));
-    let deep = |depth| file_case(FileWork { engine: Engine::Uring, depth, ..work(Cache::Warm) });
+    let deep = |depth| {
+        file_case(ReadWork {
+            io: Io { depth, ..work(Cache::Warm).io },
+            engine: Engine::Uring,
+            ..work(Cache::Warm)
+        })
+    };
     for (depth, times) in [(1, 2), (2, 4)] {
         add(&mut record, deep(depth), Role::Asked, times * FILE, 1.0, 0);
     }
@@ -180,8 +190,8 @@ fn one_thread_is_not_enough_by_a_doubtful_row() {
 #[test]
 fn a_wide_fall_to_a_quarter_is_open() {
     let of = |noise: f64, factor: f64| {
-        let few = FileWork { ops: 100, ..work(Cache::Warm) };
-        let many = FileWork { ops: 1_000, ..work(Cache::Warm) };
+        let few = ReadWork { io: Io { ops: 100, ..work(Cache::Warm).io }, ..work(Cache::Warm) };
+        let many = ReadWork { io: Io { ops: 1_000, ..work(Cache::Warm).io }, ..work(Cache::Warm) };
         let mut record = flawless(few);
         add(&mut record, file_case(many), Role::Asked, FILE, factor, 0);
         let mut rng = Rng::new(3);

@@ -6,7 +6,7 @@ use super::*;
 use crate::disturbance::{Excluded, Gate};
 use crate::finding::{Code, Finding};
 use crate::summary::Summary;
-use model::case::{Advice, Allocation, Op, Touch, WriteEngine, WriteWork};
+use model::case::{Advice, Allocation, Io, Op, Touch, WriteEngine, WriteWork};
 use model::host::{Limit, Limited};
 use model::layer::{Amplification, Counts, Layer};
 use model::sample::{Seat, Span, Usage};
@@ -38,7 +38,9 @@ fn throttled_by_a_quota() {
     check(zoo::record(), held_back(60), "doubtful device: Throttled doubt");
     check(memory(), held_back(60), "doubtful ram: Throttled doubt");
     // Two threads have twice the time.
-    let two = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    let two = || {
+        flawless(ReadWork { io: Io { threads: 2, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     check(two(), held_back(90), "sound device: Throttled note");
     check(zoo::record(), |r| evidence(r, |e| e.throttled_ns = None), "sound device:");
     // The null engine's figure is nobody's.
@@ -145,9 +147,9 @@ fn writers_are_throttled_by_limits_of_writing() {
     check(flawless_write(unsynced()), bytes(), "sound page-cache: AcceptedOnly note");
     // A copy is read from elsewhere, under the limits there.
     let copy = || WriteWork {
+        io: Io { cache: Cache::Cold, ..over().io },
         op: Op::Copy,
         engine: WriteEngine::Write,
-        cache: Cache::Cold,
         allocation: Allocation::None,
         ..over()
     };
@@ -198,17 +200,19 @@ fn contended() {
     };
     check(zoo::record(), held_back, "doubtful device: Throttled doubt");
     // Two threads have twice the time; three wait for each other on two processors.
-    let threads = |threads| flawless(FileWork { threads, ..work(Cache::Cold) });
+    let threads = |threads| {
+        flawless(ReadWork { io: Io { threads, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     check(threads(2), waited(250), "sound device: Contended note");
     check(threads(3), waited(2_500), "sound device:");
     // The OS's own threads of io_uring are of the process.
-    let uring = FileWork { engine: Engine::Uring, ..work(Cache::Cold) };
+    let uring = ReadWork { engine: Engine::Uring, ..work(Cache::Cold) };
     check(flawless(uring), waited(900), "sound device:");
     check(flawless_write(direct()), waited(250), "doubtful device: Contended doubt");
     let uring = WriteWork { engine: WriteEngine::Uring, ..direct() };
     check(flawless_write(uring), waited(900), "sound device:");
     let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
-    check(flawless(FileWork { engine, advice, ..work(Cache::Cold) }), waited(900), "sound device:");
+    check(flawless(ReadWork { engine, advice, ..work(Cache::Cold) }), waited(900), "sound device:");
 }
 
 /// Plants what each thread told of its own span.
@@ -223,11 +227,11 @@ fn each_span(record: &mut Record, plant: impl Fn(&mut Span)) {
 /// What a thread tells is of it alone, so threads of the OS need no exception.
 #[test]
 fn contended_as_threads_tell_themselves() {
-    let uring = || flawless(FileWork { engine: Engine::Uring, ..work(Cache::Cold) });
+    let uring = || flawless(ReadWork { engine: Engine::Uring, ..work(Cache::Cold) });
     check(uring(), told(250), "doubtful device: Contended doubt");
     check(uring(), told(50), "sound device:");
     let (engine, touch) = (Engine::Null, Touch::None);
-    let null = || flawless(FileWork { engine, touch, ..work(Cache::AsIs) });
+    let null = || flawless(ReadWork { engine, touch, ..work(Cache::AsIs) });
     check(null(), told(250), "doubtful no-io: Contended doubt");
     check(null(), told(50), "sound no-io:");
     // What the threads waited outside of their spans is in the evidence, and not in the figure.

@@ -19,7 +19,7 @@ mod writing_among;
 
 use crate::{Assessment, assess};
 use model::case::{
-    Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch, Work,
+    Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch, Work,
 };
 use model::evidence::{Evidence, Probe, Residency};
 use model::plan::{Planned, Role};
@@ -35,13 +35,13 @@ const PAGES: u64 = FILE / 4096;
 const ARRAYS: u64 = 128 << 20;
 
 /// The work of the zoo's record with this cache state.
-fn work(cache: Cache) -> FileWork {
-    FileWork { cache, size: FILE, block: 1 << 20, ..zoo::plain() }
+fn work(cache: Cache) -> ReadWork {
+    ReadWork { io: Io { cache, size: FILE, block: 1 << 20, ..zoo::plain().io }, ..zoo::plain() }
 }
 
 /// Ten flawless rounds of a work on a file: its bytes came from where it claims.
-fn flawless(work: FileWork) -> Record {
-    let cache = work.cache;
+fn flawless(work: ReadWork) -> Record {
+    let cache = work.io.cache;
     let mut record = zoo::record_of(work, 10);
     each(&mut record, |trial| {
         let evidence = &mut trial.evidence;
@@ -80,8 +80,8 @@ fn memory_case(kernel: Kernel, threads: u32) -> Case {
     }))
 }
 
-fn file_case(work: FileWork) -> Case {
-    Case::own(Work::File(work))
+fn file_case(work: ReadWork) -> Case {
+    Case::own(Work::Read(work))
 }
 
 /// The null engine, as it is run to know the tool's own overhead.
@@ -89,9 +89,14 @@ fn null_case() -> Case {
     file_case(null_work())
 }
 
-fn null_work() -> FileWork {
+fn null_work() -> ReadWork {
     let plain = work(Cache::AsIs);
-    FileWork { engine: Engine::Null, touch: Touch::None, block: 4096, ..plain }
+    ReadWork {
+        io: Io { block: 4096, ..plain.io },
+        engine: Engine::Null,
+        touch: Touch::None,
+        ..plain
+    }
 }
 
 fn residency(cached: u64) -> Option<Residency> {
@@ -127,8 +132,8 @@ fn last_ns(record: &mut Record, elapsed_ns: u64) {
 fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, device_bytes: u64) {
     let index = record.header.plan.cases.len();
     let threads = case.threads();
-    let block = case.file().map_or(64, |work| work.block);
-    let cached = |now| case.file().map(|_| now).and_then(residency);
+    let block = case.read().map_or(64, |work| work.io.block);
+    let cached = |now| case.read().map(|_| now).and_then(residency);
     let served_by_cache = device_bytes == 0;
     let trials: Vec<Trial> = (0..10)
         .map(|round| {
@@ -179,7 +184,7 @@ fn base_ns(round: u32) -> u64 {
 }
 
 /// Loads a file in each trial for nine tenths of its time, and counts its `times` GiB.
-fn load(record: &mut Record, work: FileWork, times: u64, device_bytes: u64) {
+fn load(record: &mut Record, work: ReadWork, times: u64, device_bytes: u64) {
     let index = record.header.plan.cases.len();
     add(record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
     for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {

@@ -51,9 +51,9 @@ fn check(change: impl FnOnce(&mut Record), expected: &[(&str, &str, &str, usize)
     versus
 }
 
-fn file(record: &mut Record, index: usize) -> &mut FileWork {
+fn file(record: &mut Record, index: usize) -> &mut ReadWork {
     match &mut record.header.plan.cases[index].case.work {
-        Work::File(work) => work,
+        Work::Read(work) => work,
         other => panic!("a file is read, not {other:?}"),
     }
 }
@@ -84,13 +84,13 @@ fn one_that_is_slower_is_different() {
 
 #[test]
 fn what_decides_a_figure_stands_against_comparing() {
-    check(|other| file(other, 0).block = 4096, &[("block", "1MiB", "4KiB", 1)]);
+    check(|other| file(other, 0).io.block = 4096, &[("block", "1MiB", "4KiB", 1)]);
     check(
-        |other| (0..2).for_each(|index| file(other, index).size = 2 * FILE),
+        |other| (0..2).for_each(|index| file(other, index).io.size = 2 * FILE),
         &[("size", "1GiB", "2GiB", 2)],
     );
     check(
-        |other| (0..2).for_each(|index| file(other, index).threads = 2),
+        |other| (0..2).for_each(|index| file(other, index).io.threads = 2),
         &[("threads", "1", "2", 2)],
     );
     check(
@@ -102,7 +102,7 @@ fn what_decides_a_figure_stands_against_comparing() {
         &[("file system", "ext4", "xfs", 0), ("kind of device", "physical", "virtual", 0)],
     );
     // Cached in the one, and from the device in the other, as is found where nothing is claimed.
-    let as_is = |record: &mut Record| file(record, 1).cache = Cache::AsIs;
+    let as_is = |record: &mut Record| file(record, 1).io.cache = Cache::AsIs;
     let (mut one, mut other) = (record(1.0), record(1.0));
     as_is(&mut one);
     as_is(&mut other);
@@ -121,7 +121,7 @@ fn what_may_be_what_is_asked_about_is_told() {
     let versus = check(
         |other| {
             other.header.host.cores = 64;
-            file(other, 0).time = Duration::from_secs(2);
+            file(other, 0).io.time = Duration::from_secs(2);
         },
         &[],
     );
@@ -136,7 +136,7 @@ fn what_may_be_what_is_asked_about_is_told() {
 fn cases_of_one_record_alone_are_left_out() {
     let versus = check(
         |other| {
-            let others = FileWork { engine: Engine::Mmap, ..work(Cache::Warm) };
+            let others = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
             add(other, file_case(others), Role::Asked, FILE, 1.0, 0);
             file(other, 1).engine = Engine::Uring;
         },
@@ -175,7 +175,10 @@ fn noisy(rng: &mut Rng, cases: u64, slowness: f64) -> Record {
     record.trials.clear();
     record.header.plan.cases.clear();
     for case in 0..cases {
-        let work = FileWork { block: 4096 << case, ..work(Cache::Warm) };
+        let work = ReadWork {
+            io: Io { block: 4096 << case, ..work(Cache::Warm).io },
+            ..work(Cache::Warm)
+        };
         add(&mut record, file_case(work), Role::Asked, FILE, slowness, 0);
     }
     each(&mut record, |trial| {

@@ -1,7 +1,7 @@
 //! Each rule with its fault planted, and with a flaw too small for it.
 
 use super::*;
-use model::case::Advice;
+use model::case::{Advice, Io};
 use model::host::{Direct, Layout, Medium};
 use model::pattern::Pattern;
 
@@ -88,7 +88,12 @@ fn over_read() {
             });
         }
     };
-    let touch = || flawless(FileWork { block: 1, stride: 4096, ..work(Cache::Cold) });
+    let touch = || {
+        flawless(ReadWork {
+            io: Io { block: 1, stride: 4096, ..work(Cache::Cold).io },
+            ..work(Cache::Cold)
+        })
+    };
     check(touch(), bytes_of_pages(4_096_000), "sound device:");
     check(touch(), bytes_of_pages(4_500_000), "sound device: OverRead note");
 }
@@ -153,7 +158,9 @@ fn loop_cached() {
 
 #[test]
 fn readahead_makes_random_cold_operations_warm() {
-    let cold = |pattern| flawless(FileWork { pattern, ..work(Cache::Cold) });
+    let cold = |pattern| {
+        flawless(ReadWork { io: Io { pattern, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     let reads = |share: f64| {
         move |record: &mut Record| {
             each(record, |trial| {
@@ -182,7 +189,10 @@ fn cache_leak_tells_of_compression() {
 /// Readahead of a random part of a file fetches as much as the cache hides.
 #[test]
 fn hits_that_overread_hides_are_found() {
-    let random = FileWork { pattern: Pattern::Random, ops: 100, ..work(Cache::AsIs) };
+    let random = ReadWork {
+        io: Io { pattern: Pattern::Random, ops: 100, ..work(Cache::AsIs).io },
+        ..work(Cache::AsIs)
+    };
     let mut record = flawless(random);
     each(&mut record, |trial| sample(trial).spans[0].bytes = FILE / 10);
     set_reads(&mut record, 0.2);
@@ -192,7 +202,10 @@ fn hits_that_overread_hides_are_found() {
     evidence(&mut record, |evidence| evidence.residency_before = residency(0));
     assert_eq!(judge(&record), "sound device:");
     // Past the page cache, what it holds does not matter.
-    let random = FileWork { pattern: Pattern::Random, ops: 100, ..work(Cache::Direct) };
+    let random = ReadWork {
+        io: Io { pattern: Pattern::Random, ops: 100, ..work(Cache::Direct).io },
+        ..work(Cache::Direct)
+    };
     let mut record = flawless(random);
     each(&mut record, |trial| sample(trial).spans[0].bytes = FILE / 10);
     set_reads(&mut record, 0.1);
@@ -325,7 +338,7 @@ fn a_worker_that_does_not_read_what_it_tells_of_is_found_out() {
     }
     // What is mapped, and what io_uring reads, is not counted there.
     for engine in [Engine::Mmap, Engine::Uring] {
-        let mapped = FileWork { engine, ..work(Cache::Cold) };
+        let mapped = ReadWork { engine, ..work(Cache::Cold) };
         check(flawless(mapped), called(0.0), "sound device:");
     }
 }
@@ -394,7 +407,7 @@ fn digest_mismatch() {
 #[test]
 fn a_wrong_count_is_told_in_numbers_and_a_peer_by_its_name() {
     let message = |record: &Record| assess(record).cases[0].findings[0].message.clone();
-    let mut record = flawless(FileWork { touch: Touch::Count, ..work(Cache::Cold) });
+    let mut record = flawless(ReadWork { touch: Touch::Count, ..work(Cache::Cold) });
     assert_eq!(judge(&record), "sound device:");
     sample(&mut record.trials[2]).spans[0].digest = 76;
     assert!(message(&record).starts_with("counted 76 where 77 are (in 1 of 10 trials)"));
@@ -444,7 +457,7 @@ fn page_size() {
 #[test]
 fn page_size_of_a_loaded_file() {
     let load = |advice| {
-        flawless(FileWork { engine: Engine::Load, advice, touch: Touch::Sum, ..work(Cache::Warm) })
+        flawless(ReadWork { engine: Engine::Load, advice, touch: Touch::Sum, ..work(Cache::Warm) })
     };
     let huge = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.huge_bytes = Some(bytes));
     check(load(Advice::HugePage), huge(FILE / 2), "doubtful page-cache: PageSize doubt");
@@ -472,7 +485,8 @@ fn overhead_bound() {
         each(r, |trial| sample(trial).spans[1].ops = 1_024);
         null(70_000.0)(r);
     };
-    let record = flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    let record =
+        flawless(ReadWork { io: Io { threads: 2, ..work(Cache::Cold).io }, ..work(Cache::Cold) });
     check(record, two_threads, "sound device: OverheadBound note");
 }
 
@@ -498,7 +512,8 @@ fn overhead_is_that_of_the_same_rounds() {
 /// A random order costs time to compute, so a sequential case is held against a sequential null.
 #[test]
 fn overhead_is_that_of_the_same_order() {
-    let in_order = |pattern| file_case(FileWork { pattern, ..null_work() });
+    let in_order =
+        |pattern| file_case(ReadWork { io: Io { pattern, ..null_work().io }, ..null_work() });
     let mut record = zoo::record();
     add(&mut record, in_order(Pattern::Random), Role::Control, FILE, 52.4, 0);
     assert_eq!(judge(&record), "doubtful device: OverheadBound doubt");
@@ -528,7 +543,9 @@ fn cpu_bound() {
     check(zoo::record(), busy(950), "sound device: CpuBound note");
     check(zoo::record(), busy(800), "sound device:");
     // Two threads on two processors, one of them busy.
-    let threads = |threads| flawless(FileWork { threads, ..work(Cache::Cold) });
+    let threads = |threads| {
+        flawless(ReadWork { io: Io { threads, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     check(threads(2), busy(950), "sound device:");
     // Four threads cannot be busier than two processors.
     check(threads(4), busy(1_900), "sound device: CpuBound note");
@@ -543,7 +560,7 @@ fn cpu_bound() {
     check(threads(4), quota(None), "sound device:");
     check(flawless(work(Cache::Warm)), busy(999), "sound page-cache:");
     // Six more threads touch the pages ahead.
-    let ahead = |advice| flawless(FileWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
+    let ahead = |advice| flawless(ReadWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
     check(ahead(Advice::TouchAhead), busy(1_200), "sound device:");
     check(ahead(Advice::None), busy(1_200), "sound device: CpuBound note");
 }
@@ -620,7 +637,9 @@ fn too_short() {
 
 #[test]
 fn too_short_for_threads_to_start() {
-    let record = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    let record = || {
+        flawless(ReadWork { io: Io { threads: 2, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     // The second thread starts so much later, and moves its half in less time.
     let late = |ms: u64| {
         move |r: &mut Record| {
@@ -637,19 +656,26 @@ fn too_short_for_threads_to_start() {
 
 #[test]
 fn imbalanced() {
-    let record = || flawless(FileWork { threads: 2, ..work(Cache::Cold) });
+    let record = || {
+        flawless(ReadWork { io: Io { threads: 2, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     check(record(), |r| two_spans(r, 1.0, 1), "sound device:");
     check(record(), |r| two_spans(r, 0.9, 1), "sound device:");
     check(record(), |r| two_spans(r, 0.7, 1), "sound device: Imbalanced note");
     check(record(), |r| two_spans(r, 0.3, 1), "doubtful device: Imbalanced doubt");
     // Stopped by the time: bytes differ, spans do not.
-    let timed = || flawless(FileWork { time: Duration::from_millis(900), ..record_work() });
+    let timed = || {
+        flawless(ReadWork {
+            io: Io { time: Duration::from_millis(900), ..record_work().io },
+            ..record_work()
+        })
+    };
     check(timed(), |r| two_spans(r, 1.0, 9), "doubtful device: Imbalanced doubt");
     check(timed(), |r| two_spans(r, 1.0, 1), "sound device:");
 }
 
-fn record_work() -> FileWork {
-    FileWork { threads: 2, ..work(Cache::Direct) }
+fn record_work() -> ReadWork {
+    ReadWork { io: Io { threads: 2, ..work(Cache::Direct).io }, ..work(Cache::Direct) }
 }
 
 #[test]

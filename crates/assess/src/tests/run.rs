@@ -6,7 +6,7 @@ use crate::comparison::Difference;
 use crate::decision::Decision;
 use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
-use model::case::Advice;
+use model::case::{Advice, Io};
 use model::host::{Limit, Limited};
 use model::pattern::Pattern;
 use proptest::prelude::*;
@@ -32,8 +32,12 @@ fn ladder() -> Record {
     record
 }
 
-fn direct(depth: u32) -> FileWork {
-    FileWork { engine: Engine::Uring, depth, ..work(Cache::Direct) }
+fn direct(depth: u32) -> ReadWork {
+    ReadWork {
+        io: Io { depth, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    }
 }
 
 fn near(found: f64, expected: f64) {
@@ -74,7 +78,7 @@ fn each_case_is_held_against_what_bounds_it() {
 fn threads_are_held_against_as_many_or_fewer() {
     let mut record = ladder();
     for threads in [2, 7] {
-        let work = FileWork { threads, ..work(Cache::Warm) };
+        let work = ReadWork { io: Io { threads, ..work(Cache::Warm).io }, ..work(Cache::Warm) };
         add(&mut record, file_case(work), Role::Asked, 7 * 8 * FILE / 7, 1.0, 0);
     }
     let assessment = assess(&record);
@@ -103,7 +107,7 @@ fn what_is_void_bounds_nothing() {
     let mut record = ladder();
     let direct =
         record.header.plan.cases.iter().position(|planned| {
-            planned.case.file().is_some_and(|work| work.cache == Cache::Direct)
+            planned.case.read().is_some_and(|work| work.io.cache == Cache::Direct)
         });
     for trial in record.trials.iter_mut().filter(|trial| Some(trial.case) == direct) {
         trial.evidence.task_read_bytes = Some(0);
@@ -152,7 +156,7 @@ fn the_answer_tells_what_bounds_the_device() {
     };
     // Another order tells nothing.
     let random = |record: &mut Record| {
-        let work = FileWork { pattern: Pattern::Random, ..direct(16) };
+        let work = ReadWork { io: Io { pattern: Pattern::Random, ..direct(16).io }, ..direct(16) };
         add(record, file_case(work), Role::Asked, FILE, 1.0, FILE);
     };
     assert_eq!(bound(&random), Some("unknown"));
@@ -179,7 +183,8 @@ fn the_answer_tells_what_bounds_the_device() {
     let busy = |record: &mut Record| evidence(record, |e| e.cpu_ns = Some(1_100_000_000));
     assert_eq!(bound(&busy), Some("cpu"));
     let slow_tool = |record: &mut Record| {
-        let slow = FileWork { pattern: Pattern::Random, ..null_work() };
+        let slow =
+            ReadWork { io: Io { pattern: Pattern::Random, ..null_work().io }, ..null_work() };
         record.header.plan.cases.remove(1);
         record.trials.retain(|trial| trial.case != 1);
         for trial in record.trials.iter_mut().filter(|trial| trial.case > 1) {
@@ -218,9 +223,10 @@ fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
 #[test]
 fn the_answer_has_the_latency_of_one_random_page() {
     let mut record = ladder();
-    let random = FileWork { pattern: Pattern::Random, block: 4096, ..direct(1) };
-    add(&mut record, file_case(random.clone()), Role::Asked, FILE, 30.0, FILE);
-    let deep = FileWork { depth: 32, ..random };
+    let random =
+        ReadWork { io: Io { pattern: Pattern::Random, block: 4096, ..direct(1).io }, ..direct(1) };
+    add(&mut record, file_case(random), Role::Asked, FILE, 30.0, FILE);
+    let deep = ReadWork { io: Io { depth: 32, ..random.io }, ..random };
     add(&mut record, file_case(deep), Role::Asked, FILE, 3.0, FILE);
     let answer = assess(&record).answer.expect("memory and files were measured");
     assert_eq!(answer.device_latency.map(|waited| waited.ns), Some(1_000.0));
@@ -233,7 +239,7 @@ fn engines_are_compared_with_pread() {
         let elapsed_ns = base_ns(trial.round);
         sample(trial).spans[0].end_ns = 5 + elapsed_ns;
     });
-    let with = |engine, cache| file_case(FileWork { engine, ..work(cache) });
+    let with = |engine, cache| file_case(ReadWork { engine, ..work(cache) });
     add(&mut record, with(Engine::Mmap, Cache::Cold), Role::Asked, FILE, 1.25, FILE);
     add(&mut record, with(Engine::Read, Cache::Cold), Role::Asked, FILE, 1.001, FILE);
     // Another cache state, a control, and a leak are no comparison.
@@ -256,9 +262,9 @@ fn engines_are_compared_with_pread() {
 
 #[test]
 fn where_there_is_no_pread_the_first_engine_is_the_base() {
-    let mut record = flawless(FileWork { engine: Engine::Read, ..work(Cache::Cold) });
+    let mut record = flawless(ReadWork { engine: Engine::Read, ..work(Cache::Cold) });
     for engine in [Engine::Mmap, Engine::Uring] {
-        let case = file_case(FileWork { engine, ..work(Cache::Cold) });
+        let case = file_case(ReadWork { engine, ..work(Cache::Cold) });
         add(&mut record, case, Role::Asked, FILE, 1.0, FILE);
     }
     let bases: Vec<String> = assess(&record).comparisons.into_iter().map(|c| c.base).collect();
@@ -280,7 +286,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn peers_are_compared_with_this_program_method_by_method() {
     let with = |peer: &str, engine| {
-        let mut case = file_case(FileWork { engine, ..work(Cache::Cold) });
+        let mut case = file_case(ReadWork { engine, ..work(Cache::Cold) });
         case.peer = peer.to_string();
         case
     };
@@ -389,21 +395,21 @@ fn a_record_of_the_first_version_is_judged_the_same() {
 /// What the OS is told is compared with telling it nothing, and only where that was measured.
 #[test]
 fn cases_that_differ_in_their_advice_only_are_compared() {
-    let told = |advice| file_case(FileWork { advice, ..work(Cache::Cold) });
+    let told = |advice| file_case(ReadWork { advice, ..work(Cache::Cold) });
     let mut record = flawless(work(Cache::Cold));
     add(&mut record, told(Advice::Random), Role::Asked, 2 * FILE, 1.0, 2 * FILE);
     let comparisons = assess(&record).comparisons;
     let found: Vec<_> = comparisons.iter().map(|c| (c.base.as_str(), c.difference)).collect();
     assert_eq!(found, [("pread cold sequential 1MiB d1 t1 sum of 1GiB", Difference::Different)]);
     assert!(comparisons[0].case.contains("advice:random"), "{comparisons:?}");
-    let mut without = flawless(FileWork { advice: Advice::WillNeed, ..work(Cache::Cold) });
+    let mut without = flawless(ReadWork { advice: Advice::WillNeed, ..work(Cache::Cold) });
     add(&mut without, told(Advice::Random), Role::Asked, FILE, 1.0, FILE);
     assert_eq!(assess(&without).comparisons, []);
 }
 
 #[test]
 fn a_cache_is_not_compared_with_a_disk() {
-    let as_is = |engine| file_case(FileWork { engine, ..work(Cache::AsIs) });
+    let as_is = |engine| file_case(ReadWork { engine, ..work(Cache::AsIs) });
     let mut record = flawless(work(Cache::AsIs));
     add(&mut record, as_is(Engine::Read), Role::Asked, FILE, 1.0, FILE);
     assert_eq!(assess(&record).comparisons, []);
@@ -414,7 +420,7 @@ fn a_cache_is_not_compared_with_a_disk() {
 #[test]
 fn what_is_void_is_not_compared() {
     let mut record = flawless(work(Cache::Cold));
-    let mmap = FileWork { engine: Engine::Mmap, ..work(Cache::Cold) };
+    let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Cold) };
     add(&mut record, file_case(mmap), Role::Asked, FILE, 1.0, FILE);
     assert_eq!(assess(&record).comparisons.len(), 1);
     each(&mut record, |trial| trial.expected_digest = Some(1));
@@ -571,7 +577,11 @@ proptest! {
 /// Eight operations in flight take eight times as long each as a thread takes for one of them.
 #[test]
 fn an_operation_of_a_thread_is_a_part_of_its_latency() {
-    let mut record = flawless(FileWork { depth: 8, engine: Engine::Uring, ..work(Cache::Direct) });
+    let mut record = flawless(ReadWork {
+        io: Io { depth: 8, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    });
     each(&mut record, |trial| {
         let sample = sample(trial);
         let elapsed_ns = sample.spans[0].end_ns - sample.spans[0].start_ns;

@@ -2,7 +2,7 @@
 
 use super::writing::{direct, flawless_write, over};
 use super::*;
-use model::case::Advice;
+use model::case::{Advice, Io};
 use model::pattern::Pattern;
 
 const MS: u64 = 1_000_000;
@@ -83,7 +83,9 @@ fn a_stall_is_ten_milliseconds_at_least() {
 /// Of what is read ahead one operation waits for many: that is no stall.
 #[test]
 fn waiting_for_readahead_is_no_stall() {
-    let cold = |pattern| flawless(FileWork { pattern, ..work(Cache::Cold) });
+    let cold = |pattern| {
+        flawless(ReadWork { io: Io { pattern, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
+    };
     check(cold(Pattern::Sequential), stalls(3, 900), "sound device:");
     check(cold(Pattern::Strided), stalls(3, 900), "sound device:");
     check(cold(Pattern::Random), stalls(3, 900), "doubtful device: Stalled doubt");
@@ -92,7 +94,8 @@ fn waiting_for_readahead_is_no_stall() {
     check(flawless(work(Cache::AsIs)), stalls(3, 900), "doubtful page-cache: Stalled doubt");
     // What was asked for beforehand is waited for by whoever comes first.
     let (pattern, advice) = (Pattern::Random, Advice::WillNeed);
-    let asked = FileWork { pattern, advice, ..work(Cache::Cold) };
+    let asked =
+        ReadWork { io: Io { pattern, ..work(Cache::Cold).io }, advice, ..work(Cache::Cold) };
     check(flawless(asked), stalls(3, 900), "sound device:");
 }
 

@@ -7,9 +7,9 @@ use crate::finding::Verdict;
 use crate::strategies::WritingAnswer;
 use crate::touching::{Phase, Touching};
 use model::case::{
-    Allocation, Cache, Case, Engine, Fill, Isa, Kernel, MemoryWork, Op, Pages, STEP,
+    Allocation, Cache, Case, Engine, Fill, Io, Isa, Kernel, MemoryWork, Op, Pages, STEP,
 };
-use model::case::{FileWork, Sync, Touch, Work, WriteEngine, WriteWork};
+use model::case::{ReadWork, Sync, Touch, Work, WriteEngine, WriteWork};
 use model::evidence::Evidence;
 use model::pattern::Pattern;
 use model::plan::{Planned, Role};
@@ -36,9 +36,10 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
     let index = record.header.plan.cases.len();
     let bytes = match &case.work {
         Work::Memory(_) => 64 * ops,
-        Work::File(FileWork { block, .. }) | Work::Write(WriteWork { block, .. }) => block * ops,
+        Work::Read(ReadWork { io: Io { block, .. }, .. })
+        | Work::Write(WriteWork { io: Io { block, .. }, .. }) => block * ops,
     };
-    let device_bytes = case.file().map(|_| 0).or(Some(bytes));
+    let device_bytes = case.read().map(|_| 0).or(Some(bytes));
     for round in 0..7 {
         let drift = |ns: u64| ns + ns / 60 * u64::from(round);
         let span = Span {
@@ -76,12 +77,16 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
 
 /// Adds a case that writes all it is to.
 fn write(record: &mut Record, work: WriteWork, end_ns: u64, synced_ns: Option<u64>) {
-    let ops = if work.ops > 0 { work.ops } else { work.blocks() };
+    let ops = if work.io.ops > 0 { work.io.ops } else { work.io.blocks() };
     add(record, Case::own(Work::Write(work)), ops, end_ns, synced_ns);
 }
 
 fn whole(sync: Sync) -> WriteWork {
-    WriteWork { size: FILE, block: 1 << 20, sync, ..zoo::plain_write() }
+    WriteWork {
+        io: Io { size: FILE, block: 1 << 20, ..zoo::plain_write().io },
+        sync,
+        ..zoo::plain_write()
+    }
 }
 
 fn answer(record: &Record) -> Option<WritingAnswer> {
@@ -107,7 +112,7 @@ fn check(
 ) {
     let answer = answer(record).expect("the record writes");
     for (found, expected) in [(&answer.accepted, accepted), (&answer.durable, durable)] {
-        let id = expected.map(|(work, _)| Case::own(Work::Write(work.clone())).id());
+        let id = expected.map(|(work, _)| Case::own(Work::Write(*work)).id());
         let found = rated(found);
         assert_eq!(found.map(|(id, _)| id), id.as_deref());
         if let Some(((_, found), (_, expected))) = found.zip(expected) {
@@ -126,11 +131,11 @@ fn check(
 fn accepted_and_durable_are_told_apart() {
     let mut record = empty();
     let (none, end) = (whole(Sync::None), whole(Sync::Fdatasync));
-    write(&mut record, none.clone(), SECOND / 5, None);
+    write(&mut record, none, SECOND / 5, None);
     check(&record, Some((&none, 5.0)), None, None);
     // The fastest has no durable rate of its own: that of another is held against it.
-    write(&mut record, end.clone(), SECOND / 4, Some(SECOND));
-    let slow = WriteWork { engine: WriteEngine::Write, ..end.clone() };
+    write(&mut record, end, SECOND / 4, Some(SECOND));
+    let slow = WriteWork { engine: WriteEngine::Write, ..end };
     write(&mut record, slow, SECOND / 4, Some(2 * SECOND));
     check(&record, Some((&none, 5.0)), Some((&end, 1.0)), Some(0.2));
 }
@@ -140,14 +145,17 @@ fn accepted_and_durable_are_told_apart() {
 #[test]
 fn durability_is_paid_by_what_is_accepted_fastest() {
     let mut record = empty();
-    let dsync = WriteWork { cache: Cache::Direct, ..whole(Sync::Dsync) };
-    write(&mut record, dsync.clone(), SECOND / 2, Some(SECOND / 2));
+    let dsync = WriteWork {
+        io: Io { cache: Cache::Direct, ..whole(Sync::Dsync).io },
+        ..whole(Sync::Dsync)
+    };
+    write(&mut record, dsync, SECOND / 2, Some(SECOND / 2));
     check(&record, Some((&dsync, 2.0)), Some((&dsync, 2.0)), Some(1.0));
     let end = whole(Sync::Fdatasync);
-    write(&mut record, end.clone(), SECOND / 10, Some(SECOND));
+    write(&mut record, end, SECOND / 10, Some(SECOND));
     check(&record, Some((&end, 10.0)), Some((&dsync, 2.0)), Some(0.1));
     let other = WriteWork { engine: WriteEngine::Write, ..whole(Sync::None) };
-    write(&mut record, other.clone(), SECOND / 20, None);
+    write(&mut record, other, SECOND / 20, None);
     check(&record, Some((&other, 20.0)), Some((&dsync, 2.0)), Some(0.1));
 }
 
@@ -168,22 +176,27 @@ fn a_doubt_on_the_fastest_is_told() {
 fn some_rows_do_not_compete() {
     let mut record = empty();
     let end = whole(Sync::Fdatasync);
-    let zero = WriteWork { fill: Fill::Zero, ..end.clone() };
-    write(&mut record, zero.clone(), SECOND / 100, Some(SECOND / 50));
+    let zero = WriteWork { fill: Fill::Zero, ..end };
+    write(&mut record, zero, SECOND / 100, Some(SECOND / 50));
     // Alone it is the answer.
     check(&record, Some((&zero, 100.0)), Some((&zero, 50.0)), Some(0.5));
-    write(&mut record, end.clone(), SECOND / 4, Some(SECOND));
+    write(&mut record, end, SECOND / 4, Some(SECOND));
     let fast = Some(SECOND / 50);
-    write(&mut record, WriteWork { op: Op::Copy, ..end.clone() }, SECOND / 100, fast);
-    let mut peer = Case::own(Work::Write(end.clone()));
+    write(&mut record, WriteWork { op: Op::Copy, ..end }, SECOND / 100, fast);
+    let mut peer = Case::own(Work::Write(end));
     peer.peer = "zebra".to_string();
     add(&mut record, peer, 256, SECOND / 100, fast);
     let null = WriteWork { engine: WriteEngine::Null, ..whole(Sync::None) };
     write(&mut record, null, SECOND / 100, None);
     // One byte of each page is written faster than all of them.
-    let touch = WriteWork { size: 1 << 40, ..touching_write() };
-    write(&mut record, WriteWork { ops: 1 << 28, ..touch }, SECOND / 100, fast);
-    let control = WriteWork { block: 2 << 20, ..end.clone() };
+    let touch = WriteWork { io: Io { size: 1 << 40, ..touching_write().io }, ..touching_write() };
+    write(
+        &mut record,
+        WriteWork { io: Io { ops: 1 << 28, ..touch.io }, ..touch },
+        SECOND / 100,
+        fast,
+    );
+    let control = WriteWork { io: Io { block: 2 << 20, ..end.io }, ..end };
     write(&mut record, control, SECOND / 100, fast);
     record.header.plan.cases.last_mut().expect("it was just added").role = Role::Control;
     check(&record, Some((&end, 4.0)), Some((&end, 1.0)), Some(0.25));
@@ -206,22 +219,29 @@ const PAGES: u64 = FILE / 4096;
 
 fn touching_write() -> WriteWork {
     WriteWork {
+        io: Io {
+            pattern: Pattern::Strided,
+            stride: 4096,
+            block: 1,
+            size: FILE,
+            ops: PAGES,
+            ..zoo::plain_write().io
+        },
         engine: WriteEngine::Mmap,
         allocation: Allocation::Overwrite,
-        pattern: Pattern::Strided,
-        stride: 4096,
-        block: 1,
-        size: FILE,
-        ops: PAGES,
         sync: Sync::None,
         ..zoo::plain_write()
     }
 }
 
-fn touching_read(engine: Engine) -> FileWork {
+fn touching_read(engine: Engine) -> ReadWork {
     let (pattern, stride, block, ops) = (Pattern::Strided, 4096, 1, PAGES);
-    let plain = FileWork { engine, pattern, stride, block, ops, ..zoo::plain() };
-    FileWork { size: FILE, ..plain }
+    let plain = ReadWork {
+        io: Io { pattern, stride, block, ops, ..zoo::plain().io },
+        engine,
+        ..zoo::plain()
+    };
+    ReadWork { io: Io { size: FILE, ..plain.io }, ..plain }
 }
 
 /// Touches as many pages in memory as the file has.
@@ -264,30 +284,34 @@ fn a_page_of_a_file_is_held_against_one_of_memory() {
 
 #[test]
 fn reads_are_held_against_reads() {
-    let read = |work: FileWork| {
+    let read = |work: ReadWork| {
         let mut record = empty();
         in_memory(&mut record, Kernel::TouchPages, Pages::Base, 1, SECOND / 10);
         in_memory(&mut record, Kernel::ReadPages, Pages::Base, 2, SECOND / 30);
         let ops = PAGES;
-        add(&mut record, Case::own(Work::File(work)), ops, SECOND, None);
+        add(&mut record, Case::own(Work::Read(work)), ops, SECOND, None);
         record
     };
     let memory = "memory read-pages scalar 256MiB pages:base t2";
-    let page = FileWork { block: 4096, touch: Touch::Page, ops: 0, ..touching_read(Engine::Mmap) };
-    let sequential = FileWork { pattern: Pattern::Sequential, ..page.clone() };
+    let page = ReadWork {
+        io: Io { block: 4096, ops: 0, ..touching_read(Engine::Mmap).io },
+        touch: Touch::Page,
+        ..touching_read(Engine::Mmap)
+    };
+    let sequential = ReadWork { io: Io { pattern: Pattern::Sequential, ..page.io }, ..page };
     let byte = touching_read(Engine::Buffered);
-    for work in [touching_read(Engine::Mmap), byte.clone(), page.clone(), sequential] {
+    for work in [touching_read(Engine::Mmap), byte, page, sequential] {
         check_touching(&read(work), Phase::Read, memory, 30.0);
     }
     for work in [
-        FileWork { ops: 0, ..byte.clone() },
-        FileWork { ops: PAGES + 1, ..byte.clone() },
-        FileWork { stride: 64, ..byte.clone() },
-        FileWork { block: 64, ..byte },
-        FileWork { touch: Touch::Sum, ..page.clone() },
-        FileWork { engine: Engine::Pread, ..page },
+        ReadWork { io: Io { ops: 0, ..byte.io }, ..byte },
+        ReadWork { io: Io { ops: PAGES + 1, ..byte.io }, ..byte },
+        ReadWork { io: Io { stride: 64, ..byte.io }, ..byte },
+        ReadWork { io: Io { block: 64, ..byte.io }, ..byte },
+        ReadWork { touch: Touch::Sum, ..page },
+        ReadWork { engine: Engine::Pread, ..page },
     ] {
-        let id = Case::own(Work::File(work.clone())).id();
+        let id = Case::own(Work::Read(work)).id();
         assert_eq!(touchings(&read(work)), [], "{id}");
     }
 }

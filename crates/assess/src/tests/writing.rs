@@ -4,7 +4,7 @@
 use super::*;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
-use model::case::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Allocation, Fill, Io, Op, Sync, WriteEngine, WriteWork};
 use model::host::{Device, Direct, Medium, Storage, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
@@ -18,11 +18,11 @@ const SYNC_NS: u64 = 250 * MS;
 /// A sequential file of 1 GiB, written over by blocks of 1 MiB and synced at the end.
 pub(super) fn over() -> WriteWork {
     let (size, block, allocation) = (FILE, 1 << 20, Allocation::Overwrite);
-    WriteWork { size, block, allocation, ..zoo::plain_write() }
+    WriteWork { io: Io { size, block, ..zoo::plain_write().io }, allocation, ..zoo::plain_write() }
 }
 
 pub(super) fn direct() -> WriteWork {
-    WriteWork { cache: Cache::Direct, sync: Sync::Dsync, ..over() }
+    WriteWork { io: Io { cache: Cache::Direct, ..over().io }, sync: Sync::Dsync, ..over() }
 }
 
 pub(super) fn unsynced() -> WriteWork {
@@ -57,7 +57,7 @@ pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
         (true, 0) => 1,
         (true, every) => 1_024 / every + 1,
     };
-    let reaches = work.sync.claims_durable() || work.cache == Cache::Direct;
+    let reaches = work.sync.claims_durable() || work.io.cache == Cache::Direct;
     let sample = sample(trial);
     sample.syncs = Latencies { counts: vec![(900_000, syncs)], max_ns: SYNC_NS };
     let span = &mut sample.spans[0];
@@ -72,7 +72,7 @@ pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
     let is_past_cache = true;
     trial.read_back = Some(ReadBack { bytes, digest: 5, expected: 5, is_past_cache });
     // Through the page cache the writer copies all the time, but for a hundredth.
-    let busy = if work.cache == Cache::Direct { 5 } else { 99 };
+    let busy = if work.io.cache == Cache::Direct { 5 } else { 99 };
     let evidence = &mut trial.evidence;
     evidence.cpu_ns = Some(elapsed_ns / 100 * busy);
     evidence.residency_after = evidence.residency_before;
@@ -152,7 +152,7 @@ fn accepted_and_durable_are_told_apart() {
     assert_eq!((writing.dirty_left, writing.sync.count), (Some(0), 10));
     assert_eq!((writing.read_back, writing.read_back_past_cache), (Some(true), Some(true)));
     // What never claims it is never durable.
-    let bare = WriteWork { cache: Cache::Direct, ..unsynced() };
+    let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     let ranged = WriteWork { sync: Sync::FileRange, ..over() };
     for work in [unsynced(), bare, ranged] {
         let case = first(&flawless_write(work));
@@ -269,7 +269,13 @@ fn what_is_written_is_told_by_what_took_it() {
     // What sync_file_range brought to a device was in the page cache when it was accepted.
     let ranged = || WriteWork { sync: Sync::FileRange, ..over() };
     assert_eq!(served(ranged(), &writes(1.0)), "mixed");
-    assert_eq!(served(WriteWork { cache: Cache::Direct, ..ranged() }, &writes(1.0)), "device");
+    assert_eq!(
+        served(
+            WriteWork { io: Io { cache: Cache::Direct, ..ranged().io }, ..ranged() },
+            &writes(1.0)
+        ),
+        "device"
+    );
     // What others write in one trial does not stand in for what is missing in the others.
     let one = |r: &mut Record| r.trials[3].evidence.device_write_bytes = Some(20 * FILE);
     assert_eq!(served(unsynced(), &one), "mixed");
@@ -314,8 +320,8 @@ fn not_durable() {
     check(flawless_write(synced_often()), told(1, 231), "sound device:");
     check(flawless_write(synced_often()), told(0, 230), "void device: NotDurable void");
     // Four threads may share the flushes of one commit.
-    let threads = WriteWork { threads: 4, ..synced_often() };
-    check(flawless_write(threads.clone()), flushes(58), "sound device:");
+    let threads = WriteWork { io: Io { threads: 4, ..synced_often().io }, ..synced_often() };
+    check(flawless_write(threads), flushes(58), "sound device:");
     check(flawless_write(threads), flushes(57), "void device: NotDurable void");
     // Whether it is so cannot be known, or need not be.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
@@ -377,8 +383,12 @@ fn a_write_through_to_the_medium_is_durable() {
     device(Some(false), 0)(&mut record);
     assert!(message(&record).starts_with(expected), "{}", message(&record));
     // What is in flight together may share a flush.
-    let deep = WriteWork { engine: WriteEngine::Uring, depth: 8, threads: 2, ..direct() };
-    check(flawless_write(deep.clone()), device(Some(false), 57), "void device: NotDurable void");
+    let deep = WriteWork {
+        io: Io { depth: 8, threads: 2, ..direct().io },
+        engine: WriteEngine::Uring,
+        ..direct()
+    };
+    check(flawless_write(deep), device(Some(false), 57), "void device: NotDurable void");
     check(flawless_write(deep), device(Some(false), 58), "sound device:");
     // One of two that cannot is enough.
     let two = |fua| {
@@ -421,7 +431,7 @@ fn what_nobody_can_see_to_be_durable_is_doubted() {
     check(flawless_write(unsynced()), medium(Medium::Unseen), unseen);
     // A worker that does not sync does not do what it was told.
     let untold = |r: &mut Record| each(r, |trial| sample(trial).spans[0].synced_ns = None);
-    let direct = WriteWork { cache: Cache::Direct, ..over() };
+    let direct = WriteWork { io: Io { cache: Cache::Direct, ..over().io }, ..over() };
     check(flawless_write(direct), untold, "void device: NotDurable void");
     assert!(!durable(&untold));
     // A file system may know that there is nothing to flush.
@@ -443,7 +453,7 @@ fn accepted_only() {
     assert!(text.ends_with("; 25.0 % of them had reached a device at the end"), "{text}");
     let ranged = WriteWork { sync: Sync::FileRange, ..over() };
     assert!(found(ranged, 1.0).starts_with("sync_file_range flushes neither"));
-    let bare = WriteWork { cache: Cache::Direct, ..unsynced() };
+    let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     assert!(found(bare, 1.0).starts_with("O_DIRECT without a sync flushes neither"));
     let mut unseen = flawless_write(unsynced());
     storage(&mut unseen).medium = Medium::Unseen;
@@ -543,9 +553,9 @@ fn compressed() {
 #[test]
 fn copies_of_a_source_that_was_not_cold() {
     let copy = |engine| WriteWork {
+        io: Io { cache: Cache::Cold, ..over().io },
         op: Op::Copy,
         engine,
-        cache: Cache::Cold,
         allocation: Allocation::None,
         ..over()
     };
@@ -570,10 +580,13 @@ fn copies_of_a_source_that_was_not_cold() {
         r.header.source_storage = Some(source);
     };
     check(write(), unseen, "sound device:");
-    let as_is = WriteWork { cache: Cache::AsIs, ..copy(WriteEngine::Write) };
+    let as_is = WriteWork {
+        io: Io { cache: Cache::AsIs, ..copy(WriteEngine::Write).io },
+        ..copy(WriteEngine::Write)
+    };
     check(flawless_write(as_is), reads(0.0), "sound device:");
     // A file that is written over need not be read.
-    let cold = WriteWork { cache: Cache::Cold, ..over() };
+    let cold = WriteWork { io: Io { cache: Cache::Cold, ..over().io }, ..over() };
     check(flawless_write(cold), reads(0.0), "sound device:");
 }
 
@@ -596,7 +609,7 @@ fn nearly_full() {
 fn allocating() {
     let of = |work: WriteWork, expected: &str| {
         for allocation in [Allocation::None, Allocation::Append, Allocation::Fallocate] {
-            check(flawless_write(WriteWork { allocation, ..work.clone() }), no_op, expected);
+            check(flawless_write(WriteWork { allocation, ..work }), no_op, expected);
         }
     };
     of(synced_often(), "sound device: Allocating note");
@@ -683,7 +696,7 @@ fn what_is_read_back_must_be_what_was_written() {
 
 #[test]
 fn direct_writes_that_are_not_direct() {
-    let bare = || WriteWork { cache: Cache::Direct, ..unsynced() };
+    let bare = || WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     let ignored = |share: f64| move |r: &mut Record| set_writes(r, share);
     let sound = "sound device: AcceptedOnly note";
     check(flawless_write(bare()), no_op, sound);
@@ -703,7 +716,7 @@ fn direct_writes_that_are_not_direct() {
 
 #[test]
 fn what_is_written_over_was_cached_before() {
-    let warm = || WriteWork { cache: Cache::Warm, ..over() };
+    let warm = || WriteWork { io: Io { cache: Cache::Warm, ..over().io }, ..over() };
     let before =
         |pages| move |r: &mut Record| evidence(r, |e| e.residency_before = residency(pages));
     check(flawless_write(warm()), before(PAGES), "sound device:");
@@ -728,7 +741,7 @@ fn others_that_write() {
     check(flawless_write(synced_often()), writes(1.30), "sound device:");
     check(flawless_write(synced_often()), writes(1.40), "doubtful device: Foreign doubt");
     // A few bytes of a page have it written as a whole.
-    let small = WriteWork { block: 256, ..direct() };
+    let small = WriteWork { io: Io { block: 256, ..direct().io }, ..direct() };
     let of_pages = |r: &mut Record| {
         each(r, |trial| sample(trial).spans[0].ops = FILE / 256);
         evidence(r, |evidence| evidence.device_writes = Some(FILE / 256));
@@ -775,10 +788,10 @@ fn time_until_the_sync_counts() {
 fn overhead_is_that_of_the_null_that_writes() {
     let null = |pattern, block| {
         let engine = WriteEngine::Null;
-        write_case(WriteWork { engine, pattern, block, ..unsynced() })
+        write_case(WriteWork { io: Io { pattern, block, ..unsynced().io }, engine, ..unsynced() })
     };
     let add_null = |record: &mut Record, case: Case, ns_per_op: f64| {
-        let ops = FILE / case.write().map_or(4096, |work| work.block);
+        let ops = FILE / case.write().map_or(4096, |work| work.io.block);
         let index = record.header.plan.cases.len();
         add(record, case, Role::Control, FILE, ns_per_op * ops as f64 / 1e9, 0);
         for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
@@ -808,8 +821,8 @@ proptest! {
     ) {
         let cases = zoo::cases();
         let writes: Vec<&WriteWork> = cases.iter().filter_map(Case::write).collect();
-        let work = (*index.get(&writes)).clone();
-        let mut record = flawless_write(work.clone());
+        let work = *(*index.get(&writes));
+        let mut record = flawless_write(work);
         let given = |index: usize| known[index].then_some(numbers[index]);
         let trial = &mut record.trials[3];
         let sample = sample(trial);
@@ -1011,7 +1024,7 @@ fn what_is_mounted_without_barriers_is_not_durable() {
         // With O_DSYNC too, but for a write that changes no metadata where a device can take it
         // through its cache.
         check(flawless_write(direct()), options(option), "doubtful device: NotDurable doubt");
-        let cached = WriteWork { cache: Cache::AsIs, ..direct() };
+        let cached = WriteWork { io: Io { cache: Cache::AsIs, ..direct().io }, ..direct() };
         let denied = "void device: NotDurable void, CpuBound note";
         check(flawless_write(cached), options(option), denied);
         let cannot = |r: &mut Record| {

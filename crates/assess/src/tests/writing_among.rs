@@ -5,7 +5,7 @@ use super::writing::{direct, flawless_write, over, synced_often, unsynced, write
 use super::*;
 use crate::comparison::Comparison;
 use crate::summary::{Ceiling, Summary};
-use model::case::{Allocation, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Allocation, Io, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::pattern::Pattern;
 
@@ -42,7 +42,7 @@ fn lasts(trial: &mut Trial, elapsed_ns: u64) {
 /// Adds ten rounds of a case that writes, each `slowness` times as long as the record's own.
 fn add_write(record: &mut Record, case: Case, slowness: f64) {
     let index = record.header.plan.cases.len();
-    let work = case.write().expect("it writes").clone();
+    let work = *case.write().expect("it writes");
     record.header.plan.cases.push(Planned { case, role: Role::Asked });
     for mut trial in zoo::record().trials {
         trial.case = index;
@@ -53,7 +53,7 @@ fn add_write(record: &mut Record, case: Case, slowness: f64) {
     }
 }
 
-fn add_read(record: &mut Record, work: FileWork, slowness: f64) {
+fn add_read(record: &mut Record, work: ReadWork, slowness: f64) {
     add(record, file_case(work), Role::Asked, FILE, slowness, FILE);
 }
 
@@ -100,7 +100,7 @@ fn what_the_page_cache_takes_is_a_share_of_reading_memory() {
 
 #[test]
 fn writing_is_bounded_by_direct_writing_only() {
-    let reads = || FileWork { ..work(Cache::Direct) };
+    let reads = || ReadWork { ..work(Cache::Direct) };
     let mut record = record_of(over());
     add_read(&mut record, reads(), 0.9);
     assert_eq!(ceiling(&assess(&record).cases[0]), "none");
@@ -111,14 +111,18 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(is_ceiling, [false, false, true]);
     // Small blocks one at a time show a latency, not what the device gives.
     let mut record = record_of(over());
-    let log = |depth| WriteWork { engine: WriteEngine::Uring, block: 4096, depth, ..direct() };
+    let log = |depth| WriteWork {
+        io: Io { block: 4096, depth, ..direct().io },
+        engine: WriteEngine::Uring,
+        ..direct()
+    };
     add_write(&mut record, write_case(log(255)), 1.0);
     assert_eq!(ceiling(&assess(&record).cases[0]), "none");
     add_write(&mut record, write_case(log(256)), 1.0);
     assert_eq!(ceiling(&assess(&record).cases[0]), "0.80 of device");
     // Nor is a write, however fast, a ceiling of reads.
     let mut record = record_of(direct());
-    add_read(&mut record, FileWork { cache: Cache::Cold, ..reads() }, 2.0);
+    add_read(&mut record, ReadWork { io: Io { cache: Cache::Cold, ..reads().io }, ..reads() }, 2.0);
     assert_eq!(ceiling(&last(&record)), "none");
     add_read(&mut record, reads(), 1.0);
     let cold = &assess(&record).cases[1];
@@ -131,7 +135,11 @@ fn writing_above_direct_writing_is_doubted() {
     let ladder = |slowness: f64| {
         let mut record = record_of(over());
         add_write(&mut record, write_case(direct()), slowness);
-        let deep = WriteWork { engine: WriteEngine::Uring, depth: 4, ..direct() };
+        let deep = WriteWork {
+            io: Io { depth: 4, ..direct().io },
+            engine: WriteEngine::Uring,
+            ..direct()
+        };
         add_write(&mut record, write_case(deep), slowness * 1.01);
         assess(&record).cases.remove(0)
     };
@@ -142,7 +150,11 @@ fn writing_above_direct_writing_is_doubted() {
     // A plateau of reads says nothing of writes.
     let mut record = record_of(over());
     add_write(&mut record, write_case(direct()), 1.4);
-    let read = FileWork { engine: Engine::Uring, depth: 8, ..work(Cache::Direct) };
+    let read = ReadWork {
+        io: Io { depth: 8, ..work(Cache::Direct).io },
+        engine: Engine::Uring,
+        ..work(Cache::Direct)
+    };
     add_read(&mut record, read, 1.4);
     let case = assess(&record).cases.remove(0);
     assert_eq!(found(&case), ["AboveCeiling doubt"]);
@@ -188,7 +200,7 @@ fn syncs_are_compared_by_operations() {
 
 #[test]
 fn host_cache_by_writes_that_are_faster_than_reads() {
-    let of = |write: WriteWork, read: FileWork, slowness: f64| {
+    let of = |write: WriteWork, read: ReadWork, slowness: f64| {
         let mut record = record_of(write);
         add_read(&mut record, read, slowness);
         found(&assess(&record).cases[0])
@@ -196,14 +208,14 @@ fn host_cache_by_writes_that_are_faster_than_reads() {
     let reads = || work(Cache::Direct);
     assert_eq!(of(direct(), reads(), 2.1), ["HostCache doubt"]);
     assert_eq!(of(direct(), reads(), 1.9), [""; 0]);
-    let bare = WriteWork { cache: Cache::Direct, ..unsynced() };
+    let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     assert_eq!(of(bare, reads(), 2.1), ["HostCache doubt", "AcceptedOnly note"]);
     // Another shape, or reads through the page cache, say nothing.
     for read in [
-        FileWork { block: 4096, ..reads() },
-        FileWork { pattern: Pattern::Random, ..reads() },
-        FileWork { engine: Engine::Uring, depth: 4, ..reads() },
-        FileWork { cache: Cache::Cold, ..reads() },
+        ReadWork { io: Io { block: 4096, ..reads().io }, ..reads() },
+        ReadWork { io: Io { pattern: Pattern::Random, ..reads().io }, ..reads() },
+        ReadWork { io: Io { depth: 4, ..reads().io }, engine: Engine::Uring, ..reads() },
+        ReadWork { io: Io { cache: Cache::Cold, ..reads().io }, ..reads() },
     ] {
         assert_eq!(of(direct(), read, 9.0), [""; 0]);
     }
@@ -211,7 +223,7 @@ fn host_cache_by_writes_that_are_faster_than_reads() {
     // The fastest of those that read the same way counts.
     let mut record = record_of(direct());
     add_read(&mut record, reads(), 9.0);
-    add_read(&mut record, FileWork { engine: Engine::Uring, ..reads() }, 1.5);
+    add_read(&mut record, ReadWork { engine: Engine::Uring, ..reads() }, 1.5);
     assert_eq!(found(&assess(&record).cases[0]), [""; 0]);
     // Without six common rounds there is no interval.
     let mut record = record_of(direct());
@@ -235,8 +247,8 @@ fn host_cache_by_syncs_that_take_no_time() {
     let idle = WriteWork { op: Op::Sync, ..over() };
     assert_eq!(of(idle, 1_000, &nothing), [""; 0]);
     let shared = |count| move |r: &mut Record| evidence(r, |e| e.device_flushes = Some(count));
-    let threads = WriteWork { threads: 4, ..synced_often() };
-    assert_eq!(of(threads.clone(), 1_000, &shared(231)), [""; 0]);
+    let threads = WriteWork { io: Io { threads: 4, ..synced_often().io }, ..synced_often() };
+    assert_eq!(of(threads, 1_000, &shared(231)), [""; 0]);
     assert_eq!(of(threads, 1_000, &shared(232)), ["HostCache doubt"]);
     // Without flushes something else is wrong.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
@@ -252,7 +264,7 @@ fn host_cache_by_syncs_that_take_no_time() {
 #[test]
 fn host_cache_by_syncs_that_write_faster_than_the_device_reads() {
     // The device is read at 1 GiB/s; all syncs of a trial take so long, the last one a part of it.
-    let of = |work: WriteWork, sync_ms: u64, read: FileWork, plant: &dyn Fn(&mut Record)| {
+    let of = |work: WriteWork, sync_ms: u64, read: ReadWork, plant: &dyn Fn(&mut Record)| {
         let mut record = record_of(work);
         each(&mut record, |trial| {
             let span = &mut sample(trial).spans[0];
@@ -268,7 +280,8 @@ fn host_cache_by_syncs_that_write_faster_than_the_device_reads() {
     assert_eq!(of(often(), 220, cold(), &nothing), ["HostCache doubt"]);
     assert_eq!(of(often(), 280, cold(), &nothing), [""; 0]);
     // One block at a time does not show what the device gives; many do.
-    let direct = |block: u64| FileWork { block, ..work(Cache::Direct) };
+    let direct =
+        |block: u64| ReadWork { io: Io { block, ..work(Cache::Direct).io }, ..work(Cache::Direct) };
     assert_eq!(of(often(), 100, direct(65_536), &nothing), [""; 0]);
     assert_eq!(of(often(), 220, direct(1 << 20), &nothing), ["HostCache doubt"]);
     // The OS may have begun to write what it allows to be dirty, and one sync at the end comes

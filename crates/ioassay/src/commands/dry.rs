@@ -62,8 +62,8 @@ fn measuring(plan: &Plan) -> Duration {
 
 fn is_counted(case: &Case) -> bool {
     match &case.work {
-        Work::File(work) => work.ops > 0,
-        Work::Write(work) => work.ops > 0,
+        Work::Read(work) => work.io.ops > 0,
+        Work::Write(work) => work.io.ops > 0,
         Work::Memory(_) => false,
     }
 }
@@ -75,14 +75,14 @@ fn memory_bytes(case: &Case) -> u64 {
     };
     match &case.work {
         Work::Memory(work) => work.working_set,
-        Work::File(work) => match work.engine {
-            Engine::Load => work.size,
+        Work::Read(work) => match work.engine {
+            Engine::Load => work.io.size,
             Engine::Mmap => 0,
-            _ => in_flight(work.block, work.depth, work.threads),
+            _ => in_flight(work.io.block, work.io.depth, work.io.threads),
         },
         Work::Write(work) => match work.engine {
             WriteEngine::Mmap => 0,
-            _ => in_flight(work.block, work.depth, work.threads),
+            _ => in_flight(work.io.block, work.io.depth, work.io.threads),
         },
     }
 }
@@ -90,6 +90,7 @@ fn memory_bytes(case: &Case) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::case::Io;
     use model::plan::{Place, Role};
     use model::zoo;
 
@@ -110,11 +111,15 @@ mod tests {
     #[test]
     fn what_is_loaded_takes_memory_and_what_is_mapped_none() {
         let of = |engine| {
-            let work = model::case::FileWork { engine, block: 4096, depth: 8, ..zoo::plain() };
-            memory_bytes(&Case::own(Work::File(work)))
+            let work = model::case::ReadWork {
+                io: Io { block: 4096, depth: 8, ..zoo::plain().io },
+                engine,
+                ..zoo::plain()
+            };
+            memory_bytes(&Case::own(Work::Read(work)))
         };
-        assert_eq!(of(Engine::Load), zoo::plain().size);
+        assert_eq!(of(Engine::Load), zoo::plain().io.size);
         assert_eq!(of(Engine::Mmap), 0);
-        assert_eq!(of(Engine::Uring), 8 * 4096 * u64::from(zoo::plain().threads));
+        assert_eq!(of(Engine::Uring), 8 * 4096 * u64::from(zoo::plain().io.threads));
     }
 }

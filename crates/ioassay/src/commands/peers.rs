@@ -10,7 +10,7 @@ use crate::peers::{Peers, Program};
 use crate::stop::Stop;
 use crate::workshop::{self, Ready};
 use anyhow::{Context, Result};
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, OWN_PEER};
+use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, OWN_PEER, ReadWork};
 use model::case::{Pages, STEP, Touch, Work};
 use model::content::Kind;
 use model::peer::Peer;
@@ -147,7 +147,7 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
     for (peer, engines, kernels) in [own].into_iter().chain(others) {
         let mut add = |work| cases.push(Case { peer: peer.to_string(), work });
         for engine in engines.iter().copied().filter(|engine| *engine != Engine::Null) {
-            awkward_reads(engine).into_iter().for_each(|work| add(Work::File(work)));
+            awkward_reads(engine).into_iter().for_each(|work| add(Work::Read(work)));
         }
         for kernel in kernels.iter().copied() {
             for threads in [1, 3] {
@@ -169,17 +169,17 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
 }
 
 /// Each shape once through, past the page cache too, and again and again for a while.
-fn awkward_reads(engine: Engine) -> Vec<FileWork> {
+fn awkward_reads(engine: Engine) -> Vec<ReadWork> {
     let mut reads = Vec::new();
     for shape in zoo::shapes() {
         for touch in Touch::ALL.iter().copied() {
-            let ops = if shape.ops == 0 { shape.blocks() } else { shape.ops };
-            let once = FileWork { engine, touch, ops, ..shape.clone() };
-            reads.push(FileWork { cache: Cache::Direct, ..once.clone() });
+            let ops = if shape.io.ops == 0 { shape.io.blocks() } else { shape.io.ops };
+            let once = ReadWork { io: Io { ops, ..shape.io }, engine, touch, ..shape };
+            reads.push(ReadWork { io: Io { cache: Cache::Direct, ..once.io }, ..once });
             reads.push(once);
         }
         let (touch, time) = (Touch::Sum, Duration::from_millis(20));
-        reads.push(FileWork { engine, touch, ops: 0, time, ..shape });
+        reads.push(ReadWork { io: Io { ops: 0, time, ..shape.io }, engine, touch, ..shape });
     }
     reads
 }

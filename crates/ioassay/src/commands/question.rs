@@ -218,7 +218,7 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     });
     for planned in &mut plan.cases {
         if let Work::Write(work) = &mut planned.case.work {
-            work.time = SUSTAINED_TRIAL;
+            work.io.time = SUSTAINED_TRIAL;
         }
     }
     Ok(())

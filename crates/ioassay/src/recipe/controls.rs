@@ -3,7 +3,7 @@
 use super::{Changes, parse};
 use anyhow::Result;
 use model::case::WriteWork;
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Op, Submission, Touch, Work};
+use model::case::{Advice, Cache, Case, Engine, Io, Isa, Op, ReadWork, Submission, Touch, Work};
 use model::plan::{Place, Plan};
 use model::units;
 use std::collections::HashSet;
@@ -22,15 +22,15 @@ pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
     let mut controls = parse(CONTROLS)?;
     controls.size = units::bytes(largest);
     let (reads, writes) =
-        (asked().any(|case| case.file().is_some()), asked().any(|case| case.write().is_some()));
+        (asked().any(|case| case.read().is_some()), asked().any(|case| case.write().is_some()));
     let claims_device = asked()
-        .filter_map(Case::file)
-        .any(|work| matches!(work.cache, Cache::Direct | Cache::Cold));
+        .filter_map(Case::read)
+        .any(|work| matches!(work.io.cache, Cache::Direct | Cache::Cold));
     let is_wanted = |case: &Case| match &case.work {
         Work::Memory(_) => true,
         Work::Write(_) => writes,
-        Work::File(work) if work.cache == Cache::Direct => claims_device,
-        Work::File(_) => reads,
+        Work::Read(work) if work.io.cache == Cache::Direct => claims_device,
+        Work::Read(_) => reads,
     };
     let mut cases = controls.cases(&Changes::default(), place)?;
     cases.retain(is_wanted);
@@ -45,8 +45,8 @@ pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
 fn without_time(case: &Case) -> Case {
     let mut case = case.clone();
     match &mut case.work {
-        Work::File(work) => work.time = Duration::ZERO,
-        Work::Write(work) => work.time = Duration::ZERO,
+        Work::Read(work) => work.io.time = Duration::ZERO,
+        Work::Write(work) => work.io.time = Duration::ZERO,
         Work::Memory(work) => work.time = Duration::ZERO,
     }
     case
@@ -55,25 +55,18 @@ fn without_time(case: &Case) -> Case {
 /// The same blocks read past the page cache that `work` writes past it: writing is not twice as
 /// fast, unless what takes it is a cache (METHODOLOGY.md, HostCache).
 fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
-    let is_plain = work.op == Op::Write && work.cache == Cache::Direct;
-    let WriteWork { cache, pattern, stride, size, block, depth, threads, share, .. } = *work;
+    let is_plain = work.op == Op::Write && work.io.cache == Cache::Direct;
+    let WriteWork {
+        io: Io { cache, pattern, stride, size, block, depth, threads, share, .. }, ..
+    } = *work;
     is_plain.then(|| {
-        Case::own(Work::File(FileWork {
+        Case::own(Work::Read(ReadWork {
+            io: Io { cache, pattern, stride, size, block, depth, threads, share, ops: 0, time },
             engine: if depth == 1 { Engine::Pread } else { Engine::Uring },
-            cache,
-            pattern,
-            stride,
-            size,
-            block,
-            depth,
-            threads,
-            share,
             touch: Touch::Sum,
             isa: Isa::Auto,
             advice: Advice::None,
             submission: Submission::Enter,
-            ops: 0,
-            time,
         }))
     })
 }

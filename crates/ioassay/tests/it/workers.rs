@@ -9,7 +9,7 @@ use ioassay::progress::Progress;
 use ioassay::run::Run;
 use ioassay::stop::Stop;
 use ioassay::store::{self, Store};
-use model::case::{Case, FileWork, Work};
+use model::case::{Case, Io, ReadWork, Work};
 use model::plan::{Place, Plan, Role};
 use model::record::{End, Header, Record, Tool};
 use model::trial::{Outcome, Trial};
@@ -29,7 +29,10 @@ fn plan() -> Plan {
     let place = Place { host: &host, storage: None, peers: &[] };
     let case = |block| {
         let time = Duration::from_millis(1);
-        Case::own(Work::File(FileWork { size: SIZE, block, time, ..zoo::plain() }))
+        Case::own(Work::Read(ReadWork {
+            io: Io { size: SIZE, block, time, ..zoo::plain().io },
+            ..zoo::plain()
+        }))
     };
     let mut plan = Plan::new("fake", 2, 0.025, 1);
     plan.add([case(4096), case(8192)], Role::Asked, &place);

@@ -39,8 +39,8 @@ pub(super) const PARTED_BY: [&str; 14] = [
 /// operations only whether it is all that there are.
 pub(super) fn axes(case: &Case) -> Vec<(&'static str, String)> {
     let all = match &case.work {
-        Work::File(work) => work.ops >= work.blocks(),
-        Work::Write(work) => work.ops >= work.blocks(),
+        Work::Read(work) => work.io.ops >= work.io.blocks(),
+        Work::Write(work) => work.io.ops >= work.io.blocks(),
         Work::Memory(_) => false,
     };
     let told = case.axes().into_iter().filter(|(axis, _)| *axis != "time");
@@ -214,8 +214,8 @@ pub(super) struct Labeller {
 
 impl Labeller {
     pub(super) fn of(assessment: &Assessment) -> Labeller {
-        let mut files = asked(&assessment.cases).filter_map(|summary| summary.case.file());
-        let is_whole = files.all(|work| work.ops >= work.blocks());
+        let mut files = asked(&assessment.cases).filter_map(|summary| summary.case.read());
+        let is_whole = files.all(|work| work.io.ops >= work.io.blocks());
         Labeller { names: Names::of(assessment), written: WriteNames::of(assessment), is_whole }
     }
 
@@ -224,7 +224,7 @@ impl Labeller {
         let case = &summary.case;
         match &case.work {
             Work::Write(_) => self.written.phrases(case),
-            Work::File(work) => {
+            Work::Read(work) => {
                 // Only io_uring has more than one in flight.
                 let is_plain = |word: &str| word == "d1" && work.engine != Engine::Uring;
                 let is_all = |word: &str| word.starts_with("ops:") && self.is_whole;

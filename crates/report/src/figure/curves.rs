@@ -44,8 +44,8 @@ const ALONG: [Along; 5] = [
         title: "bytes an operation",
         values_least: 3,
         value: |case| {
-            let block = case.file().map(|work| work.block);
-            Some(block.or(case.write().map(|work| work.block))? as f64)
+            let block = case.read().map(|work| work.io.block);
+            Some(block.or(case.write().map(|work| work.io.block))? as f64)
         },
         say: bytes,
     },
@@ -55,8 +55,8 @@ const ALONG: [Along; 5] = [
         title: "operations in flight",
         values_least: 3,
         value: |case| {
-            let depth = case.file().map(|work| work.depth);
-            Some(f64::from(depth.or(case.write().map(|work| work.depth))?))
+            let depth = case.read().map(|work| work.io.depth);
+            Some(f64::from(depth.or(case.write().map(|work| work.io.depth))?))
         },
         say: plain,
     },

@@ -327,7 +327,7 @@ fn plane_table(plane: &Plane, names: &Labeller, metric: Metric) -> Table {
     };
     let shared = shared(cases, names);
     let kind = match &cases[0].case.work {
-        Work::File(_) => "reading",
+        Work::Read(_) => "reading",
         Work::Write(_) => "writing",
         Work::Memory(_) => "memory",
     };

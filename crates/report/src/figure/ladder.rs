@@ -215,7 +215,7 @@ fn bounds(assessment: &Assessment) -> Vec<Bound> {
         |threads: u32| format!("reading memory, {}", count(threads as usize, "thread"));
     let dashed =
         |name, rate: Option<f64>, colour, dash| rate.map(|rate| Bound { name, rate, colour, dash });
-    let read = fastest(&|summary| summary.case.file().is_some());
+    let read = fastest(&|summary| summary.case.read().is_some());
     let written = fastest(&|summary| summary.case.write().is_some());
     [
         dashed(of_threads(1), memory(1), INK, Dash::Short),

@@ -12,7 +12,7 @@ use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, Counters, Latency, ServedBy, Summary};
 use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{
-    Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Touch, Work,
+    Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch, Work,
 };
 use model::host::{Bound, Fixture};
 use model::pattern::Pattern;
@@ -157,27 +157,31 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
     (0..10).map(trial).collect()
 }
 
-pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> FileWork {
+pub(super) fn file(engine: Engine, cache: Cache, pattern: Pattern, block: u64) -> ReadWork {
     let size = 1 << 30;
     let time = Duration::from_millis(500);
-    FileWork { engine, cache, pattern, block, size, time, ..zoo::plain() }
+    ReadWork {
+        io: Io { cache, pattern, block, size, time, ..zoo::plain().io },
+        engine,
+        ..zoo::plain()
+    }
 }
 
 /// A case of one thread reading at `rate` bytes a second.
-pub(super) fn measured(work: FileWork, served_by: ServedBy, rate: f64) -> Summary {
-    let block = work.block as f64;
-    let ns_per_op = block * 1e9 * f64::from(work.threads) / rate;
-    let in_flight = f64::from(work.depth);
-    let has_threads = work.threads > 1;
-    let count = if work.ops > 0 { work.ops * 10 } else { 400_000 };
-    let trials = trials(rate, work.block, ns_per_op * in_flight);
+pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summary {
+    let block = work.io.block as f64;
+    let ns_per_op = block * 1e9 * f64::from(work.io.threads) / rate;
+    let in_flight = f64::from(work.io.depth);
+    let has_threads = work.io.threads > 1;
+    let count = if work.io.ops > 0 { work.io.ops * 10 } else { 400_000 };
+    let trials = trials(rate, work.io.block, ns_per_op * in_flight);
     let counters = Counters {
         minor_faults: Some(131),
         major_faults: Some(0),
         switches_voluntary: Some(2_048),
         switches_involuntary: Some(17),
     };
-    let case = Case::own(Work::File(work));
+    let case = Case::own(Work::Read(work));
     Summary {
         id: case.id(),
         case,
@@ -246,7 +250,7 @@ pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
 
 pub(super) fn null() -> Summary {
     let work =
-        FileWork { touch: Touch::None, ..file(Engine::Null, Cache::AsIs, Pattern::Random, 4096) };
+        ReadWork { touch: Touch::None, ..file(Engine::Null, Cache::AsIs, Pattern::Random, 4096) };
     Summary {
         role: Role::Control,
         ns_per_op: Some(estimate(16.4)),

@@ -8,16 +8,16 @@ use assess::disturbance::{Excluded, Gate};
 use assess::finding::{Code, Severity};
 use assess::summary::{ServedBy, Summary};
 use assess::{Assessment, RunFinding};
-use model::case::{Cache, Case, Engine, FileWork, Kernel, Work};
+use model::case::{Cache, Case, Engine, Io, Kernel, ReadWork, Work};
 use model::host::{Device, Medium};
 use model::pattern::Pattern;
 use model::plan::Skip;
 use model::record::End;
 
-fn ladder(disk: impl Fn(FileWork, f64) -> Summary) -> Vec<Summary> {
+fn ladder(disk: impl Fn(ReadWork, f64) -> Summary) -> Vec<Summary> {
     use Pattern::{Random, Sequential};
-    let direct = |pattern, block, depth| FileWork {
-        depth,
+    let direct = |pattern, block, depth| ReadWork {
+        io: Io { depth, ..file(Engine::Uring, Cache::Direct, pattern, block).io },
         ..file(Engine::Uring, Cache::Direct, pattern, block)
     };
     let warm = |engine, pattern, block| file(engine, Cache::Warm, pattern, block);
@@ -136,8 +136,8 @@ pub(super) fn tmpfs() -> Assessment {
     storage.devices.clear();
     let skip = |case, reason: &str| Skip { case, reason: reason.to_string() };
     let direct = |depth| {
-        Case::own(Work::File(FileWork {
-            depth,
+        Case::own(Work::Read(ReadWork {
+            io: Io { depth, ..file(Engine::Uring, Cache::Direct, Pattern::Random, 4096).io },
             ..file(Engine::Uring, Cache::Direct, Pattern::Random, 4096)
         }))
     };
@@ -210,7 +210,10 @@ pub(super) fn pages() -> Assessment {
     {
         for (pattern, gain) in [(Pattern::Random, 1.0), (Pattern::Sequential, 4.3)] {
             for (ops, drift) in [(1_000, 1.12), (10_000, 1.01), (0, 1.0)] {
-                let work = FileWork { ops, ..file(Engine::Pread, cache, pattern, 4096) };
+                let work = ReadWork {
+                    io: Io { ops, ..file(Engine::Pread, cache, pattern, 4096).io },
+                    ..file(Engine::Pread, cache, pattern, 4096)
+                };
                 cases.push(measured(work, served, rate * gain * drift));
             }
         }
@@ -239,7 +242,10 @@ pub(super) fn methods() -> Assessment {
             [(Engine::Read, 0.98), (Engine::Pread, 1.0), (Engine::Mmap, 1.31), (Engine::Uring, 0.4)]
         {
             for (threads, gain) in [(1, 1.0), (2, 1.7), (4, 2.2)] {
-                let work = FileWork { threads, ..file(engine, cache, Pattern::Sequential, 4096) };
+                let work = ReadWork {
+                    io: Io { threads, ..file(engine, cache, Pattern::Sequential, 4096).io },
+                    ..file(engine, cache, Pattern::Sequential, 4096)
+                };
                 cases.push(measured(work, served, rate * speed * gain));
             }
         }
@@ -270,8 +276,8 @@ pub(super) fn methods() -> Assessment {
         (ServedBy::Device, lead(rate(20), &cases[20], &device)),
     ];
     let skip = |threads| Skip {
-        case: Case::own(Work::File(FileWork {
-            threads,
+        case: Case::own(Work::Read(ReadWork {
+            io: Io { threads, ..file(Engine::Mmap, Cache::Direct, Pattern::Sequential, 4096).io },
             ..file(Engine::Mmap, Cache::Direct, Pattern::Sequential, 4096)
         })),
         reason: "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string(),
@@ -279,8 +285,10 @@ pub(super) fn methods() -> Assessment {
     let skips = vec![skip(1), skip(2), skip(4)];
     for (engine, rate) in [(Engine::Pread, 48e6), (Engine::Uring, 45e6)] {
         for threads in [1, 2, 4] {
-            let work =
-                FileWork { threads, ..file(engine, Cache::Direct, Pattern::Sequential, 4096) };
+            let work = ReadWork {
+                io: Io { threads, ..file(engine, Cache::Direct, Pattern::Sequential, 4096).io },
+                ..file(engine, Cache::Direct, Pattern::Sequential, 4096)
+            };
             cases.push(measured(work, ServedBy::Device, rate * f64::from(threads)));
         }
     }

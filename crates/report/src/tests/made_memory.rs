@@ -9,7 +9,9 @@ use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
 use assess::saturation::Saturation;
 use assess::summary::{Ceiling, CeilingKind, Loaded, ServedBy, Summary};
-use model::case::{Advice, Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP};
+use model::case::{
+    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
+};
 use model::case::{Touch, Work};
 use model::pattern::Pattern;
 use model::peer::Peer;
@@ -88,8 +90,8 @@ pub(super) fn memory() -> Assessment {
     assessment
 }
 
-fn counted(work: FileWork, served_by: ServedBy, rate: f64, load_ns: Option<f64>) -> Summary {
-    let work = FileWork { touch: Touch::Count, ops: 1024, ..work };
+fn counted(work: ReadWork, served_by: ServedBy, rate: f64, load_ns: Option<f64>) -> Summary {
+    let work = ReadWork { io: Io { ops: 1024, ..work.io }, touch: Touch::Count, ..work };
     let loaded = load_ns.map(|ns| Loaded {
         throughput: estimate(rate * 3.0),
         load_ns: estimate(ns),
@@ -113,12 +115,15 @@ fn figure(summary: &Summary) -> Figure {
 /// Counting in memory, by mmap and from storage.
 pub(super) fn counting() -> Assessment {
     let of = |engine, cache| file(engine, cache, Pattern::Sequential, 1 << 20);
-    let load = FileWork { advice: Advice::HugePage, ..of(Engine::Load, Cache::Warm) };
-    let direct = FileWork { depth: 32, ..of(Engine::Uring, Cache::Direct) };
+    let load = ReadWork { advice: Advice::HugePage, ..of(Engine::Load, Cache::Warm) };
+    let direct = ReadWork {
+        io: Io { depth: 32, ..of(Engine::Uring, Cache::Direct).io },
+        ..of(Engine::Uring, Cache::Direct)
+    };
     let mut cases = vec![
         super::build::memory(Kernel::Read, 1, 27e9),
-        counted(load.clone(), ServedBy::PageCache, 5e9, Some(180e6)),
-        counted(FileWork { isa: Isa::Scalar, ..load }, ServedBy::PageCache, 3e9, Some(180e6)),
+        counted(load, ServedBy::PageCache, 5e9, Some(180e6)),
+        counted(ReadWork { isa: Isa::Scalar, ..load }, ServedBy::PageCache, 3e9, Some(180e6)),
         counted(of(Engine::Mmap, Cache::Warm), ServedBy::PageCache, 6e9, Some(9e3)),
         counted(of(Engine::Pread, Cache::Warm), ServedBy::PageCache, 8e9, None),
         counted(of(Engine::Mmap, Cache::Cold), ServedBy::Device, 0.6e9, Some(9e3)),

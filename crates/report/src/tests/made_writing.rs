@@ -12,7 +12,7 @@ use assess::strategies::WritingAnswer;
 use assess::summary::{Latency, ServedBy, Spent, Summary};
 use assess::touching::{Phase, Touching};
 use assess::writing::Writing;
-use model::case::{Allocation, Cache, Case, Engine, FileWork, Fill, Kernel, MemoryWork, Op};
+use model::case::{Allocation, Cache, Case, Engine, Fill, Io, Kernel, MemoryWork, Op, ReadWork};
 use model::case::{Pages, Sync, Touch, Work, WriteEngine, WriteWork};
 use model::host::{Bound, Device, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
@@ -24,17 +24,25 @@ use std::time::Duration;
 
 /// A new file of 1 GiB, written in blocks of 1 MiB.
 fn work() -> WriteWork {
-    WriteWork { engine: WriteEngine::Write, size: 1 << 30, block: 1 << 20, ..zoo::plain_write() }
+    WriteWork {
+        io: Io { size: 1 << 30, block: 1 << 20, ..zoo::plain_write().io },
+        engine: WriteEngine::Write,
+        ..zoo::plain_write()
+    }
 }
 
 /// A case that accepted `accepted` bytes a second, and was durable at `durable`, if at all.
 fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
-    let is_direct = work.cache == Cache::Direct;
+    let is_direct = work.io.cache == Cache::Direct;
     let served_by =
         if durable.is_some() || is_direct { ServedBy::Device } else { ServedBy::PageCache };
     let rate = durable.unwrap_or(accepted);
     let syncs = if work.sync.is_call() { syncs(&work) } else { 0 };
-    let base = measured(FileWork { block: work.block, ..zoo::plain() }, served_by, rate);
+    let base = measured(
+        ReadWork { io: Io { block: work.io.block, ..zoo::plain().io }, ..zoo::plain() },
+        served_by,
+        rate,
+    );
     let writing = Writing {
         accepted: Some(estimate(accepted)),
         durable: durable.map(estimate),
@@ -65,7 +73,7 @@ fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
 fn syncs(work: &WriteWork) -> u64 {
     match work.every {
         0 => 1,
-        every => work.blocks().min(5_000) / every,
+        every => work.io.blocks().min(5_000) / every,
     }
 }
 
@@ -97,17 +105,21 @@ fn not_durable() -> Finding {
 
 /// The ways to write of the recipe.
 fn ways() -> Vec<Summary> {
-    let direct = WriteWork { cache: Cache::Direct, ..work() };
-    let copy =
-        |engine| WriteWork { op: Op::Copy, engine, cache: Cache::Cold, block: 8 << 20, ..work() };
-    let at_once = |sync| WriteWork { block: 64 << 20, sync, ..work() };
-    let chunk = |engine, block| WriteWork { engine, block, ..work() };
+    let direct = WriteWork { io: Io { cache: Cache::Direct, ..work().io }, ..work() };
+    let copy = |engine| WriteWork {
+        io: Io { cache: Cache::Cold, block: 8 << 20, ..work().io },
+        op: Op::Copy,
+        engine,
+        ..work()
+    };
+    let at_once = |sync| WriteWork { io: Io { block: 64 << 20, ..work().io }, sync, ..work() };
+    let chunk = |engine, block| WriteWork { io: Io { block, ..work().io }, engine, ..work() };
     let zeros = WriteWork { fill: Fill::Zero, ..work() };
     let mut all = vec![
         written(at_once(Sync::None), 2.41e9, None),
         written(at_once(Sync::Fdatasync), 2.38e9, Some(612e6)),
         written(at_once(Sync::Fsync), 2.37e9, Some(598e6)),
-        written(zeros.clone(), 2.5e9, Some(630e6)),
+        written(zeros, 2.5e9, Some(630e6)),
     ];
     for (engine, slow) in [(WriteEngine::Buffered, 0.9), (WriteEngine::Write, 1.0)] {
         for (block, gain) in [(4096, 0.41), (1 << 20, 0.97)] {
@@ -118,11 +130,19 @@ fn ways() -> Vec<Summary> {
         written(WriteWork { sync: Sync::Dsync, ..work() }, 402e6, Some(402e6)),
         written(WriteWork { every: 8, ..work() }, 511e6, Some(509e6)),
         written(WriteWork { sync: Sync::FileRange, every: 8, ..work() }, 640e6, None),
-        written(direct.clone(), 570e6, Some(566e6)),
-        written(WriteWork { engine: WriteEngine::Uring, depth: 8, ..direct }, 641e6, Some(633e6)),
+        written(direct, 570e6, Some(566e6)),
+        written(
+            WriteWork { io: Io { depth: 8, ..direct.io }, engine: WriteEngine::Uring, ..direct },
+            641e6,
+            Some(633e6),
+        ),
         written(WriteWork { allocation: Allocation::Fallocate, ..work() }, 2.39e9, Some(605e6)),
         written(WriteWork { allocation: Allocation::Overwrite, ..work() }, 2.39e9, Some(640e6)),
-        written(WriteWork { fill: Fill::Constant, block: 8 << 20, ..work() }, 2.5e9, Some(629e6)),
+        written(
+            WriteWork { io: Io { block: 8 << 20, ..work().io }, fill: Fill::Constant, ..work() },
+            2.5e9,
+            Some(629e6),
+        ),
         written(copy(WriteEngine::Write), 1.1e9, Some(480e6)),
         written(copy(WriteEngine::CopyFileRange), 1.3e9, Some(497e6)),
     ]);
@@ -135,10 +155,10 @@ fn ways() -> Vec<Summary> {
 
 fn null_write() -> Summary {
     let work = WriteWork {
+        io: Io { block: 4096, ..work().io },
         engine: WriteEngine::Null,
         sync: Sync::None,
         allocation: Allocation::Overwrite,
-        block: 4096,
         ..work()
     };
     let summary = written(work, 90e9, None);
@@ -214,8 +234,12 @@ pub(super) fn strategies() -> Assessment {
         interest: 0.05,
         needs: None,
     }];
-    let skipped =
-        WriteWork { engine: WriteEngine::Sendfile, op: Op::Copy, cache: Cache::Cold, ..work() };
+    let skipped = WriteWork {
+        io: Io { cache: Cache::Cold, ..work().io },
+        engine: WriteEngine::Sendfile,
+        op: Op::Copy,
+        ..work()
+    };
     assessment.skips = vec![Skip {
         case: Case::own(Work::Write(skipped)),
         reason: "its source cannot be evicted here".to_string(),
@@ -270,7 +294,7 @@ pub(super) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
 
 fn pages_of(kernel: Kernel, rate: f64) -> Summary {
     let base = memory(kernel, 1, rate * 4096.0);
-    let work = MemoryWork { pages: Pages::Base, ..base.case.memory().expect("it is one").clone() };
+    let work = MemoryWork { pages: Pages::Base, ..*base.case.memory().expect("it is one") };
     let case = Case::own(Work::Memory(work));
     Summary {
         id: case.id(),
@@ -294,18 +318,20 @@ fn touched(summary: Summary, rate: f64) -> Summary {
 /// Touching pages of memory and of a file, in a control group of 2 GiB.
 pub(super) fn touching() -> Assessment {
     let write = |engine, cache| WriteWork {
+        io: Io {
+            cache,
+            pattern: Pattern::Strided,
+            stride: 4096,
+            block: 1,
+            ops: 65_536,
+            ..work().io
+        },
         engine,
-        cache,
         allocation: Allocation::Overwrite,
-        pattern: Pattern::Strided,
-        stride: 4096,
-        block: 1,
-        ops: 65_536,
         ..work()
     };
-    let read = |engine, cache| FileWork {
-        stride: 4096,
-        ops: 65_536,
+    let read = |engine, cache| ReadWork {
+        io: Io { stride: 4096, ops: 65_536, ..file(engine, cache, Pattern::Strided, 1).io },
         touch: Touch::Page,
         ..file(engine, cache, Pattern::Strided, 1)
     };
@@ -339,8 +365,10 @@ pub(super) fn touching() -> Assessment {
         held(Phase::Read, 6, 2, 5.71, 10),
         held(Phase::Read, 7, 2, 2476.0, 3),
     ];
-    let ceiling =
-        FileWork { depth: 8, ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20) };
+    let ceiling = ReadWork {
+        io: Io { depth: 8, ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20).io },
+        ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20)
+    };
     cases.push(Summary { role: Role::Control, ..measured(ceiling, ServedBy::Device, 1.65e9) });
     cases.push(null_write());
     let mut assessment = assessment("touch-pages", cases);
@@ -356,7 +384,7 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
     for (sync, slow) in [(Sync::Fdatasync, 1.0), (Sync::Fsync, 1.4)] {
         let over = WriteWork { sync, allocation: Allocation::Overwrite, ..work() };
         let engine = WriteEngine::Pwrite;
-        let nothing = WriteWork { op: Op::Sync, engine, ..over.clone() };
+        let nothing = WriteWork { op: Op::Sync, engine, ..over };
         let empty = written(nothing, 1e9, None);
         let writing = empty.writing.clone().map(|writing| Writing { accepted: None, ..writing });
         let sync_only = Writing {
@@ -366,15 +394,28 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
             ..writing.expect("it was written")
         };
         cases.push(Summary { throughput: None, writing: Some(sync_only), course: None, ..empty });
-        let page = WriteWork { block: 4096, every: 1, pattern: Pattern::Random, ..over.clone() };
+        let page = WriteWork {
+            io: Io { block: 4096, pattern: Pattern::Random, ..over.io },
+            every: 1,
+            ..over
+        };
         cases.push(written(page, 4.1e6 / slow, Some(4.1e6 / slow)));
         for every in [1, 16, 128] {
-            cases.push(written(WriteWork { every, ..over.clone() }, 640e6, Some(580e6 / slow)));
+            cases.push(written(WriteWork { every, ..over }, 640e6, Some(580e6 / slow)));
         }
-        let log = WriteWork { block: 4096, every: 1, allocation: Allocation::Append, ..over };
+        let log = WriteWork {
+            io: Io { block: 4096, ..over.io },
+            every: 1,
+            allocation: Allocation::Append,
+            ..over
+        };
         cases.push(written(log, 2.9e6 / slow, Some(2.9e6 / slow)));
     }
-    let dsync = WriteWork { sync: Sync::Dsync, block: 4096, cache: Cache::Direct, ..work() };
+    let dsync = WriteWork {
+        io: Io { block: 4096, cache: Cache::Direct, ..work().io },
+        sync: Sync::Dsync,
+        ..work()
+    };
     cases.push(written(dsync, 4.4e6, Some(4.4e6)));
     let host_cache = finding(
         Code::HostCache,
@@ -406,9 +447,14 @@ pub(super) fn answer_of(summary: &Summary) -> WritingAnswer {
 /// What a survey writes.
 pub(super) fn of_survey() -> Vec<Summary> {
     let (allocation, pattern, size) = (Allocation::Overwrite, Pattern::Random, 256 << 20);
-    let page = WriteWork { block: 4096, every: 1, allocation, pattern, size, ..work() };
+    let page = WriteWork {
+        io: Io { block: 4096, pattern, size, ..work().io },
+        every: 1,
+        allocation,
+        ..work()
+    };
     vec![
-        written(WriteWork { size, ..work() }, 2.38e9, Some(612e6)),
+        written(WriteWork { io: Io { size, ..work().io }, ..work() }, 2.38e9, Some(612e6)),
         written(page, 3.3e6, Some(3.3e6)),
         null_write(),
     ]

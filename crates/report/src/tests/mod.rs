@@ -561,7 +561,7 @@ fn the_closing_answer_tells_of_writing_what_stands() {
 fn two_records(slowness: f64) -> (Record, Record) {
     let mut a = zoo::record_of_invocations(5, 2);
     let mut second = a.header.plan.cases[0].clone();
-    if let Work::File(work) = &mut second.case.work {
+    if let Work::Read(work) = &mut second.case.work {
         work.engine = Engine::Mmap;
     }
     a.header.plan.cases.push(second);
@@ -622,8 +622,8 @@ fn two_records_compared_anyway() {
     let storage = b.header.storage.as_mut().expect("the zoo has storage");
     storage.file_system = "xfs".to_string();
     for planned in &mut b.header.plan.cases {
-        if let Work::File(work) = &mut planned.case.work {
-            (work.block, work.depth) = (4096, 4);
+        if let Work::Read(work) = &mut planned.case.work {
+            (work.io.block, work.io.depth) = (4096, 4);
         }
     }
     for trial in &mut b.trials {

@@ -4,7 +4,7 @@
 use crate::{closing, conclusion};
 use assess::Assessment;
 use assess::finding::Verdict;
-use model::case::{Cache, Case, Engine, FileWork, Isa, Kernel, MemoryWork, Pages, STEP, Work};
+use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Work};
 use model::plan::{Planned, Role};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
@@ -41,7 +41,11 @@ fn cases() -> Vec<Case> {
         Case::own(Work::Memory(MemoryWork { kernel, isa, working_set, pages, step, threads, time }))
     };
     let file = |engine, cache, depth| {
-        Case::own(Work::File(FileWork { engine, cache, depth, ..zoo::plain() }))
+        Case::own(Work::Read(ReadWork {
+            io: Io { cache, depth, ..zoo::plain().io },
+            engine,
+            ..zoo::plain()
+        }))
     };
     vec![
         memory(1),

@@ -6,7 +6,7 @@
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::memory::Memory;
-use model::case::{Advice, FileWork, Pages};
+use model::case::{Advice, Pages, ReadWork};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,7 +18,7 @@ const READ_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Load {
     file: File,
-    work: FileWork,
+    work: ReadWork,
     range: Range,
     /// What the range is loaded into; none before the first pass.
     memory: Option<Memory>,
@@ -29,8 +29,8 @@ pub struct Load {
 
 impl Load {
     /// An engine for the `range` of `file`, in which all its blocks lie.
-    pub fn new(file: File, work: &FileWork, range: Range) -> Load {
-        Load { file, work: work.clone(), range, memory: None, offset: 0, length: 0 }
+    pub fn new(file: File, work: &ReadWork, range: Range) -> Load {
+        Load { file, work: *work, range, memory: None, offset: 0, length: 0 }
     }
 
     /// Reads the range into the start of `buffer`.
@@ -65,7 +65,7 @@ impl BlockIo for Load {
             None
         };
         // Whole blocks are asked for even where the file ends within one: O_DIRECT wants that.
-        let length = self.range.length.next_multiple_of(self.work.block);
+        let length = self.range.length.next_multiple_of(self.work.io.block);
         let mut memory = Memory::map(length as usize, pages)?;
         self.fill(memory.bytes_mut())?;
         self.memory = Some(memory);

@@ -6,7 +6,7 @@
 use super::ahead::Ahead;
 use super::{BlockIo, Range};
 use memmap2::{Mmap, MmapOptions};
-use model::case::{Advice, FileWork};
+use model::case::{Advice, ReadWork};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -27,16 +27,16 @@ pub struct Mapping {
 
 impl Mapping {
     /// An engine for the `range` of `file`.
-    pub fn new(file: File, work: &FileWork, range: Range) -> io::Result<Mapping> {
+    pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Mapping> {
         let held = file.metadata()?.len();
-        if held < work.size {
+        if held < work.io.size {
             // To touch what lies past the end of a file would kill the worker.
             return Err(io::Error::other(format!(
                 "the file has {held} bytes, fewer than the {} to be read",
-                work.size
+                work.io.size
             )));
         }
-        let (size, advice) = (work.size as usize, work.advice);
+        let (size, advice) = (work.io.size as usize, work.advice);
         Ok(Mapping { file, size, advice, range, map: None, ahead: None, offset: 0, length: 0 })
     }
 }

@@ -12,7 +12,7 @@ pub mod load;
 pub mod ring;
 pub mod uring;
 
-use model::case::{Advice, Cache, FileWork};
+use model::case::{Advice, Cache, ReadWork};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroU64;
@@ -94,14 +94,14 @@ impl Obstacle {
 }
 
 /// Opens the file of a job: read-only, whatever the case; past the page cache if it says so.
-pub fn open(path: &Path, work: &FileWork) -> Result<File, Obstacle> {
+pub fn open(path: &Path, work: &ReadWork) -> Result<File, Obstacle> {
     let mut options = OpenOptions::new();
     options.read(true);
-    if work.cache == Cache::Direct {
+    if work.io.cache == Cache::Direct {
         options.custom_flags(libc::O_DIRECT);
     }
     options.open(path).map_err(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) if work.cache == Cache::Direct => {
+        Some(libc::EINVAL) if work.io.cache == Cache::Direct => {
             Obstacle::Unavailable(format!("opening {} with O_DIRECT: {error}", path.display()))
         }
         _ => Obstacle::failed("opening", path, &error),
@@ -118,7 +118,7 @@ pub struct Range {
 }
 
 /// Tells the OS about the use of `file`, by `posix_fadvise(2)`.
-pub fn advise(file: &File, work: &FileWork, range: Range) -> io::Result<()> {
+pub fn advise(file: &File, work: &ReadWork, range: Range) -> io::Result<()> {
     // To the OS, advice about no bytes is advice about all that follow.
     let Some(length) = NonZeroU64::new(range.length) else { return Ok(()) };
     let advice = match work.advice {

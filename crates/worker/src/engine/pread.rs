@@ -2,7 +2,7 @@
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
-use model::case::{Advice, FileWork};
+use model::case::{Advice, ReadWork};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 pub struct Pread {
     file: File,
     buffers: Buffers,
-    work: FileWork,
+    work: ReadWork,
     range: Range,
     offset: u64,
     length: usize,
@@ -20,9 +20,9 @@ pub struct Pread {
 
 impl Pread {
     /// An engine for the `range` of `file`.
-    pub fn new(file: File, work: &FileWork, range: Range) -> io::Result<Pread> {
-        let buffers = Buffers::new(1, work.block as usize)?;
-        Ok(Pread { file, buffers, work: work.clone(), range, offset: 0, length: 0 })
+    pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Pread> {
+        let buffers = Buffers::new(1, work.io.block as usize)?;
+        Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
     }
 }
 

@@ -9,7 +9,7 @@
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
-use model::case::{Advice, FileWork};
+use model::case::{Advice, ReadWork};
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 
@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 4096;
 pub struct Read<F> {
     file: F,
     buffers: Buffers,
-    work: FileWork,
+    work: ReadWork,
     range: Range,
     position: u64,
     offset: u64,
@@ -30,7 +30,7 @@ pub struct Read<F> {
 
 impl Read<File> {
     /// An engine for the `range` of `file`, whose offset must be 0 and nobody else's.
-    pub fn bare(file: File, work: &FileWork, range: Range) -> io::Result<Read<File>> {
+    pub fn bare(file: File, work: &ReadWork, range: Range) -> io::Result<Read<File>> {
         Read::new(file, work, range)
     }
 }
@@ -39,7 +39,7 @@ impl Read<BufReader<File>> {
     /// The same through a buffer.
     pub fn buffered(
         file: File,
-        work: &FileWork,
+        work: &ReadWork,
         range: Range,
     ) -> io::Result<Read<BufReader<File>>> {
         Read::new(BufReader::with_capacity(BUFFER_BYTES, file), work, range)
@@ -47,9 +47,9 @@ impl Read<BufReader<File>> {
 }
 
 impl<F> Read<F> {
-    fn new(file: F, work: &FileWork, range: Range) -> io::Result<Read<F>> {
-        let buffers = Buffers::new(1, work.block as usize)?;
-        Ok(Read { file, buffers, work: work.clone(), range, position: 0, offset: 0, length: 0 })
+    fn new(file: F, work: &ReadWork, range: Range) -> io::Result<Read<F>> {
+        let buffers = Buffers::new(1, work.io.block as usize)?;
+        Ok(Read { file, buffers, work: *work, range, position: 0, offset: 0, length: 0 })
     }
 }
 

@@ -4,7 +4,7 @@ use super::ring::{Flight, Ring};
 use super::{BlockIo, Obstacle, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
 use io_uring::{opcode, types};
-use model::case::{Advice, FileWork};
+use model::case::{Advice, ReadWork};
 use std::fs::File;
 use std::io;
 
@@ -17,22 +17,22 @@ pub struct Uring {
     /// Whether the OS let the buffers be registered.
     registered: bool,
     file: File,
-    work: FileWork,
+    work: ReadWork,
     range: Range,
 }
 
 impl Uring {
     /// A ring for the `range` of `file`. Must be called by the thread that will use it.
-    pub fn new(file: File, work: &FileWork, range: Range) -> Result<Uring, Obstacle> {
-        let depth = work.depth as usize;
-        let mut ring = Ring::new(work.depth, work.submission, &[&file])?;
-        let buffers = Buffers::new(depth, work.block as usize).map_err(|error| {
+    pub fn new(file: File, work: &ReadWork, range: Range) -> Result<Uring, Obstacle> {
+        let depth = work.io.depth as usize;
+        let mut ring = Ring::new(work.io.depth, work.submission, &[&file])?;
+        let buffers = Buffers::new(depth, work.io.block as usize).map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
         // SAFETY: the buffers stay where they are, and are dropped after the ring.
         let registered = unsafe { ring.register((0..depth).map(|slot| buffers.slot(slot)))? };
         let flights = vec![Flight::default(); depth].into_boxed_slice();
-        Ok(Uring { ring, buffers, flights, registered, file, work: work.clone(), range })
+        Ok(Uring { ring, buffers, flights, registered, file, work: *work, range })
     }
 
     /// Queues a read of what is still missing in `slot`.

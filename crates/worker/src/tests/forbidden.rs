@@ -5,7 +5,7 @@ use crate::engine::ring::Ring;
 use crate::perform::perform;
 use io_uring::{opcode, types};
 use libc::{SYS_clone, SYS_clone3, SYS_io_uring_enter, c_long, sock_filter, sock_fprog};
-use model::case::{Cache, Case, Engine, FileWork, Submission, Work};
+use model::case::{Cache, Case, Engine, Io, ReadWork, Submission, Work};
 use model::trial::{Job, Outcome};
 use model::zoo;
 use std::fs::File;
@@ -45,9 +45,12 @@ fn check(
 ) {
     apart(move || {
         let path = std::env::current_exe().unwrap();
-        let work =
-            FileWork { engine, cache: Cache::AsIs, threads: 3, size: 1 << 20, ..zoo::plain() };
-        let case = Case::own(Work::File(work));
+        let work = ReadWork {
+            io: Io { cache: Cache::AsIs, threads: 3, size: 1 << 20, ..zoo::plain().io },
+            engine,
+            ..zoo::plain()
+        };
+        let case = Case::own(Work::Read(work));
         let job = Job { case, seed: 1, file: Some(path), source: None };
         let mut listener = Listener { file: None, outcome: None };
         forbid(calls);

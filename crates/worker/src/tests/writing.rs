@@ -2,7 +2,7 @@
 
 use super::{Listener, check_progress, file_of, outcome, sample_of};
 use crate::perform::perform;
-use model::case::{Allocation, Cache, Case, Fill, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, Case, Fill, Io, Op, Sync, Work, WriteEngine, WriteWork};
 use model::content::{Content, Kind};
 use model::pattern::Pattern;
 use model::plan::Place;
@@ -18,12 +18,12 @@ const BEFORE: u8 = 0x5A;
 
 /// What a copy reads; with bytes behind those that are to be copied.
 fn copied(work: &WriteWork) -> Content {
-    Content { seed: 77, size: work.size + 5, kind: Kind::Random }
+    Content { seed: 77, size: work.io.size + 5, kind: Kind::Random }
 }
 
 fn is_refused(work: &WriteWork) -> bool {
     let place = Place { host: &zoo::host(), storage: None, peers: &[] };
-    place.refusal(&Case::own(Work::Write(work.clone()))).is_some()
+    place.refusal(&Case::own(Work::Write(*work))).is_some()
 }
 
 /// The file of a job, in the state that it has at the start.
@@ -33,10 +33,11 @@ fn target_of(work: &WriteWork) -> NamedTempFile {
         Allocation::None | Allocation::Append => {}
         Allocation::Fallocate => {
             let flags = rustix::fs::FallocateFlags::empty();
-            rustix::fs::fallocate(file.as_file(), flags, 0, work.size).expect("a small file fits");
+            rustix::fs::fallocate(file.as_file(), flags, 0, work.io.size)
+                .expect("a small file fits");
         }
         Allocation::Overwrite => {
-            std::fs::write(file.path(), vec![BEFORE; work.size as usize]).expect("it fits");
+            std::fs::write(file.path(), vec![BEFORE; work.io.size as usize]).expect("it fits");
         }
     }
     file
@@ -45,7 +46,7 @@ fn target_of(work: &WriteWork) -> NamedTempFile {
 fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome) {
     let file = Some(target.to_path_buf());
     let mut listener = Listener { file: file.clone(), outcome: None };
-    let case = Case::own(Work::Write(work.clone()));
+    let case = Case::own(Work::Write(*work));
     let job = Job { case, seed: 5, file, source: source.map(Path::to_path_buf) };
     perform(&job, &mut listener);
     (job, listener.outcome.expect("a job that begins has an outcome"))
@@ -59,7 +60,7 @@ fn check(work: &WriteWork) -> Option<Sample> {
     let (job, outcome) = run(work, target.path(), source.as_ref().map(NamedTempFile::path));
     let sample = sample_of(&job, outcome)?;
     let id = job.case.id();
-    assert_eq!(sample.spans.len(), work.threads as usize, "{id}");
+    assert_eq!(sample.spans.len(), work.io.threads as usize, "{id}");
     for span in &sample.spans {
         assert_eq!(Some(span.bytes), job.expected_bytes(span), "{id}: {span:?}");
         assert_eq!(span.load_ns > 0, work.engine == WriteEngine::Mmap, "{id}: {span:?}");
@@ -70,8 +71,9 @@ fn check(work: &WriteWork) -> Option<Sample> {
     let timed = if is_sync { sample.syncs.count() } else { sample.latencies.count() };
     assert_eq!(timed, sample.ops(), "{id}: every operation is timed");
     assert_eq!(is_sync, sample.latencies.count() == 0, "{id}");
-    if !work.repeats() && work.time >= Duration::from_secs(1) {
-        let blocks = if work.ops > 0 { work.ops.min(work.blocks()) } else { work.blocks() };
+    if !work.repeats() && work.io.time >= Duration::from_secs(1) {
+        let blocks =
+            if work.io.ops > 0 { work.io.ops.min(work.io.blocks()) } else { work.io.blocks() };
         assert_eq!(sample.ops(), blocks, "{id}: each block is written exactly once");
     }
     check_file(&job, work, &sample, target.path());
@@ -82,11 +84,11 @@ fn check(work: &WriteWork) -> Option<Sample> {
 fn check_file(job: &Job, work: &WriteWork, sample: &Sample, path: &Path) {
     let mut expected = match work.allocation {
         Allocation::None | Allocation::Append => Vec::new(),
-        Allocation::Fallocate => vec![0; work.size as usize],
-        Allocation::Overwrite => vec![BEFORE; work.size as usize],
+        Allocation::Fallocate => vec![0; work.io.size as usize],
+        Allocation::Overwrite => vec![BEFORE; work.io.size as usize],
     };
     let content = if work.op == Op::Copy { copied(work) } else { work.content(job.seed) };
-    let mut oracle = vec![0; work.size as usize];
+    let mut oracle = vec![0; work.io.size as usize];
     content.fill(0, &mut oracle);
     for part in job.written(sample).unwrap_or_default() {
         let part = part.start as usize..part.end as usize;
@@ -133,7 +135,7 @@ fn all_of(shape: &WriteWork) -> Vec<WriteWork> {
     for op in [Op::Write, Op::Copy] {
         for engine in engines() {
             for allocation in Allocation::ALL.iter().copied() {
-                all.push(WriteWork { op, engine, allocation, ..shape.clone() });
+                all.push(WriteWork { op, engine, allocation, ..*shape });
             }
         }
     }
@@ -148,9 +150,9 @@ fn every_engine_writes_every_shape() {
         // A file that is overwritten cold is passed once.
         for work in all_of(&WriteWork { sync: Sync::None, ..shape }) {
             let once = work.allocation == Allocation::Overwrite;
-            let cache = if once { Cache::Cold } else { work.cache };
+            let cache = if once { Cache::Cold } else { work.io.cache };
             engines_seen.push((work.op, work.engine));
-            check(&WriteWork { cache, ..work });
+            check(&WriteWork { io: Io { cache, ..work.io }, ..work });
         }
     }
     engines_seen.sort_by_key(|(op, engine)| (op.to_string(), engine.to_string()));
@@ -160,15 +162,21 @@ fn every_engine_writes_every_shape() {
 
 #[test]
 fn every_sync_is_called_as_often_as_was_asked() {
-    let shape = WriteWork { size: 100_003, threads: 2, ..zoo::plain_write() };
-    let depths = [1, 8].map(|depth| WriteWork { depth, ..shape.clone() });
+    let shape = WriteWork {
+        io: Io { size: 100_003, threads: 2, ..zoo::plain_write().io },
+        ..zoo::plain_write()
+    };
+    let depths = [1, 8].map(|depth| WriteWork { io: Io { depth, ..shape.io }, ..shape });
     for shape in depths {
         for sync in Sync::ALL.iter().copied() {
             for every in [0, 1, 4, 13, 1000] {
-                for work in all_of(&WriteWork { sync, every, ..shape.clone() }) {
+                for work in all_of(&WriteWork { sync, every, ..shape }) {
                     let cache = Cache::Cold;
                     let once = work.allocation == Allocation::Overwrite;
-                    check(&WriteWork { cache: if once { cache } else { work.cache }, ..work });
+                    check(&WriteWork {
+                        io: Io { cache: if once { cache } else { work.io.cache }, ..work.io },
+                        ..work
+                    });
                 }
             }
         }
@@ -179,17 +187,20 @@ fn every_sync_is_called_as_often_as_was_asked() {
 fn a_file_is_overwritten_until_the_time_is_over() {
     let time = Duration::from_millis(10);
     for pattern in Pattern::ALL.iter().copied() {
-        let shape = WriteWork { size: 50_001, block: 512, threads: 2, ..zoo::plain_write() };
-        let shape = WriteWork { pattern, time, sync: Sync::None, ..shape };
+        let shape = WriteWork {
+            io: Io { size: 50_001, block: 512, threads: 2, ..zoo::plain_write().io },
+            ..zoo::plain_write()
+        };
+        let shape = WriteWork { io: Io { pattern, time, ..shape.io }, sync: Sync::None, ..shape };
         for engine in engines() {
             let allocation = Allocation::Overwrite;
-            let work = WriteWork { engine, allocation, ..shape.clone() };
+            let work = WriteWork { engine, allocation, ..shape };
             if is_refused(&work) {
                 continue;
             }
             for every in [0, 37] {
                 let sync = if every > 0 { Sync::FileRange } else { Sync::None };
-                if let Some(sample) = check(&WriteWork { every, sync, ..work.clone() }) {
+                if let Some(sample) = check(&WriteWork { every, sync, ..work }) {
                     // The last sync may have taken what was left of the time.
                     let ended = sample.synced_ns().unwrap_or(sample.elapsed_ns());
                     assert!(ended >= 10_000_000, "{engine} {pattern} ended early");
@@ -204,7 +215,12 @@ fn a_trial_ends_at_its_time_and_then_syncs() {
     for (engine, depth) in [(WriteEngine::Pwrite, 1), (WriteEngine::Uring, 8)] {
         let time = Duration::from_nanos(1);
         for every in [0, 3] {
-            let work = WriteWork { engine, depth, time, every, ..zoo::plain_write() };
+            let work = WriteWork {
+                io: Io { depth, time, ..zoo::plain_write().io },
+                engine,
+                every,
+                ..zoo::plain_write()
+            };
             if let Some(sample) = check(&work) {
                 let begun = if every == 0 { u64::from(depth) } else { u64::from(depth).min(3) };
                 assert_eq!(sample.ops(), begun, "what is in flight is waited for");
@@ -216,11 +232,14 @@ fn a_trial_ends_at_its_time_and_then_syncs() {
 #[test]
 fn direct_writes_are_the_content() {
     for block in [4096, 65_536, 1 << 20] {
-        let shape = WriteWork { cache: Cache::Direct, size: 3 << 20, block, ..zoo::plain_write() };
-        let deep = WriteWork { depth: 4, pattern: Pattern::Random, ..shape.clone() };
-        for shape in [WriteWork { threads: 2, ..shape.clone() }, deep, shape] {
+        let shape = WriteWork {
+            io: Io { cache: Cache::Direct, size: 3 << 20, block, ..zoo::plain_write().io },
+            ..zoo::plain_write()
+        };
+        let deep = WriteWork { io: Io { depth: 4, pattern: Pattern::Random, ..shape.io }, ..shape };
+        for shape in [WriteWork { io: Io { threads: 2, ..shape.io }, ..shape }, deep, shape] {
             for sync in [Sync::None, Sync::Dsync] {
-                for work in all_of(&WriteWork { sync, ops: 3, ..shape.clone() }) {
+                for work in all_of(&WriteWork { io: Io { ops: 3, ..shape.io }, sync, ..shape }) {
                     check(&work);
                 }
             }
@@ -233,7 +252,11 @@ fn every_fill_is_written() {
     for fill in Fill::ALL.iter().copied() {
         for depth in [1, 8] {
             for block in [7, 4096, 5000] {
-                let shape = WriteWork { fill, depth, block, size: 60_000, ..zoo::plain_write() };
+                let shape = WriteWork {
+                    io: Io { depth, block, size: 60_000, ..zoo::plain_write().io },
+                    fill,
+                    ..zoo::plain_write()
+                };
                 all_of(&shape).iter().filter(|work| !work.repeats()).for_each(|work| {
                     check(work);
                 });
@@ -245,7 +268,11 @@ fn every_fill_is_written() {
 #[test]
 fn large_blocks_are_written_whole() {
     let size = (64 << 20) + 4096;
-    let shape = WriteWork { size, block: 64 << 20, sync: Sync::None, ..zoo::plain_write() };
+    let shape = WriteWork {
+        io: Io { size, block: 64 << 20, ..zoo::plain_write().io },
+        sync: Sync::None,
+        ..zoo::plain_write()
+    };
     let once = |work: &WriteWork| work.allocation == Allocation::Fallocate;
     for work in all_of(&shape).into_iter().filter(once) {
         check(&work);
@@ -255,12 +282,17 @@ fn large_blocks_are_written_whole() {
 #[test]
 fn a_sync_alone_is_an_operation_without_bytes() {
     let (op, allocation) = (Op::Sync, Allocation::Overwrite);
-    let shape = WriteWork { op, allocation, size: 40_000, threads: 2, ..zoo::plain_write() };
+    let shape = WriteWork {
+        io: Io { size: 40_000, threads: 2, ..zoo::plain_write().io },
+        op,
+        allocation,
+        ..zoo::plain_write()
+    };
     for sync in [Sync::Fdatasync, Sync::Fsync, Sync::FileRange] {
         for ops in [0, 6] {
             let time = Duration::from_millis(10);
-            let time = if ops == 0 { time } else { shape.time };
-            let work = WriteWork { sync, ops, time, ..shape.clone() };
+            let time = if ops == 0 { time } else { shape.io.time };
+            let work = WriteWork { io: Io { ops, time, ..shape.io }, sync, ..shape };
             assert!(!is_refused(&work));
             let sample = check(&work).expect("every OS can sync");
             assert_eq!(sample.bytes(), 0);
@@ -274,7 +306,13 @@ fn the_null_engine_makes_blocks_and_writes_nothing() {
     for depth in [1, 32] {
         for fill in Fill::ALL.iter().copied() {
             let (engine, sync) = (WriteEngine::Null, Sync::None);
-            let work = WriteWork { engine, sync, depth, fill, ..zoo::plain_write() };
+            let work = WriteWork {
+                io: Io { depth, ..zoo::plain_write().io },
+                engine,
+                sync,
+                fill,
+                ..zoo::plain_write()
+            };
             let (job, outcome) = outcome(Work::Write(work), None);
             let Outcome::Done(sample) = outcome else { panic!("{outcome:?}") };
             assert_eq!((sample.bytes(), sample.ops()), (1 << 20, 256), "{}", job.case.id());
@@ -299,11 +337,10 @@ fn what_cannot_be_written_is_said() {
     assert!(reason.starts_with("opening /nowhere/at all failed: No such file"), "{reason}");
     let reason = failure(&plain, "src", None);
     assert!(reason.starts_with("opening src failed: Is a directory"), "{reason}");
-    let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Write, ..plain.clone() };
+    let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Write, ..plain };
     let reason = failure(&copy, "/dev/null", None);
     assert_eq!(reason, "the job names no file to copy");
-    let reason =
-        failure(&WriteWork { op: Op::Copy, ..plain.clone() }, "/dev/null", Some("src".as_ref()));
+    let reason = failure(&WriteWork { op: Op::Copy, ..plain }, "/dev/null", Some("src".as_ref()));
     assert_eq!(reason, "the engine pwrite has no op copy with sync fdatasync");
     let (_, outcome) = outcome(Work::Write(plain), None);
     let reason = "the job names no file to write".to_string();

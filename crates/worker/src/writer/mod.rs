@@ -39,7 +39,7 @@ impl Target {
         options.write(true).read(work.engine == WriteEngine::Mmap);
         options.append(work.allocation == Allocation::Append);
         let durable = if work.sync == Sync::Dsync { libc::O_DSYNC } else { 0 };
-        let file = open(path, &mut options, durable, work.cache)?;
+        let file = open(path, &mut options, durable, work.io.cache)?;
         Ok(Target { file, sync: work.sync })
     }
 
@@ -82,7 +82,7 @@ fn sync_file_range(file: &File) -> io::Result<()> {
 
 /// Opens the file that a copy reads.
 pub fn open_source(path: &Path, work: &WriteWork) -> Result<File, Obstacle> {
-    open(path, OpenOptions::new().read(true), 0, work.cache)
+    open(path, OpenOptions::new().read(true), 0, work.io.cache)
 }
 
 fn open(

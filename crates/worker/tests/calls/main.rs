@@ -1,7 +1,7 @@
 //! The system calls that a job makes, as strace sees them. The test runs itself again under strace,
 //! so there is one test in this program.
 
-use model::case::{Allocation, Case, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Allocation, Case, Io, Op, Sync, Work, WriteEngine, WriteWork};
 use model::trial::{Job, Outcome};
 use model::wire::Request;
 use model::zoo;
@@ -34,11 +34,11 @@ fn calls(work: &WriteWork) -> Option<Vec<String>> {
     let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
     let [target, source, trace] =
         ["to-be-written", "source", "trace"].map(|name| folder.path().join(name));
-    let bytes = vec![7; work.size as usize];
+    let bytes = vec![7; work.io.size as usize];
     let is_empty = matches!(work.allocation, Allocation::None | Allocation::Append);
     std::fs::write(&target, if is_empty { &[] } else { &bytes[..] }).expect("a small file fits");
     std::fs::write(&source, &bytes).expect("a small file fits");
-    let case = Case::own(Work::Write(work.clone()));
+    let case = Case::own(Work::Write(*work));
     let job = Job { case, seed: 1, file: Some(target), source: Some(source) };
     let mut strace = Command::new("strace");
     strace.args(["-f", "-y", "-qq", "-e", "trace=desc,file,msync", "-e", "signal=none", "-o"]);
@@ -70,7 +70,7 @@ fn skip<T>(job: &Job, reason: &str) -> Option<T> {
 /// file with these flags.
 fn check(work: &WriteWork, flags: &str, expected: &[(&str, usize)]) {
     let Some(calls) = calls(work) else { return };
-    let id = Case::own(Work::Write(work.clone())).id();
+    let id = Case::own(Work::Write(*work)).id();
     let mut runs: Vec<(&str, usize)> = Vec::new();
     for call in &calls {
         let name = call.split('(').next().expect("a split has a first part");
@@ -99,40 +99,41 @@ fn jobs_make_the_calls_that_their_axes_say() {
     if let Ok(line) = std::env::var(JOB) {
         return perform_named(&line);
     }
-    let plain = WriteWork { size: 10 * 4096 + 5, ..zoo::plain_write() };
+    let plain =
+        WriteWork { io: Io { size: 10 * 4096 + 5, ..zoo::plain_write().io }, ..zoo::plain_write() };
     check(&plain, "O_WRONLY", &[("pwrite64", 11), ("fdatasync", 1)]);
-    let synced = WriteWork { sync: Sync::Fsync, every: 4, ..plain.clone() };
+    let synced = WriteWork { sync: Sync::Fsync, every: 4, ..plain };
     let four = [("pwrite64", 4), ("fsync", 1)];
     let last = [("pwrite64", 3), ("fsync", 1)];
     check(&synced, "O_WRONLY", &[four, four, last].concat());
     // The last block was just synced: no second sync follows.
-    let even = WriteWork { size: 8 * 4096, ..synced };
+    let even = WriteWork { io: Io { size: 8 * 4096, ..synced.io }, ..synced };
     check(&even, "O_WRONLY", &[four, four].concat());
-    let durable = WriteWork { sync: Sync::Dsync, ..plain.clone() };
+    let durable = WriteWork { sync: Sync::Dsync, ..plain };
     check(&durable, "O_WRONLY|O_DSYNC", &[("pwrite64", 11)]);
-    let ranged = WriteWork { sync: Sync::FileRange, ..plain.clone() };
+    let ranged = WriteWork { sync: Sync::FileRange, ..plain };
     check(&ranged, "O_WRONLY", &[("pwrite64", 11), ("sync_file_range", 1)]);
 
     let log = WriteWork {
+        io: Io { size: 3 * 4096, ..plain.io },
         engine: WriteEngine::Write,
         allocation: Allocation::Append,
         every: 1,
-        size: 3 * 4096,
-        ..plain.clone()
+        ..plain
     };
     let one = [("write", 1), ("fdatasync", 1)];
     check(&log, "O_WRONLY|O_APPEND", &[one, one, one].concat());
-    let buffered = WriteWork { engine: WriteEngine::Buffered, ..plain.clone() };
+    let buffered = WriteWork { engine: WriteEngine::Buffered, ..plain };
     check(&buffered, "O_WRONLY", &[("write", 6), ("fdatasync", 1)]);
 
     let allocation = Allocation::Overwrite;
-    let over = WriteWork { allocation, ops: 11, ..plain.clone() };
-    let mapped = WriteWork { engine: WriteEngine::Mmap, sync: Sync::Msync, ..over.clone() };
+    let over = WriteWork { io: Io { ops: 11, ..plain.io }, allocation, ..plain };
+    let mapped = WriteWork { engine: WriteEngine::Mmap, sync: Sync::Msync, ..over };
     check(&mapped, "O_RDWR", &[("msync", 1)]);
-    let idle = WriteWork { op: Op::Sync, ops: 5, ..over };
+    let idle = WriteWork { io: Io { ops: 5, ..over.io }, op: Op::Sync, ..over };
     check(&idle, "O_WRONLY", &[("fdatasync", 5)]);
 
-    let copy = |engine| WriteWork { op: Op::Copy, engine, sync: Sync::None, ..plain.clone() };
+    let copy = |engine| WriteWork { op: Op::Copy, engine, sync: Sync::None, ..plain };
     for (engine, call) in [
         (WriteEngine::Write, "write"),
         (WriteEngine::CopyFileRange, "copy_file_range"),

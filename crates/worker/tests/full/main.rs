@@ -1,7 +1,7 @@
 //! Files that cannot take all that is to be written: at the limit of a file's size, and at the end
 //! of a file system. The limit is one of the whole process, so there is one test in this program.
 
-use model::case::{Allocation, Case, Op, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Allocation, Case, Io, Op, Sync, Work, WriteEngine, WriteWork};
 use model::content::{Content, Kind};
 use model::trial::{Job, Outcome};
 use model::zoo;
@@ -43,9 +43,14 @@ fn works() -> Vec<WriteWork> {
             !engine.only_copies() && !matches!(engine, WriteEngine::Null | WriteEngine::Mmap);
         let is_copy =
             engine.only_copies() || matches!(engine, WriteEngine::Write | WriteEngine::Uring);
-        let plain = WriteWork { engine, sync: Sync::None, block: BLOCK, ..zoo::plain_write() };
+        let plain = WriteWork {
+            io: Io { block: BLOCK, ..zoo::plain_write().io },
+            engine,
+            sync: Sync::None,
+            ..zoo::plain_write()
+        };
         if is_write {
-            works.push(plain.clone());
+            works.push(plain);
         }
         if is_copy {
             works.push(WriteWork { op: Op::Copy, ..plain });
@@ -59,7 +64,7 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     assert_eq!(work.allocation, Allocation::None);
     let file = folder.join("target");
     std::fs::File::create(&file).expect("the folder takes an empty file");
-    let case = Case::own(Work::Write(work.clone()));
+    let case = Case::own(Work::Write(*work));
     let source = Some(source.to_path_buf());
     let job = Job { case, seed: 3, file: Some(file.clone()), source };
     let mut listener = Listener::default();

@@ -1,7 +1,7 @@
 //! What is seen of a worker from outside: the threads of its process. There is one test in this
 //! program, so that no other test's threads are counted.
 
-use model::case::{Advice, Cache, Case, Engine, FileWork, Work};
+use model::case::{Advice, Cache, Case, Engine, Io, ReadWork, Work};
 use model::trial::{Job, Outcome};
 use model::zoo;
 use std::path::Path;
@@ -40,11 +40,11 @@ impl Client for Counter {
 }
 
 /// Runs `work` over `file`. With the outcome come those threads alone that read; then none.
-fn check(work: FileWork, file: &Path) -> Outcome {
+fn check(work: ReadWork, file: &Path) -> Outcome {
     let before = threads(usize::MAX);
-    let most = before + work.threads as usize;
+    let most = before + work.io.threads as usize;
     let job = Job {
-        case: Case::own(Work::File(work)),
+        case: Case::own(Work::Read(work)),
         seed: 1,
         file: Some(file.to_path_buf()),
         source: None,
@@ -63,18 +63,25 @@ fn threads_that_touch_ahead_end_with_the_trial() {
     let file = tempfile::NamedTempFile::new().expect("there is room for a file");
     file.as_file().set_len(size).expect("a file may have a hole");
     let (engine, advice, cache) = (Engine::Mmap, Advice::TouchAhead, Cache::Cold);
-    let plain = FileWork { engine, advice, size, block: 1 << 20, ..zoo::plain() };
+    let plain = ReadWork {
+        io: Io { size, block: 1 << 20, ..zoo::plain().io },
+        engine,
+        advice,
+        ..zoo::plain()
+    };
     for threads in [1, 3] {
-        let whole = FileWork { threads, cache, ..plain.clone() };
+        let whole = ReadWork { io: Io { threads, cache, ..plain.io }, ..plain };
         // This one ends with its first operation, when nearly all is still to be touched.
-        let short = FileWork { threads, time: Duration::from_nanos(1), ..plain.clone() };
-        let again = FileWork { threads, time: Duration::from_millis(50), ..plain.clone() };
+        let short =
+            ReadWork { io: Io { threads, time: Duration::from_nanos(1), ..plain.io }, ..plain };
+        let again =
+            ReadWork { io: Io { threads, time: Duration::from_millis(50), ..plain.io }, ..plain };
         for work in [whole, short, again] {
             let outcome = check(work, file.path());
             let Outcome::Done(sample) = outcome else { panic!("{outcome:?}") };
             assert!(sample.ops() >= u64::from(threads));
         }
     }
-    let outcome = check(FileWork { size: size + 1, ..plain }, file.path());
+    let outcome = check(ReadWork { io: Io { size: size + 1, ..plain.io }, ..plain }, file.path());
     assert!(matches!(outcome, Outcome::Failed { .. }), "{outcome:?}");
 }

@@ -1,0 +1,306 @@
+//! The axes that cases are said by: one table.
+//!
+//! Flags, their help and the manual, recipes, ids, labels, columns of CSV and JSON, labels of
+//! metrics, and the wire are all made of it.
+
+mod table;
+
+use crate::axes::{Axes, Given};
+use crate::case::{Case, Kind};
+use crate::units::{self, ParseError};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+pub use table::AXES;
+
+/// One axis.
+#[derive(Debug)]
+pub struct Axis {
+    /// Its name in recipes, records and columns, and on the wire.
+    pub name: &'static str,
+    /// Its flag, without the dashes.
+    pub flag: &'static str,
+    /// What it means: a sentence of the help, without its values.
+    pub meaning: &'static str,
+    /// Which values it has.
+    pub domain: Domain,
+    /// Values that stand for others, each with its meaning. Some depend on the machine.
+    pub symbols: &'static [(&'static str, &'static str)],
+    /// The value that a recipe need not write, by kind of work; none where the kind has no such
+    /// axis.
+    pub usual: Usual,
+    /// The value of all cases of records that are older than the axis.
+    pub before: Option<&'static str>,
+    /// Whether cases of two records that differ in it are matched.
+    pub across: Across,
+    /// Within a run, cases that differ in it alone are compared with the one that has this value.
+    pub baseline: Option<Usual>,
+    /// How an id says a value.
+    word: Word,
+    /// How a sentence says a value, which replaces `{}`.
+    phrase: &'static str,
+    get: fn(&Case) -> Option<String>,
+    set: fn(&mut Case, &str) -> Result<(), ParseError>,
+}
+
+/// Which values an axis has.
+#[derive(Debug)]
+pub enum Domain {
+    /// A program that measures.
+    Peer,
+    /// A name, of those of each kind of work that has the axis.
+    Names(&'static [(Kind, &'static [&'static str])]),
+    /// A number of bytes.
+    Bytes,
+    /// A whole number of at least so many.
+    Count(u64),
+    /// A length of time.
+    Time,
+}
+
+/// A value for each kind of work.
+#[derive(Debug, Clone, Copy)]
+pub struct Usual {
+    read: Option<&'static str>,
+    write: Option<&'static str>,
+    memory: Option<&'static str>,
+}
+
+impl Usual {
+    const fn every(value: &'static str) -> Usual {
+        Usual { read: Some(value), write: Some(value), memory: Some(value) }
+    }
+    const fn files(value: &'static str) -> Usual {
+        Usual { read: Some(value), write: Some(value), memory: None }
+    }
+    const fn read(value: &'static str) -> Usual {
+        Usual { read: Some(value), write: None, memory: None }
+    }
+    const fn write(value: &'static str) -> Usual {
+        Usual { read: None, write: Some(value), memory: None }
+    }
+    const fn memory(value: &'static str) -> Usual {
+        Usual { read: None, write: None, memory: Some(value) }
+    }
+    /// The value for this kind.
+    pub fn of(&self, kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::Read => self.read,
+            Kind::Write => self.write,
+            Kind::Memory => self.memory,
+        }
+    }
+}
+
+/// Whether cases of two records that differ in an axis are the same question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Across {
+    /// They are not matched.
+    Apart,
+    /// They are other measurements, and compared only if you insist.
+    Insisted,
+    /// They are the same.
+    Same,
+}
+
+/// How an id says the value of an axis.
+#[derive(Debug)]
+enum Word {
+    /// Not at all.
+    Silent,
+    /// After this text, unless it is this usual value.
+    After(&'static str, Option<&'static str>),
+    /// As this says.
+    Own(fn(&Case) -> Option<String>),
+}
+
+impl Axis {
+    /// The axis of this name.
+    pub fn named(name: &str) -> Option<&'static Axis> {
+        AXES.iter().find(|axis| axis.name == name)
+    }
+
+    /// The axes of this kind of work.
+    pub fn all_of(kind: Kind) -> impl Iterator<Item = &'static Axis> {
+        AXES.iter().filter(move |axis| axis.usual.of(kind).is_some())
+    }
+
+    /// The value that `case` has; none if it has no such axis.
+    pub fn value(&self, case: &Case) -> Option<String> {
+        (self.get)(case)
+    }
+
+    /// Gives `case` the value that is written so.
+    ///
+    /// # Errors
+    /// When that is none of the axis's values.
+    pub fn set(&self, case: &mut Case, text: &str) -> Result<(), ParseError> {
+        (self.set)(case, text)
+    }
+
+    /// How an id says the value of `case`; nothing if the case has none, or the usual one.
+    pub fn word(&self, case: &Case) -> Option<String> {
+        match self.word {
+            Word::Silent => None,
+            Word::Own(word) => word(case),
+            Word::After(before, usual) => {
+                let value = self.value(case)?;
+                (Some(value.as_str()) != usual).then(|| format!("{before}{value}"))
+            }
+        }
+    }
+
+    /// How a sentence says the value of `case`: `depth 8`, `1 thread`.
+    pub fn phrase(&self, case: &Case) -> Option<String> {
+        let value = self.value(case)?;
+        let plural = if value == "1" { self.phrase.strip_suffix('s') } else { None };
+        Some(plural.unwrap_or(self.phrase).replace("{}", &value))
+    }
+
+    /// The names that a kind of work can have here; none where the axis has no names.
+    pub fn names(&self, kind: Kind) -> &'static [&'static str] {
+        match self.domain {
+            Domain::Names(all) => {
+                all.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, names)| *names)
+            }
+            _ => &[],
+        }
+    }
+}
+
+impl Case {
+    /// The case's axes by name. [`Case::from_axes`] reads them back.
+    pub fn axes(&self) -> Vec<(&'static str, String)> {
+        AXES.iter().filter_map(|axis| Some((axis.name, axis.value(self)?))).collect()
+    }
+
+    /// Reads a case from its axes, in any order; every axis must be there, once. Those that are
+    /// younger than the first version of this program may be missing, as they are in its records:
+    /// then they have the value that it had for all.
+    pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
+        let given = Given(axes);
+        let mut case = match () {
+            () if given.has("kernel") => Case::blank(Kind::Memory),
+            () if given.has("op") => Case::blank(Kind::Write),
+            () => Case::blank(Kind::Read),
+        };
+        for axis in Axis::all_of(case.kind()) {
+            axis.set(&mut case, given.text(axis.name, axis.before)?)?;
+        }
+        case.clear_meaningless();
+        Ok(case)
+    }
+
+    /// A short name: `pread warm random 4KiB d1 t1 sum of 256MiB`. No other case has it, but for
+    /// those that differ in their time alone: see [`ids`].
+    ///
+    /// What is at its usual value is left out, so that what is unusual stands out.
+    pub fn id(&self) -> String {
+        let words: Vec<String> = AXES.iter().filter_map(|axis| axis.word(self)).collect();
+        words.join(" ")
+    }
+}
+
+/// The ids of cases that stand together: where some differ in their time alone it is said, too.
+pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
+    let mut of_id: HashMap<String, HashSet<Duration>> = HashMap::new();
+    for case in cases.clone() {
+        of_id.entry(case.id()).or_default().insert(case.time());
+    }
+    let id = |case: &Case| {
+        let id = case.id();
+        let is_alone = of_id.get(&id).is_none_or(|times| times.len() == 1);
+        if is_alone { id } else { format!("{id} for {}", units::time(case.time())) }
+    };
+    cases.map(id).collect()
+}
+
+impl From<Case> for Axes {
+    fn from(case: Case) -> Axes {
+        case.axes().into_iter().map(|(axis, value)| (axis.to_string(), value)).collect()
+    }
+}
+
+impl TryFrom<Axes> for Case {
+    type Error = ParseError;
+
+    fn try_from(axes: Axes) -> Result<Case, ParseError> {
+        Case::from_axes(&axes)
+    }
+}
+
+fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), ParseError> {
+    if let Some(slot) = slot {
+        *slot = value?;
+    }
+    Ok(())
+}
+
+/// A whole number of at least `least`.
+fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, ParseError> {
+    match text.trim().parse() {
+        Ok(number) if number >= least => Ok(number),
+        _ => Err(ParseError::Number { axis, given: text.trim().to_string(), min: least }),
+    }
+}
+
+/// A whole number of at least 1 that fits into 32 bits.
+fn small(axis: &'static str, text: &str) -> Result<u32, ParseError> {
+    u32::try_from(count(axis, text, 1)?)
+        .map_err(|_| ParseError::Axis { axis, problem: "is too large" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zoo;
+
+    #[test]
+    fn axes_round_trip() {
+        for case in zoo::cases() {
+            assert_eq!(Case::from_axes(&case.axes()).as_ref(), Ok(&case));
+            let json = serde_json::to_string(&case).expect("a case is plain data");
+            assert_eq!(serde_json::from_str::<Case>(&json).expect("it was just written"), case);
+        }
+    }
+
+    #[test]
+    fn ids_differ_where_cases_differ() {
+        let cases = zoo::cases();
+        let mut ids: Vec<String> = cases.iter().map(Case::id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), cases.len());
+    }
+
+    #[test]
+    fn an_axis_that_is_missing_or_doubled_is_named() {
+        let mut axes = zoo::cases()[0].axes();
+        axes.push(axes[1].clone());
+        let twice = Case::from_axes(&axes).unwrap_err().to_string();
+        assert_eq!(twice, "axis 'engine' is given twice");
+        let missing = Case::from_axes(&axes[2..4]).unwrap_err().to_string();
+        assert_eq!(missing, "axis 'engine' is missing");
+    }
+
+    #[test]
+    fn a_peer_whose_name_could_lead_elsewhere_is_refused() {
+        let mut axes = zoo::cases()[0].axes();
+        axes[0].1 = "../../x".to_string();
+        let error = Case::from_axes(&axes).unwrap_err().to_string();
+        assert!(error.contains("'../../x' is no name of a peer"), "{error}");
+        let mut peer = serde_json::to_value(zoo::peer()).expect("a peer is plain data");
+        peer["name"] = "../x".into();
+        let error = serde_json::from_value::<crate::peer::Peer>(peer).unwrap_err().to_string();
+        assert!(error.contains("'../x' is no name of a peer"), "{error}");
+    }
+
+    #[test]
+    fn a_case_of_the_first_version_is_read() {
+        let newer = ["peer", "isa"];
+        let case = zoo::cases().remove(0);
+        let axes: Vec<_> =
+            case.axes().into_iter().filter(|(axis, _)| !newer.contains(axis)).collect();
+        assert_eq!(Case::from_axes(&axes), Ok(case));
+    }
+}

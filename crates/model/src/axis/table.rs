@@ -1,0 +1,393 @@
+//! The table itself.
+
+use super::{Across, Axis, Domain, Usual, Word, count, put, small};
+use crate::case::{Advice, Allocation, Cache, Engine, Fill, Isa, Kernel, Kind, OWN_PEER, Op};
+use crate::case::{Pages, Submission, Sync, Touch, WriteEngine};
+use crate::pattern::{Pattern, Share};
+use crate::peer_name::PeerName;
+use crate::units;
+
+/// What most axes have.
+const PLAIN: Axis = Axis {
+    name: "",
+    flag: "",
+    meaning: "",
+    domain: Domain::Peer,
+    symbols: &[],
+    usual: Usual { read: None, write: None, memory: None },
+    before: None,
+    across: Across::Apart,
+    baseline: None,
+    word: Word::After("", None),
+    phrase: "{}",
+    get: |_| None,
+    set: |_, _| Ok(()),
+};
+
+/// All axes, in the order in which an id says them.
+pub const AXES: &[Axis] = &[
+    Axis {
+        name: "peer",
+        flag: "peer",
+        meaning: "Program that measures: rust is ioassay's own worker; 'ioassay peers list' shows \
+                  the others",
+        symbols: &[("compilers", "all that the table of peers builds with a compiler found here")],
+        usual: Usual::every(OWN_PEER),
+        before: Some(OWN_PEER),
+        baseline: Some(Usual::every(OWN_PEER)),
+        word: Word::After("", Some(OWN_PEER)),
+        get: |case| Some(case.peer.clone()),
+        set: |case, text| {
+            case.peer = text.parse::<PeerName>()?.to_string();
+            Ok(())
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "op",
+        flag: "op",
+        meaning: "What is done to the file that is written",
+        domain: Domain::Names(&[(Kind::Write, Op::NAMES)]),
+        usual: Usual::write("write"),
+        across: Across::Insisted,
+        get: |case| Some(case.write()?.op.to_string()),
+        set: |case, text| put(case.write_mut().map(|work| &mut work.op), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "kernel",
+        flag: "kernel",
+        meaning: "Loop over memory",
+        domain: Domain::Names(&[(Kind::Memory, Kernel::NAMES)]),
+        usual: Usual::memory("read"),
+        word: Word::Own(|case| {
+            let work = case.memory()?;
+            Some(format!("memory {} {}", work.kernel, work.isa))
+        }),
+        get: |case| Some(case.memory()?.kernel.to_string()),
+        set: |case, text| put(case.memory_mut().map(|work| &mut work.kernel), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "working_set",
+        flag: "working-set",
+        meaning: "Bytes of all arrays of a memory case",
+        domain: Domain::Bytes,
+        symbols: &[
+            ("dram", "four times the last-level caches"),
+            ("sweep", "8KiB, 16KiB … up to that"),
+            ("modest", "256MiB, or a quarter of the available memory if that is less"),
+        ],
+        usual: Usual::memory("dram"),
+        across: Across::Insisted,
+        get: |case| Some(units::bytes(case.memory()?.working_set)),
+        set: |case, text| {
+            put(case.memory_mut().map(|work| &mut work.working_set), units::parse_bytes(text))
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "pages",
+        flag: "pages",
+        meaning: "Pages that map the arrays",
+        domain: Domain::Names(&[(Kind::Memory, Pages::NAMES)]),
+        usual: Usual::memory("huge"),
+        before: Some("huge"),
+        word: Word::After("pages:", Some("huge")),
+        phrase: "{} pages",
+        get: |case| Some(case.memory()?.pages.to_string()),
+        set: |case, text| put(case.memory_mut().map(|work| &mut work.pages), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "step",
+        flag: "step",
+        meaning: "Bytes from one touched word to the next, where a kernel touches pages",
+        domain: Domain::Bytes,
+        symbols: &[("page", "the page size of this machine")],
+        usual: Usual::memory("page"),
+        before: Some("4KiB"),
+        across: Across::Insisted,
+        word: Word::After("step:", Some("4KiB")),
+        phrase: "step {}",
+        get: |case| {
+            let work = case.memory().filter(|work| work.kernel.touches_pages())?;
+            Some(units::bytes(work.step))
+        },
+        set: |case, text| {
+            put(case.memory_mut().map(|work| &mut work.step), units::parse_bytes(text))
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "engine",
+        flag: "engine",
+        meaning: "Way to move the bytes",
+        domain: Domain::Names(&[(Kind::Read, Engine::NAMES), (Kind::Write, WriteEngine::NAMES)]),
+        usual: Usual { read: Some("pread"), write: Some("pwrite"), memory: None },
+        baseline: Some(Usual { read: Some("pread"), write: Some("pwrite"), memory: None }),
+        get: |case| match case.kind() {
+            Kind::Read => Some(case.read()?.engine.to_string()),
+            Kind::Write => Some(case.write()?.engine.to_string()),
+            Kind::Memory => None,
+        },
+        set: |case, text| match case.kind() {
+            Kind::Read => put(case.read_mut().map(|work| &mut work.engine), text.parse()),
+            Kind::Write => put(case.write_mut().map(|work| &mut work.engine), text.parse()),
+            Kind::Memory => Ok(()),
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "cache",
+        flag: "cache",
+        meaning: "Where the file is when a trial begins",
+        domain: Domain::Names(&[(Kind::Read, Cache::NAMES), (Kind::Write, Cache::NAMES)]),
+        usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
+        across: Across::Insisted,
+        get: |case| Some(case.io()?.cache.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.cache), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "pattern",
+        flag: "pattern",
+        meaning: "Order of the blocks",
+        domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::NAMES)]),
+        usual: Usual::files("sequential"),
+        word: Word::Own(|case| {
+            let io = case.io()?;
+            Some(match io.pattern {
+                Pattern::Strided => format!("{}:{}", io.pattern, io.stride),
+                pattern => pattern.to_string(),
+            })
+        }),
+        get: |case| Some(case.io()?.pattern.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.pattern), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "stride",
+        flag: "stride",
+        meaning: "Blocks from one step of a strided pattern to the next",
+        domain: Domain::Count(1),
+        symbols: &[("page", "as many as a page has bytes")],
+        usual: Usual::files("16"),
+        word: Word::Silent,
+        phrase: "stride {}",
+        get: |case| Some(case.io()?.stride.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.stride), count("stride", text, 1)),
+        ..PLAIN
+    },
+    Axis {
+        name: "block",
+        flag: "block",
+        meaning: "Bytes per operation",
+        domain: Domain::Bytes,
+        usual: Usual { read: Some("4KiB"), write: Some("1MiB"), memory: None },
+        across: Across::Insisted,
+        phrase: "blocks of {}",
+        get: |case| Some(units::bytes(case.io()?.block)),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.block), units::parse_bytes(text)),
+        ..PLAIN
+    },
+    Axis {
+        name: "depth",
+        flag: "depth",
+        meaning: "Operations in flight per thread",
+        domain: Domain::Count(1),
+        usual: Usual::files("1"),
+        across: Across::Insisted,
+        word: Word::After("d", None),
+        phrase: "depth {}",
+        get: |case| Some(case.io()?.depth.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.depth), small("depth", text)),
+        ..PLAIN
+    },
+    Axis {
+        name: "threads",
+        flag: "threads",
+        meaning: "Threads",
+        domain: Domain::Count(1),
+        symbols: &[
+            ("cores", "one for each processor you can use"),
+            ("ramp", "1, 2, 4 … up to that"),
+            ("sweep", "1, 2, 4 … up to twice that"),
+        ],
+        usual: Usual::every("1"),
+        across: Across::Insisted,
+        word: Word::After("t", None),
+        phrase: "{} threads",
+        get: |case| Some(case.threads().to_string()),
+        set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
+        ..PLAIN
+    },
+    Axis {
+        name: "touch",
+        flag: "touch",
+        meaning: "Work on the bytes that were read; count is of the 4-byte value 10",
+        domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
+        usual: Usual::read("sum"),
+        phrase: "touch {}",
+        get: |case| Some(case.read()?.touch.to_string()),
+        set: |case, text| put(case.read_mut().map(|work| &mut work.touch), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "isa",
+        flag: "isa",
+        meaning: "Instruction set of sums, counts and kernels",
+        domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
+        symbols: &[("best", "the widest of this processor"), ("each", "each that it has")],
+        usual: Usual { read: Some("auto"), write: None, memory: Some("best") },
+        before: Some("auto"),
+        word: Word::Own(|case| {
+            let isa = case.read()?.isa;
+            (isa != Isa::Auto).then(|| isa.to_string())
+        }),
+        get: |case| match case.kind() {
+            Kind::Read => Some(case.read()?.isa.to_string()),
+            Kind::Memory => Some(case.memory()?.isa.to_string()),
+            Kind::Write => None,
+        },
+        set: |case, text| match case.kind() {
+            Kind::Read => put(case.read_mut().map(|work| &mut work.isa), text.parse()),
+            Kind::Memory => put(case.memory_mut().map(|work| &mut work.isa), text.parse()),
+            Kind::Write => Ok(()),
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "advice",
+        flag: "advice",
+        meaning: "Advice to the OS; touch-ahead is none: six threads touch each page of a mapping \
+                  ahead of the reader",
+        domain: Domain::Names(&[(Kind::Read, Advice::NAMES)]),
+        usual: Usual::read("none"),
+        baseline: Some(Usual::read("none")),
+        word: Word::After("advice:", Some("none")),
+        phrase: "advice {}",
+        get: |case| Some(case.read()?.advice.to_string()),
+        set: |case, text| put(case.read_mut().map(|work| &mut work.advice), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "allocation",
+        flag: "allocation",
+        meaning: "What the file that is written has at the start",
+        domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
+        usual: Usual::write("none"),
+        word: Word::After("alloc:", None),
+        phrase: "allocation {}",
+        get: |case| Some(case.write()?.allocation.to_string()),
+        set: |case, text| put(case.write_mut().map(|work| &mut work.allocation), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "sync",
+        flag: "sync",
+        meaning: "Call that makes written data durable",
+        domain: Domain::Names(&[(Kind::Write, Sync::NAMES)]),
+        usual: Usual::write("fdatasync"),
+        across: Across::Insisted,
+        word: Word::After("sync:", None),
+        phrase: "sync {}",
+        get: |case| Some(case.write()?.sync.to_string()),
+        set: |case, text| put(case.write_mut().map(|work| &mut work.sync), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "every",
+        flag: "sync-every",
+        meaning: "Blocks from one sync to the next; 0 for one sync at the end. In a recipe: every",
+        domain: Domain::Count(0),
+        usual: Usual::write("0"),
+        across: Across::Insisted,
+        word: Word::After("every:", Some("0")),
+        phrase: "a sync every {} blocks",
+        get: |case| Some(case.write()?.every.to_string()),
+        set: |case, text| {
+            put(case.write_mut().map(|work| &mut work.every), count("every", text, 0))
+        },
+        ..PLAIN
+    },
+    Axis {
+        name: "fill",
+        flag: "fill",
+        meaning: "Data that is written",
+        domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
+        usual: Usual::write("random"),
+        word: Word::After("fill:", Some("random")),
+        phrase: "fill {}",
+        get: |case| Some(case.write()?.fill.to_string()),
+        set: |case, text| put(case.write_mut().map(|work| &mut work.fill), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "share",
+        flag: "share",
+        meaning: "How threads share the blocks",
+        domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
+        usual: Usual::files("contiguous"),
+        word: Word::After("", Some("contiguous")),
+        phrase: "share {}",
+        get: |case| Some(case.io()?.share.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.share), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "submission",
+        flag: "submission",
+        meaning: "How io_uring learns of new requests",
+        domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
+        usual: Usual::read("enter"),
+        word: Word::After("", Some("enter")),
+        phrase: "submission {}",
+        get: |case| Some(case.read()?.submission.to_string()),
+        set: |case, text| put(case.read_mut().map(|work| &mut work.submission), text.parse()),
+        ..PLAIN
+    },
+    Axis {
+        name: "ops",
+        flag: "ops",
+        meaning: "Operations of a trial, over all threads; 0 for no limit",
+        domain: Domain::Count(0),
+        symbols: &[
+            ("all", "each block once"),
+            ("lane", "each block of a strided pattern that is strides from the first"),
+        ],
+        usual: Usual::files("0"),
+        across: Across::Insisted,
+        word: Word::After("ops:", Some("0")),
+        phrase: "{} operations",
+        get: |case| Some(case.io()?.ops.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.ops), count("ops", text, 0)),
+        ..PLAIN
+    },
+    Axis {
+        name: "size",
+        flag: "size",
+        meaning: "Bytes of the test file",
+        domain: Domain::Bytes,
+        usual: Usual::files("1GiB"),
+        across: Across::Insisted,
+        word: Word::After("of ", None),
+        phrase: "a file of {}",
+        get: |case| Some(units::bytes(case.io()?.size)),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.size), units::parse_bytes(text)),
+        ..PLAIN
+    },
+    Axis {
+        name: "time",
+        flag: "time",
+        meaning: "Longest time of a trial",
+        domain: Domain::Time,
+        usual: Usual { read: Some("1s"), write: Some("1s"), memory: Some("200ms") },
+        across: Across::Same,
+        word: Word::Silent,
+        phrase: "trials of {}",
+        get: |case| Some(units::time(case.time())),
+        set: |case, text| put(Some(case.time_mut()), units::parse_time(text)),
+        ..PLAIN
+    },
+];
