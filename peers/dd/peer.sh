@@ -1,16 +1,17 @@
 #!/bin/sh
-# A peer of ioassay that writes by `dd` of the GNU coreutils, as people do who want to know how fast
-# a disk is. The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+# A peer of ioassay that reads and writes by `dd` of the GNU coreutils, as people do who want to know
+# how fast a disk is. The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
 #
-# It writes zeros from /dev/zero, front to back, by one thread: dd has nothing else to give that
-# costs it next to no time. Reading them is in its time. Its time is the one that dd tells itself:
+# It writes zeros from /dev/zero, and reads into /dev/null, front to back, by one thread: dd has
+# nothing else to give that costs it next to no time. Reading them is in its time. Its time is the one that dd tells itself:
 # from after the files are open until all is written, and synced where that was asked for. So
 #
 # - the start of dd is not in it, nor is the shell that this is;
 # - dd does not tell when its calls had returned and when the sync had: for conv=fdatasync and
 #   conv=fsync the end of the span is that of the sync, and as accepted its rate is too low;
+# - it does not tell what it read: there is no digest;
 # - operations are not timed one by one: no latencies;
-# - `time` is ignored: dd ends when the file is full.
+# - `time` is ignored: dd ends when the file is full, or was read once.
 
 set -f -u
 LC_ALL=C
@@ -79,7 +80,7 @@ demand() {
 # Reads the job in `line` and says whether it is ready for it.
 prepare() {
     op='' engine='' cache='' pattern='' size='' block='' depth='' threads='' share='' sync=''
-    every='' allocation='' fill='' ops='' file=''
+    every='' allocation='' fill='' ops='' file='' touch='' advice=''
     for pair in $line; do
         value=${pair#*=}
         case ${pair%%=*} in
@@ -97,22 +98,30 @@ prepare() {
         allocation) allocation=$value ;;
         fill) fill=$value ;;
         ops) ops=$value ;;
+        touch) touch=$value ;;
+        advice) advice=$value ;;
         file) file=$value ;;
         esac
     done
     if ! {
-        demand op "$op" write &&
-            demand engine "$engine" write &&
-            demand cache "$cache" as-is direct &&
-            demand pattern "$pattern" sequential &&
+        demand pattern "$pattern" sequential &&
             demand depth "$depth" 1 &&
             demand threads "$threads" 1 &&
             demand share "$share" contiguous &&
-            demand sync "$sync" none fdatasync fsync dsync &&
-            demand every "$every" 0 &&
-            demand allocation "$allocation" none fallocate overwrite &&
-            demand fill "$fill" zero &&
-            demand ops "$ops" 0
+            demand ops "$ops" 0 &&
+            if [ -z "$op" ]; then
+                demand engine "$engine" read &&
+                    demand touch "$touch" none &&
+                    demand advice "$advice" none
+            else
+                demand op "$op" write &&
+                    demand engine "$engine" write &&
+                    demand cache "$cache" as-is direct &&
+                    demand sync "$sync" none fdatasync fsync dsync &&
+                    demand every "$every" 0 &&
+                    demand allocation "$allocation" none fallocate overwrite &&
+                    demand fill "$fill" zero
+            fi
     }; then
         refuse unavailable "$refusal"
         return 1
@@ -125,7 +134,12 @@ prepare() {
     fi
     decode "$file"
     file=$decoded
-    if [ ! -f "$file" ] || [ ! -w "$file" ]; then
+    if [ -z "$op" ]; then
+        if [ ! -r "$file" ]; then
+            refuse failed "the job's file '$file' cannot be read"
+            return 1
+        fi
+    elif [ ! -f "$file" ] || [ ! -w "$file" ]; then
         refuse failed "the job's file '$file' is no file that can be written"
         return 1
     fi
@@ -136,17 +150,24 @@ prepare() {
 perform() {
     # The file is there already, and keeps the blocks that it has.
     conv=notrunc,nocreat
+    iflag=count_bytes,fullblock
     oflag=
     case $sync in
     fdatasync | fsync) conv=$conv,$sync ;;
     dsync) oflag=dsync ;;
     esac
-    if [ "$cache" = direct ]; then oflag=${oflag:+$oflag,}direct; fi
+    if [ -z "$op" ]; then
+        from=$file to=/dev/null
+        if [ "$cache" = direct ]; then iflag=$iflag,direct; fi
+    else
+        from=/dev/zero to=$file
+        if [ "$cache" = direct ]; then oflag=${oflag:+$oflag,}direct; fi
+    fi
     # Whoever ends this script ends dd too. Nothing is to be ended when dd is not running, and
     # while the shell waits for a line the signal does what it always does.
     dd=
     trap 'kill $dd; exit 143' TERM
-    dd if=/dev/zero of="$file" bs="$block" count="$size" iflag=count_bytes,fullblock \
+    dd if="$from" of="$to" bs="$block" count="$size" iflag="$iflag" \
         ${oflag:+oflag="$oflag"} conv="$conv" >&3 2>&3 4<&- &
     dd=$!
     wait "$dd"
@@ -174,15 +195,16 @@ perform() {
         ;;
     "$size":*) ;;
     *)
-        refuse failed "dd wrote another number of bytes than $size: $all"
+        refuse failed "dd moved another number of bytes than $size: $all"
         return
         ;;
     esac
-    synced=
-    if [ "$sync" != none ]; then synced=" synced_ns=$((1 + took))"; fi
+    told=
+    if [ -n "$op" ]; then told=' digest=0'; fi
+    if [ -n "$op" ] && [ "$sync" != none ]; then told="$told synced_ns=$((1 + took))"; fi
     ops=$(((size + block - 1) / block))
     # Times count from the start of dd's own clock: only their differences mean anything.
-    echo "span thread=0 start_ns=1 end_ns=$((1 + took)) bytes=$size ops=$ops digest=0$synced"
+    echo "span thread=0 start_ns=1 end_ns=$((1 + took)) bytes=$size ops=$ops$told"
     echo "done setup_ns=0 max_ns=0"
 }
 

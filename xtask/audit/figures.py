@@ -31,7 +31,8 @@ class Figures:
         is_synced = synced and None not in synced
         self.bytes = sum(span["bytes"] for span in spans)
         self.ops = sum(span["ops"] for span in spans)
-        self.digest = sum(span["digest"] for span in spans) % 2**64
+        digests = [span.get("digest") for span in spans]
+        self.digest = None if None in digests else sum(digests) % 2**64
         self.elapsed_ns = end - self.start
         self.synced_ns = max(synced) - self.start if is_synced else None
         # From the first thread's start to the last thread's end, its last sync included.

@@ -208,6 +208,11 @@ def digest_mismatch(row):
     return "void" if row.digest_verified() is False else None
 
 
+def bytes_unchecked(row):
+    is_untold = any(one.digest is None for one in row.figures)
+    return "note" if is_untold and not row.is_own else None
+
+
 def foreign(row):
     return foreign_reads(row) or foreign_writes(row) or crossing(row)
 
@@ -621,7 +626,7 @@ RULES = {
     "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
     "LoopCached": loop_cached,
-    "DigestMismatch": digest_mismatch, "NotDurable": not_durable,
+    "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked, "NotDurable": not_durable,
     "AcceptedOnly": accepted_only, "DirtyStart": dirty_start, "Compressed": compressed,
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,

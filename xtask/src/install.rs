@@ -26,7 +26,7 @@ enum Sign {
     ProgramAlone(&'static str),
 }
 
-const NEEDS: [Need; 19] = [
+const NEEDS: [Need; 22] = [
     Need {
         package: "mount",
         sign: Sign::Program("losetup"),
@@ -90,6 +90,21 @@ const NEEDS: [Need; 19] = [
         package: "openjdk-17-jdk-headless",
         sign: Sign::Program("javac"),
         tests: "ioassay: peers in Java",
+    },
+    Need {
+        package: "fio",
+        sign: Sign::Program("fio"),
+        tests: "ioassay: the evidence beside the figures of fio",
+    },
+    Need {
+        package: "likwid",
+        sign: Sign::Program("likwid-bench"),
+        tests: "ioassay: likwid-bench as a peer",
+    },
+    Need {
+        package: "sysbench",
+        sign: Sign::Program("sysbench"),
+        tests: "ioassay: sysbench as a peer",
     },
     Need {
         package: "qemu-system-x86",

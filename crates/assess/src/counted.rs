@@ -134,7 +134,7 @@ impl<'a> Counted<'a> {
     /// Whether the digest is the one that what was read, or read back, must have; none where
     /// nothing was summed.
     pub(crate) fn is_right(&self) -> Option<bool> {
-        let read = self.expected_digest.map(|expected| self.sample.digest() == expected);
+        let read = self.expected_digest.map(|expected| self.sample.digest() == Some(expected));
         let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
         [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
     }

@@ -29,6 +29,8 @@ named! {
         LoopCached "LoopCached",
         /// The bytes that were read, or read back, are not those that were written.
         DigestMismatch "DigestMismatch",
+        /// The peer tells no digest: nobody checked which bytes it moved.
+        BytesUnchecked "BytesUnchecked",
         /// Claimed durable, but the devices did not flush: a power cut may lose it.
         NotDurable "NotDurable",
         /// Nothing made it durable: the figure is how fast it was taken.

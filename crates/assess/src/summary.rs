@@ -324,9 +324,10 @@ fn digest_verified(measured: &Measured) -> Option<bool> {
 fn counted(measured: &Measured) -> Option<u64> {
     let work = measured.case.read().filter(|work| work.touch == Touch::Count)?;
     let (first, others) = measured.trials.split_first()?;
-    let count = first.sample.digest();
-    let agrees =
-        |trial: &Counted| trial.sample.bytes() == work.io.size && trial.sample.digest() == count;
+    let count = first.sample.digest()?;
+    let agrees = |trial: &Counted| {
+        trial.sample.bytes() == work.io.size && trial.sample.digest() == Some(count)
+    };
     (agrees(first) && others.iter().all(agrees)).then_some(count)
 }
 

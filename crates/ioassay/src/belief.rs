@@ -1,6 +1,6 @@
 //! What of a worker's answer can be: whoever tells of something else babbles or lies.
 
-use model::case::{OWN_PEER, Op, Work};
+use model::case::{Case, Kernel, OWN_PEER, Op, Touch, Work};
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
 use model::units;
@@ -24,6 +24,26 @@ fn runs_too_long(span: &Span, window_ns: u64) -> bool {
     span.cpu_ns.is_some_and(|ns| ns > window_ns.saturating_add(window_ns / 4))
 }
 
+/// Whether a worker may leave out the digest of what it did: it is another program than this one's
+/// own, and the digest is not what was asked for.
+fn may_tell_no_digest(case: &Case) -> bool {
+    case.peer != OWN_PEER
+        && match &case.work {
+            Work::Read(work) => matches!(work.touch, Touch::None | Touch::Page),
+            Work::Write(_) => true,
+            Work::Memory(work) => work.kernel != Kernel::Count,
+        }
+}
+
+/// Whether as many syncs were timed as there must have been. Another program may time none of them,
+/// or not the last one of each thread.
+fn are_all_syncs(case: &Case, sample: &Sample, calls: u64) -> bool {
+    let timed = sample.syncs.count();
+    let is_other = case.peer != OWN_PEER;
+    timed >= calls
+        || is_other && (timed == 0 || timed.saturating_add(case.threads().into()) >= calls)
+}
+
 fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
     threads.sort_unstable();
@@ -39,6 +59,9 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
         return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
     }
+    if sample.digest().is_none() && !may_tell_no_digest(&job.case) {
+        return Some("no digest of what it read".to_string());
+    }
     let too_long = |span: &&Span| runs_too_long(span, window_ns);
     if let Some(Span { thread, cpu_ns, .. }) = sample.spans.iter().find(too_long) {
         let [told, seen] = [cpu_ns.unwrap_or(0), window_ns].map(|ns| units::nanoseconds(ns as f64));
@@ -51,15 +74,17 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     if let Some(Span { thread, .. }) = sample.spans.iter().find(tells) {
         return Some(format!("progress that is not that of the bytes of thread {thread}"));
     }
-    // A program that is timed as a whole, and says so by telling none, may write.
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
+    // Another program may be timed as a whole, and says so by telling none.
+    let is_whole = job.case.peer != OWN_PEER && counts[0] == 0;
     let is_right = match &job.case.work {
         Work::Memory(_) => true,
-        Work::Read(_) => counts[0] == sample.ops(),
+        Work::Read(_) => is_whole || counts[0] == sample.ops(),
         Work::Write(_) if only_syncs => counts == [0, sample.ops()],
-        Work::Write(_) if job.case.peer != OWN_PEER && counts[0] == 0 => true,
+        Work::Write(_) if is_whole => true,
         Work::Write(work) => {
-            counts[0] == sample.ops() && counts[1] >= work.sync_calls(&sample.spans)
+            let calls = work.sync_calls(&sample.spans);
+            counts[0] == sample.ops() && are_all_syncs(&job.case, sample, calls)
         }
     };
     if !is_right {

@@ -6,6 +6,7 @@
 use crate::input;
 use anyhow::{Context, Result, bail};
 use include_dir::{Dir, include_dir};
+use model::axis::Axis;
 use model::case::{Engine, Kernel, OWN_PEER, WriteEngine};
 use model::peer::Peer;
 use model::peer_name::PeerName;
@@ -52,6 +53,10 @@ struct Row {
     write_engines: Vec<WriteEngine>,
     #[serde(default)]
     kernels: Vec<Kernel>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    axes: BTreeMap<String, Vec<String>>,
 }
 
 /// A program that can be built and started, as its row says.
@@ -158,6 +163,8 @@ fn parse(
     let folder = folder.map(|folder| ("{folder}", vec![folder.to_string_lossy().into_owned()]));
     let mut programs = Vec::new();
     for row in table.peer {
+        row.check_axes()?;
+        let missing = missing(&row.needs);
         let source = row.source.as_deref().map(read).transpose()?;
         let found = compilers_of(&row, &on_path(&row.compilers));
         if row.matrix {
@@ -174,6 +181,9 @@ fn parse(
         if found.is_empty() && !row.compilers.is_empty() {
             let tried = row.compilers.join(", ");
             program.peer.unavailable = Some(format!("there is none of {tried} on the PATH"));
+        }
+        if let Some(name) = missing {
+            program.peer.unavailable = Some(format!("{name} is not on the PATH: install {name}"));
         }
         programs.push(program);
     }
@@ -204,6 +214,14 @@ fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
 }
 
 impl Row {
+    /// An axis that no case has would refuse nothing.
+    fn check_axes(&self) -> Result<()> {
+        match self.axes.keys().find(|axis| Axis::named(axis).is_none()) {
+            Some(axis) => bail!("the peer '{}' limits '{axis}', which is no axis", self.name),
+            None => Ok(()),
+        }
+    }
+
     /// The program of one choice.
     ///
     /// # Errors
@@ -225,6 +243,7 @@ impl Row {
                 engines: self.engines.clone(),
                 write_engines: self.write_engines.clone(),
                 kernels: self.kernels.clone(),
+                axes: self.axes.clone(),
                 unavailable: None,
             },
             name,
@@ -244,6 +263,13 @@ fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
     }
     let fold = |text: String, (key, words): &Choice| text.replace(key, &words.join(" "));
     vec![choice.iter().fold(word.to_string(), fold)]
+}
+
+/// The first of `programs` that is not on the PATH.
+fn missing(programs: &[String]) -> Option<&String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &String| std::env::split_paths(&path).any(|at| at.join(name).is_file());
+    programs.iter().find(|name| !is_there(name))
 }
 
 /// Names of the programs on the PATH that begin as one of `compilers`, each with the file that it
@@ -350,12 +376,26 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_without_a_program_that_it_needs_says_what_to_install() {
+        let text = "[[peer]]\nname = 'z'\nneeds = ['sh', 'no-such-zio']\nrun = ['z']";
+        let programs = parse(text, None, &no_source).expect("the table is whole");
+        let reason = programs[0].peer.unavailable.as_deref();
+        assert_eq!(reason, Some("no-such-zio is not on the PATH: install no-such-zio"));
+        let case = model::zoo::cases().remove(0);
+        let refusal = programs[0].peer.refusal(&case).expect("it cannot run");
+        assert!(
+            refusal.ends_with("the peer z: no-such-zio is not on the PATH: install no-such-zio")
+        );
+    }
+
+    #[test]
     fn what_is_wrong_with_a_table_is_said() {
         for (text, expected) in [
             ("[[peer]]\nname = 'z'", "missing field `run`"),
             ("[[peer]]\nname = 'z'\nrun = []\ncolour = 1", "unknown field `colour`"),
             ("[[peer]]\nname = 'z'\nrun = []\nengines = ['reed']", "unknown variant `reed`"),
             ("[[peer]]\nname = 'z'\nrun = []\nsource = 'z.c'", "no z.c"),
+            ("[[peer]]\nname = 'z'\nrun = []\naxes = { tuch = [] }", "'tuch', which is no axis"),
             ("[[peer]]\nname = '../../x'\nrun = []", "'../../x' is no name of a peer"),
         ] {
             let error = format!("{:#}", parse(text, None, &no_source).expect_err(text));
@@ -366,7 +406,7 @@ mod tests {
     #[test]
     fn the_built_in_table_is_whole() {
         let peers = Peers::load(None).expect("it is ours");
-        for name in ["java", "c", "dd"] {
+        for name in ["java", "c", "dd", "fio", "likwid-bench", "sysbench"] {
             assert!(peers.find(name).is_some(), "{name}");
         }
         // Where the source of this program was when it was built anything may be by now.

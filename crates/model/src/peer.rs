@@ -3,6 +3,7 @@
 use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
 use crate::units;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Arrays of a peer are at least this large: smaller ones are no fair comparison.
 const PEER_ARRAY_LEAST: u64 = 4 << 20;
@@ -29,13 +30,19 @@ pub struct Peer {
     pub write_engines: Vec<WriteEngine>,
     /// Kernels it has.
     pub kernels: Vec<Kernel>,
-    /// Why it cannot run here, if it cannot: a compiler that is missing, or what it said.
+    /// The only values that it has of some axes; of axes that are not here it has all.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub axes: BTreeMap<String, Vec<String>>,
+    /// Why it cannot run here, if it cannot: a program that is missing, or what it said.
     pub unavailable: Option<String>,
 }
 
 impl Peer {
-    /// Why this peer has no such `case`.
+    /// Why this peer has no such `case`, or none at all on this machine.
     pub fn refusal(&self, case: &Case) -> Option<String> {
+        if let Some(reason) = &self.unavailable {
+            return Some(format!("the peer {}: {reason}", self.name));
+        }
         let (isa, lacks) = match &case.work {
             Work::Read(work) => {
                 let lacks = !self.engines.contains(&work.engine);
@@ -52,6 +59,13 @@ impl Peer {
         };
         if let Some(lacks) = lacks {
             return Some(format!("the peer {} has no {lacks}", self.name));
+        }
+        for (axis, value) in case.axes() {
+            let Some(known) = self.axes.get(axis).filter(|known| !known.contains(&value)) else {
+                continue;
+            };
+            let (name, known) = (&self.name, known.join(" and "));
+            return Some(format!("the peer {name} has only {axis} {known}, not {value}"));
         }
         let least = |work: &MemoryWork| PEER_ARRAY_LEAST * u64::from(work.threads);
         if case.memory().is_some_and(|work| work.working_set < least(work)) {

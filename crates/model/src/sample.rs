@@ -15,8 +15,10 @@ pub struct Span {
     pub bytes: u64,
     /// Operations it completed.
     pub ops: u64,
-    /// What was made of the bytes: their digest, or how many were counted; else 0.
-    pub digest: u64,
+    /// What was made of the bytes: their digest, or how many were counted; 0 where that is not
+    /// asked for. None where the worker cannot tell, so that nobody can check the bytes.
+    #[serde(default)]
+    pub digest: Option<u64>,
     /// The part of its time that went before the first block of each pass: mapping, populating,
     /// loading.
     #[serde(default)]
@@ -197,9 +199,9 @@ impl Sample {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
     }
 
-    /// The digest of all that was read.
-    pub fn digest(&self) -> u64 {
-        self.spans.iter().fold(0, |sum, span| sum.wrapping_add(span.digest))
+    /// The digest of all that was read; none where a thread tells none.
+    pub fn digest(&self) -> Option<u64> {
+        self.spans.iter().try_fold(0u64, |sum, span| Some(sum.wrapping_add(span.digest?)))
     }
 }
 

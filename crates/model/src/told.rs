@@ -15,9 +15,10 @@ pub(crate) fn with_told(line: Line, told: &Told) -> Line {
 }
 
 /// What a span may tell besides.
-pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 7] {
+pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 8] {
     let [start, end] = [span.start_seat, span.end_seat];
     [
+        ("digest", span.digest),
         ("synced_ns", span.synced_ns),
         ("cpu_ns", span.cpu_ns),
         ("run_delay_ns", span.run_delay_ns),

@@ -159,7 +159,6 @@ impl Reply {
                     .with("end_ns", span.end_ns)
                     .with("bytes", span.bytes)
                     .with("ops", span.ops)
-                    .with("digest", span.digest)
                     .with("load_ns", span.load_ns)
                     .with("sync_ns", span.sync_ns);
                 with_told(line, &told_of(span))
@@ -202,7 +201,7 @@ impl Reply {
                 end_ns: fields.number("end_ns")?,
                 bytes: fields.number("bytes")?,
                 ops: fields.number("ops")?,
-                digest: fields.number("digest")?,
+                digest: fields.number_if("digest")?,
                 load_ns: fields.number_or("load_ns", 0)?,
                 synced_ns: fields.number_if("synced_ns")?,
                 sync_ns: fields.number_or("sync_ns", 0)?,
@@ -386,7 +385,7 @@ mod tests {
     fn outcomes() -> impl Strategy<Value = Outcome> {
         let seat =
             any::<Option<(u32, u32)>>().prop_map(|seat| seat.map(|(cpu, node)| Seat { cpu, node }));
-        let told = (any::<[Option<u64>; 3]>(), [seat.clone(), seat]);
+        let told = (any::<[Option<u64>; 4]>(), [seat.clone(), seat]);
         let usage = any::<[Option<u64>; 7]>().prop_map(|u| Usage {
             cpu_ns: u[0],
             user_ns: u[1],
@@ -396,7 +395,7 @@ mod tests {
             switches_voluntary: u[5],
             switches_involuntary: u[6],
         });
-        let span = (any::<[u64; 7]>(), told, 0usize..2500);
+        let span = (any::<[u64; 6]>(), told, 0usize..2500);
         let spans = proptest::collection::vec(span, 0..5);
         let counts = proptest::collection::btree_map(any::<u64>(), any::<u64>(), 0..20);
         let latencies = (counts, any::<u64>()).prop_map(|(counts, max_ns)| Latencies {
@@ -411,9 +410,9 @@ mod tests {
                     end_ns: s[1],
                     bytes: s[2],
                     ops: s[3],
-                    digest: s[4],
-                    load_ns: s[5],
-                    sync_ns: s[6],
+                    digest: told[3],
+                    load_ns: s[4],
+                    sync_ns: s[5],
                     synced_ns: told[0],
                     progress: vec![s[0]; steps],
                     cpu_ns: told[1],

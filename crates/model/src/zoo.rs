@@ -13,6 +13,7 @@ use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
 use crate::setup::Setup;
 use crate::trial::{Outcome, Trial};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A plain case, from which others are made by changing a few axes.
@@ -212,6 +213,7 @@ pub fn peer() -> Peer {
         engines: vec![Engine::Read, Engine::Pread, Engine::Mmap],
         write_engines: vec![WriteEngine::Write],
         kernels: vec![Kernel::Count],
+        axes: BTreeMap::new(),
         unavailable: None,
     }
 }
@@ -319,7 +321,7 @@ fn trial(round: u32) -> Trial {
     let residency =
         |cached| Some(Residency { probe: Probe::Cachestat, pages, cached, dirty: Some(0) });
     let (start_ns, end_ns) = (5, 5 + elapsed_ns);
-    let span = Span { start_ns, end_ns, bytes, ops, digest: 77, ..Span::default() };
+    let span = Span { start_ns, end_ns, bytes, ops, digest: Some(77), ..Span::default() };
     let latencies = Latencies { counts: vec![(960_000, ops)], max_ns: 961_000 };
     Trial {
         case: 0,

@@ -202,6 +202,7 @@ pub fn drive<E: BlockIo, L: Look>(
     // Two clocks may disagree by a few nanoseconds in a million.
     let load_ns = load_ns.min(end_ns - start_ns);
     let sync_ns = desk.syncs.total_ns;
+    let digest = Some(digest);
     let told = Span { start_ns, end_ns, bytes, ops, digest, load_ns, ..Span::default() };
     Ok(Span { synced_ns, sync_ns, ..told })
 }

@@ -143,7 +143,7 @@ impl Member for Walker {
     }
 
     fn tell(&mut self, span: Span, counted: Counted) -> Result<Part, Obstacle> {
-        let digest = self.arrays.left().unwrap_or(span.digest);
+        let digest = self.arrays.left().or(span.digest);
         let progress = self.arrays.progress(&span);
         let span = counted.tell(Span { thread: self.thread, digest, progress, ..span });
         Ok(Part { span, ..Part::default() })

@@ -148,7 +148,7 @@ impl Arrays {
             end_ns,
             bytes: passes * bytes,
             ops: passes * ops,
-            digest,
+            digest: Some(digest),
             load_ns: self.task.load_ns(),
             ..Span::default()
         }
@@ -278,7 +278,7 @@ mod tests {
         let run = kernel::variant(kernel, Isa::Auto).expect("every processor has it").run();
         let mut arrays = Arrays::new(&work, run, 0, 7).expect("there is room for little");
         let span = arrays.drive(&Start::default());
-        let (digest, progress) = (arrays.left().unwrap_or(span.digest), arrays.progress(&span));
+        let (digest, progress) = (arrays.left().or(span.digest), arrays.progress(&span));
         let span = Span { digest, progress, ..span };
         assert_eq!(work.expected_bytes(&span), Some(span.bytes), "{kernel}");
         assert!(
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(span.progress.len() as u64, steps, "{kernel}: {span:?}");
         assert_eq!(span.progress.iter().sum::<u64>(), span.bytes, "{kernel}: {span:?}");
         let sample = Sample { spans: vec![span.clone()], ..Sample::default() };
-        assert_eq!(work.expected_digest(7, &sample), Some(span.digest), "{kernel}");
+        assert_eq!(work.expected_digest(7, &sample), span.digest, "{kernel}");
         (arrays, span)
     }
 

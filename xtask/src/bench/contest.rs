@@ -165,7 +165,7 @@ impl Entrant<'_> {
                 let job = job(Work::Memory(*work), seed, None);
                 let (sample, _) = stage.worker(work.time)?.sample(&job)?;
                 let expected = work.expected_digest(seed, &sample);
-                let is_right = expected.is_none_or(|expected| sample.digest() == expected);
+                let is_right = expected.is_none_or(|expected| sample.digest() == Some(expected));
                 ensure!(is_right, "{} did not do its work", work.kernel);
                 Ok(Answer::Sample(sample))
             }

@@ -27,7 +27,7 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Fault>;
 
 /// The rule of each finding that is made on a case.
-const RULES: [(Code, Rule); 38] = [
+const RULES: [(Code, Rule); 39] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -40,6 +40,7 @@ const RULES: [(Code, Rule); 38] = [
     (Code::CountersUnseen, unseen::counters_unseen),
     (Code::LoopCached, origin::loop_cached),
     (Code::DigestMismatch, origin::digest_mismatch),
+    (Code::BytesUnchecked, origin::bytes_unchecked),
     (Code::NotDurable, writing::not_durable),
     (Code::AcceptedOnly, writing::accepted_only),
     (Code::DirtyStart, writing::dirty_start),

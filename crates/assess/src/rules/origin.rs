@@ -133,7 +133,7 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
         Some(expected) => format!(
             "{whose}counted {} where {expected} are (in {trials}): bytes were skipped, counted \
              twice or changed",
-            first.sample.digest()
+            first.sample.digest().unwrap_or_default()
         ),
         None if case.write().is_some() => format!(
             "{whose}what was read back is not what was written (in {trials}): bytes were skipped, \
@@ -152,6 +152,21 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
     Fault::new(Severity::Void, message, remedy)
+}
+
+/// A peer reported no digest in some trial (METHODOLOGY.md). What the OS counted still says what
+/// served the bytes.
+pub(super) fn bytes_unchecked(context: &Context) -> Option<Fault> {
+    let is_unchecked = |trial: &Counted| trial.sample.digest().is_none();
+    let is_other = context.measured.case.peer != OWN_PEER;
+    (is_other && context.measured.trials.iter().any(is_unchecked)).then_some(())?;
+    let did = if context.write().is_some() { "wrote" } else { "read" };
+    let message = format!(
+        "the peer {} reports no digest, so nobody checked which bytes it {did} (in {})",
+        context.measured.case.peer,
+        context.how_many(is_unchecked)
+    );
+    Fault::new(Severity::Note, message, "compare it with a worker whose bytes are checked")
 }
 
 /// Whether what is made of the bytes is a count.

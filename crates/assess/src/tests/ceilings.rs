@@ -77,7 +77,10 @@ fn every_loop_over_memory_is_a_share_of_reading_it() {
     assert_eq!(of(memory_case(Kernel::Copy, 2), 8), "0.50 of memory:");
     let base_pages = |work: &mut MemoryWork| work.pages = Pages::Base;
     assert_eq!(of(memory_like(Kernel::Read, 1, base_pages, "rust"), 5), "0.50 of memory:");
-    assert_eq!(of(memory_like(Kernel::Read, 1, |_| {}, "zebra"), 5), "0.50 of memory:");
+    assert_eq!(
+        of(memory_like(Kernel::Read, 1, |_| {}, "zebra"), 5),
+        "0.50 of memory: BytesUnchecked note"
+    );
     // One that has no bulk, and arrays that fit into the caches, whatever they give.
     assert_eq!(of(memory_case(Kernel::Chase, 1), 1), "none:");
     let small = |work: &mut MemoryWork| work.working_set = ARRAYS - 4096;
@@ -147,7 +150,7 @@ fn above_its_ceiling() {
     assert_eq!(of(count(), 103), "1.03 of memory: AboveCeiling note");
     assert_eq!(of(count(), 107), "1.07 of memory: AboveCeiling void");
     let lying = memory_like(Kernel::Count, 1, |_| {}, "zebra");
-    assert_eq!(of(lying, 200), "2.00 of memory: AboveCeiling void");
+    assert_eq!(of(lying, 200), "2.00 of memory: AboveCeiling void, BytesUnchecked note");
     // The page cache cannot be faster than the memory it is in.
     let warm = |threads| {
         file_case(ReadWork {
@@ -310,7 +313,7 @@ fn the_thread_that_takes_longest_after_loading_decides() {
             end_ns: end_ms * 1_000_000,
             bytes: FILE / 2,
             ops: 512,
-            digest: u64::from(thread) * 77,
+            digest: Some(u64::from(thread) * 77),
             load_ns: load_ms * 1_000_000,
             ..Span::default()
         };
@@ -387,7 +390,7 @@ fn a_count_is_told_if_all_trials_agree() {
     };
     assert_eq!(counted(Touch::Count, &|_| {}), Some(77));
     assert_eq!(counted(Touch::Sum, &|_| {}), None);
-    let another = |r: &mut Record| sample(&mut r.trials[5]).spans[0].digest = 78;
+    let another = |r: &mut Record| sample(&mut r.trials[5]).spans[0].digest = Some(78);
     assert_eq!(counted(Touch::Count, &another), None);
     let twice = |r: &mut Record| each(r, |trial| sample(trial).spans[0].bytes = 2 * FILE);
     assert_eq!(counted(Touch::Count, &twice), None);

@@ -392,7 +392,7 @@ fn unverified() {
 
 #[test]
 fn digest_mismatch() {
-    let one = |r: &mut Record| sample(&mut r.trials[7]).spans[0].digest ^= 1 << 40;
+    let one = |r: &mut Record| sample(&mut r.trials[7]).spans[0].digest = Some(77 ^ (1 << 40));
     check(zoo::record(), one, "void device: DigestMismatch void");
     let verified = |record: &Record| assess(record).cases[0].digest_verified;
     let mut record = zoo::record();
@@ -405,16 +405,42 @@ fn digest_mismatch() {
 }
 
 #[test]
+fn bytes_unchecked() {
+    let untold = |r: &mut Record| {
+        r.header.plan.cases[0].case.peer = "zebra".to_string();
+        for trial in &mut r.trials {
+            sample(trial).spans[0].digest = None;
+            trial.expected_digest = None;
+        }
+    };
+    check(zoo::record(), untold, "sound device: BytesUnchecked note");
+    let mut record = zoo::record();
+    untold(&mut record);
+    let case = &assess(&record).cases[0];
+    assert_eq!(case.digest_verified, None);
+    let message = &case.findings[0].message;
+    assert!(message.starts_with("the peer zebra reports no digest"), "{message}");
+    // Where nothing is summed a digest of 0 says that there was nothing to check.
+    let nothing = |r: &mut Record| {
+        each(r, |trial| {
+            sample(trial).spans[0].digest = Some(0);
+            trial.expected_digest = None;
+        });
+    };
+    check(zoo::record(), nothing, "sound device:");
+}
+
+#[test]
 fn a_wrong_count_is_told_in_numbers_and_a_peer_by_its_name() {
     let message = |record: &Record| assess(record).cases[0].findings[0].message.clone();
     let mut record = flawless(ReadWork { touch: Touch::Count, ..work(Cache::Cold) });
     assert_eq!(judge(&record), "sound device:");
-    sample(&mut record.trials[2]).spans[0].digest = 76;
+    sample(&mut record.trials[2]).spans[0].digest = Some(76);
     assert!(message(&record).starts_with("counted 76 where 77 are (in 1 of 10 trials)"));
     record.header.plan.cases[0].case.peer = "zebra".to_string();
     assert!(message(&record).starts_with("the peer zebra: counted 76"), "{}", message(&record));
     let mut record = memory();
-    sample(&mut record.trials[2]).spans[0].digest = 76;
+    sample(&mut record.trials[2]).spans[0].digest = Some(76);
     assert!(message(&record).starts_with("the digest of what was read or written is wrong"));
     record.header.plan.cases[0].case = memory_case(Kernel::Count, 1);
     assert!(message(&record).starts_with("counted 76 where 77 are"), "{}", message(&record));
@@ -528,7 +554,7 @@ fn two_spans(record: &mut Record, length: f64, part: u64) {
         let spans = &mut sample(trial).spans;
         let mut second = spans[0].clone();
         second.thread = 1;
-        second.digest = 0;
+        second.digest = Some(0);
         second.end_ns =
             second.start_ns + ((second.end_ns - second.start_ns) as f64 * length) as u64;
         second.bytes = FILE / (part + 1);

@@ -62,7 +62,7 @@ pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
     sample.syncs = Latencies { counts: vec![(900_000, syncs)], max_ns: SYNC_NS };
     let span = &mut sample.spans[0];
     let elapsed_ns = span.end_ns - span.start_ns;
-    (span.bytes, span.digest) = (bytes, 0);
+    (span.bytes, span.digest) = (bytes, Some(0));
     if work.sync.is_call() {
         (span.synced_ns, span.sync_ns) = (Some(span.end_ns + SYNC_NS), SYNC_NS);
     } else if work.sync == Sync::Dsync {

@@ -16,6 +16,7 @@ mod forms;
 mod refusals;
 mod places;
 mod peers;
+mod tools;
 mod plans;
 mod runs;
 mod writing;

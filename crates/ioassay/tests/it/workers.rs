@@ -160,7 +160,7 @@ fn each_invocation_has_workers_of_its_own() {
     let record = record_of(TELLS_ITSELF, &plan);
     let mut workers: Vec<(u32, u32, u64)> = Vec::new();
     for trial in &record.trials {
-        let worker = trial.sample().expect("it was done").digest();
+        let worker = trial.sample().expect("it was done").digest().expect("it is told");
         workers.push((trial.invocation, trial.round, worker));
     }
     workers.sort_unstable();
