@@ -30,7 +30,7 @@ const NEEDS: [Need; 22] = [
     Need {
         package: "mount",
         sign: Sign::Program("losetup"),
-        tests: "witness: all that mount a file system of their own",
+        tests: "witness: tests that mount their own file systems",
     },
     Need {
         package: "e2fsprogs",
@@ -62,12 +62,12 @@ const NEEDS: [Need; 22] = [
     Need {
         package: "python3-pandas",
         sign: Sign::File("/usr/lib/python3/dist-packages/pandas/__init__.py"),
-        tests: "ioassay: what pandas reads of --csv",
+        tests: "ioassay: pandas reads --csv",
     },
     Need {
         package: "prometheus",
         sign: Sign::ProgramAlone("promtool"),
-        tests: "ioassay: what promtool says of --openmetrics",
+        tests: "ioassay: promtool checks --openmetrics",
     },
     Need { package: "zsh", sign: Sign::Program("zsh"), tests: "ioassay: completions in zsh" },
     Need { package: "fish", sign: Sign::Program("fish"), tests: "ioassay: completions in fish" },
@@ -84,7 +84,7 @@ const NEEDS: [Need; 22] = [
     Need {
         package: "chromium",
         sign: Sign::Program("chromium"),
-        tests: "ioassay: pages as a browser shows them",
+        tests: "ioassay: pages in a browser",
     },
     Need {
         package: "openjdk-17-jdk-headless",

@@ -76,7 +76,7 @@ fn with_excerpts(
     let mut parts = document.split(mark);
     let mut new = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let no_block = || format!("no block of text is below '{mark}{}'", first_line(part));
+        let no_block = || format!("no text block follows '{mark}{}'", first_line(part));
         let (name, rest) = part.split_once(" -->\n```text\n").with_context(no_block)?;
         let (_, after) = rest.split_once("\n```\n").with_context(no_block)?;
         let text = excerpt(name)?;

@@ -10,7 +10,7 @@ use model::host::Limit;
 use model::layer::Layer;
 use model::pattern::Pattern;
 
-/// What the answer rests on. All rates are throughputs in bytes per second.
+/// The figures behind the answer. All rates are throughputs in bytes per second.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// One thread reading memory.
@@ -25,7 +25,7 @@ pub struct Answer {
     pub memory_latency: Option<Waited>,
 }
 
-/// What an operation of a row takes.
+/// The time of a row's operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
     /// The row.
@@ -37,11 +37,11 @@ pub struct Waited {
 /// The fastest row that a device served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fastest {
-    /// The row, and those that cannot be told apart from it.
+    /// The row, and those as fast as far as the data shows.
     pub lead: Lead,
     /// Whether it is faster than one thread reading memory.
     pub of_memory: Decided,
-    /// Whether it is faster than the most threads that read memory, where more than one did.
+    /// Whether it is faster than the most threads that read memory, if more than one did.
     pub of_most: Option<Decided>,
     /// How many threads those are.
     pub most_threads: u32,
@@ -56,19 +56,18 @@ pub enum Bound {
     Limit,
     /// The tool's own overhead.
     Tool,
-    /// The reading threads used their CPUs up.
+    /// The reading threads used all of their CPUs.
     Cpu,
-    /// More in flight gave no more, as this shows: the device, or what is on the way to it.
+    /// The device, or the path to it: this shows that more in flight is not faster.
     Device(Box<Decided>),
-    /// Not known: a limit of a control group lies on devices that move a part of the bytes, and
-    /// how large that part is is not seen.
+    /// Unknown: a control group limits devices that move an unknown part of the bytes.
     LimitOfPart,
-    /// Not known: no sound row shows that more in flight gives no more.
+    /// Unknown: no sound row shows that more in flight is not faster.
     Unknown,
 }
 
 impl Bound {
-    /// The names of all, in the JSON.
+    /// All names in the JSON.
     pub const NAMES: [&str; 6] = ["limit", "tool", "cpu", "device", "limit of a part", "unknown"];
 
     /// Its name in the JSON.
@@ -85,10 +84,10 @@ impl Bound {
     }
 }
 
-/// Bytes of the random reads whose latency is told.
+/// The block size of the random reads whose latency is reported.
 const LATENCY_BLOCK: u64 = 4096;
 
-/// The answer, where one thread reading memory and a file were both measured.
+/// The answer, if one thread reading memory and a file were both measured.
 pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     let memory = memory_read(rows, 1)?;
     rows.iter().find(|row| row.read().is_some())?;
@@ -150,8 +149,8 @@ fn fastest(row: &Row, lead: Lead, memory: &Row, rows: &[Row]) -> Option<Fastest>
     })
 }
 
-/// Whether a limit lies on some of the devices of a mirror that is read, or of an array of which it
-/// is not known how often each byte is moved: then nobody sees how much of the limit was used.
+/// Whether a limit applies to some devices of a mirror that is read, or of an array with an unknown
+/// multiple: then how much of the limit was used is unknown.
 fn is_limited_in_part(row: &Row) -> bool {
     let Some(storage) = row.measured.storage else { return false };
     let is_in_part = |layer: &Layer| {
@@ -163,8 +162,8 @@ fn is_limited_in_part(row: &Row) -> bool {
     storage.limits.iter().filter_map(layer_of).any(is_in_part)
 }
 
-/// What bounds the fastest device row. That it is the device is said only if more in flight was
-/// seen to give no more, and nothing on the row names another bound (METHODOLOGY.md).
+/// What bounds the fastest device row. It is the device only if more in flight was measured as not
+/// faster and no finding of the row names another bound (METHODOLOGY.md).
 fn bound(row: &Row, rows: &[Row]) -> Bound {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);

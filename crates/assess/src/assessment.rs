@@ -30,10 +30,10 @@ use model::trial::Trial;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// A finding with the cases it was made on.
+/// A finding and its cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFinding {
-    /// The gravest of its kind; the message is of that one.
+    /// The gravest of its kind, with its message.
     pub finding: Finding,
     /// Ids of the cases; empty if it is about the whole run.
     pub cases: Vec<String>,
@@ -42,7 +42,7 @@ pub struct RunFinding {
 /// The judgement of a whole record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
-    /// Which program made the record.
+    /// The program that made the record.
     pub tool: Tool,
     /// When the run began.
     pub began: String,
@@ -54,49 +54,49 @@ pub struct Assessment {
     pub fixtures: Vec<Fixture>,
     /// The recipe's name.
     pub recipe: String,
-    /// Rounds that were planned.
+    /// The planned rounds.
     pub rounds: u32,
-    /// How the run was repeated within itself, and what its intervals hold for.
+    /// The invocations, and what the intervals hold for.
     pub repetition: Repetition,
     /// The seed.
     pub seed: u64,
     /// Each case of the plan, in its order, controls last.
     pub cases: Vec<Summary>,
-    /// Cases that were measured a second time, as a control: they answer and bound nothing.
+    /// The second measurements of A/A controls: they answer and bound nothing.
     pub twins: Vec<Summary>,
-    /// What those say of the run; none where there are none.
+    /// The outcome of those, if any.
     pub control: Option<Control>,
-    /// What was not measured, and why.
+    /// The skipped cases, with reasons.
     pub skips: Vec<Skip>,
-    /// Cases that differ in their engine, in their peer or in their advice only, compared.
+    /// Comparisons of cases that differ only in engine, peer or advice.
     pub comparisons: Vec<Comparison>,
-    /// The fastest asked case of each kind of what served the bytes.
+    /// The fastest requested case for each source of the bytes.
     pub fastest: Vec<(ServedBy, Lead)>,
-    /// Whether figures depend on the number of operations: cases that differ in that only.
+    /// Whether figures depend on the number of operations, by cases that differ only in that.
     pub iterations: Vec<Decided>,
     /// How far builds of one loop are apart.
     pub builds: Vec<Builds>,
     /// The levels of memory that chases show, for each page size; host.caches is what the OS says.
     pub levels: Vec<Levels>,
-    /// How many threads it takes until memory gives no more.
+    /// The number of threads that saturate memory.
     pub saturations: Vec<Saturation>,
-    /// All that was found, one entry a code, gravest first.
+    /// All findings, one entry per code, gravest first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds an operation, by the null engine.
     pub overhead_ns: Option<f64>,
-    /// The closing answer, where memory and a file were measured.
+    /// The closing answer, if memory and a file were measured.
     pub answer: Option<Answer>,
     /// Is disk faster than memory? For each size of data that was counted in both.
     pub counting: Vec<CountingAnswer>,
-    /// Which way to write is fastest, where any case writes.
+    /// The fastest way to write, if a case writes.
     pub writing: Option<WritingAnswer>,
-    /// What touching a page of a file costs, where pages of memory were touched too.
+    /// The cost of touching a page of a file, if pages of memory were touched too.
     pub touching: Vec<Touching>,
-    /// How long each case was to go on until its rate is steady, if it was.
+    /// The time limit of `--sustain` for each case, if used.
     pub sustain: Option<Duration>,
-    /// Bytes of memory, page cache included, that a control group gave the workers.
+    /// The workers' memory limit in bytes, page cache included.
     pub memory_limit: Option<u64>,
-    /// What the workers were bound to.
+    /// The CPUs and node of the workers.
     pub bound: Bound,
     /// The storage of the file that copies read, if it is another than that of `storage`.
     pub source_storage: Option<Storage>,
@@ -104,17 +104,17 @@ pub struct Assessment {
     pub peers: Vec<Peer>,
     /// How the run ended.
     pub end: End,
-    /// What of the record could not be read.
+    /// The parts of the record that could not be read.
     pub damage: Vec<String>,
 }
 
 impl Assessment {
-    /// Each case that was measured, those that were measured a second time last.
+    /// All measured cases, second measurements last.
     pub fn measured(&self) -> impl Iterator<Item = &Summary> {
         self.cases.iter().chain(&self.twins)
     }
 
-    /// How many of the cases that were measured are worth what.
+    /// The number of measured cases by verdict.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for summary in self.measured() {
@@ -131,20 +131,20 @@ impl Assessment {
     }
 }
 
-/// How many cases are worth what.
+/// The number of cases by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Nothing speaks against the figure.
+    /// Sound.
     pub sound: usize,
-    /// Something does.
+    /// Doubtful.
     pub doubtful: usize,
-    /// The figure is not what it claims to be.
+    /// Void, with a figure.
     pub void: usize,
-    /// There is no figure, for no trial was done.
+    /// Void, because no trial was completed.
     pub failed: usize,
-    /// There is none, for this machine cannot do it.
+    /// Unavailable: this machine can't run the case.
     pub unavailable: usize,
-    /// There is none, for the run ended before.
+    /// Not reached before the run ended.
     pub not_run: usize,
 }
 
@@ -212,7 +212,7 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
         .collect()
 }
 
-/// What is found on a row by itself.
+/// The findings on a row by itself.
 fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
     let (measured, summary) = (&row.measured, &row.summary);
     let overhead = null_of(row, nulls).and_then(|null| {
@@ -234,7 +234,8 @@ fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
     twins
 }
 
-/// The cases of a record, asked before controls, each judged and under its ceiling; without twins.
+/// The cases of a record, requested ones before baseline rows, each judged and with its ceiling;
+/// without twins.
 pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let mut rows = measured(record, |role| role != Role::Twin);
     rows.sort_by_key(|row| row.measured.role);
@@ -243,14 +244,14 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     for (row, findings) in rows.iter_mut().zip(found) {
         row.summary.judge(findings);
     }
-    // Where the OS tells no size of a cache the levels may, of which void cases are no part.
+    // If the OS reports no cache size, the measured levels may show it. Void cases do not count.
     if rows.first().is_some_and(|row| !row.measured.caches.are_known())
         && let Some(below) = last_cache_below(&rows)
     {
         rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
     }
-    // A void case is nobody's ceiling, so ceilings come after the verdicts. What is found above
-    // its ceiling is not one itself: ceilings have none.
+    // A void case is no ceiling, so ceilings come after the verdicts. Ceilings have no ceilings
+    // themselves.
     let bases = Bases::of(&rows);
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
@@ -265,7 +266,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     rows
 }
 
-/// Writes down what a case is held against.
+/// Records the bounds of a case.
 fn hold(summary: &mut Summary, bounds: &Bounds) {
     summary.ceiling = bounds.ceiling.as_ref().map(Held::ceiling);
     summary.of_memory = bounds.of_memory;
@@ -276,7 +277,7 @@ fn hold(summary: &mut Summary, bounds: &Bounds) {
     summary.bus = bounds.bus;
 }
 
-/// The fastest asked case that `by` served.
+/// The fastest requested case that `by` served.
 fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
     let is_asked = |row: &&Row| row.measured.role == Role::Asked && row.is_served(by);
     let served: Vec<Contestant> = rows.iter().filter(is_asked).filter_map(Contestant::of).collect();
@@ -290,12 +291,12 @@ fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
     reads.chain(rows.iter().filter(|row| null_write(row).is_some())).collect()
 }
 
-/// What a row of the null engine reads.
+/// The work of a reading null row.
 fn null_read<'r>(row: &Row<'r>) -> Option<&'r ReadWork> {
     row.measured.case.read().filter(|work| work.engine == Engine::Null)
 }
 
-/// What a row of the null engine writes.
+/// The work of a writing null row.
 fn null_write<'r>(row: &Row<'r>) -> Option<&'r WriteWork> {
     row.measured.case.write().filter(|work| work.engine == WriteEngine::Null)
 }
@@ -304,10 +305,10 @@ fn overhead_ns(null: &Row) -> Option<f64> {
     Some(null.summary.ns_per_op?.median)
 }
 
-/// The null engine that tells what an operation of `row` costs the tool: in the order of that, for
-/// an order costs time to compute; in another order, where that one was not measured. To write it
-/// has to stamp its blocks, so a null that writes larger blocks says nothing of smaller ones; where
-/// none writes, one that reads tells the least that it can be.
+/// The null row that shows the tool's own cost of an operation of `row`. Preferably it has the same
+/// pattern, because computing an order costs time. A writing null stamps its blocks, so one with
+/// larger blocks does not apply to smaller ones. Without a writing null, a reading one gives a
+/// lower bound.
 fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     let pattern = match &row.measured.case.work {
         Work::Read(work) => work.io.pattern,
@@ -330,7 +331,7 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     measured().find(same_order).or_else(|| measured().next())
 }
 
-/// The findings of all rows, one entry a code, gravest first.
+/// The findings of all rows, one entry per code, gravest first.
 fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
     storage: Option<&Storage>,

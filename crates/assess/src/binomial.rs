@@ -3,7 +3,7 @@
 /// The smallest `k` with `P(X ≤ k) ≥ probability`, for each of `probabilities`, where `X` is the
 /// number of successes in `n` trials that succeed with probability `p`.
 ///
-/// Sums the probabilities themselves, each from its neighbour, as far from the mode as they
+/// Sums the probabilities themselves, each from its neighbor, as far from the mode as they
 /// matter: about 17 standard deviations, so 10⁵ terms for 10⁸ trials. Above 10⁹ trials the normal
 /// distribution takes its place.
 ///

@@ -1,20 +1,20 @@
-//! How far builds of one loop are apart: what a compiler and its options are worth.
+//! How far builds of one loop are apart: the effect of a compiler and its options.
 
 use crate::decision::{Decided, differs_by};
 use crate::row::{Row, grouped};
 use model::case::MemoryWork;
 use model::plan::Role;
 
-/// One loop as other programs than this one's own worker run it.
+/// One loop, built by several peers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Builds {
-    /// How many builds were measured.
+    /// The number of measured builds.
     pub count: usize,
-    /// The fastest held against the slowest.
+    /// The fastest compared with the slowest.
     pub apart: Decided,
 }
 
-/// Each loop over the same arrays that at least two other programs ran.
+/// Each loop over the same arrays that at least two peers ran.
 pub(crate) fn builds(rows: &[Row]) -> Vec<Builds> {
     let is_build = |row: &&Row| row.measured.role == Role::Asked && row.stands() && !row.is_own();
     let loops = grouped(rows.iter().filter(is_build), |row| {

@@ -1,4 +1,4 @@
-//! How much the processor's caches hold, and what is surely more than that.
+//! The size of the processor's caches, and which arrays are surely larger.
 
 use model::host::Host;
 
@@ -6,8 +6,8 @@ use model::host::Host;
 /// rule (a) of STREAM).
 const CACHES_LEAST: u64 = 4;
 
-/// Chases tell the size of the last cache only if the largest of them was over so many bytes: no
-/// cache of a processor that is sold holds a quarter of that for one thread (METHODOLOGY.md).
+/// Chases show the size of the last cache only if they went up to this size: no cache on sale holds
+/// a quarter of it for one thread (METHODOLOGY.md).
 pub(crate) const LADDER_LEAST: u64 = 2 << 30;
 
 /// The last-level caches. Each of the two sizes may be unknown.
@@ -20,28 +20,28 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// As the OS tells of them.
+    /// As the OS reports them.
     pub(crate) fn of(host: &Host) -> Caches {
         let all = host.last_level_cache.filter(|bytes| *bytes > 0);
         Caches { all, largest: host.largest_cache.filter(|bytes| *bytes > 0) }
     }
 
-    /// As chases of one thread show them, that end `below` so many bytes.
+    /// As chases of one thread show them: smaller than `below` bytes.
     pub(crate) fn measured(below: u64) -> Caches {
         Caches { all: None, largest: Some(below) }
     }
 
-    /// Whether any of their sizes is known.
+    /// Whether a size is known.
     pub(crate) fn are_known(&self) -> bool {
         self.all.or(self.largest).is_some()
     }
 
-    /// Whether `bytes` of `threads` together are far more than what those threads have of them;
-    /// none where no size is known.
+    /// Whether `bytes` of all `threads` are far more than the caches of those threads; none if no
+    /// size is known.
     ///
-    /// A thread fills the cache of the core that it runs on. Those of other sockets, or of other
-    /// parts of a processor, hold nothing for it; so a machine with many of them needs no working
-    /// set that is larger than all, unless as many threads are at work.
+    /// A thread fills only the cache of its own core. Caches of other sockets, or of other parts of
+    /// the processor, hold nothing for it. So the working set need not exceed all caches, unless as
+    /// many threads work.
     pub(crate) fn are_exceeded(&self, bytes: u64, threads: u32) -> Option<bool> {
         let theirs = self.largest.map(|each| each.saturating_mul(threads.max(1).into()));
         let most = [theirs, self.all].into_iter().flatten().min()?;

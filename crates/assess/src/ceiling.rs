@@ -10,15 +10,15 @@ use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork};
 use model::pattern::Pattern;
 
-/// Direct rows with at least so many bytes in flight show what a device gives, not its latency.
+/// Direct rows with at least this many bytes in flight show a device's throughput, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
 
-/// Whether that many bytes are known to be far more than the caches of the threads of a case hold.
+/// Whether that many bytes are known to be far more than the caches of the case's threads.
 pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
     measured.caches.are_exceeded(bytes, measured.case.threads()) == Some(true)
 }
 
-/// What the figures of a row are held against. Computed for all rows before any is changed.
+/// The bounds of a row's figures, computed for all rows before any changes.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     /// The ceiling of the throughput.
@@ -29,20 +29,20 @@ pub(crate) struct Bounds {
     pub(crate) loaded_ceiling: Option<Held>,
     /// The throughput without loading as a share of one thread reading memory.
     pub(crate) loaded_of_memory: Option<f64>,
-    /// What the memory bus carries, by the kernel's stores.
+    /// The bytes on the memory bus, by the kernel's stores.
     pub(crate) bus: Option<Estimate>,
 }
 
-/// A throughput held against the row that bounds it.
+/// A throughput compared with the row that bounds it.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) kind: CeilingKind,
-    /// The throughput over that of the bound.
+    /// The throughput divided by the bound's.
     pub(crate) share: Ratio,
-    /// Id of the row that is the bound.
+    /// The id of the bound.
     pub(crate) base: String,
-    /// Whether the bound is known to be one: nothing speaks against it, and of a device more in
-    /// flight was seen to give no more.
+    /// Whether the bound is firm: it is sound and, for a device, a row showed that more in flight
+    /// is not faster.
     pub(crate) is_firm: bool,
 }
 
@@ -52,14 +52,14 @@ impl Held {
     }
 }
 
-/// The rows that bound others, looked for once: a record may have thousands of cases.
+/// The rows that bound others, searched once: a record may have thousands of cases.
 #[derive(Debug)]
 pub(crate) struct Bases<'a, 'r> {
     /// Those that read memory.
     memory: Vec<&'a Row<'r>>,
-    /// The one that reads the device fastest, and whether more in flight gave no more.
+    /// The fastest reader of the device, and whether more in flight was not faster.
     read: Option<(&'a Row<'r>, bool)>,
-    /// The one that writes to it fastest.
+    /// The fastest writer.
     written: Option<(&'a Row<'r>, bool)>,
 }
 
@@ -80,8 +80,8 @@ impl<'a, 'r> Bases<'a, 'r> {
         self.memory.iter().copied()
     }
 
-    /// What memory gives to as many threads as `row` has; where that was not measured, to the next
-    /// larger number, or to the most if they had all processors: the others can have no more.
+    /// The memory throughput of as many threads as `row` has. If that was not measured: of the next
+    /// larger number, or of the most threads if they had all processors.
     fn memory_bound(&self, row: &Row) -> Option<&'a Row<'r>> {
         let threads = row.measured.case.threads();
         let known = || self.memory().map(|row| row.measured.case.threads());
@@ -91,9 +91,8 @@ impl<'a, 'r> Bases<'a, 'r> {
     }
 }
 
-/// What bounds `row`: reading memory with as many threads for what memory and the page cache
-/// serve, the fastest direct row for what a device serves: one that reads for what is read, one
-/// that writes for what is written.
+/// The bound of `row`: for memory and the page cache, reading memory with as many threads; for a
+/// device, the fastest direct row that reads or writes alike.
 pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
@@ -109,17 +108,17 @@ pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     }
 }
 
-/// What the memory bus carries if nothing stays in a cache: an ordinary store fetches its line
-/// first, one that is not temporal does not.
+/// The bytes on the memory bus if nothing stays in a cache: an ordinary store fetches its line
+/// first, a non-temporal one does not.
 fn bus(row: &Row) -> Option<Estimate> {
     let kernel = row.measured.case.memory()?.kernel;
     let factor = kernel.bus_arrays()? as f64 / kernel.arrays() as f64;
     Some(row.summary.throughput?.scaled(factor))
 }
 
-/// Whether the bytes that the figure of `row` counts were all moved, by memory itself or by what
-/// is slower. A null moves none and a chase a few. Arrays that fit into the caches are not
-/// memory's. Of a mapping in memory of which a word of each page is touched, only that is moved.
+/// Whether memory, or something slower, moved all bytes that the figure of `row` counts. A null
+/// moves none and a chase few. Arrays that fit into the caches stay there. Touching a word of each
+/// page of a mapping moves only those words.
 fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     if let Some(work) = row.measured.case.memory() {
         return work.kernel.is_bulk() && is_beyond_caches(work.working_set, &row.measured);
@@ -131,7 +130,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     row.read().is_some_and(|work| {
         let is_touched_in_place = match work.engine {
             Engine::Mmap => in_memory,
-            // Only what is touched after it was loaded: loading itself moves all.
+            // Only touching after loading: loading itself moves all bytes.
             Engine::Load => served_by == ServedBy::Ram,
             _ => false,
         };
@@ -139,7 +138,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     })
 }
 
-/// A file in memory of the program's own is an array like any other.
+/// A file in the program's own memory is an array like any other.
 fn is_beyond_if_loaded(row: &Row) -> bool {
     let is_small = |work: &ReadWork| {
         work.engine == Engine::Load && !is_beyond_caches(work.io.size, &row.measured)
@@ -147,7 +146,7 @@ fn is_beyond_if_loaded(row: &Row) -> bool {
     !row.read().is_some_and(is_small)
 }
 
-/// No row is its own ceiling, and those that are memory's ceilings have none.
+/// No row is its own ceiling, and memory's ceilings have none.
 fn held(
     row: &Row,
     served_by: ServedBy,
@@ -173,8 +172,8 @@ fn held(
     Some(Held { kind, share: share_of(base)?, base: base.summary.id.clone(), is_firm })
 }
 
-/// Whether `row` is one of those that say what memory gives: this program's own reading of huge
-/// pages, far beyond the caches.
+/// Whether `row` is a memory-bandwidth baseline row: ioassay's own reading of huge pages, far
+/// beyond the caches.
 fn reads_memory(row: &Row) -> bool {
     let is_base = |work: &MemoryWork| {
         let reads = work.kernel == Kernel::Read && work.pages == Pages::Huge;
@@ -183,7 +182,7 @@ fn reads_memory(row: &Row) -> bool {
     row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
 }
 
-/// The row that reads memory fastest with exactly `threads` threads.
+/// The fastest memory-reading row with exactly `threads` threads.
 pub(crate) fn memory_read<'a, 'r: 'a>(
     rows: impl IntoIterator<Item = &'a Row<'r>>,
     threads: u32,
@@ -195,7 +194,7 @@ pub(crate) fn memory_read<'a, 'r: 'a>(
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {
     let is_direct = |row: &&Row| {
         let is_alike = |flow: Flow| flow.writes == writes && flow.cache == Cache::Direct;
-        // A run that writes often has no direct row but that of a log: small blocks, one at a time.
+        // Often the only direct row of a writing run is a log's: small blocks, one at a time.
         let shows_rate = |flow: Flow| !flow.writes || flow.bytes_in_flight >= BULK_IN_FLIGHT;
         let is_bound = |flow: Flow| is_alike(flow) && shows_rate(flow);
         row.is_served(ServedBy::Device) && Flow::of(row).is_some_and(is_bound)
@@ -203,8 +202,8 @@ fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'
     fastest(rows.iter().filter(is_direct))
 }
 
-/// The row that shows best how fast the device can be read: with much in flight, or in order so
-/// that the OS reads ahead.
+/// The row that best shows how fast the device can read: with much in flight, or in order, so that
+/// the OS reads ahead.
 pub(crate) fn device_read<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
     let is_bulk = |flow: Flow| match flow.cache {
         Cache::Direct => flow.bytes_in_flight >= BULK_IN_FLIGHT,
@@ -224,7 +223,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// None where a row moves no bytes of a file.
+    /// None if a row moves no bytes of a file.
     fn of(row: &Row) -> Option<Flow> {
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
             u128::from(block) * u128::from(depth) * u128::from(threads)
@@ -240,8 +239,8 @@ impl Flow {
     }
 }
 
-/// What shows that `top`, the fastest row of a device, had enough in flight: a row with twice as
-/// much is not faster, or `top` is not faster than one with half as much. None where no sound row
+/// The evidence that `top`, the fastest row of a device, had enough in flight: a row with twice as
+/// much is not faster, or `top` is not faster than one with half as much. None if no sound row
 /// decides it.
 pub(crate) fn plateau(rows: &[Row], top: &Row) -> Option<Decided> {
     let of_top = Flow::of(top)?;

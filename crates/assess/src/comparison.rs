@@ -12,11 +12,12 @@ use model::plan::Role;
 named! {
     /// Whether two cases differ.
     Difference "difference" {
-        /// The interval excludes 1 and the ratio is at least the least one of interest.
+        /// The interval excludes 1, and the ratio is at least the smallest effect of interest from
+        /// it.
         Different "different",
-        /// The interval lies within the least ratio of interest.
+        /// The interval lies within the smallest effect of interest.
         Equivalent "equivalent",
-        /// Neither can be said.
+        /// Neither.
         Inconclusive "inconclusive",
     }
 }
@@ -24,14 +25,14 @@ named! {
 /// The ratio of the throughput of two cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Id of the case that is compared.
+    /// Id of the compared case.
     pub case: String,
-    /// Id of the case it is compared with.
+    /// Id of its base.
     pub base: String,
-    /// Rounds in which both were measured; 0 of two records, whose rounds are no pairs.
+    /// Rounds that measured both; 0 for two records, whose rounds are not paired.
     pub pairs: usize,
-    /// Of how many invocations, of two records the fewer; with one the interval holds within this
-    /// run.
+    /// The number of invocations (for two records, the smaller); with one, the interval holds
+    /// within this run.
     pub invocations: usize,
     /// Median of the paired ratios: case over base.
     pub ratio: f64,
@@ -39,30 +40,28 @@ pub struct Comparison {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// What can be said.
+    /// The outcome.
     pub difference: Difference,
-    /// The least effect of interest, as a share: it is another one of devices than of memory.
+    /// The smallest effect of interest, as a share: it differs for devices and memory.
     pub interest: f64,
-    /// Of what is inconclusive, about how many pairs it would take to find the least effect of
-    /// interest four times in five; how many invocations, where there are several
-    /// (METHODOLOGY.md).
+    /// If inconclusive: about how many pairs (or invocations, if there are several) would find the
+    /// smallest effect of interest four times in five (METHODOLOGY.md).
     pub needs: Option<usize>,
 }
 
-/// The least effect of interest on what a device served (METHODOLOGY.md).
+/// The smallest effect of interest on what a device served (METHODOLOGY.md).
 const INTEREST_DEVICE: f64 = 0.05;
-/// The least effect of interest on what memory or the page cache served (METHODOLOGY.md).
+/// The smallest effect of interest on what memory or the page cache served (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Asked cases that differ in their engine only, those that differ in their peer only, and those
-/// that differ in what the OS is told only.
+/// Requested cases that differ only in engine, only in peer, or only in advice.
 ///
-/// What is void is left out, and so is a case that something else served than the base: that
-/// would compare a cache with a disk.
+/// Void cases are left out, and so are cases served by something else than their base: that would
+/// compare a cache with a disk.
 pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
-    // Engines of other peers are held against this program's own, one by one; against each other
-    // only where it has none.
+    // Peers' engines are compared with ioassay's own, one by one; with each other only if it has
+    // none.
     let is_own =
         |work: &Work| asked().any(|row| row.is_own() && usual_engine(row).as_ref() == Some(work));
     let engines = grouped(asked(), |row| {
@@ -80,7 +79,7 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     of_engines.chain(of_peers).chain(of_advice(asked())).chain(loops(asked())).collect()
 }
 
-/// What the OS is told, against telling it nothing.
+/// Advice, compared with none.
 fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
     let groups = grouped(asked, |row| {
         let work = ReadWork { advice: Advice::None, ..*row.read()? };
@@ -94,16 +93,15 @@ fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Compar
     groups.iter().flat_map(compare_group).collect()
 }
 
-/// What a row does to a file, if it were done by the engine that others are held against: pread,
-/// and pwrite.
+/// A row's work with the engine of the base: pread or pwrite.
 fn usual_engine(row: &Row) -> Option<Work> {
     let read = |work: &ReadWork| Work::Read(ReadWork { engine: Engine::Pread, ..*work });
     let write = |work: &WriteWork| Work::Write(WriteWork { engine: WriteEngine::Pwrite, ..*work });
     row.read().map(read).or_else(|| row.write().map(write))
 }
 
-/// Loops of other peers, whose instructions their compilers decide about, against the fastest of
-/// this program's own for any instruction set.
+/// Peers' loops, whose instructions their compilers choose, compared with ioassay's fastest for any
+/// instruction set.
 fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
     let groups = grouped(asked, |row| {
         let work = row.measured.case.memory()?;
@@ -119,7 +117,7 @@ fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison
     groups.iter().flat_map(compare_group).collect()
 }
 
-/// Each of `members` but the `base` itself, compared with it.
+/// Each of `members` except the `base`, compared with it.
 fn compare_with(members: &[&Row], base: &Row) -> Vec<Comparison> {
     let others = members.iter().filter(|row| !std::ptr::eq(**row, base));
     let alike = others.filter(|row| row.summary.served_by == base.summary.served_by);
@@ -132,9 +130,9 @@ pub(crate) fn compare(row: &Row, base: &Row) -> Option<Comparison> {
     compare_rounds([row, base], [&rates[0], &rates[1]], None).filter(|found| found.pairs > 0)
 }
 
-/// One row compared with another by these rates, and by this least effect of interest where one is
-/// given. Rows without a common round have the ratio of their medians, which decides nothing; none
-/// if a row has no round.
+/// One row compared with another by these rates and, if given, this smallest effect of interest.
+/// Without a common round, the ratio is that of their medians and decides nothing; none if a row
+/// has no round.
 pub(crate) fn compare_rounds(
     [row, base]: [&Row; 2],
     [values, others]: [&Rounds; 2],
@@ -157,7 +155,7 @@ pub(crate) fn compare_rounds(
     })
 }
 
-/// The least effect of interest on a case that is compared with `base`.
+/// The smallest effect of interest in a comparison with `base`.
 pub(crate) fn least_of_interest(base: &Row) -> f64 {
     match base.summary.served_by {
         Some(ServedBy::Device) => INTEREST_DEVICE,
@@ -165,7 +163,7 @@ pub(crate) fn least_of_interest(base: &Row) -> f64 {
     }
 }
 
-/// What paired rounds say.
+/// The outcome by paired rounds.
 struct Found {
     ratio: Ratio,
     difference: Difference,
@@ -181,7 +179,7 @@ impl Found {
         Some(Found { ratio, difference, needs: is_open.then(|| pairs_needed(&logs, interest)) })
     }
 
-    /// What is said of the ratio of two medians.
+    /// The ratio of two medians, without a decision.
     fn apart(ratio: Ratio) -> Found {
         Found { ratio, difference: Difference::Inconclusive, needs: None }
     }
@@ -189,13 +187,12 @@ impl Found {
 
 /// Below this many pairs there is no interval.
 const PAIRS_LEAST: usize = 6;
-/// The square of the sum of the normal quantiles of 97.5 % and 80 %: an effect is found in four of
-/// five sessions by an interval of 95 % (METHODOLOGY.md).
+/// The square of the sum of the normal quantiles of 97.5 % and 80 %: a 95 % interval then finds an
+/// effect in four of five sessions (METHODOLOGY.md).
 const POWER: f64 = 7.85;
 
-/// About how many pairs, or invocations where there are several, find an effect as large as
-/// `interest` in four of five sessions, by the spread of those that there are; always more than
-/// those, which did not.
+/// About how many pairs (or invocations, if there are several) find an effect of `interest` in four
+/// of five sessions, by the spread of the present ones; always more than those.
 fn pairs_needed(logs: &[Round], interest: f64) -> usize {
     if let Some(two) = TwoLevel::of_logs(logs) {
         return invocations_needed(variance(&two.logs), interest).max(two.logs.len() + 1);
@@ -205,8 +202,8 @@ fn pairs_needed(logs: &[Round], interest: f64) -> usize {
     by_power.max(PAIRS_LEAST).max(values.len() + 1)
 }
 
-/// About how many invocations find an effect as large as `interest` in four of five sessions, where
-/// the logarithms of their ratio have that variance.
+/// About how many invocations find an effect of `interest` in four of five sessions, if the
+/// logarithms of their ratio have that variance.
 pub(crate) fn invocations_needed(variance: f64, interest: f64) -> usize {
     let of_medians = variance * MEDIAN_BY_MEAN.powi(2);
     (POWER * of_medians / interest.ln_1p().powi(2)).ceil() as usize
@@ -220,13 +217,13 @@ fn variance(values: &[f64]) -> f64 {
     if n < 2 { 0.0 } else { squares / (n - 1) as f64 }
 }
 
-/// How large an effect a ratio is, as a share: half as fast is as large as twice as fast.
+/// The effect of a ratio, as a share: half as fast is as large as twice as fast.
 pub(crate) fn effect(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
 }
 
-/// What can be said of a ratio with its interval, where `interest` is the least effect of
-/// interest as a share.
+/// The outcome for a ratio and its interval; `interest` is the smallest effect of interest, as a
+/// share.
 pub(crate) fn difference(ratio: f64, interval: Option<(f64, f64)>, interest: f64) -> Difference {
     let Some((low, high)) = interval else { return Difference::Inconclusive };
     let is_excluded = low > 1.0 || high < 1.0;
@@ -344,7 +341,7 @@ mod tests {
         }
     }
 
-    /// The number of pairs that is told to be needed finds the least effect of interest about as
+    /// The number of pairs that is told to be needed finds the smallest effect of interest about as
     /// often as it promises: an interval of ranks is less powerful than the formula's.
     #[test]
     fn as_many_pairs_as_are_needed_suffice() {

@@ -1,5 +1,4 @@
-//! The A/A control: cases that were measured twice in the same rounds. What differs between the
-//! two is not the case.
+//! The A/A control: cases measured twice in the same rounds, so any difference is the machine's.
 
 use crate::comparison::{Comparison, Difference, compare, effect};
 use crate::finding::{Code, Finding, Severity};
@@ -8,32 +7,32 @@ use model::named;
 use model::units::percent;
 
 named! {
-    /// What the controls of a run say of it.
+    /// The outcome of a run's controls.
     Outcome "control outcome" {
-        /// All are equivalent to the cases they repeat: what is of interest can be decided.
+        /// All are equivalent to the cases they repeat: the smallest effect of interest can be
+        /// resolved.
         Agrees "agrees",
-        /// None differs, but an interval is wider than the least effect of interest, or there is
-        /// none.
+        /// None differs, but an interval is wider than the smallest effect of interest, or missing.
         Wide "wide",
         /// One differs from the case it repeats.
         Differs "differs",
     }
 }
 
-/// What the controls of a run say of it.
+/// The outcome of a run's controls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Control {
     /// Each twin compared with the case that it repeats.
     pub comparisons: Vec<Comparison>,
-    /// What they say together.
+    /// Their joint outcome.
     pub outcome: Outcome,
-    /// The effect that differs farthest among the ends of their intervals, as a share: so far apart
-    /// the same case may be. None where one has no interval, or none was measured.
+    /// The end farthest from 1 of all their intervals, as a share: the same case may differ by this
+    /// much. None if an interval is missing.
     pub decides: Option<f64>,
 }
 
-/// Each twin compared with the row that it repeats; those that differ are told on both. None where
-/// there is no twin.
+/// Each twin compared with the row that it repeats; both rows get the finding if they differ. None
+/// without a twin.
 pub(crate) fn control(rows: &mut [Row], twins: &mut [Row]) -> Option<Control> {
     if twins.is_empty() {
         return None;
@@ -70,21 +69,20 @@ fn outcome(comparisons: &[Comparison], is_whole: bool) -> Outcome {
     }
 }
 
-/// How far apart the same case may be by one comparison, as a share: the end of its interval that
-/// is farthest from 1. It holds for cases of its kind, and says nothing of others. None without an
-/// interval.
+/// How far apart one comparison shows the same case to be, as a share: the end of its interval
+/// farthest from 1. Valid for cases of its kind only. None without an interval.
 pub fn apart(found: &Comparison) -> Option<f64> {
     farthest(std::slice::from_ref(found))
 }
 
-/// The effect at the end of an interval that is farthest from 1; none where one has no interval.
+/// The effect at the end of an interval that is farthest from 1; none if an interval is missing.
 fn farthest(comparisons: &[Comparison]) -> Option<f64> {
     let of_one = |found: &Comparison| Some(effect(found.low?).max(effect(found.high?)));
     let all: Option<Vec<f64>> = comparisons.iter().map(of_one).collect();
     all?.into_iter().reduce(f64::max)
 }
 
-/// A case measured a second time was not the same (METHODOLOGY.md).
+/// The case differs from itself, measured a second time (METHODOLOGY.md).
 fn differs(found: &Comparison) -> Finding {
     let interval = match (found.low, found.high) {
         (Some(low), Some(high)) => format!(" (95 % interval {low:.3}-{high:.3})"),
@@ -94,12 +92,13 @@ fn differs(found: &Comparison) -> Finding {
         code: Code::ControlDiffers,
         severity: Severity::Doubt,
         message: format!(
-            "the same case measured a second time in the same rounds had {:.3} times the rate\
-             {interval}: of cases of this kind, up to {} may be the machine and not the case",
+            "the same case, measured a second time in the same rounds, had {:.3} times the \
+             rate{interval}: between cases of this kind, a difference of up to {} may be the \
+             machine's",
             found.ratio,
             percent(apart(found).unwrap_or(effect(found.ratio)))
         ),
-        remedy: "look what else this machine does, use longer trials and more rounds, and run \
+        remedy: "see what else runs on this machine, use longer trials and more rounds, and run \
                  again with --control"
             .to_string(),
     }

@@ -60,7 +60,7 @@ pub(crate) struct Counted<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) expected_digest: Option<u64>,
     pub(crate) read_back: Option<ReadBack>,
-    /// Bytes a second, or operations where only a sync is called: [`rate`].
+    /// Bytes per second, or operations where only a sync is called: [`rate`].
     pub(crate) rate: f64,
     /// The nanoseconds that the rate is by.
     pub(crate) timed_ns: u64,
@@ -150,7 +150,7 @@ impl<'a> Counted<'a> {
         self.sample.spans.iter().map(|span| span.load_ns).max().filter(|load_ns| *load_ns > 0)
     }
 
-    /// Bytes a second without loading: by the thread that took longest for the rest.
+    /// Bytes per second without loading: by the thread that took longest for the rest.
     pub(crate) fn loaded_throughput(&self) -> Option<f64> {
         let (bytes, seconds) = self.loaded()?;
         Some(bytes / seconds)

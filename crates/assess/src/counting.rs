@@ -44,7 +44,7 @@ pub struct Figure {
     pub row: Named,
     /// Its threads.
     pub threads: u32,
-    /// Bytes a second.
+    /// Bytes per second.
     pub throughput: Estimate,
     /// The same over that of reading memory with as many threads, if that was measured.
     pub of_read: Option<Ratio>,

@@ -18,7 +18,7 @@ use model::trial::Trial;
 pub struct Course {
     /// Nanoseconds of a step; where a step is a trial, their mean.
     pub step_ns: u64,
-    /// Bytes a second in each step: medians over the trials, or of all trials one after another
+    /// Bytes per second in each step: medians over the trials, or of all trials one after another
     /// where they followed each other without a pause. Where each of those ends with its only
     /// sync, each is a step, until that had returned.
     pub rates: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct Course {
     /// Whether ten steps meet them too: the last ten, or the last full window of ten seconds, or
     /// of ten trials, where those followed each other. None below ten steps.
     pub is_steady: Option<bool>,
-    /// Bytes a second of that window, where trials followed each other until they were
+    /// Bytes per second of that window, where trials followed each other until they were
     /// steady: the figure that lasts.
     pub sustained: Option<f64>,
     /// The step in the rate, if there is one.
@@ -38,9 +38,9 @@ pub struct Course {
 /// A step in a rate: so much until then, and so much from then on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Bytes a second before.
+    /// Bytes per second before.
     pub before: f64,
-    /// Bytes a second after.
+    /// Bytes per second after.
     pub after: f64,
     /// Bytes that were moved when it came.
     pub at_bytes: u64,
@@ -120,7 +120,7 @@ impl Change {
 struct Steps {
     step_ns: u64,
     curves: Vec<Curve>,
-    /// Bytes a second in each step, of each curve.
+    /// Bytes per second in each step, of each curve.
     each: Vec<Vec<f64>>,
 }
 
@@ -158,7 +158,7 @@ fn ends_with_only_sync(case: &Case, samples: &[&Sample]) -> bool {
     case.write().is_some_and(is_one) && samples.iter().any(|sample| sample.synced_ns().is_some())
 }
 
-/// Bytes a second of each trial until its sync had returned.
+/// Bytes per second of each trial until its sync had returned.
 fn trial_rates(case: &Case, samples: &[&Sample]) -> Vec<f64> {
     let rate = |sample: &&Sample| a_second(sample.bytes(), timed_ns(case, sample));
     samples.iter().filter_map(rate).collect()

@@ -72,7 +72,7 @@ impl Curve {
         left + (right - left) * (ns - left_ns) as f64 / (right_ns - left_ns) as f64
     }
 
-    /// Bytes a second in each full step.
+    /// Bytes per second in each full step.
     pub(crate) fn rates(&self, step_ns: u64) -> Vec<f64> {
         let steps = full_steps(self.length_ns(), step_ns) as u64;
         let moved = |step: u64| self.bytes_at((step + 1) * step_ns) - self.bytes_at(step * step_ns);

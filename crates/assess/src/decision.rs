@@ -1,8 +1,8 @@
-//! The one gate for conclusions. A report words what passed it, and concludes nothing itself.
+//! The one gate for conclusions. A report words its outcomes and concludes nothing itself.
 //!
-//! A question about rows is decided by the interval of their paired rounds, by the least effect of
-//! interest, and by what every row it names is worth. It has three outcomes, and "undecided" is
-//! one of them: whatever is missing or in doubt leads there.
+//! The interval of the paired rounds, the smallest effect of interest and every row's verdict
+//! decide a question about rows. It has three outcomes. One is "undecided": whatever is missing or
+//! doubtful leads there.
 
 use crate::comparison::{Comparison, Difference, compare_rounds};
 use crate::finding::{Code, Severity, Verdict};
@@ -16,23 +16,23 @@ use crate::summary::Summary;
 use model::named;
 
 named! {
-    /// What rows say of a question.
+    /// The outcome of a question about rows.
     Decision "decision" {
-        /// It is so.
+        /// Yes.
         Yes "yes",
-        /// It is not so, by the least effect of interest.
+        /// No, by the smallest effect of interest.
         No "no",
-        /// Neither can be said: an interval is too wide or missing, or a row is in doubt.
+        /// Neither: an interval is too wide or missing, or a row is doubtful.
         Undecided "undecided",
     }
 }
 
-/// A row that a sentence names, with what speaks against its figure. No void row has one.
+/// A row that a sentence names, with its doubts. A void row is never named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     /// Its case id.
     pub id: String,
-    /// What the case is worth: sound or doubtful.
+    /// Sound or doubtful.
     pub verdict: Verdict,
     /// The findings that make it doubtful.
     pub doubts: Vec<Code>,
@@ -50,7 +50,7 @@ impl Named {
         })
     }
 
-    /// Whether anything speaks against its figure.
+    /// Whether its figure is doubtful.
     pub fn is_doubtful(&self) -> bool {
         self.verdict != Verdict::Sound
     }
@@ -61,7 +61,7 @@ impl Named {
 pub struct Rated {
     /// The row.
     pub row: Named,
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Estimate,
 }
 
@@ -72,7 +72,7 @@ impl Rated {
     }
 }
 
-/// A question about two rows that went through the gate.
+/// A decided question about two rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
     decision: Decision,
@@ -81,8 +81,8 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// Whether the case is faster than its base. *No*: by less than the least effect of interest,
-    /// or not at all. None if a row is void.
+    /// Whether the case is faster than its base. *No*: not by the smallest effect of interest. None
+    /// if a row is void.
     pub fn is_faster(comparison: Comparison, rows: [&Summary; 2]) -> Option<Decided> {
         let is_more = comparison.difference == Difference::Different && comparison.ratio > 1.0;
         let is_no_more = comparison.low.is_some()
@@ -121,7 +121,7 @@ impl Decided {
         self.decision
     }
 
-    /// The paired rounds it rests on.
+    /// The comparison it rests on.
     pub fn comparison(&self) -> &Comparison {
         &self.comparison
     }
@@ -137,7 +137,7 @@ impl Decided {
         &self.rows
     }
 
-    /// Whether it is open because a row is in doubt.
+    /// Whether a doubtful row leaves it undecided.
     pub fn is_in_doubt(&self) -> bool {
         self.rows.iter().any(Named::is_doubtful)
     }
@@ -149,7 +149,7 @@ pub(crate) fn is_faster(row: &Row, base: &Row) -> Option<Decided> {
     is_faster_by([row, base], [&rates[0], &rates[1]], None)
 }
 
-/// The same by these rates, and by this least effect of interest where one is given.
+/// The same by these rates and, if given, this smallest effect of interest.
 pub(crate) fn is_faster_by(
     [row, base]: [&Row; 2],
     rates: [&Rounds; 2],
@@ -165,7 +165,7 @@ pub(crate) fn differs_by([row, base]: [&Row; 2], rates: [&Rounds; 2]) -> Option<
     Decided::differs(found, [&row.summary, &base.summary])
 }
 
-/// The fastest of some rows, as far as that can be told.
+/// The fastest of some rows, as far as the data shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lead {
     best: Rated,
@@ -176,8 +176,8 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// `against` are the questions whether the best is faster than each sound one of the others;
-    /// `left_out` is how many others are doubtful.
+    /// `against`: is the best faster than each other sound row? `left_out`: the number of doubtful
+    /// others.
     pub fn of(best: Rated, against: &[Decided], left_out: usize) -> Lead {
         let open = against.iter().filter(|decided| decided.decision != Decision::Yes);
         let alike: Vec<Named> = open.clone().map(|decided| decided.rows[1].clone()).collect();
@@ -191,7 +191,7 @@ impl Lead {
         Lead { best, alike, decision, of: against.len() + 1, left_out }
     }
 
-    /// The row with the highest median. If it is doubtful nothing is decided.
+    /// The row with the highest median. If it is doubtful, nothing is decided.
     pub fn best(&self) -> &Rated {
         &self.best
     }
@@ -201,7 +201,7 @@ impl Lead {
         &self.alike
     }
 
-    /// Whether the best is faster than each other; *no* where some are as fast.
+    /// Whether the best is faster than each other; *no* if some are as fast.
     pub fn decision(&self) -> Decision {
         self.decision
     }
@@ -211,7 +211,7 @@ impl Lead {
         self.of
     }
 
-    /// How many others did not, for they are doubtful.
+    /// The number of others left out as doubtful.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -233,10 +233,10 @@ impl<'a, 'r> Contestant<'a, 'r> {
     }
 }
 
-/// The fastest of `all`, held against each sound one of the others.
+/// The fastest of `all`, compared with each other sound row.
 ///
-/// The best was picked for being the best, and is held against many: to be told apart takes more
-/// than the paired interval (METHODOLOGY.md).
+/// The best was picked for being the best, from many: the paired interval alone does not tell it
+/// apart (METHODOLOGY.md).
 pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, Lead)> {
     let best = all.iter().max_by(|a, b| a.rate.median.total_cmp(&b.rate.median))?;
     let is_sound = |one: &&Contestant| one.row.summary.verdict == Verdict::Sound;
@@ -248,8 +248,8 @@ pub(crate) fn lead<'a, 'r>(all: &[Contestant<'a, 'r>]) -> Option<(&'a Row<'r>, L
     Some((best.row, Lead::of(rated, &against, others().count() - sound)))
 }
 
-/// Whether the best is faster than another. Of one pair their comparison decides; of many it takes
-/// as small a probability as their number asks for.
+/// Whether the best is faster than another. For one pair, their comparison decides; for many, the
+/// probability must also be small enough for their number.
 fn told_apart(best: &Contestant, other: &Contestant, rivals: usize) -> Option<Decided> {
     let rounds = [&best.rounds, &other.rounds];
     let mut decided = is_faster_by([best.row, other.row], rounds, None)?;

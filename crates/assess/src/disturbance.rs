@@ -22,7 +22,7 @@ pub struct Excluded {
     pub trials: usize,
     /// Why, and how many of them for each reason: the first that applies.
     pub reasons: Vec<(Gate, usize)>,
-    /// What the case comes to with them in: bytes a second, or operations where only a sync is
+    /// What the case comes to with them in: bytes per second, or operations where only a sync is
     /// called.
     pub rate_with_them: Estimate,
 }
@@ -83,7 +83,7 @@ pub(crate) fn exclude(measured: &mut Measured) {
 struct Limits {
     /// Stolen CPU time, as a share of the machine's.
     stolen: f64,
-    /// Bytes a second that the devices read for others; none where the worker's are not known.
+    /// Bytes per second that the devices read for others; none where the worker's are not known.
     others: Option<f64>,
 }
 
@@ -121,7 +121,7 @@ fn window_ns(trial: &Counted) -> u64 {
     trial.evidence.window_ns
 }
 
-/// Bytes a second that the devices read for others.
+/// Bytes per second that the devices read for others.
 fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
     let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
     a_second(all.saturating_sub(own), window_ns(trial))

@@ -1,15 +1,15 @@
-//! The level above rounds: an invocation has its own workers, files and layout, and rounds within
-//! it share them. What a quantity is from one invocation to the next is told by invocations only
-//! (Kalibera and Jones, ISMM 2013; METHODOLOGY.md).
+//! The level above rounds: an invocation has its own workers, files and layout, which its rounds
+//! share. Only invocations show how a quantity varies from one to the next (Kalibera and Jones,
+//! ISMM 2013; METHODOLOGY.md).
 //!
-//! All on logarithms, where a figure is a median of medians: one invocation that was disturbed
-//! moves it little.
+//! All on logarithms, with a median of medians as the figure: one disturbed invocation moves it
+//! little.
 
 use crate::middle::median;
 use crate::significance::LEVEL;
 use crate::student;
 
-/// One value of a quantity, in which invocation it was measured, and in which round.
+/// One value of a quantity, with its invocation and round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Round {
     /// The invocation, from 0.
@@ -27,13 +27,13 @@ impl Round {
     }
 }
 
-/// What varies, as standard deviations of the logarithm: 0.02 is 2 %.
+/// The variation, as standard deviations of the logarithm: 0.02 is 2 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// From one invocation to the next, without what the rounds add to that; 0 where no more is
-    /// seen than they do.
+    /// From one invocation to the next, without the rounds' contribution; 0 if the rounds explain
+    /// all of it.
     pub between: f64,
-    /// From round to round within an invocation; none where each had one round.
+    /// From round to round within an invocation; none if each had one round.
     pub within: Option<f64>,
 }
 
@@ -100,8 +100,8 @@ fn grouped(rounds: &[Round]) -> Vec<Vec<f64>> {
     numbers.into_iter().map(of).collect()
 }
 
-/// The median of each invocation, in their order; the values themselves where there is only one.
-/// These are what could as well have come in another order.
+/// The median of each invocation, in order, or the values of a single one: by chance, these could
+/// have come in another order.
 pub(crate) fn exchangeable(rounds: &[Round]) -> Vec<f64> {
     match grouped(rounds) {
         groups if groups.len() > 1 => groups.iter().filter_map(|group| median(group)).collect(),
@@ -127,10 +127,9 @@ impl Spread {
         }
     }
 
-    /// How many rounds an invocation should have so that a given time tells most, where an
-    /// invocation costs `cost` times what a round does: `√(cost · within² / between²)` (Kalibera
-    /// and Jones). None where it cannot be told, as where no more is seen between invocations than
-    /// rounds explain.
+    /// The best number of rounds per invocation in a given time, if an invocation costs `cost`
+    /// times as much as a round: `√(cost · within² / between²)` (Kalibera and Jones). None if
+    /// rounds explain all variation between invocations.
     pub fn best_rounds(&self, cost: f64) -> Option<u32> {
         let within = self.within?;
         if self.between == 0.0 {
@@ -141,7 +140,7 @@ impl Spread {
     }
 }
 
-/// Fewer invocations than this do not tell what varies between them (METHODOLOGY.md).
+/// Fewer invocations than this do not show how much they vary (METHODOLOGY.md).
 pub const INVOCATIONS_LEAST: usize = 3;
 /// More rounds in an invocation than this are never advised.
 pub const ROUNDS_MOST: u32 = 20;
@@ -158,8 +157,8 @@ pub(crate) struct Welch {
 }
 
 impl Welch {
-    /// Compares `ours` with `others`, by what varies from run to run where that is known and is
-    /// more: what changes between runs only is in no invocation of either.
+    /// Compares `ours` with `others`; by the spread from run to run, if it is known and larger,
+    /// because no invocation shows what changes only between runs.
     pub(crate) fn of(ours: &TwoLevel, others: &TwoLevel, runs: Option<RunToRun>) -> Welch {
         let log_ratio = ours.centre - others.centre;
         let squares = [ours, others].map(|side| side.error().powi(2));
@@ -197,7 +196,7 @@ fn satterthwaite(squares: [f64; 2], freedoms: [f64; 2]) -> f64 {
     if below > 0.0 { ((squares[0] + squares[1]).powi(2) / below).max(least) } else { least }
 }
 
-/// How far the figure of a case is from itself in runs of the same.
+/// How much the figure of a case varies from run to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunToRun {
     /// The standard deviation of its logarithm.
@@ -213,20 +212,19 @@ impl RunToRun {
     }
 }
 
-/// What varies from run to run, by the figures of earlier runs in their order: by the differences
-/// of runs that follow each other, and by the median of those, so that one real change among them
-/// is not taken for spread. None below [`RUNS_LEAST`] runs.
+/// The spread from run to run, by the median step between consecutive earlier runs, so that one
+/// real change does not inflate it. None below [`RUNS_LEAST`] runs.
 pub(crate) fn run_to_run(figures: &[f64]) -> Option<RunToRun> {
     if figures.len() < RUNS_LEAST || figures.iter().any(|figure| *figure <= 0.0) {
         return None;
     }
     let steps: Vec<f64> = figures.windows(2).map(|two| (two[1] / two[0]).ln().abs()).collect();
     let deviation = median(&steps)? / MEDIAN_OF_NORMAL / std::f64::consts::SQRT_2;
-    // Runs that agree to the last digit are copies of one, and tell nothing.
+    // Runs that agree to the last digit are copies of one.
     (deviation > 0.0).then_some(RunToRun { deviation, runs: figures.len() })
 }
 
-/// Fewer runs than this do not tell how far runs are apart.
+/// Fewer runs than this do not show how much runs vary.
 pub const RUNS_LEAST: usize = 4;
 /// The median of the absolute value of a normal variable, as a share of its standard deviation.
 const MEDIAN_OF_NORMAL: f64 = 0.674_489_750_196_081_7;

@@ -3,7 +3,7 @@
 use crate::percentile::{Distribution, Percentile};
 use model::sample::Latencies;
 
-/// Percentiles of latency over all rounds; absent where the sample is too small for one.
+/// Percentiles of latency over all rounds; none if the sample is too small.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
     /// How many operations were timed.
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is thinned out lies between its neighbours: no point is off by more than a step.
+        /// What is thinned out lies between its neighbors: no point is off by more than a step.
         #[test]
         fn a_distribution_is_that_of_all_operations(
             counts in proptest::collection::btree_map(1u64..1_000_000_000, 1u64..1_000, 1..300)

@@ -34,11 +34,11 @@ pub struct Level {
     pub least_ns: f64,
     /// The greatest.
     pub greatest_ns: f64,
-    /// The cache of which the OS says about that size, if there is one.
+    /// The cache that the OS reports with about that size, if any.
     pub cache: Option<Nominal>,
 }
 
-/// A data cache as the OS tells of it.
+/// A data cache, as the OS reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nominal {
     /// 1 for the first level.
@@ -47,14 +47,14 @@ pub struct Nominal {
     pub bytes: u64,
 }
 
-/// Medians of neighbouring levels differ by at least this factor (METHODOLOGY.md).
+/// Medians of neighboring levels differ by at least this factor (METHODOLOGY.md).
 const RISE_LEAST: f64 = 1.25;
 /// Fewer working sets are no level: a single one may be a disturbance.
 const POINTS_LEAST: usize = 2;
-/// What one more level must take from the sum of the logarithmic distances to be tried at all.
-/// Below what the least rise over the fewest points takes, `2·ln 1.25`.
+/// The reduction of the sum of logarithmic distances that justifies one more level: less than `2·ln
+/// 1.25`, that of the smallest rise over the fewest points.
 const LEVEL_COST: f64 = 0.2;
-/// A knee within this factor of the size that the OS tells is that cache's.
+/// A knee belongs to a cache if within this factor of its reported size.
 const NOMINAL_NEAR: f64 = 2.0;
 
 /// The levels of each peer and page size whose chase was measured by one thread over at least as
@@ -104,7 +104,7 @@ fn levels_of(chases: &[&Row]) -> Option<Levels> {
 
 /// The levels of `points`: working sets in bytes, ascending, and positive nanoseconds a load.
 ///
-/// All is done on logarithms. Single points that are off from both their neighbours are drawn to
+/// All is done on logarithms. Single points that are off from both their neighbors are drawn to
 /// the nearer one. Then the points are cut into runs of at least two so that the sum of their
 /// distances to the median of their run is least, where each run costs something too. Last, runs
 /// are joined that differ by less than 25 % upward, the nearest two first. A slope without a
@@ -129,8 +129,8 @@ pub fn levels(points: &[(u64, f64)]) -> Vec<Level> {
     cuts.windows(2).map(|ends| level(&points[ends[0]..ends[1]])).collect()
 }
 
-/// Draws single points that are off from both their neighbours to the nearer one: the farthest
-/// first, for what is left of a spike may look like one in its neighbour, and high ones before low
+/// Draws single points that are off from both their neighbors to the nearer one: the farthest
+/// first, for what is left of a spike may look like one in its neighbor, and high ones before low
 /// ones, for what disturbs makes loads slower.
 fn flatten_spikes(logs: &mut [f64]) {
     let inner = 1..logs.len().saturating_sub(1);

@@ -1,11 +1,10 @@
-//! Which case of one record is which of another.
+//! Matches the cases of two records.
 
 use crate::row::Row;
 use model::case::Case;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Axes that decide what a figure is of: cases that differ in one of them are not the same, and
-/// are compared only where somebody insists.
+/// Axes that decide a figure's meaning: cases that differ in one are compared only with `--anyway`.
 const DECISIVE: [&str; 11] = [
     "cache",
     "size",
@@ -37,12 +36,11 @@ impl Match {
     }
 }
 
-/// More pairs of cases that are not the same are not looked at for those that are nearest: it would
-/// take seconds, and who insists on a comparison changed one axis or two.
+/// With more pairs of different cases, the nearest ones are not searched: it would take seconds,
+/// and `--anyway` is for a change of one or two axes.
 const NEAR_MOST: usize = 1_000_000;
 
-/// Each case with the one of the other record that is nearest to it, none twice; those that are
-/// the same first.
+/// Each case with the nearest one of the other record, none twice; equal ones first.
 pub(crate) fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
     let mut all = same(rows_a, rows_b);
     let (taken_a, taken_b) = taken(&all);
@@ -57,7 +55,7 @@ pub(crate) fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
     all
 }
 
-/// The cases that are the same in both but for the time, each with the first that is left.
+/// The cases that are equal except in time, each with the first one left.
 fn same(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
     let key = |row: &Row| -> Vec<(&'static str, String)> {
         row.measured.case.axes().into_iter().filter(|(axis, _)| *axis != "time").collect()

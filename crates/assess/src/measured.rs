@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 named! {
-    /// What the machine did to a trial for which it is left out.
+    /// Why a trial is left out: what the machine did to it.
     Gate "gate" {
         /// The hypervisor gave the machine's CPU time to others.
         Steal "steal",
@@ -24,7 +24,7 @@ named! {
         Throttled "throttled",
         /// Others read from the devices.
         Foreign "foreign",
-        /// The OS took a part of a warm file out of the page cache.
+        /// The OS evicted part of a warm file from the page cache.
         Reclaimed "reclaimed",
     }
 }
@@ -32,9 +32,9 @@ named! {
 /// Threads that touch the pages ahead of the one that reads, where that is the advice.
 const TOUCHING_AHEAD: u32 = 6;
 
-/// An estimate whose mean is that of all its parts by all their wholes, each of a trial. Where
-/// trials do the same work that is the harmonic mean of their rates, where they last as long the
-/// arithmetic one: the rate of a program that does them all.
+/// An estimate whose mean is the sum of all parts divided by the sum of all wholes: the rate of a
+/// program that runs all trials. That is the harmonic mean for trials of equal work, and the
+/// arithmetic mean for trials of equal time.
 pub(crate) fn with_mean_of(
     estimate: Option<Estimate>,
     parts: impl Iterator<Item = (f64, f64)>,
@@ -55,19 +55,19 @@ pub(crate) struct Measured<'a> {
     pub(crate) role: Role,
     /// The trials that count: [`rate`] has a value for each.
     pub(crate) trials: Vec<Counted<'a>>,
-    /// Those that would, but were left out for what the machine did to them, with what that was.
+    /// Those left out because of what the machine did to them, with the reason.
     pub(crate) excluded: Vec<(Gate, Counted<'a>)>,
     /// The others.
     pub(crate) failed: Vec<Lost>,
     pub(crate) host: &'a Host,
-    /// What is known of its caches: from the OS, or where it tells nothing from other cases.
+    /// Its caches, as far as known: from the OS, or else from other cases.
     pub(crate) caches: Caches,
     pub(crate) storage: Option<&'a Storage>,
     /// Where the file is that copies read.
     pub(crate) source: Option<&'a Storage>,
-    /// Whether its rounds were looked at to decide how many there shall be.
+    /// Whether looks at the rounds decided their number.
     pub(crate) looks: Looks,
-    /// How long its trials followed each other without a pause, if they did.
+    /// The time limit of `--sustain`, if used.
     pub(crate) sustain: Option<Duration>,
     /// The file that was read, if it is known which.
     pub(crate) fixture: Option<&'a Fixture>,
@@ -83,8 +83,7 @@ pub(crate) struct Lost {
 }
 
 impl Measured<'_> {
-    /// What the devices that are watched write for each byte written; each byte once, where no
-    /// storage is known.
+    /// The multiple of writes on the watched devices; once, if no storage is known.
     pub(crate) fn writes(&self) -> Amplification {
         self.storage.map_or(Amplification::ONE, Storage::writes)
     }
@@ -96,8 +95,8 @@ impl Measured<'_> {
         trial.evidence.device_read_bytes?.checked_div(times.into())
     }
 
-    /// The most bytes of files that can be on devices by what these wrote: less are, where they
-    /// wrote one more often than they must.
+    /// The upper bound of the file bytes on the devices, by what they wrote: there are fewer if a
+    /// byte was written more often than necessary.
     pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
         trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())
     }
@@ -193,14 +192,14 @@ impl<'a> Measured<'a> {
         self.trials.iter().filter_map(ns).collect()
     }
 
-    /// Bytes a second of each round, without loading; only rounds that loaded anything.
+    /// Bytes per second of each round, without loading; only rounds that loaded anything.
     pub(crate) fn loaded_rates(&self) -> Rounds {
         let rate = |trial: &Counted| Some(trial.at(trial.loaded_throughput()?));
         self.trials.iter().filter_map(rate).collect()
     }
 
-    /// What could as well have come in another order: the rates of its rounds, or of its
-    /// invocations where there are several, for rounds share an invocation.
+    /// The rates of the rounds or, if there are several, of the invocations, whose rounds are not
+    /// independent.
     pub(crate) fn units(&self) -> Vec<f64> {
         exchangeable(&self.rates())
     }

@@ -1,8 +1,8 @@
-//! Percentiles of latencies, and how far they are known.
+//! Percentiles of latencies, with intervals.
 //!
-//! Operations that follow each other are not independent: a stall, or a slow round, holds up many.
-//! So an interval goes by how the units of a case differ, its invocations or the rounds of one, and
-//! not by how many operations there were (METHODOLOGY.md).
+//! Consecutive operations are not independent: a stall, or a slow round, delays many. So the
+//! interval uses the spread between a case's units (its invocations, or the rounds of one), not the
+//! number of operations (METHODOLOGY.md).
 
 use crate::significance::LEVEL;
 use crate::student;
@@ -21,12 +21,12 @@ pub struct Percentile {
     pub solid: bool,
 }
 
-/// Fewer operations than this above a percentile say nothing about it (METHODOLOGY.md).
+/// With fewer operations above it, a percentile is not given (METHODOLOGY.md).
 const ABOVE_MIN: u64 = 10;
-/// As many operations above a percentile make it solid (METHODOLOGY.md).
+/// With this many operations above it, a percentile is solid (METHODOLOGY.md).
 const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
-/// Fewer units do not tell how they differ.
+/// Fewer units do not show their spread.
 const UNITS_LEAST: usize = 3;
 
 /// Latencies, counted from the shortest.

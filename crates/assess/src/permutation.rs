@@ -1,4 +1,4 @@
-//! Whether values come in an order that chance would seldom give them.
+//! Permutation test for serial order.
 //!
 //! Both tests depend on the values and on how good their order is, and on nothing else: the same
 //! values in reverse are as rare.
@@ -7,9 +7,9 @@ use model::random::Rng;
 
 /// An order as rare as this is not chance: p < .01 (METHODOLOGY.md).
 pub(crate) const RARE: f64 = 0.01;
-/// How often values are shuffled where their orders are too many to count.
+/// The number of shuffles if there are too many orders to count.
 const ORDERS: u32 = 9_999;
-/// The smallest probability that so many random orders can tell.
+/// The smallest probability that this many random orders can resolve.
 pub(crate) const RAREST: f64 = 1.0 / (ORDERS + 1) as f64;
 /// Decides the shuffles: the same values have the same findings.
 const SEED: u64 = 0x57e9;

@@ -6,7 +6,7 @@ use crate::stats::{Estimate, median};
 
 /// The ratio of two quantities: median of the ratios of paired rounds, with its interval.
 ///
-/// The rounds of a run share its drifts; a ratio within a round does not see them, so it tells
+/// The rounds of a run share its drifts, which a ratio within a round does not see. So it resolves
 /// far smaller differences than the ratio of two medians (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {

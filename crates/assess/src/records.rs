@@ -1,4 +1,4 @@
-//! Two records compared: the cases that are the same in both, and what stands against it.
+//! Compares two records: their common cases, and the obstacles.
 
 use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
@@ -23,46 +23,43 @@ pub use crate::surroundings::Apart;
 /// Two records compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versus {
-    /// The judgement of the first, which the other is held against.
+    /// The assessment of the first, the base.
     pub a: Assessment,
     /// That of the second.
     pub b: Assessment,
     /// Whether both are one record.
     pub is_same: bool,
-    /// What makes figures of two things incomparable.
+    /// Differences that make figures incomparable.
     pub obstacles: Vec<Apart>,
-    /// What else differs: it may be what is asked about.
+    /// Other differences, which may be the question.
     pub others: Vec<Apart>,
     /// The cases that both have, compared.
     pub pairs: Vec<Pair>,
-    /// Asked cases that are not compared.
+    /// Requested cases that are not compared.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A case in both records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// What it came to in the first.
+    /// Its summary in the first.
     pub a: Summary,
     /// In the second.
     pub b: Summary,
     /// The second over the first.
     pub comparison: Comparison,
-    /// The probability, by a t test and corrected over all pairs, that what does not differ is as
-    /// far apart; none where nothing can be decided.
+    /// The p value of the t test, corrected over all pairs; none if nothing can be decided.
     pub p: Option<f64>,
-    /// What the comparison goes by.
+    /// The basis of the comparison.
     pub basis: Basis,
 }
 
-/// What a comparison of two runs goes by: what varies within one run says nothing of another.
+/// The basis of a comparison of two runs: variation within one run does not show that between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Basis {
-    /// The invocations of both; with how far earlier runs of the same were apart, where that is
-    /// known and is less.
+    /// The invocations of both; with the spread of kept runs, if it is known and smaller.
     Invocations(Option<RunToRun>),
-    /// How far earlier runs of the same were apart, which is more than the invocations of these
-    /// two.
+    /// The spread of kept runs, which is larger than that of the invocations.
     RunToRun(RunToRun),
     /// Nothing: each run has too few invocations, or one has, and no earlier runs are known.
     Nothing,
@@ -77,13 +74,12 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// More earlier runs than these are not judged: the last ones tell how far runs are apart today.
+/// Only this many kept runs count: the latest show today's spread.
 const EARLIER_MOST: usize = 40;
 
-/// Compares two records. Whatever stands against it is told; whether it is compared all the same
-/// is for others to say. What varies from run to run is told by `kept`:
-/// those of them that are of the same recipe, machine and storage and began before both of these
-/// had.
+/// Compares two records and lists the obstacles; the caller decides whether to compare anyway. The
+/// spread from run to run comes from those of `kept` with the same recipe, machine and storage that
+/// began before the later of the two.
 pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
     let earlier = figures(&earlier(a, b, kept));
     let (all_a, all_b) = (rows(a), rows(b));
@@ -127,12 +123,12 @@ pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
     }
 }
 
-/// Those of the rows of a record that were asked for: they come first.
+/// The requested rows of a record, which come first.
 fn asked<'a, 'r>(rows: &'a [Row<'r>]) -> &'a [Row<'r>] {
     &rows[..rows.partition_point(|row| row.measured.role == Role::Asked)]
 }
 
-/// The asked cases that only one record has.
+/// The requested cases that only one record has.
 fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
     let left_out = |rows: &[Row], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {
         let free = rows.iter().enumerate().filter(|(index, _)| !taken.contains(index));
@@ -164,7 +160,7 @@ fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
     };
     let mut earlier: Vec<&Record> = kept.iter().filter(|record| is_alike(record)).collect();
     earlier.sort_by(|one, other| one.header.began.cmp(&other.header.began));
-    // A copy, or a folder that is reached by two names, is no second run.
+    // A copy of a record, or a folder with two names, is not a second run.
     earlier.dedup_by(|one, other| one.header.began == other.header.began);
     earlier.drain(..earlier.len().saturating_sub(EARLIER_MOST));
     earlier
@@ -177,7 +173,7 @@ fn place(header: &Header) -> Option<(&Path, Vec<&str>)> {
     Some((&storage.mount_point, devices))
 }
 
-/// The figures of each case in earlier runs. A run in which it is void tells nothing of it.
+/// The figures of each case in kept runs, except where it is void.
 type Earlier<'k> = HashMap<&'k Case, Vec<f64>>;
 
 fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
@@ -196,7 +192,7 @@ fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
     figures
 }
 
-/// Two rows compared; or why not.
+/// Compares two rows, or returns the reason why not.
 fn pair(a: &Row, b: &Row, earlier: &Earlier) -> Result<Pair, String> {
     let is_void = |row: &Row| !row.stands();
     match (is_void(a), is_void(b)) {
@@ -275,7 +271,7 @@ fn why_void(row: &Row) -> String {
     }
 }
 
-/// A case beside itself: whatever it varies by, this is the same figure.
+/// A case compared with itself: the same figure, whatever its variation.
 fn itself(mut pair: Pair) -> Pair {
     let found = &mut pair.comparison;
     (found.low, found.high, found.needs) = (Some(1.0), Some(1.0), None);
@@ -284,8 +280,8 @@ fn itself(mut pair: Pair) -> Pair {
     pair
 }
 
-/// The pairs with their probabilities corrected over all of them. What is different for its
-/// interval alone is inconclusive where that does not stand the correction.
+/// The pairs with p values corrected over all of them. A pair that is different by its interval but
+/// not after the correction is inconclusive.
 fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
     let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.p).collect();
     let mut corrected = holm(&all).into_iter();

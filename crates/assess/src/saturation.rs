@@ -1,11 +1,11 @@
-//! How many threads it takes until memory gives no more.
+//! The number of threads that saturate memory.
 
 use crate::ceiling::is_beyond_caches;
 use crate::decision::{Decision, Named, is_faster_by};
 use crate::row::{Row, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
 
-/// What more threads gave to a loop over memory.
+/// How the throughput of a memory loop grows with threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Saturation {
     /// Which program ran it.
@@ -25,13 +25,13 @@ pub struct Saturation {
     pub threads: Option<u32>,
     /// The most threads that were tried.
     pub most_threads: u32,
-    /// The highest throughput in bytes a second.
+    /// The highest throughput in bytes per second.
     pub highest: f64,
-    /// The rows that were held against each other.
+    /// The compared rows.
     pub rows: Vec<Named>,
 }
 
-/// The least by which more threads give more (METHODOLOGY.md).
+/// The smallest gain of more threads that counts (METHODOLOGY.md).
 const INTEREST: f64 = 0.05;
 
 /// Each loop over arrays beyond the caches that was measured with several numbers of threads.

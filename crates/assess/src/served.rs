@@ -1,4 +1,4 @@
-//! What served the bytes, or took them, told from the evidence and never from the request.
+//! What served or took the bytes, by the evidence and never by the request.
 
 use crate::counted::Counted;
 use crate::measured::Measured;
@@ -20,7 +20,7 @@ named! {
         Device "device",
         /// Nothing: the null engine, holes, extents never written, a sync that flushed nothing.
         NoIo "no-io",
-        /// Something that cannot be seen from here.
+        /// Something that this machine cannot see.
         Unverified "unverified",
     }
 }

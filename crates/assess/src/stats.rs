@@ -18,8 +18,8 @@ named! {
     }
 }
 
-/// The value of a quantity over the rounds of a case: the median with a 95 % interval, and what
-/// else people ask for beside it.
+/// The value of a quantity over the rounds of a case: the median with a 95 % interval, the mean and
+/// the extremes.
 ///
 /// With several invocations it is the median of the invocations' medians, on logarithms, and the
 /// interval is by t of those; with one it is the median of the rounds, and the interval is of their
@@ -127,10 +127,10 @@ impl Estimate {
     }
 }
 
-/// Whether somebody looked at the rounds to decide how many there shall be.
+/// Whether looks at the rounds decided their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looks {
-    /// Nobody: their number was fixed beforehand.
+    /// No looks: their number was fixed beforehand.
     None,
     /// At [`LOOKS`]: such an interval is wider, so that it holds as often as it says after the look
     /// that ended it.
@@ -155,8 +155,7 @@ impl Looks {
     }
 }
 
-/// After so many rounds it is looked whether a case is settled; never in between
-/// (METHODOLOGY.md).
+/// A case may end early only after these numbers of rounds (METHODOLOGY.md).
 pub const LOOKS: [u32; 4] = [10, 14, 20, 28];
 
 /// Whether a case with these throughputs, one a round of one invocation, needs no more rounds: it

@@ -1,4 +1,4 @@
-//! Which way to write is fastest: until it is accepted, and until it is durable.
+//! The fastest way to write: acknowledged, and durable.
 
 use crate::decision::{Contestant, Decided, Lead, differs_by, lead};
 use crate::measured::{Measured, Rounds};
@@ -12,13 +12,13 @@ use model::plan::Role;
 /// The closing answer of a run that writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritingAnswer {
-    /// The highest accepted rate: what a program sees that does not wait.
+    /// The highest acknowledged rate: what a program that does not wait sees.
     pub accepted: Option<Lead>,
     /// The highest durable rate.
     pub durable: Option<Lead>,
-    /// What is left of the rate of the case that is `accepted` once it is to be durable: its own
-    /// durable rate over its accepted rate, of the same trials, where it has both. Else the rate
-    /// of `durable` over that of `accepted`, by paired rounds. None if either is.
+    /// The cost of durability: the durable rate of the `accepted` case divided by its acknowledged
+    /// rate, of the same trials, if it has both. Otherwise the rate of `durable` divided by that of
+    /// `accepted`, by paired rounds. None if either is.
     pub cost: Option<Decided>,
 }
 

@@ -1,4 +1,4 @@
-//! What the trials of one case come to.
+//! The summary of a case's trials.
 
 use crate::counted::{Counted, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs};
 use crate::disturbance::Excluded;
@@ -40,10 +40,10 @@ pub struct Ceiling {
     pub share: f64,
 }
 
-/// What a case comes to without its loading: mapping, populating, or reading the file into memory.
+/// The figures of a case without its loading: mapping, populating, or reading the file into memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Loaded {
-    /// Bytes a second: bytes of all threads by the longest span of a thread without its loading.
+    /// Bytes per second: bytes of all threads by the longest span of a thread without its loading.
     pub throughput: Estimate,
     /// Nanoseconds of loading in a trial, of the thread that loaded longest.
     pub load_ns: Estimate,
@@ -55,7 +55,7 @@ pub struct Loaded {
     pub ceiling: Option<Ceiling>,
 }
 
-/// What the trials of one case come to.
+/// The summary of a case's trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// The case's short name.
@@ -68,20 +68,20 @@ pub struct Summary {
     pub n: usize,
     /// What went wrong in the others, each reason once with how often.
     pub failures: Vec<(String, usize)>,
-    /// What was left out for what the machine did to it; none where nothing was.
+    /// The rounds left out because of what the machine did to them, if any.
     pub excluded: Option<Excluded>,
-    /// What it is worth.
+    /// Its verdict.
     pub verdict: Verdict,
     /// What served the bytes.
     pub served_by: Option<ServedBy>,
     /// The share of bytes that caused no device read; only where that can be told.
     pub hit_share: Option<f64>,
-    /// Bytes a second, loading included. Where it writes: the durable rate where it claims one,
-    /// else the accepted one. None where only a sync is called.
+    /// Bytes per second, loading included. For writes: the durable rate if claimed, else the
+    /// acknowledged one. None for a case that only syncs.
     pub throughput: Option<Estimate>,
     /// The same without loading; none where nothing is loaded, and of what writes.
     pub loaded: Option<Loaded>,
-    /// Bytes a second that the memory bus carries if nothing stays in a cache: an estimate. Only
+    /// Bytes per second that the memory bus carries if nothing stays in a cache: an estimate. Only
     /// of kernels over arrays that are beyond the caches.
     pub bus: Option<Estimate>,
     /// Operations a second, by the same time as the throughput.
@@ -92,13 +92,13 @@ pub struct Summary {
     pub ns_per_op: Option<Estimate>,
     /// Percentiles.
     pub latency: Latency,
-    /// What it comes to where it writes.
+    /// The figures of a writing case.
     pub writing: Option<Writing>,
     /// How the rate went over time; none where trials are too short to tell.
     pub course: Option<Course>,
-    /// What a trial spent its time on; none where the OS does not tell.
+    /// How a trial spent its time; none if the OS does not report it.
     pub spent: Option<Spent>,
-    /// Mean idle share of the threads in per cent; none for one thread.
+    /// Mean idle share of the threads in percent; none for one thread.
     pub imbalance_percent: Option<f64>,
     /// Nanoseconds from the first thread's start to the last thread's: median of the rounds; none
     /// for one thread.
@@ -122,7 +122,7 @@ pub struct Summary {
     pub is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory: "× of memory".
     pub of_memory: Option<f64>,
-    /// What was found, gravest first.
+    /// The findings, gravest first.
     pub findings: Vec<Finding>,
     /// Whether all that was read, or read back, had the expected digest; none where nothing was
     /// summed.

@@ -1,4 +1,4 @@
-//! What differs around two runs: the machine, how it is set up, and the storage.
+//! Differences between the surroundings of two runs: the machine, its setup, and the storage.
 
 use model::host::{Device, Storage, cpus_text};
 use model::record::Header;

@@ -1,4 +1,4 @@
-//! How much slower it is to touch a page of a file than one of memory.
+//! The cost of touching a page of a file, compared with one of memory.
 
 use crate::counted::{Counted, a_second};
 use crate::decision::Named;

@@ -11,7 +11,7 @@ use model::plan::Role;
 /// What the figure of a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond,
     /// Nanoseconds an operation.
     NsPerOp,

@@ -1,4 +1,4 @@
-//! What each trial of a case came to, one by one: for who tabulates or draws them.
+//! The trials of a case one by one, for tables and pictures.
 
 use crate::counted::UNAVAILABLE;
 use crate::counted::{Counted, a_second, only_syncs};
@@ -45,11 +45,11 @@ pub struct Figures {
     /// Nanoseconds from the first thread's start until the last sync had returned; none where none
     /// was asked for or told of.
     pub synced_ns: Option<u64>,
-    /// Bytes a second, as in [`crate::summary::Summary::throughput`].
+    /// Bytes per second, as in [`crate::summary::Summary::throughput`].
     pub throughput: Option<f64>,
-    /// Bytes a second until the last write had returned; none where nothing is written.
+    /// The acknowledged rate in bytes per second; none if nothing is written.
     pub accepted: Option<f64>,
-    /// Bytes a second until the last sync had returned, where that made them durable.
+    /// Bytes per second until the last sync had returned, where that made them durable.
     pub durable: Option<f64>,
     /// Operations a second, by the same time as the throughput.
     pub iops: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a case that writes comes to: what was accepted, and what was durable.
+//! The figures of a writing case: acknowledged and durable.
 
 use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
 use crate::latency::Latency;
@@ -11,11 +11,11 @@ use model::sample::{Sample, Span};
 /// What a case that writes comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Writing {
-    /// Bytes a second until the last write had returned: how fast the OS took them. None where
-    /// the worker cannot tell, as a program that is timed as a whole.
+    /// The acknowledged rate in bytes per second, until the last write had returned. None if
+    /// unknown, as for a program timed as a whole.
     pub accepted: Option<Estimate>,
-    /// Bytes a second until the last sync had returned, where that made them durable as far as
-    /// the evidence goes. None where none was asked for, and where it was not durable.
+    /// The durable rate in bytes per second, until the last sync had returned. None if the case
+    /// claims none, or the evidence contradicts it.
     pub durable: Option<Estimate>,
     /// Percentiles of the syncs that were calls of their own.
     pub sync: Latency,
@@ -52,41 +52,41 @@ pub struct Spent {
 /// Fewer flushes than this for each sync of a thread: not every sync was one (METHODOLOGY.md).
 pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
-/// What the evidence says of the claim that what was written is durable (METHODOLOGY.md).
+/// The evidence about a claim of durability (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// Nothing is claimed.
     NotClaimed,
-    /// Nothing speaks against it.
+    /// Nothing contradicts it.
     Holds,
-    /// It is beyond what this machine's counters see.
+    /// This machine's counters cannot see it.
     Unseen,
     /// The devices have caches, and do not count their flushes.
     Uncounted,
-    /// They completed too few flushes, and whether they have caches is not known.
+    /// They completed too few flushes, and whether they have caches is unknown.
     CacheUnknown,
     /// Writes through the caches may have taken the place of flushes.
     Through {
-        /// Whether the OS says of all devices that they can.
+        /// Whether the OS says that all devices can.
         is_sure: bool,
         /// Whether as many writes were counted.
         is_counted: bool,
     },
-    /// What is mounted flushes nothing.
+    /// The mount flushes nothing.
     BarriersOff {
         /// Whether writes through the caches may have reached the medium all the same.
         is_through: bool,
     },
     /// The file system keeps its files in memory.
     InMemory,
-    /// The worker told of no sync that returned in so many trials.
+    /// In this many trials, the worker reported no sync that returned.
     Untold(usize),
-    /// The devices completed fewer flushes than there were syncs in so many trials.
+    /// In this many trials, the devices completed fewer flushes than there were syncs.
     Unflushed(usize),
 }
 
 impl Durability {
-    /// What the evidence of all trials says.
+    /// By the evidence of all trials.
     pub(crate) fn of(measured: &Measured) -> Durability {
         let Some(work) = measured.write().filter(|work| work.sync.claims_durable()) else {
             return Durability::NotClaimed;
@@ -204,7 +204,7 @@ pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
     sum.min(work.io.size)
 }
 
-/// Bytes a second until the last write had returned. None where that took no time, and where a
+/// Bytes per second until the last write had returned. None where that took no time, and where a
 /// program was timed as a whole: no operation of it was timed, and the sync ended with it.
 fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     let sample = trial.sample;
@@ -216,7 +216,7 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     a_second(sample.bytes(), sample.elapsed_ns())
 }
 
-/// The accepted rate of a trial, whether it counts or was left out; none where it tells none.
+/// The acknowledged rate of a trial, counted or left out, if it has one.
 pub(crate) fn accepted_of(measured: &Measured, trial: &Counted) -> Option<f64> {
     let work = measured.write().filter(|work| work.op != Op::Sync)?;
     accepted_rate(work, trial)
@@ -227,7 +227,7 @@ pub(crate) fn is_durable(measured: &Measured) -> bool {
     !only_syncs(measured.case) && Durability::of(measured).is_durable()
 }
 
-/// The accepted rate of each round that tells it.
+/// The acknowledged rate of each round that has one.
 pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
     let rate = |trial: &Counted| Some(trial.at(accepted_of(measured, trial)?));
     measured.trials.iter().filter_map(rate).collect()

@@ -1,31 +1,29 @@
-//! What of a worker's answer can be: whoever tells of something else babbles or lies.
+//! Rejects impossible worker replies: a worker that sends one is broken or lies.
 
 use model::case::{Case, Kernel, OWN_PEER, Op, Touch, Work};
 use model::sample::{Latencies, Sample, Span};
 use model::trial::{Job, Outcome};
 use model::units;
 
-/// The outcome, if it can be: a sample tells of each thread once and of no other, of the bytes of
-/// its operations, of each latency, and of no more time than went by here. Else the worker
-/// babbles or lies, and nothing that it says can be verified.
+/// The outcome, if it is possible. A sample reports each thread once and no other, the bytes of its
+/// operations, every latency, and no more time than passed here. Otherwise the trial has failed.
 pub fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
     match doubt(job, sample, window_ns) {
         None => outcome,
-        Some(reason) => Outcome::Failed { reason: format!("the worker told of {reason}") },
+        Some(reason) => Outcome::Failed { reason: format!("the worker reported {reason}") },
     }
 }
 
-/// Whether a thread tells of more CPU time than went by. More than its span took is possible: it
-/// reads its counters outside of the span, and if a hypervisor takes the processor there without
-/// saying so, the guest counts that as CPU time. The scheduler's clock is not the one that is read
-/// here: in an emulated machine with an HPET they drifted apart by more than 1 %.
+/// Whether a thread reports more CPU time than passed. More than its span is possible: it reads its
+/// counters outside the span, and if a hypervisor takes the processor there unseen, the guest
+/// counts that as CPU time. The scheduler has its own clock: in an emulated machine with an HPET,
+/// the two drifted apart by more than 1 %.
 fn runs_too_long(span: &Span, window_ns: u64) -> bool {
     span.cpu_ns.is_some_and(|ns| ns > window_ns.saturating_add(window_ns / 4))
 }
 
-/// Whether a worker may leave out the digest of what it did: it is another program than this one's
-/// own, and the digest is not what was asked for.
+/// Whether a worker may omit the digest: it is a peer, and the case does not ask for the digest.
 fn may_tell_no_digest(case: &Case) -> bool {
     case.peer != OWN_PEER
         && match &case.work {
@@ -35,8 +33,8 @@ fn may_tell_no_digest(case: &Case) -> bool {
         }
 }
 
-/// Whether as many syncs were timed as there must have been. Another program may time none of them,
-/// or not the last one of each thread.
+/// Whether enough syncs were timed. A peer may time none of them, or all but the last of each
+/// thread.
 fn are_all_syncs(case: &Case, sample: &Sample, calls: u64) -> bool {
     let timed = sample.syncs.count();
     let is_other = case.peer != OWN_PEER;
@@ -48,34 +46,32 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     let mut threads: Vec<u32> = sample.spans.iter().map(|span| span.thread).collect();
     threads.sort_unstable();
     if !threads.iter().copied().eq(0..job.case.threads()) {
-        return Some(format!("the threads {threads:?}, not of {}", job.case.threads()));
+        return Some(format!("the threads {threads:?}, but the case has {}", job.case.threads()));
     }
     let only_syncs = job.case.write().is_some_and(|work| work.op == Op::Sync);
     let whole_ns = sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0));
     if (sample.bytes() == 0 && !only_syncs) || sample.ops() == 0 || whole_ns == 0 {
-        return Some("no bytes, or of no time that they took".to_string());
+        return Some("no bytes, or no time".to_string());
     }
     let is_wrong = |span: &&Span| job.expected_bytes(span) != Some(span.bytes);
     if let Some(Span { bytes, ops, thread, .. }) = sample.spans.iter().find(is_wrong) {
-        return Some(format!("{bytes} bytes in {ops} operations of thread {thread}"));
+        return Some(format!("{bytes} bytes for {ops} operations of thread {thread}"));
     }
     if sample.digest().is_none() && !may_tell_no_digest(&job.case) {
-        return Some("no digest of what it read".to_string());
+        return Some("no digest".to_string());
     }
     let too_long = |span: &&Span| runs_too_long(span, window_ns);
     if let Some(Span { thread, cpu_ns, .. }) = sample.spans.iter().find(too_long) {
         let [told, seen] = [cpu_ns.unwrap_or(0), window_ns].map(|ns| units::nanoseconds(ns as f64));
-        return Some(format!(
-            "more time of thread {thread} on a processor than went by: {told} of {seen}"
-        ));
+        return Some(format!("more CPU time of thread {thread} than passed: {told} in {seen}"));
     }
     let sum = |steps: &[u64]| steps.iter().try_fold(0u64, |sum, step| sum.checked_add(*step));
     let tells = |span: &&Span| !span.progress.is_empty() && sum(&span.progress) != Some(span.bytes);
     if let Some(Span { thread, .. }) = sample.spans.iter().find(tells) {
-        return Some(format!("progress that is not that of the bytes of thread {thread}"));
+        return Some(format!("progress of thread {thread} that does not add up to its bytes"));
     }
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
-    // Another program may be timed as a whole, and says so by telling none.
+    // A peer timed as a whole has no latencies.
     let is_whole = job.case.peer != OWN_PEER && counts[0] == 0;
     let is_right = match &job.case.work {
         Work::Memory(_) => true,
@@ -91,17 +87,17 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
         let [latencies, syncs] = counts;
         let ops = sample.ops();
         let of_syncs = match job.case.write() {
-            Some(_) => format!(" and {syncs} of syncs"),
+            Some(_) => format!(" and {syncs} sync latencies"),
             None => String::new(),
         };
-        return Some(format!("{latencies} latencies{of_syncs} of {ops} operations"));
+        return Some(format!("{latencies} latencies{of_syncs} for {ops} operations"));
     }
     // Clocks of one machine drift apart by far less than this.
     let most_ns = window_ns.saturating_add(window_ns / 100);
     (whole_ns > most_ns).then(|| {
         let (told, seen) = (whole_ns as f64, window_ns as f64);
         let (told, seen) = (units::nanoseconds(told), units::nanoseconds(seen));
-        format!("a trial of {told}, and no more than {seen} went by")
+        format!("a trial of {told}, but only {seen} passed")
     })
 }
 

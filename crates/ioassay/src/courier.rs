@@ -1,7 +1,7 @@
 //! A live worker: takes a job to it, brings the outcome back, and waits no longer than agreed.
 //!
-//! No thread helps. Whoever waits looks at all pipes, which never block. So every wait has a
-//! deadline and hears a signal, and nobody waits for a pipe that something else holds open.
+//! Without threads: every wait polls all pipes, which never block. So each wait has a deadline,
+//! notices signals, and never hangs on a pipe that another process holds open.
 
 use crate::deadline::Deadline;
 use crate::orphans::Worker;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// The longest line a worker may say. A worker that babbles must not fill the memory.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
-/// How much of what a worker said on stderr is kept: its last words.
+/// The number of stderr bytes kept: the last ones.
 const LAST_WORDS_BYTES: usize = 2000;
 
 /// How much of stderr is read in one go: a worker that floods it must not keep anyone.
@@ -33,7 +33,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a worker may leave requests unread when its pipe is full, which holds hundreds.
 const UNREAD: Duration = Duration::from_secs(5);
 
-/// So often it is looked whether the run shall stop.
+/// Interval between stop checks.
 const STOP_STEP: Duration = Duration::from_millis(50);
 
 /// How long a worker may take to end when its input does, before it gets a signal.
@@ -45,7 +45,7 @@ const END_BY_TERM: Duration = Duration::from_millis(100);
 /// How long it may take to end by SIGKILL: one that the OS keeps for longer is left to the OS.
 const END_BY_KILL: Duration = Duration::from_secs(5);
 
-/// So often it is looked whether it has ended.
+/// Interval between checks of its end.
 const END_STEP: Duration = Duration::from_millis(2);
 
 /// A worker process and the lines it says.
@@ -54,7 +54,7 @@ pub struct Courier {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
-    /// What came of the next line.
+    /// The result of reading a line.
     line: Vec<u8>,
     stderr: ChildStderr,
     last_words: Vec<u8>,
@@ -69,7 +69,7 @@ pub struct Courier {
 enum Wait {
     /// That the worker says something.
     ToHear,
-    /// That it can be told something.
+    /// Its stdin can take input.
     ToSay,
 }
 
@@ -85,9 +85,9 @@ impl Courier {
         let called = format!("{command:?}");
         let (mut child, worker) = Worker::start(&mut command)
             .with_context(|| format!("failed to start the worker {called}"))?;
-        let stdin = child.stdin.take().expect("stdin was asked to be a pipe");
-        let stdout = child.stdout.take().expect("stdout was asked to be a pipe");
-        let stderr = child.stderr.take().expect("stderr was asked to be a pipe");
+        let stdin = child.stdin.take().expect("stdin is a pipe");
+        let stdout = child.stdout.take().expect("stdout is a pipe");
+        let stderr = child.stderr.take().expect("stderr is a pipe");
         let pipes = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let unblocked = pipes.into_iter().try_for_each(|pipe| ioctl_fionbio(pipe, true));
         let mut courier = Courier {
@@ -101,11 +101,13 @@ impl Courier {
             patience,
             worker: Some(worker),
         };
-        unblocked.context("failed to make the worker's pipes not block")?;
+        unblocked.context("failed to make the worker's pipes non-blocking")?;
         match courier.next(patience) {
             Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(courier),
-            Ok(other) => anyhow::bail!("the worker greets with '{}'", other.encode()),
-            Err(reason) => anyhow::bail!("the worker does not greet: {reason}"),
+            Ok(other) => {
+                anyhow::bail!("unexpected handshake from the worker: '{}'", other.encode())
+            }
+            Err(reason) => anyhow::bail!("the worker sent no handshake: {reason}"),
         }
     }
 
@@ -125,11 +127,11 @@ impl Courier {
             Reply::Ready => Ok(None),
             Reply::Unavailable { reason } => Ok(Some(Outcome::Unavailable { reason })),
             Reply::Failed { reason } => Ok(Some(Outcome::Failed { reason })),
-            other => Err(format!("the worker said '{}' and was not ready", other.encode())),
+            other => Err(format!("the worker sent '{}' instead of 'ready'", other.encode())),
         }
     }
 
-    /// Lets the worker begin what it prepared, and waits for the outcome.
+    /// Starts the prepared trial and waits for the outcome.
     ///
     /// # Errors
     /// As for [`Courier::prepare`].
@@ -143,13 +145,13 @@ impl Courier {
                 return Ok(outcome);
             }
             if deadline.is_over() {
-                return Err("the worker does not come to the end of its outcome".to_string());
+                return Err("the worker sent an outcome without an end".to_string());
             }
         }
     }
 
-    /// Lets the worker give back what it holds for the job whose outcome it told: its threads and
-    /// arrays were kept for the evidence.
+    /// Tells the worker to release the finished job: its threads and arrays were kept for the
+    /// evidence.
     ///
     /// # Errors
     /// As for [`Courier::prepare`].
@@ -163,7 +165,7 @@ impl Courier {
         let patience = UNREAD.min(self.patience);
         let deadline = Deadline::after(patience);
         while !rest.is_empty() {
-            let stdin = self.stdin.as_mut().expect("stdin is open until the worker is ended");
+            let stdin = self.stdin.as_mut().expect("stdin is open until the worker ends");
             match stdin.write(rest) {
                 Ok(count) => rest = &rest[count..],
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -182,12 +184,12 @@ impl Courier {
         Ok(())
     }
 
-    /// The next reply, if it comes in time and nobody stops the run meanwhile.
+    /// The next reply, if it comes in time and before the run is stopped.
     fn next(&mut self, patience: Duration) -> Result<Reply, String> {
         let deadline = Deadline::after(patience);
         loop {
             self.check_stop()?;
-            // Looked at first: what it said before it ended is heard.
+            // Output comes first: a worker's last lines are read before its end is noticed.
             let has_ended = self.has_ended();
             match self.next_line() {
                 Ok(line) => return Reply::decode(line.trim_end()).map_err(|e| e.to_string()),
@@ -195,12 +197,12 @@ impl Courier {
                 Err(error) if is_end(&error) => {
                     return Err(self.death("the worker died"));
                 }
-                Err(error) => return Err(format!("the worker cannot be heard: {error}")),
+                Err(error) => return Err(format!("cannot read the worker's stdout: {error}")),
             }
             if deadline.is_over() {
                 return Err(format!(
-                    "the worker said nothing for {patience:?}: it hangs, or the device is too \
-                     slow for this --size"
+                    "the worker sent nothing for {patience:?}: it hangs, or the device is too slow \
+                     for this --size"
                 ));
             }
             self.wait(Wait::ToHear, deadline);
@@ -218,7 +220,7 @@ impl Courier {
             LINE_BYTES_MAX => {
                 Err(io::Error::other(format!("a line longer than {LINE_BYTES_MAX} bytes")))
             }
-            // What was cut off may look like another line that is whole.
+            // A truncated line may look like another, complete one.
             _ => Err(ErrorKind::UnexpectedEof.into()),
         }
     }
@@ -227,8 +229,8 @@ impl Courier {
         if self.stop.is_asked() { Err("the run was stopped".to_string()) } else { Ok(()) }
     }
 
-    /// Waits a moment, or until a pipe is ready. Whatever is waited for, stderr is read meanwhile:
-    /// who cannot write to it cannot go on.
+    /// Waits briefly, or until a pipe is ready. It always reads stderr meanwhile: a worker that
+    /// cannot write there would hang.
     fn wait(&mut self, wait: Wait, deadline: Deadline) {
         let stderr_is_open = self.hear_stderr();
         let mut pipes = Vec::with_capacity(2);
@@ -240,7 +242,7 @@ impl Courier {
             pipes.push(PollFd::new(&self.stderr, PollFlags::IN));
         }
         let step = deadline.left().min(STOP_STEP);
-        let timeout = Timespec::try_from(step).expect("a moment has few seconds");
+        let timeout = Timespec::try_from(step).expect("a short wait has few seconds");
         match poll(&mut pipes, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             // Where the OS cannot do that, the pipes are looked at every moment.
@@ -248,7 +250,7 @@ impl Courier {
         }
     }
 
-    /// Reads what there is on stderr and keeps its end. Answers whether more may come.
+    /// Reads stderr and keeps its end. Returns whether more may come.
     fn hear_stderr(&mut self) -> bool {
         let mut chunk = [0; 4096];
         for _ in 0..STDERR_BYTES_MAX / chunk.len() {
@@ -276,7 +278,7 @@ impl Courier {
         self.hear_stderr();
         match String::from_utf8_lossy(&self.last_words).trim() {
             "" => format!("{seen}{status}"),
-            words => format!("{seen}{status}; it said: {words}"),
+            words => format!("{seen}{status}; its stderr: {words}"),
         }
     }
 
@@ -284,17 +286,17 @@ impl Courier {
     /// it.
     fn end(&mut self) {
         let Some(worker) = self.worker.take() else { return };
-        // It is asked by the end of its input.
+        // Closing its stdin asks it to end.
         self.stdin = None;
         if !self.ends_within(END_OF_INPUT) {
             self.signal(Signal::TERM);
             self.ends_within(END_BY_TERM);
         }
-        // Also where it ended in order: its whole group. Nobody took its status yet, so that the
-        // number of the group cannot be another's.
+        // Kills the whole group, even after an orderly end. Its status is not collected yet, so no
+        // other group can have its number.
         self.signal(Signal::KILL);
         if !self.ends_within(END_BY_KILL) {
-            log::warn!("the worker {} does not end by SIGKILL", self.child.id());
+            log::warn!("the worker {} did not end after SIGKILL", self.child.id());
         }
         if let Err(error) = self.child.try_wait() {
             log::debug!("the worker's status is unknown: {error}");
@@ -302,11 +304,14 @@ impl Courier {
         drop(worker);
     }
 
-    /// Sends a signal to the worker's group. If that is gone, that is what was wanted.
+    /// Sends a signal to the worker's group. If the group is gone, the goal is reached.
     fn signal(&self, signal: Signal) {
         match kill_process_group(Pid::from_child(&self.child), signal) {
             Ok(()) | Err(Errno::SRCH) => {}
-            Err(error) => log::debug!("the worker's group gets no {signal:?}: {error}"),
+            Err(error) => log::debug!(
+                "cannot send {signal:?} to the worker's process group: \
+                                       {error}"
+            ),
         }
     }
 
@@ -385,14 +390,14 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_worker_is_said() {
         for (script, expected) in [
-            ("read job; echo 'on fire' >&2; exit 3", "exit status: 3); it said: on fire"),
+            ("read job; echo 'on fire' >&2; exit 3", "exit status: 3); its stderr: on fire"),
             ("read job; kill -9 $$", "signal: 9"),
-            ("read job; sleep 60", "said nothing for 300ms"),
-            ("read job; echo ready; read go; sleep 60", "said nothing for"),
+            ("read job; sleep 60", "sent nothing for 300ms"),
+            ("read job; echo ready; read go; sleep 60", "sent nothing for"),
             ("read job; echo ready; read go; while :; do echo span; done", "no 'thread'"),
             ("read job; head -c 100000 /dev/zero", "a line longer than 65536 bytes"),
             ("read job; echo dance", "an unknown verb"),
-            ("read job; echo done setup_ns=1 max_ns=1", "was not ready"),
+            ("read job; echo done setup_ns=1 max_ns=1", "instead of 'ready'"),
         ] {
             let error = check(script).expect_err(script);
             assert!(error.contains(expected), "'{script}' gave '{error}'");
@@ -403,7 +408,7 @@ mod tests {
     fn what_a_worker_leaves_behind_keeps_nobody() {
         let began = std::time::Instant::now();
         let error = check("read job; sleep 600 & echo 'on fire' >&2; exit 3").unwrap_err();
-        assert!(error.contains("exit status: 3); it said: on fire"), "{error}");
+        assert!(error.contains("exit status: 3); its stderr: on fire"), "{error}");
         let error = check("read job; exec >&- ; sleep 600").unwrap_err();
         assert!(error.contains("the worker died"), "{error}");
         assert!(began.elapsed() < Duration::from_secs(60));
@@ -440,8 +445,8 @@ mod tests {
             let courier = Courier::start(command, &Stop::default(), Duration::from_millis(300));
             format!("{:#}", courier.expect_err("it is no worker"))
         };
-        assert!(start("echo hello protocol=1 name=x version=1").contains("greets with"));
-        assert!(start("sleep 60").contains("said nothing"));
+        assert!(start("echo hello protocol=1 name=x version=1").contains("unexpected handshake"));
+        assert!(start("sleep 60").contains("sent nothing"));
         assert!(start("exit 1").contains("the worker died"));
     }
 }

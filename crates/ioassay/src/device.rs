@@ -1,5 +1,5 @@
-//! A block device that is written itself, without a file system: only one that nobody uses, and
-//! whose name the user has repeated.
+//! A block device that is written directly, without a file system: only an unused one whose name
+//! the user has repeated.
 
 use anyhow::{Context, Result, bail};
 use model::case::{Allocation, Cache, Case, Op, Work};
@@ -18,7 +18,7 @@ pub struct Disk {
     pub name: String,
     /// Bytes.
     pub size: u64,
-    /// Open for this run alone (`O_EXCL`): the OS lets nobody mount it meanwhile.
+    /// Opened exclusively (`O_EXCL`): the OS lets no other program mount it.
     pub file: File,
 }
 
@@ -28,28 +28,28 @@ pub struct Disk {
 /// When it is none, the name is another, or anybody uses it: it was not touched.
 pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     let shown = path.display();
-    // What a link leads to may change: from here on it is the node itself.
+    // A link's target may change: from here on we use the node itself.
     let path = &path.canonicalize().with_context(|| format!("failed to find '{shown}'"))?;
     let seen = path.metadata().with_context(|| format!("failed to look at '{shown}'"))?;
     let disk = witness::disk(path).with_context(|| format!("failed to look at '{shown}'"))?;
     if repeated != Some(disk.name.as_str()) {
         bail!(
-            "all that is on '{shown}' would be lost: to agree, repeat its name: --destroy {}",
+            "this would destroy all data on '{shown}': to confirm, repeat its name: --destroy {}",
             disk.name
         );
     }
     if !disk.objections.is_empty() {
-        bail!("'{shown}' is in use and is not written: {}", disk.objections.join("; "));
+        bail!("'{shown}' is in use, so ioassay does not write it: {}", disk.objections.join("; "));
     }
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags((OFlags::EXCL | OFlags::NOFOLLOW).bits() as i32)
         .open(path)
-        .with_context(|| format!("failed to open '{shown}' for this run alone"))?;
+        .with_context(|| format!("failed to open '{shown}' exclusively"))?;
     let opened = file.metadata()?;
     if !opened.file_type().is_block_device() || opened.rdev() != seen.rdev() {
-        bail!("'{shown}' became another device while it was looked at");
+        bail!("'{shown}' became another device while ioassay checked it: try again");
     }
     Ok(Disk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
 }
@@ -59,21 +59,30 @@ pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     let work = match &case.work {
         Work::Memory(_) => return None,
         Work::Read(_) => {
-            return Some("a device is written here: name a directory to read files".to_string());
+            return Some(
+                "this recipe reads files, and a device can only be written: name a \
+                         directory"
+                    .to_string(),
+            );
         }
         Work::Write(work) => work,
     };
     if work.op == Op::Copy {
-        return Some("a file is not copied to a device".to_string());
+        return Some("op copy can't write to a device: name a directory".to_string());
     }
     if work.io.cache == Cache::Warm {
-        return Some("to warm a device would read all of it: cache as-is, cold or direct".into());
+        return Some(
+            "warming a device would read all of it: use cache as-is, cold or direct".into(),
+        );
     }
     if work.allocation != Allocation::Overwrite {
-        return Some("a device has all its blocks: allocation overwrite".to_string());
+        return Some("a device has all its blocks: use allocation overwrite".to_string());
     }
     (work.io.size > disk.size).then(|| {
         let (size, name) = (units::bytes(work.io.size), &disk.name);
-        format!("{size} are more than {name} has: {}", units::bytes(disk.size))
+        format!(
+            "{size} are more than {name} has ({}): use a smaller --size",
+            units::bytes(disk.size)
+        )
     })
 }

@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use witness::CANARY_NAME;
 
-/// What the name of a run's folder begins with.
+/// The prefix of a run's folder.
 const FOLDER: &str = "ioassay-run-";
 
 /// The file in it that is locked while the run lives.
 const LOCK: &str = "lock";
 
-/// What the name of every other file in it ends with.
+/// The suffix of every other file in it.
 const DATA: &str = ".data";
 
 /// So many folders may be there already that have this process's number, from other machines.
@@ -54,7 +54,7 @@ pub struct Directory {
     folder: OnceCell<Folder>,
 }
 
-/// What a run that was killed left, which is gone now.
+/// The removed leftovers of a killed run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Removed {
     /// Where it was.
@@ -73,7 +73,7 @@ impl Directory {
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(held) => Ok(Directory { path: path.to_path_buf(), held, folder: OnceCell::new() }),
             Err(Errno::NOENT | Errno::NOTDIR) => {
-                bail!("there is no directory '{}': make it, or name another", path.display())
+                bail!("there is no directory '{}': create it, or name another", path.display())
             }
             Err(answer) => Err(io::Error::from(answer))
                 .with_context(|| format!("failed to open the directory '{}'", path.display())),
@@ -102,7 +102,7 @@ impl Directory {
             return Ok(());
         }
         bail!(
-            "'{}' became another directory while it was looked at: try again",
+            "'{}' became another directory while ioassay checked it: try again",
             self.path.display()
         )
     }
@@ -130,15 +130,20 @@ impl Directory {
     pub fn create_nameless(&self) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         rustix::fs::openat(&self.held, ".", flags, Mode::RUSR | Mode::WUSR)
-            .inspect_err(|error| log::debug!("no file without a name: {error}"))
+            .inspect_err(|error| log::debug!("cannot create an unnamed file: {error}"))
             .ok()
             .map(File::from)
     }
 
-    /// Removes what dead runs of this user on this machine left. What cannot be removed stays.
+    /// Removes leftovers of this user's dead runs on this machine, as far as possible.
     pub fn remove_dead(&self) -> Vec<Removed> {
         let entries = std::fs::read_dir(self.held());
-        let entries = entries.inspect_err(|error| log::debug!("no look for dead runs: {error}"));
+        let entries = entries.inspect_err(|error| {
+            log::debug!(
+                "cannot look for files of dead runs: \
+                                                               {error}"
+            )
+        });
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         let remove = |name: OsString| {
             let path = self.path.join(&name);
@@ -149,8 +154,8 @@ impl Directory {
                 }
                 _ => return None,
             };
-            let bytes =
-                bytes.inspect_err(|error| log::warn!("'{}' stays: {error}", path.display()));
+            let bytes = bytes
+                .inspect_err(|error| log::warn!("cannot remove '{}': {error}", path.display()));
             Some(Removed { path, bytes: bytes.ok()?? })
         };
         names.filter_map(remove).collect()
@@ -159,11 +164,11 @@ impl Directory {
     fn folder(&self) -> Result<&Folder> {
         if self.folder.get().is_none() {
             let made = Folder::create(self).with_context(|| {
-                format!("failed to make a folder for test files in '{}'", self.path.display())
+                format!("failed to create a folder for test files in '{}'", self.path.display())
             })?;
             return Ok(self.folder.get_or_init(|| made));
         }
-        Ok(self.folder.get().expect("it was just looked at"))
+        Ok(self.folder.get().expect("it was just checked"))
     }
 }
 
@@ -203,16 +208,16 @@ impl Drop for Folder {
         let removed = clear(self.held.as_fd())
             .and_then(|_| Ok(rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR)?));
         if let Err(error) = removed {
-            log::warn!("the folder '{}' stays: {error}", self.path.display());
+            log::warn!("cannot remove the folder '{}': {error}", self.path.display());
         }
     }
 }
 
-/// Makes the lock of a folder and takes it. What is written in it, only by its holder, tells on
-/// which machine a run is alive: a lock on a network file system may be seen from one alone.
+/// Creates the lock of a folder and takes it. Its holder writes its machine into it, because only
+/// one machine may see a lock on a network file system.
 ///
-/// A file system without locks has none. Then nobody else gets one either, and the folder of a run
-/// that was killed stays.
+/// Without locks on this file system, no other run gets one either, and the folder of a killed run
+/// stays.
 fn lock(folder: &OwnedFd) -> Result<File> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -225,21 +230,20 @@ fn lock(folder: &OwnedFd) -> Result<File> {
             Err(Errno::WOULDBLOCK) if began.elapsed() < LOCK_WAIT => {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Err(error) => break log::warn!("the folder of this run cannot be locked: {error}"),
+            Err(error) => break log::warn!("cannot lock the folder of this run: {error}"),
         }
     }
     Ok(lock)
 }
 
-/// What tells this machine from others that share a file system: its name, or that it was started
-/// when it was.
+/// Identifies this machine among those that share a file system: its name and boot.
 fn machine() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("{node}\n{}\n", boot.trim())
 }
 
-/// Whether `written` is what a run on this machine wrote.
+/// Whether a run on this machine wrote `written`.
 fn is_of_this_machine(written: &str) -> bool {
     let own = machine();
     let mut same = written.lines().zip(own.lines());
@@ -254,7 +258,7 @@ fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
     if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
         return Ok(None);
     }
-    // Opening what is no plain file must not wait.
+    // Opening something else than a regular file must not block.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut written = String::new();
     let _locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
@@ -387,7 +391,7 @@ impl Drop for Name {
             return;
         }
         if let Err(error) = self.unlink() {
-            log::warn!("'{}' stays: {error}", self.path.display());
+            log::warn!("cannot remove '{}': {error}", self.path.display());
         }
     }
 }

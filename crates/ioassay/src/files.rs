@@ -178,7 +178,7 @@ impl Files {
         match (&self.directory, self.kept.get(&work.io.size)) {
             (_, Some(kept)) if work.allocation == Allocation::Overwrite => Ok(Scratch::Kept(kept)),
             (Some(directory), _) => Scratch::new(directory, work),
-            (None, _) => bail!("only a file that is there can be written here"),
+            (None, _) => bail!("only an existing file can be written here"),
         }
     }
 

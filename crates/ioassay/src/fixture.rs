@@ -35,7 +35,7 @@ pub struct TestFile {
     name: Option<Name>,
     /// The path by which a worker opens it.
     path: PathBuf,
-    /// What it holds; unknown of a user's own file.
+    /// Its content; unknown for a user's own file.
     content: Option<Content>,
     digests: OnceCell<DigestTable>,
     counts: OnceCell<DigestTable>,
@@ -115,7 +115,7 @@ impl TestFile {
     /// When it cannot be read or is no file with bytes in it.
     pub fn open(path: &Path) -> Result<TestFile> {
         let path = std::path::absolute(path)
-            .with_context(|| format!("failed to find '{}'", path.display()))?;
+            .with_context(|| format!("cannot find '{}'", path.display()))?;
         let size = size_of(&path)?;
         let file =
             File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
@@ -157,7 +157,7 @@ impl TestFile {
         self.name.map_or(Ok(()), Name::remove)
     }
 
-    /// What a record says of it.
+    /// Its entry in the record.
     pub fn fixture(&self) -> &Fixture {
         &self.fixture
     }
@@ -167,7 +167,7 @@ impl TestFile {
         &self.path
     }
 
-    /// What it holds; none of a user's own file. One that is written over held it at first.
+    /// Its content; none for a user's own file. An overwritten file had it at first.
     pub fn content(&self) -> Option<Content> {
         self.content
     }
@@ -177,8 +177,8 @@ impl TestFile {
         &self.file
     }
 
-    /// What must come of `touch` on its parts; none for a user's own file, and where nothing is
-    /// computed. The first call takes about a second for 4 GiB.
+    /// The expected result of `touch` on its parts; none for a user's own file, or if `touch`
+    /// computes nothing. The first call takes about a second for 4 GiB.
     pub fn answers(&self, touch: Touch) -> Option<&DigestTable> {
         let content = self.content?;
         let (cell, question): (_, Question) = match touch {
@@ -208,8 +208,8 @@ impl TestFile {
             Cache::Cold => {
                 page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
             }
-            // Direct reads do not look at cached pages, but evidence is plainer without them.
-            // Where they cannot be evicted, as on tmpfs, the evidence says what served.
+            // Direct reads ignore cached pages, but evidence is clearer without them. If they
+            // cannot be evicted, as on tmpfs, the evidence shows what served.
             Cache::Direct => {
                 if let Err(error) = page_cache::evict(&self.file, probe) {
                     log::debug!("before a direct trial: {error}");
@@ -224,7 +224,7 @@ fn with_name((file, name): (File, Name)) -> (File, Option<Name>) {
     (file, Some(name))
 }
 
-/// The path by which another process opens what `file` is, whatever its name leads to.
+/// A path by which another process opens exactly `file`, whatever its name leads to.
 pub fn through_proc(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
@@ -235,7 +235,7 @@ pub fn through_proc(file: &File) -> PathBuf {
 /// When there is none, or it is not a regular file with bytes in it.
 pub fn size_of(path: &Path) -> Result<u64> {
     let metadata = std::fs::metadata(path)
-        .with_context(|| format!("failed to look at '{}'", path.display()))?;
+        .with_context(|| format!("cannot read the metadata of '{}'", path.display()))?;
     let kind = metadata.file_type();
     if kind.is_dir() {
         bail!("'{}' is a directory: name a file to read", path.display());
@@ -244,7 +244,7 @@ pub fn size_of(path: &Path) -> Result<u64> {
         bail!("'{}' is a device: name a file on it to read", path.display());
     }
     if !kind.is_file() || metadata.len() == 0 {
-        bail!("'{}' has no bytes to read: name a regular file that is not empty", path.display());
+        bail!("'{}' has no bytes to read: name a regular file with content", path.display());
     }
     Ok(metadata.len())
 }
@@ -288,7 +288,7 @@ pub fn write_content(
 
 fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
     witness::layout(file)
-        .with_context(|| format!("failed to ask how '{}' lies on its device", path.display()))
+        .with_context(|| format!("failed to read the layout of '{}' on its device", path.display()))
 }
 
 /// Whether files of `needed` bytes fit, where `free` bytes are free now: enough must stay for
@@ -302,8 +302,8 @@ pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<(
     let reserve = (capacity / 20).min(1 << 30);
     if needed.saturating_add(reserve) > free {
         bail!(
-            "test files of {} do not fit into '{}': {} are free and {} of them are left to \
-             others: choose a smaller --size or another directory",
+            "test files of {} do not fit into '{}': {} are free, and {} of that stay free for \
+             other programs: choose a smaller --size or another directory",
             units::bytes_rounded(needed),
             storage.directory.display(),
             units::bytes_rounded(free),
@@ -323,8 +323,8 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
     let directory = storage.directory.display();
     if let Some(capacity) = storage.capacity.filter(|capacity| needed > *capacity) {
         bail!(
-            "test files of {} are larger than the file system of '{directory}', which has {}: \
-             choose a smaller --size",
+            "test files of {} are larger than the file system of '{directory}' ({}): choose a \
+             smaller --size",
             units::bytes_rounded(needed),
             units::bytes_rounded(capacity)
         );
@@ -333,7 +333,7 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
     let in_memory = host.memory_available.filter(|_| storage.medium == Medium::Ram);
     if let Some(available) = in_memory.filter(|available| needed > *available / 2) {
         bail!(
-            "'{directory}' is kept in memory, and test files of {} are more than half of the {} \
+            "'{directory}' is in memory, and test files of {} need more than half of the {} \
              available: choose a smaller --size",
             units::bytes_rounded(needed),
             units::bytes_rounded(available)

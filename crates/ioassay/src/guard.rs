@@ -1,4 +1,4 @@
-//! Notices a change of a user's own file under a peer, which is told to read it and no more.
+//! Detects a change of a user's own file by a peer, which may only read it.
 
 use crate::fixture::TestFile;
 use rustix::fs::{Stat, fstat};
@@ -12,13 +12,13 @@ pub struct Guard {
     seen: Seen,
 }
 
-/// What changes when a file is written to, moved or replaced, and not when it is read.
+/// Metadata that writing, moving or replacing a file changes, but reading does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     size: i64,
     modified: (i64, u64),
     changed: (i64, u64),
-    /// Device and inode of what the name leads to.
+    /// Device and inode of the name's target.
     named: Option<(u64, u64)>,
 }
 
@@ -30,23 +30,23 @@ impl Guard {
         Some(Guard { path, seen })
     }
 
-    /// What is another about the file now, if anything is: the `peers` had it meanwhile.
+    /// How the file changed, if it did, while the `peers` had it open.
     pub fn complaint(&self, file: &TestFile, peers: &str) -> Option<String> {
         let now = Seen::of(file)?;
         let what = match () {
             () if now == self.seen => return None,
             () if now.size != self.seen.size => {
-                format!("it had {} bytes and has {}", self.seen.size, now.size)
+                format!("it had {} bytes and now has {}", self.seen.size, now.size)
             }
             () if now.modified != self.seen.modified => "it was written to".to_string(),
             () if now.named != self.seen.named => {
-                "its name leads to something else, or nowhere".to_string()
+                "its name leads elsewhere, or nowhere".to_string()
             }
-            () => "its time of change is another".to_string(),
+            () => "its change time differs".to_string(),
         };
         Some(format!(
-            "your file '{}' was changed while a peer had it, which may only read it: {what}: \
-             {peers} did so, or somebody else: look at the file before you go on",
+            "your file '{}' changed while a peer, which may only read it, had it open: {what}; \
+             {peers}, or another program, changed it: check the file before you continue",
             self.path.display()
         ))
     }
@@ -90,23 +90,26 @@ mod tests {
     #[track_caller]
     fn check(act: impl Fn(&Path), expected: &str) {
         let said = after(act).expect(expected);
-        assert!(said.contains(expected) && said.contains("the peer zebra did so"), "{said}");
+        assert!(
+            said.contains(expected) && said.contains("the peer zebra, or another program"),
+            "{said}"
+        );
     }
 
     #[test]
     fn what_is_done_to_a_file_is_told() {
         let open = |path: &Path| File::options().write(true).open(path).unwrap();
-        check(|path| open(path).set_len(0).unwrap(), "it had 5 bytes and has 0");
+        check(|path| open(path).set_len(0).unwrap(), "it had 5 bytes and now has 0");
         check(|path| open(path).write_all(b"BYTES").unwrap(), "it was written to");
         let back = |path: &Path| {
             let modified = path.metadata().unwrap().modified().unwrap();
             open(path).write_all(b"BYTES").unwrap();
             open(path).set_modified(modified).unwrap();
         };
-        check(back, "its time of change is another");
-        check(|path| std::fs::remove_file(path).unwrap(), "its name leads to something else");
+        check(back, "its change time differs");
+        check(|path| std::fs::remove_file(path).unwrap(), "its name leads elsewhere");
         let mode = |path: &Path| std::fs::set_permissions(path, Permissions::from_mode(0o600));
-        check(|path| mode(path).unwrap(), "its time of change is another");
+        check(|path| mode(path).unwrap(), "its change time differs");
     }
 
     #[test]

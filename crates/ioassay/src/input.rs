@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn regular(path: &Path) -> Result<File> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
-        bail!("it is no regular file");
+        bail!("it is not a regular file");
     }
     Ok(file)
 }
@@ -35,11 +35,11 @@ pub fn lines(path: &Path) -> Result<impl BufRead> {
     if !kind.is_file() && !kind.is_fifo() {
         bail!("it is neither a file nor a pipe");
     }
-    // Where nobody writes into a pipe, it is at its end at once as long as nobody waits for it.
+    // A non-blocking pipe without a writer is at its end at once.
     let mut first = [0];
     let begun = match kind.is_fifo().then(|| file.read(&mut first)) {
         None => 0,
-        Some(Ok(0)) => bail!("it is a pipe into which nobody writes"),
+        Some(Ok(0)) => bail!("it is a pipe without a writer"),
         Some(Ok(count)) => count,
         Some(Err(error)) if error.kind() == ErrorKind::WouldBlock => 0,
         Some(Err(error)) => return Err(error.into()),
@@ -64,11 +64,11 @@ pub fn text(path: &Path, bytes_max: u64) -> Result<String> {
     if bytes.len() as u64 > bytes_max {
         bail!("it is larger than {}", units::bytes(bytes_max));
     }
-    String::from_utf8(bytes).ok().context("it is no text")
+    String::from_utf8(bytes).ok().context("it is not text")
 }
 
-/// The next line without its end, of at most so many bytes; none after the last. What is no UTF-8,
-/// such as a character that was cut off, is replaced.
+/// The next line without its end, of at most so many bytes; none after the last. Invalid UTF-8,
+/// such as a truncated character, is replaced.
 ///
 /// # Errors
 /// When it cannot be read, or is longer.
@@ -103,11 +103,11 @@ mod tests {
             Ok(_) => panic!("{} was opened", path.display()),
             Err(error) => error.to_string(),
         };
-        assert_eq!(refused(&pipe), "it is a pipe into which nobody writes");
+        assert_eq!(refused(&pipe), "it is a pipe without a writer");
         assert_eq!(refused(Path::new("/dev/zero")), "it is neither a file nor a pipe");
         assert_eq!(refused(folder.path()), "it is a directory");
         for none in [&pipe, Path::new("/dev/zero"), folder.path()] {
-            assert_eq!(regular(none).unwrap_err().to_string(), "it is no regular file");
+            assert_eq!(regular(none).unwrap_err().to_string(), "it is not a regular file");
         }
         // Opened for both, a pipe has a writer.
         let mut writer = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();

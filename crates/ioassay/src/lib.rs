@@ -1,5 +1,5 @@
-//! The roof: binds what measures to what judges. The only crate that starts processes, writes
-//! files and prints.
+//! The top layer: joins the crates that measure and those that judge. Only this crate starts
+//! processes, writes files and prints.
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 

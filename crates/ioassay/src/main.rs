@@ -1,4 +1,4 @@
-//! The binary: reads what was typed, does it, and says what went wrong.
+//! The binary: parses the command line, runs the command and prints errors.
 
 #![forbid(unsafe_code)]
 
@@ -9,10 +9,10 @@ use std::process::ExitCode;
 /// Exit status when a command could not be carried out.
 const COULD_NOT: u8 = 2;
 
-/// A mistake of this program ends it as any other obstacle does, with one line and that status.
+/// A bug ends the program like any error: with one line and that status.
 fn say_mistakes() {
     std::panic::set_hook(Box::new(|panic| {
-        complain(&format!("a mistake of ioassay, please tell us: {panic}"));
+        complain(&format!("a bug in ioassay, please report it: {panic}"));
     }));
 }
 
@@ -24,14 +24,14 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let words: Vec<_> = std::env::args_os().collect();
-    // What was asked for is help, or what is not understood: either ends here.
+    // Help, or a parse error: both end here.
     let cli = match typed::understand(&words) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
     match commands::execute(&cli) {
         Ok(code) => ExitCode::from(code),
-        // Whoever read our output has had enough, as `head` has: that is no failure.
+        // The reader of our output closed it, as `head` does: not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
@@ -40,19 +40,19 @@ fn run() -> ExitCode {
     }
 }
 
-/// Says what went wrong. A line after the first is indented, so that the name of a file cannot
-/// look like another error.
+/// Prints an error. A line after the first is indented, so that the name of a file cannot look like
+/// another error.
 fn complain(problem: &str) {
     let mut lines = String::new();
     for (index, line) in problem.lines().enumerate() {
         let indent = if index > 0 && !line.starts_with(' ') { "  " } else { "" };
         lines.push_str(&format!("{indent}{line}\n"));
     }
-    // Where stderr is closed there is nobody left to tell.
+    // If stderr is closed, there is nowhere to print.
     let _ = write!(io::stderr(), "{}", report::to_terminal(&format!("error: {lines}")));
 }
 
-/// Says what was mistyped, as clap does; and ends.
+/// Prints a parse error, as clap does, and exits.
 fn refuse(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
@@ -62,7 +62,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
         true => error.render().ansi().to_string(),
         false => error.render().to_string(),
     };
-    // Where stderr is closed there is nobody left to tell.
+    // If stderr is closed, there is nowhere to print.
     let _ = write!(io::stderr(), "{}", report::to_terminal(&text));
     ExitCode::from(COULD_NOT)
 }

@@ -1,5 +1,5 @@
-//! What can be typed, told: help with examples, manual pages and completions, all made from the one
-//! definition of the commands in [`crate::args`].
+//! Help with examples, manual pages and completions, all generated from the definition of the
+//! commands in [`crate::args`].
 
 use crate::args::Cli;
 use crate::args::axes::AXES;
@@ -11,33 +11,33 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use model::units;
 
-/// What a command line does, and the command line.
+/// A description and its command line.
 type Example = (&'static str, &'static str);
 
-/// What is told of a command beyond its arguments.
+/// Help for a command beyond its arguments.
 struct Told {
     /// Its name; that of the program, for all of it.
     command: &'static str,
     examples: &'static [Example],
-    /// What its exit status can be; none where that of the program says it.
+    /// Its exit statuses; none if they are the program's.
     exit: Option<&'static [ExitStatus]>,
 }
 
-/// An exit status and what it says.
+/// An exit status and its meaning.
 type ExitStatus = (&'static str, &'static str);
 
-/// The exit statuses of what measures or judges, which are those of the program.
+/// The exit statuses of the program, and of commands that measure or judge.
 const JUDGED: &[ExitStatus] = &[
-    ("0", "every asked case is sound or doubtful, or the command did what it was told"),
-    ("1", "an asked case is void, failed or unavailable; the report says which, and why"),
-    ("2", "it could not be done: nothing could be run, or what was typed is not understood"),
-    ("128+N", "it was stopped by signal N (130: SIGINT, 143: SIGTERM); what was measured is kept"),
+    ("0", "every requested case is sound or doubtful, or the command did its work"),
+    ("1", "a requested case is void, failed or unavailable; the report says which, and why"),
+    ("2", "nothing could be run, or the command line is wrong"),
+    ("128+N", "stopped by signal N (130: SIGINT, 143: SIGTERM); completed trials are kept"),
 ];
 
-/// Those of what says how two records differ.
+/// Those of `compare`.
 const COMPARED: &[ExitStatus] = &[
-    ("0", "the records were compared, whatever came of it"),
-    ("2", "they do not measure the same, have nothing in common, or cannot be read"),
+    ("0", "the records were compared, whatever the result"),
+    ("2", "they measure different things, have nothing in common, or cannot be read"),
 ];
 
 const TOLD: &[Told] = &[
@@ -45,9 +45,9 @@ const TOLD: &[Told] = &[
         command: "ioassay",
         examples: &[
             ("How fast are this memory, page cache and disk?", "ioassay survey"),
-            ("The questions it knows", "ioassay recipes"),
+            ("List the recipes", "ioassay recipes"),
             ("How long does a page take, warm and cold, on that disk?", RUN_PAGES),
-            ("What was kept of earlier runs", "ioassay runs"),
+            ("List the records of earlier runs", "ioassay runs"),
             ("What does a finding mean?", "ioassay explain CacheLeak"),
         ],
         exit: Some(JUDGED),
@@ -55,21 +55,21 @@ const TOLD: &[Told] = &[
     Told {
         command: "survey",
         examples: &[
-            ("Of the current directory", "ioassay survey"),
-            ("Of another disk, in half the time", "ioassay survey --quick /mnt/data"),
-            ("What would it do?", "ioassay survey --dry-run"),
-            ("How small a difference can this machine decide today?", "ioassay survey --control"),
+            ("The current directory", "ioassay survey"),
+            ("Another disk, in half the time", "ioassay survey --quick /mnt/data"),
+            ("Show the plan without measuring", "ioassay survey --dry-run"),
+            ("How small a difference can this machine resolve today?", "ioassay survey --control"),
         ],
         exit: Some(JUDGED),
     },
     Told {
         command: "run",
         examples: &[
-            ("A question as it is", RUN_PAGES),
-            ("With other axes", RUN_AXES),
-            ("A file of your own, which is only read", "ioassay run read-methods --file BIG.DAT"),
-            ("What would it do?", "ioassay run read-methods /mnt/data --dry-run"),
-            ("A question of your own", "ioassay recipes show page-latency > mine.toml"),
+            ("Run a recipe", RUN_PAGES),
+            ("Choose other axes", RUN_AXES),
+            ("Read your own file; it is never written", "ioassay run read-methods --file BIG.DAT"),
+            ("Show the plan without measuring", "ioassay run read-methods /mnt/data --dry-run"),
+            ("Write your own recipe", "ioassay recipes show page-latency > mine.toml"),
             ("and", "ioassay run mine.toml /mnt/data"),
         ],
         exit: Some(JUDGED),
@@ -77,7 +77,7 @@ const TOLD: &[Told] = &[
     Told {
         command: "watch",
         examples: &[
-            ("Every ten minutes, until it is stopped", WATCH),
+            ("Every ten minutes, until you stop it", WATCH),
             ("Six runs", "ioassay watch sync-latency /mnt/data --every 1h --count 6"),
         ],
         exit: Some(JUDGED),
@@ -85,8 +85,8 @@ const TOLD: &[Told] = &[
     Told {
         command: "report",
         examples: &[
-            ("Judge a record again", "ioassay report FILE.jsonl"),
-            ("The figures of one case, by jq", REPORT_JQ),
+            ("Show the report of a record", "ioassay report FILE.jsonl"),
+            ("The figures of one case, with jq", REPORT_JQ),
         ],
         exit: Some(JUDGED),
     },
@@ -94,15 +94,15 @@ const TOLD: &[Told] = &[
         command: "compare",
         examples: &[
             ("Was it faster before?", "ioassay compare before.jsonl after.jsonl"),
-            ("Of two sizes", "ioassay compare small.jsonl large.jsonl --anyway"),
+            ("Compare two sizes", "ioassay compare small.jsonl large.jsonl --anyway"),
         ],
         exit: Some(COMPARED),
     },
     Told {
         command: "runs",
         examples: &[
-            ("The last one", "ioassay runs | head -3"),
-            ("Those of one recipe", "ioassay runs --recipe page-latency"),
+            ("The latest", "ioassay runs | head -3"),
+            ("Only one recipe", "ioassay runs --recipe page-latency"),
         ],
         exit: None,
     },
@@ -117,7 +117,7 @@ const TOLD: &[Told] = &[
     Told {
         command: "man",
         examples: &[
-            ("Read the page of a command", "ioassay man run | man -l -"),
+            ("Read the manual page of a command", "ioassay man run | man -l -"),
             ("Install all of them", "ioassay man --all /usr/local/share/man/man1"),
         ],
         exit: None,
@@ -129,15 +129,15 @@ const RUN_AXES: &str = "ioassay run read-methods . --engine pread,mmap --cache c
 const WATCH: &str = "ioassay watch page-latency /mnt/data --every 10m";
 const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
-/// What is below the short help of a command with axes, which are only in the long one.
-const AXES_BELOW: &str = "Axes of the cases, such as --engine, --cache, --block, --depth and \
-                          --threads, and examples: --help";
+/// The end of the short help of a command with axes; only the long help lists them.
+const AXES_BELOW: &str = "For axes (--engine, --cache, --block, --depth, --threads …) and \
+                          examples, see --help";
 
 fn told(command: &str) -> Option<&'static Told> {
     TOLD.iter().find(|told| told.command == command)
 }
 
-/// The definition of all commands, with what their help says besides.
+/// The definition of all commands, with their examples.
 pub fn command() -> Command {
     let mut program = with_examples(Cli::command(), "ioassay");
     let names: Vec<String> =
@@ -169,7 +169,7 @@ fn with_examples(command: Command, name: &str) -> Command {
 }
 
 impl Told {
-    /// As it stands below a help.
+    /// As text below the help.
     fn text(&self) -> String {
         let mut out = "Examples:".to_string();
         for (what, line) in self.examples {
@@ -184,7 +184,7 @@ impl Told {
         out
     }
 
-    /// As it stands in a manual page.
+    /// As a section of a manual page.
     fn roff(&self) -> Roff {
         let mut roff = Roff::new();
         roff.control("SH", ["EXAMPLES"]);
@@ -238,7 +238,7 @@ pub fn pages() -> Result<Vec<(String, String)>> {
 
 /// The definition with the names by which commands stand in manual pages: `ioassay-run`.
 fn built() -> Command {
-    // What `ioassay help` does is no command of its own.
+    // `ioassay help` is not a command of its own.
     let mut program = command().disable_help_subcommand(true);
     program.build();
     program
@@ -277,7 +277,7 @@ fn roff(command: &Command) -> Result<String> {
     String::from_utf8(page).context("a manual page is text")
 }
 
-/// The script that makes `shell` complete what is typed.
+/// The completion script for `shell`.
 pub fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(), "ioassay", &mut script);
@@ -285,7 +285,7 @@ pub fn completions(shell: Shell) -> String {
     if shell == Shell::Fish { script + &recipes_in_fish() } else { script }
 }
 
-/// What clap does not generate for fish: the values of what is no option.
+/// Completions that clap does not generate for fish: values of positional arguments.
 fn recipes_in_fish() -> String {
     let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
     let names = names.join(" ");

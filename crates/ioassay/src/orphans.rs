@@ -1,8 +1,8 @@
-//! What a worker started and left behind: found and ended, however it left.
+//! Finds and ends processes that a worker started and left behind.
 //!
-//! Who leaves the group of a worker, and whose parent then ends, becomes a child of the nearest
-//! ancestor that asks for such children. This program asks: so all that descends from a worker is,
-//! once that has ended, among its own children.
+//! A process that leaves the worker's group and loses its parent becomes a child of the nearest
+//! ancestor that adopts orphans. This program does, so after a worker's end all of its descendants
+//! are our children.
 
 use crate::deadline::Deadline;
 use rustix::io::Errno;
@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
-/// The variable that names the worker a process descends from. Who removes it is ended with the
-/// next worker that ends.
+/// The environment variable with the worker that a process descends from. A process without it is
+/// ended with the next worker.
 const MARK: &str = "IOASSAY_WORKER";
 
 /// How long those that were left behind are hunted.
@@ -33,18 +33,21 @@ static WORKERS: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
 
 /// Has whatever workers leave behind come to this process, so that [`Worker::end`] finds it.
 ///
-/// Not where this process has children already: whoever became it by `exec` started them, and what
-/// they leave behind could not be told from what workers do.
+/// Not if this process already has children, started before an `exec`: their orphans would look
+/// like those of workers.
 pub fn adopt() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if !children().is_empty() {
-            log::debug!("there are children of another program: orphans are not adopted");
+            log::debug!(
+                "this process has children of another program, so it does not adopt \
+                         orphans"
+            );
             return;
         }
         match set_child_subreaper(Some(getpid())) {
             Ok(()) => ADOPTS.store(true, Ordering::Relaxed),
-            Err(error) => log::debug!("orphans are not adopted: {error}"),
+            Err(error) => log::debug!("cannot adopt orphans: {error}"),
         }
     });
 }
@@ -73,7 +76,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// The process has ended: ends what it left behind, and waits for that, but not for ever.
+    /// After the process has ended: ends its leftovers, and waits for them up to a limit.
     fn drop(&mut self) {
         workers().remove(&self.pid);
         if !ADOPTS.load(Ordering::Relaxed) {
@@ -81,13 +84,13 @@ impl Drop for Worker {
         }
         let deadline = Deadline::after(LIMIT);
         loop {
-            // Who ends leaves its own children to this process: they are found the next time.
+            // An ended process leaves its children to us: the next pass finds them.
             let left: Vec<Pid> = children().into_iter().filter(is_left).collect();
             if left.is_empty() {
                 return;
             }
             if deadline.is_over() {
-                log::warn!("processes that a worker started stay: {left:?}");
+                log::warn!("processes that a worker started still run: {left:?}");
                 return;
             }
             left.into_iter().for_each(end);
@@ -100,10 +103,10 @@ impl Drop for Worker {
 fn end(child: Pid) {
     match kill_process(child, Signal::KILL) {
         Ok(()) | Err(Errno::SRCH) => {}
-        Err(error) => log::debug!("{child:?} was left behind and cannot be killed: {error}"),
+        Err(error) => log::debug!("cannot kill {child:?}, which a worker left behind: {error}"),
     }
     if let Err(error) = waitpid(Some(child), WaitOptions::NOHANG) {
-        log::debug!("{child:?} was left behind and cannot be waited for: {error}");
+        log::debug!("cannot wait for {child:?}, which a worker left behind: {error}");
     }
 }
 

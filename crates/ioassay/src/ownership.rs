@@ -1,8 +1,9 @@
-//! Folders and files that nobody else can change: what is found there is run as this user.
+//! Checks for folders and files that no other user can change, because we run programs from them as
+//! this user.
 //!
-//! Nobody can change a path if every folder on the way to it belongs to this user or to root, and
-//! no other can write to it. A folder such as `/tmp` may be written by all if its sticky bit keeps
-//! them from moving what is not theirs.
+//! No other user can change a path if every folder on the way belongs to this user or root and only
+//! they can write to it. A folder such as `/tmp` may be written by all if its sticky bit keeps them
+//! from moving what is not theirs.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::geteuid;
@@ -15,13 +16,13 @@ use std::path::{Path, PathBuf};
 const WRITE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// The folder `inner`, one name after another, in the folder `outer`, made where it is not there,
-/// for this user alone. `remedy` says what to do where it cannot be trusted.
+/// The folder `inner`, name by name, in the folder `outer`; missing ones are created for this user
+/// alone. `remedy` is for a folder that cannot be trusted.
 ///
 /// # Errors
 /// Whose it is and what others may do to it; or when it cannot be made.
 pub fn folder(outer: &Path, inner: &[&str], remedy: &str) -> Result<PathBuf> {
-    let failed = || format!("failed to make the folder '{}'", outer.display());
+    let failed = || format!("failed to create the folder '{}'", outer.display());
     // Links on the way are followed now and never again.
     let there = outer.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let rest = outer.strip_prefix(there).unwrap_or(Path::new(""));
@@ -40,9 +41,9 @@ pub fn folder(outer: &Path, inner: &[&str], remedy: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Checks that no other user can change what is on the way to `path`, which has no links in it.
+/// Checks that no other user can change `path`, which has no links in it, or a folder on the way.
 fn check_way(path: &Path, remedy: &str) -> Result<()> {
-    // Who owns the root folder owns all of it: in a container that need not be root.
+    // The owner of the root folder owns everything; in a container that need not be root.
     let trusted = [geteuid().as_raw(), 0, look(Path::new("/"))?.uid()];
     for folder in path.ancestors() {
         let found = look(folder)?;
@@ -63,7 +64,7 @@ fn check_way(path: &Path, remedy: &str) -> Result<()> {
 pub fn check_own(path: &Path, remedy: &str) -> Result<()> {
     let found = look(path)?;
     if found.is_symlink() {
-        bail!("'{}' is a link, which may lead to what others made: {remedy}", path.display());
+        bail!("'{}' is a link and may lead to another user's files: {remedy}", path.display());
     }
     let is_own = found.uid() == geteuid().as_raw();
     if !(found.is_dir() || found.is_file()) || !is_own || found.mode() & WRITE_BY_OTHERS != 0 {
@@ -73,14 +74,15 @@ pub fn check_own(path: &Path, remedy: &str) -> Result<()> {
 }
 
 fn look(path: &Path) -> Result<Metadata> {
-    path.symlink_metadata().with_context(|| format!("failed to look at '{}'", path.display()))
+    path.symlink_metadata()
+        .with_context(|| format!("cannot read the metadata of '{}'", path.display()))
 }
 
 /// What was found, whose it is and what to do.
 fn distrust(path: &Path, found: &Metadata, remedy: &str) -> String {
     format!(
-        "'{}' belongs to user {} with mode {:04o}, and this runs as user {}: others could put a \
-         program there that would run as you: {remedy}",
+        "'{}' belongs to user {} with mode {:04o}, and ioassay runs as user {}: another user could \
+         put a program there that would run as you: {remedy}",
         path.display(),
         found.uid(),
         found.mode() & 0o7777,

@@ -27,7 +27,7 @@ struct Table {
     peer: Vec<Row>,
 }
 
-/// A row as it is written; `peers/peers.toml` says what each key means.
+/// A row of the table; `peers/peers.toml` explains each key.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -64,11 +64,11 @@ struct Row {
 pub struct Program {
     /// Its name, which is also that of its peer: it is a part of the path of its build.
     pub name: PeerName,
-    /// What is known of it before it is built.
+    /// Its properties before it is built.
     pub peer: Peer,
     /// Its source, if it has any.
     pub source: Option<Source>,
-    /// The command that tells its version; empty if there is none.
+    /// The command that prints its version; empty if there is none.
     pub version: Vec<String>,
     /// The command that builds it; empty if it needs none.
     pub build: Vec<String>,
@@ -121,7 +121,7 @@ impl Peers {
         }
         let mut names = BTreeSet::from([OWN_PEER]);
         if let Some(twice) = programs.iter().find(|program| !names.insert(&program.peer.name)) {
-            bail!("there are two peers of the name '{}'", twice.peer.name);
+            bail!("two peers have the name '{}'", twice.peer.name);
         }
         Ok(Peers { programs })
     }
@@ -131,7 +131,7 @@ impl Peers {
         &self.programs
     }
 
-    /// What is known of all, before any is built.
+    /// The properties of all, before any is built.
     pub fn facts(&self) -> Vec<Peer> {
         self.programs.iter().map(|program| program.peer.clone()).collect()
     }
@@ -180,7 +180,7 @@ fn parse(
         let mut program = row.program(source, &choice)?;
         if found.is_empty() && !row.compilers.is_empty() {
             let tried = row.compilers.join(", ");
-            program.peer.unavailable = Some(format!("there is none of {tried} on the PATH"));
+            program.peer.unavailable = Some(format!("none of {tried} is on the PATH"));
         }
         if let Some(name) = missing {
             program.peer.unavailable = Some(format!("{name} is not on the PATH: install {name}"));
@@ -372,7 +372,7 @@ mod tests {
         let text = "[[peer]]\nname = 'z'\ncompilers = ['zcc-nowhere', 'no-cc']\nrun = ['z']";
         let programs = parse(text, None, &no_source).expect("the table is whole");
         let reason = programs[0].peer.unavailable.as_deref();
-        assert_eq!(reason, Some("there is none of zcc-nowhere, no-cc on the PATH"));
+        assert_eq!(reason, Some("none of zcc-nowhere, no-cc is on the PATH"));
     }
 
     #[test]
@@ -396,7 +396,7 @@ mod tests {
             ("[[peer]]\nname = 'z'\nrun = []\nengines = ['reed']", "unknown variant `reed`"),
             ("[[peer]]\nname = 'z'\nrun = []\nsource = 'z.c'", "no z.c"),
             ("[[peer]]\nname = 'z'\nrun = []\naxes = { tuch = [] }", "'tuch', which is no axis"),
-            ("[[peer]]\nname = '../../x'\nrun = []", "'../../x' is no name of a peer"),
+            ("[[peer]]\nname = '../../x'\nrun = []", "'../../x' is not a valid name of a peer"),
         ] {
             let error = format!("{:#}", parse(text, None, &no_source).expect_err(text));
             assert!(error.contains(expected), "'{text}' gave '{error}'");

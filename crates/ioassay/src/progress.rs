@@ -1,8 +1,7 @@
-//! What a run shows while it goes on: a few lines on a terminal, nothing in a pipe.
+//! Progress of a run: a few lines on a terminal, nothing in a pipe.
 //!
-//! It is drawn between trials only: by the thread that calls the functions here, when they are
-//! called, and by no other. There is no ticking thread, so what a terminal costs is in no trial;
-//! a view that stands still during a long trial is the price.
+//! Only the calling thread draws, and only between trials, so no trial includes the cost of the
+//! terminal. The price: the view freezes during a long trial.
 
 use crate::store;
 use assess::finding::{Code, Severity};
@@ -23,7 +22,7 @@ pub struct Progress {
     bar: ProgressBar,
     began: Instant,
     failed: u64,
-    /// What the trials so far give reason to doubt, in a line; empty if nothing.
+    /// The findings so far, in a line; empty if none.
     found: String,
 }
 
@@ -44,7 +43,7 @@ pub struct Next<'a> {
     pub rates: &'a [f64],
 }
 
-/// Draws at most so often: of trials of some milliseconds not each is shown.
+/// The shortest time between two drawings: short trials are not all shown.
 const DRAWS_A_SECOND: u8 = 5;
 
 /// Columns of the bar.
@@ -83,7 +82,7 @@ impl Progress {
         self.show(done, size, &format!("writing the test file: {of} of {all}"), &[]);
     }
 
-    /// The rounds begin; what was spent until now does not tell how long they take.
+    /// The rounds begin: the time until now does not predict theirs.
     pub fn rounds_begin(&mut self) {
         self.began = Instant::now();
         self.failed = 0;
@@ -107,7 +106,7 @@ impl Progress {
         self.show(done, planned, &self.whereabouts(next), &lines);
     }
 
-    /// Judges the record as it is now, between trials and for somebody who looks on only.
+    /// Judges the record so far, between trials, for the screen only.
     pub fn judge(&mut self, record: &Path) {
         if self.bar.is_hidden() {
             return;
@@ -138,8 +137,8 @@ impl Progress {
         }
         let each = self.began.elapsed().as_secs_f64() / done as f64;
         let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
-        // How long the rest of a rate takes to become steady, nobody knows.
-        let about = if rounds.is_some() { "about" } else { "at a guess" };
+        // When a rate becomes steady is unknown.
+        let about = if rounds.is_some() { "about" } else { "roughly" };
         format!("{round}, {about} {} left", units::time(left))
     }
 
@@ -168,7 +167,7 @@ impl Default for Progress {
     }
 }
 
-/// What a case has come to: `so far 612 MB/s (598-631 MB/s) in 7 rounds, the last 610 MB/s`.
+/// The figure of a case: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
 fn so_far(next: &Next) -> String {
     let is_sync = next.case.write().is_some_and(|work| work.op == Op::Sync);
     let say = |rate: f64| match is_sync {
@@ -184,10 +183,10 @@ fn so_far(next: &Next) -> String {
     };
     let trials =
         if estimate.n == 1 { "1 trial".to_string() } else { format!("{} trials", estimate.n) };
-    format!("so far {}{interval} in {trials}, the last {}", say(estimate.median), say(*last))
+    format!("so far {}{interval} in {trials}, latest {}", say(estimate.median), say(*last))
 }
 
-/// What gives reason to doubt, and in how many cases: `found so far: CacheLeak (3 cases), Steal`.
+/// The findings and their number of cases: `findings so far: CacheLeak (3 cases), Steal`.
 fn found_so_far(assessment: &Assessment) -> String {
     // That there are too few rounds is no news before the last.
     let is_told = |found: &&RunFinding| {
@@ -199,7 +198,7 @@ fn found_so_far(assessment: &Assessment) -> String {
         cases => format!("{} ({cases} cases)", found.finding.code),
     };
     let found: Vec<String> = assessment.findings.iter().filter(is_told).map(say).collect();
-    if found.is_empty() { String::new() } else { format!("found so far: {}", found.join(", ")) }
+    if found.is_empty() { String::new() } else { format!("findings so far: {}", found.join(", ")) }
 }
 
 /// How much is done: `█████░░░░░░░░░░░░░░░`.
@@ -241,9 +240,9 @@ mod tests {
         let case = Case::own(Work::Read(zoo::plain()));
         let told = |rates: &[f64]| so_far(&next(&case, rates));
         assert_eq!(told(&[]), "no figure yet");
-        assert_eq!(told(&[2e9]), "so far 2.00 GB/s in 1 trial, the last 2.00 GB/s");
+        assert_eq!(told(&[2e9]), "so far 2.00 GB/s in 1 trial, latest 2.00 GB/s");
         let seven: Vec<f64> = (1..=7).map(|n| f64::from(n) * 1e8).collect();
-        let expected = "so far 400 MB/s (100 MB/s to 700 MB/s) in 7 trials, the last 700 MB/s";
+        let expected = "so far 400 MB/s (100 MB/s to 700 MB/s) in 7 trials, latest 700 MB/s";
         assert_eq!(told(&seven), expected);
     }
 
@@ -276,7 +275,7 @@ mod tests {
             found(Code::Stalled, Severity::Doubt, &["b"]),
             found(Code::Steal, Severity::Doubt, &[]),
         ]);
-        let expected = "found so far: CacheLeak (2 cases), Stalled (1 case), Steal";
+        let expected = "findings so far: CacheLeak (2 cases), Stalled (1 case), Steal";
         assert_eq!(found_so_far(&assessment), expected);
     }
 

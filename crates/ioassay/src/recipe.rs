@@ -445,11 +445,14 @@ mod tests {
             ("[[cases]]\nblock = '4K'", "'4K' is ambiguous"),
             ("cases = []", "at least one [[cases]]"),
             ("rounds = 0\n[[cases]]", "one round"),
-            ("content = 'zeros'\n[[cases]]", "'zeros' is no content"),
-            ("[[cases]]\ntime = '18446744073709551615.5s 0.5s'", "too large: the most is 30days"),
-            ("[[cases]]\nkernel = 'read'\nworking_set = '16777215TiB'", "too large: the most"),
-            ("rounds = 1001\n[[cases]]", "1001 rounds are above 1000"),
-            ("invocations = 4294967295\n[[cases]]", "invocations are above 100"),
+            ("content = 'zeros'\n[[cases]]", "'zeros' is not a content"),
+            (
+                "[[cases]]\ntime = '18446744073709551615.5s 0.5s'",
+                "too large: the maximum is 30days",
+            ),
+            ("[[cases]]\nkernel = 'read'\nworking_set = '16777215TiB'", "too large: the maximum"),
+            ("rounds = 1001\n[[cases]]", "1001 rounds are more than the maximum of 1000"),
+            ("invocations = 4294967295\n[[cases]]", "invocations are more than the maximum of 100"),
         ] {
             let error = error(text);
             assert!(error.contains(expected), "'{text}' gave '{error}'");

@@ -28,13 +28,13 @@ use witness::counters::Witness;
 
 /// All that a run needs and that outlives a trial.
 pub struct Run<'a> {
-    /// What is done.
+    /// The plan.
     pub plan: &'a Plan,
     /// How files are made anew for another invocation.
     pub maker: &'a Maker<'a>,
-    /// What they are on; none where no file is used.
+    /// Their storage; none if no file is used.
     pub storage: Option<&'a Storage>,
-    /// What the file is on that copies read, if elsewhere.
+    /// The storage of the source of copies, if elsewhere.
     pub source: Option<&'a Storage>,
     /// Where trials are kept.
     pub store: &'a mut Store,
@@ -53,13 +53,13 @@ pub struct Run<'a> {
 /// After a trial that wrote, the devices get this long to become quiet (METHODOLOGY.md).
 const SETTLE: Duration = Duration::from_secs(30);
 
-/// So often it is looked whether the run shall stop.
+/// Interval between stop checks.
 const SETTLE_STEP: Duration = Duration::from_secs(1);
 
-/// File systems may free what was unlinked some time later, as XFS does.
+/// File systems such as XFS may free unlinked files some time later.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
 
-/// So often it is looked whether they did.
+/// Interval between checks of that.
 const ROOM_STEP: Duration = Duration::from_millis(50);
 
 /// One of the trials of a run.
@@ -90,7 +90,7 @@ impl Turn<'_> {
 
 impl Run<'_> {
     /// The live worker of `peer`. One that failed was dropped, and a new one is started.
-    #[expect(clippy::result_large_err, reason = "an outcome is made once a trial")]
+    #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
     fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
         if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);
@@ -200,7 +200,7 @@ impl Run<'_> {
         Ok(made)
     }
 
-    /// Reads again what `job` wrote, if it did: what cannot be read is not there.
+    /// Reads back what `job` wrote: unreadable data does not exist.
     pub(crate) fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
         let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
         let Some(sample) = trial.sample() else { return };
@@ -235,8 +235,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for what an earlier trial left to be written: else it would be while this one is
-    /// measured.
+    /// Waits until an earlier trial's data is written: otherwise that would disturb this trial.
     fn settle(&self, case: &Case, stage: &Stage) {
         let Some(storage) = self.storage else { return };
         let began = Instant::now();
@@ -267,7 +266,7 @@ impl Run<'_> {
         let before = counters.before();
         let outcome = courier.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
-        // What one worker keeps must not be in the way of the next, or of a cache state.
+        // Files and memory that one worker keeps must not affect the next one, or a cache state.
         courier.dismiss()?;
         Ok(outcome)
     }
@@ -284,7 +283,7 @@ fn not_made(error: &anyhow::Error) -> Outcome {
     }
 }
 
-/// What one trial leaves to the next.
+/// State from one trial to the next.
 #[derive(Default)]
 pub(crate) struct Left {
     /// Live workers, by peer.
@@ -298,7 +297,7 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// What became of a user's own file under the peers that have it: then the run must end.
+    /// The change of a user's own file by the peers, if any: then the run must end.
     pub(crate) fn complaint(&self, files: &Files) -> Option<String> {
         let guard = self.guard.as_ref()?;
         let peers = self.couriers.keys().map(String::as_str).filter(|peer| *peer != OWN_PEER);
@@ -310,7 +309,7 @@ impl Left {
     }
 }
 
-/// What went wrong with another program than this one's own worker names it.
+/// A peer's failure names the peer.
 fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Failed { reason } if case.peer != OWN_PEER => {

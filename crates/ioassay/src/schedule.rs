@@ -1,5 +1,5 @@
-//! Carries out a plan: which trial follows which, and what is begun anew between them. Each trial
-//! is appended to the record at once.
+//! Runs a plan: the order of the trials, and the restart for each invocation. Each trial is
+//! appended to the record at once.
 
 use crate::files::Files;
 use crate::progress::Next;
@@ -13,17 +13,17 @@ use model::trial::Outcome;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The machine is left alone for so long before an invocation after the first (METHODOLOGY.md).
+/// The pause before each invocation except the first (METHODOLOGY.md).
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// So often it is looked whether the run shall stop.
+/// Interval between stop checks.
 const PAUSE_STEP: Duration = Duration::from_millis(50);
 
-/// A case that failed so often in a row is not tried again: a disk that is full, or a peer that
-/// hangs, would take the time of all others. Its other trials are recorded as failed.
+/// After this many failures in a row a case is not tried again: a full disk or a hanging peer would
+/// take the time of all others. Its other trials are recorded as failed.
 const FAILED_MOST: u32 = 3;
 
-/// What a run has come to so far.
+/// The state of a run.
 struct SoFar {
     began: Instant,
     rng: Rng,
@@ -73,7 +73,7 @@ impl Run<'_> {
             if invocation > 0 {
                 files = match self.begin_anew(files, invocation, so_far.began) {
                     Ok(files) => files,
-                    // What was measured until now stands, whatever keeps the rest from it.
+                    // Whatever stops the rest, the completed trials are valid.
                     Err(_) if self.stop.is_asked() => return Ok(Files::default()),
                     Err(error) => {
                         self.store.append(&Line::End(End::Interrupted))?;
@@ -81,10 +81,10 @@ impl Run<'_> {
                     }
                 };
             }
-            // What was unlinked to make files anew may not be free yet.
+            // The space of unlinked files may not be free yet.
             let mut left_over = Left { unlinked: invocation > 0, ..Left::default() };
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
-            // A peer may do something yet when it is told that there is nothing more to do.
+            // A peer may still act when it is dismissed.
             left_over.couriers.clear();
             if let Some(complaint) = left_over.complaint(&files) {
                 self.store.append(&Line::End(End::Interrupted))?;
@@ -143,7 +143,7 @@ impl Run<'_> {
                 let turn = Turn { files, case, invocation, round, at_ms };
                 let failed = &mut so_far.failed[case];
                 if *failed >= FAILED_MOST {
-                    let reason = format!("not tried: it failed {FAILED_MOST} times in a row");
+                    let reason = format!("not tried: the case failed {FAILED_MOST} times in a row");
                     self.store.append(&Line::Trial(turn.not_done(Outcome::Failed { reason })))?;
                     so_far.done += 1;
                     continue;

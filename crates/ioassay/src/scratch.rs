@@ -84,7 +84,7 @@ impl<'a> Scratch<'a> {
             return Ok(None);
         };
         let file = self.file();
-        file.sync_all().context("fsync of what was written failed")?;
+        file.sync_all().context("fsync of the written data failed")?;
         let evicted = probe.map(|probe| page_cache::evict(file, probe));
         let is_past_cache = matches!(evicted, Some(Ok(_)));
         let mut read_back = ReadBack { bytes: 0, digest: 0, expected: 0, is_past_cache };
@@ -94,7 +94,7 @@ impl<'a> Scratch<'a> {
             let mut offset = first;
             while offset < last {
                 if stop.is_asked() {
-                    bail!("the run was stopped while what was written was read back");
+                    bail!("the run was stopped while it read the data back");
                 }
                 let length = (last - offset).min(CHUNK) as usize;
                 let chunk = &mut buffer[..length];

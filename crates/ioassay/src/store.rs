@@ -28,7 +28,7 @@ impl Store {
     pub fn create(path: &Path, header: Header) -> Result<Store> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
-                .with_context(|| format!("failed to make the folder '{}'", folder.display()))?;
+                .with_context(|| format!("failed to create the folder '{}'", folder.display()))?;
         }
         let header = Line::Header { version: VERSION, header }.encode() + "\n";
         let file = create_whole(path, &header).with_context(|| not_created(path))?;
@@ -66,7 +66,7 @@ pub fn check_free(path: &Path) -> Result<()> {
 
 fn not_created(path: &Path) -> String {
     let path = path.display();
-    format!("failed to create the record '{path}': name another with --record FILE")
+    format!("failed to create the record '{path}': name another file with --record FILE")
 }
 
 /// The largest record that is read: 400 times that of a survey.
@@ -78,7 +78,7 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// When the file cannot be read, is no record, or is larger than any run makes it.
 pub fn read(path: &Path) -> Result<Record> {
     let failed = || format!("failed to read the record '{}'", path.display());
-    let no_record = || format!("'{}' is no record", path.display());
+    let no_record = || format!("'{}' is not a record", path.display());
     let mut lines = input::lines(path).with_context(failed)?.take(RECORD_BYTES_MAX + 1);
     let mut next = || input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record);
     let first = next()?.ok_or(RecordError::Empty).with_context(no_record)?;
@@ -89,7 +89,7 @@ pub fn read(path: &Path) -> Result<Record> {
     }
     if lines.limit() == 0 {
         bail!(
-            "'{}' is no record: it is larger than {}",
+            "'{}' is not a record: it is larger than {}",
             path.display(),
             units::bytes(RECORD_BYTES_MAX)
         );
@@ -188,7 +188,7 @@ fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
 
 fn not_written(path: &Path) -> String {
     format!(
-        "failed to write the report '{}': name a file in a folder that you may write to",
+        "failed to write the report '{}': name a file in a folder that you can write to",
         path.display()
     )
 }
@@ -211,8 +211,8 @@ fn check_no_other(path: &Path) -> Result<bool> {
     let is_own = || is_report(&mut File::open(path)?);
     if !found.is_file() || !is_own().with_context(|| not_written(path))? {
         bail!(
-            "failed to write the report '{}': there is something that is no report of this \
-             program: name another file",
+            "failed to write the report '{}': that file exists and is not a report of ioassay: \
+             name another file",
             path.display()
         );
     }
@@ -260,7 +260,7 @@ pub fn folder() -> Result<PathBuf> {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().map(|home| home.join(".local/state")))
-        .context("there is no home to keep the record in: name a file with --record FILE")?;
+        .context("there is no home folder for the record: name a file with --record FILE")?;
     Ok(folder.join("ioassay"))
 }
 
@@ -280,7 +280,7 @@ pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let first = [folder.join(format!("{stem}.jsonl"))];
     let others = (2..RUNS_A_SECOND).map(|number| folder.join(format!("{stem}-{number}.jsonl")));
     let free = first.into_iter().chain(others).find(|path| path.symlink_metadata().is_err());
-    free.with_context(|| format!("there are {RUNS_A_SECOND} records '{stem}' already"))
+    free.with_context(|| format!("there are already {RUNS_A_SECOND} records '{stem}'"))
 }
 
 /// Seconds from 1970 to the year 10000, which a date of four digits has no place for.
@@ -293,9 +293,9 @@ const DATED_SECONDS: u64 = 253_402_300_800;
 pub fn date(moment: SystemTime) -> Result<String> {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).ok();
     if since.is_none_or(|since| since.as_secs() >= DATED_SECONDS) {
-        bail!("the clock of this machine is outside of the years 1970 to 9999: set it");
+        bail!("this machine's clock is outside the years 1970 to 9999: set it");
     }
-    #[expect(clippy::disallowed_methods, reason = "what it panics on was just refused")]
+    #[expect(clippy::disallowed_methods, reason = "inputs that panic were just refused")]
     let date = humantime::format_rfc3339_seconds(moment);
     Ok(date.to_string())
 }
@@ -334,7 +334,7 @@ mod tests {
         std::fs::write(&other, "years of work").unwrap();
         for taken in [&link, &other, &folder.path().to_path_buf()] {
             let error = keep_report(taken, &report("three")).unwrap_err().to_string();
-            assert!(error.contains("no report of this program: name another file"), "{error}");
+            assert!(error.contains("is not a report of ioassay: name another file"), "{error}");
         }
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "years of work");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), report("two"));

@@ -60,7 +60,7 @@ impl Limits {
             let most = getrlimit(resource).maximum.map_or(most, |least| least.min(most));
             let limit = Rlimit { current: Some(most), maximum: Some(most) };
             if let Err(error) = prlimit(Some(pid), resource, limit) {
-                log::debug!("no limit of {resource:?} for process {pid:?}: {error}");
+                log::debug!("cannot limit {resource:?} of process {pid:?}: {error}");
             }
         }
     }
@@ -133,7 +133,7 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
             () if stop.is_asked() => break Err("the run was stopped".to_string()),
             () if began.elapsed() >= limits.time => {
                 let time = limits.time;
-                break Err(format!("'{name}' did not end within {time:?}, and was ended"));
+                break Err(format!("'{name}' did not end within {time:?} and was killed"));
             }
             () if moved > 0 => {}
             () => std::thread::sleep(STEP),
@@ -143,7 +143,7 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
     end?;
     streams.iter_mut().for_each(|stream| stream.drain(limits.first_bytes));
     let [stdout, stderr] = streams.map(|stream| stream.printed);
-    let status = status.ok_or_else(|| format!("it is not known how '{name}' ended"))?;
+    let status = status.ok_or_else(|| format!("cannot read how '{name}' ended"))?;
     Ok(Told { status, stdout, stderr })
 }
 
@@ -244,7 +244,7 @@ mod tests {
     fn check_ended(script: &str) {
         let (told, took) = run_for(Duration::from_millis(100), script);
         let error = told.expect_err(script);
-        assert_eq!(error, "'sh' did not end within 100ms, and was ended", "{script}");
+        assert_eq!(error, "'sh' did not end within 100ms and was killed", "{script}");
         assert!(took < Duration::from_secs(30), "{script}: {took:?}");
     }
 

@@ -41,8 +41,8 @@ const FACTS: &str = "peer.json";
 const SITE: &str = ".building-";
 
 /// What to do where the cache folder cannot be trusted.
-const REMEDY: &str = "set XDG_CACHE_HOME to a folder of your own that no other can write to, or \
-                      remove it if others put it there";
+const REMEDY: &str = "set XDG_CACHE_HOME to a folder that only you can write to, or remove this \
+                      one if another user put it there";
 
 /// A peer that was built, or the reason why not; and the command that starts it.
 #[derive(Debug, Clone)]
@@ -183,7 +183,7 @@ impl Bench<'_> {
                     self.vector_bits_of(Path::new(run.first()?), function)
                 });
                 std::fs::write(site.path().join(FACTS), serde_json::to_string_pretty(&peer)?)
-                    .with_context(|| format!("failed to write into '{}'", site.path().display()))?;
+                    .with_context(|| format!("failed to write to '{}'", site.path().display()))?;
                 move_to(site, folder)?;
             }
             Err(reason) => peer.unavailable = Some(reason),
@@ -199,7 +199,7 @@ impl Bench<'_> {
             Some(Source { path, text }) => {
                 let name = PathBuf::from(path.file_name().unwrap_or_default());
                 std::fs::write(site.join(&name), text).map_err(|error| {
-                    format!("writing its source into '{}' failed: {error}", site.display())
+                    format!("writing its source to '{}' failed: {error}", site.display())
                 })?;
                 name
             }
@@ -234,7 +234,7 @@ fn site_beside(folder: &Path) -> Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     let own = Permissions::from_mode(0o700);
     let site = builder.prefix(&prefix).permissions(own).tempdir_in(peers);
-    site.with_context(|| format!("failed to make a folder in '{}'", peers.display()))
+    site.with_context(|| format!("failed to create a folder in '{}'", peers.display()))
 }
 
 /// Moves a finished build to its place. Another run may have built it meanwhile: either is as good.
@@ -242,7 +242,7 @@ fn move_to(site: TempDir, folder: &Path) -> Result<()> {
     if std::fs::rename(site.path(), folder).is_err() {
         std::fs::remove_dir_all(folder).or_else(ignore_missing)?;
         std::fs::rename(site.path(), folder)
-            .with_context(|| format!("failed to move to '{}'", folder.display()))?;
+            .with_context(|| format!("failed to move the build to '{}'", folder.display()))?;
     }
     // It is at another path now: nothing is left to be removed.
     let _ = site.keep();
@@ -273,7 +273,7 @@ fn cache_home() -> Result<PathBuf> {
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
-        .context("there is no home to build peers in: set XDG_CACHE_HOME")
+        .context("there is no home folder to build peers in: set XDG_CACHE_HOME")
 }
 
 /// The name of the folder of a build: it changes with all that decides what is built.

@@ -288,11 +288,11 @@ mod tests {
         let mut axes = zoo::cases()[0].axes();
         axes[0].1 = "../../x".to_string();
         let error = Case::from_axes(&axes).unwrap_err().to_string();
-        assert!(error.contains("'../../x' is no name of a peer"), "{error}");
+        assert!(error.contains("'../../x' is not a valid name of a peer"), "{error}");
         let mut peer = serde_json::to_value(zoo::peer()).expect("a peer is plain data");
         peer["name"] = "../x".into();
         let error = serde_json::from_value::<crate::peer::Peer>(peer).unwrap_err().to_string();
-        assert!(error.contains("'../x' is no name of a peer"), "{error}");
+        assert!(error.contains("'../x' is not a valid name of a peer"), "{error}");
     }
 
     #[test]

@@ -96,7 +96,8 @@ impl Case {
         })
     }
 
-    /// What means nothing in a case has one value, so that cases that do the same are equal.
+    /// Axes without meaning in a case have one fixed value, so that cases that do the same are
+    /// equal.
     pub(crate) fn clear_meaningless(&mut self) {
         if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Strided) {
             io.stride = 1;

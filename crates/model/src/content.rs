@@ -1,4 +1,4 @@
-//! What a test file holds, and the digest that proves it was read.
+//! The content of a test file, and the digest that proves it was read.
 //!
 //! Word `i` of a file (8 bytes, little-endian) is a pure function of `i` and the seed, so the
 //! data neither compresses nor repeats, and any part of it can be checked without keeping a copy.
@@ -232,7 +232,7 @@ pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
     })
 }
 
-/// What is asked of a part of a file: [`Content::digest`] or [`Content::count`].
+/// A result over a part of a file: [`Content::digest`] or [`Content::count`].
 pub type Question = fn(&Content, Range<u64>) -> u64;
 
 /// Answers a question about any part of a file in constant time, from a table of prefix sums.

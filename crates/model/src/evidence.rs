@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
-    /// Who told how much of a file is in the page cache.
+    /// The probe that reported how much of a file is in the page cache.
     Probe "probe" {
         /// `cachestat(2)`, Linux 6.5 and later.
         Cachestat "cachestat",
@@ -19,7 +19,7 @@ named! {
 /// How much of a file is in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Residency {
-    /// Who told.
+    /// The probe.
     pub probe: Probe,
     /// Pages of the file.
     pub pages: u64,

@@ -18,7 +18,7 @@ pub struct Host {
     pub os: String,
     /// The processor's model.
     pub cpu: String,
-    /// CPUs this program may run on; where that is not told, those that are online.
+    /// CPUs that this program may use; if unknown, those online.
     pub cores: u32,
     /// Instruction sets the kernels can use.
     pub isas: Vec<Isa>,
@@ -35,16 +35,16 @@ pub struct Host {
     /// Bytes of memory, as the OS reports them; none where it does not.
     #[serde(default, deserialize_with = "if_positive")]
     pub memory: Option<u64>,
-    /// Bytes of memory that could be had when the run began, control-group limits included; none
-    /// where neither is told.
+    /// Bytes of memory available when the run began, control-group limits included; none if neither
+    /// is known.
     #[serde(default, deserialize_with = "if_positive")]
     pub memory_available: Option<u64>,
     /// Bytes of a page.
     pub page: u64,
-    /// Bytes of a huge page, as the OS tells them.
+    /// Bytes of a huge page, as the OS reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_page: Option<u64>,
-    /// Which hypervisor it runs under, if any is told of: `kvm`, `qemu, emulated`, or `unknown`.
+    /// The hypervisor, if one is reported: `kvm`, `qemu, emulated`, or `unknown`.
     pub hypervisor: Option<String>,
     /// The clock source of the OS.
     pub clock_source: Option<String>,
@@ -55,7 +55,7 @@ pub struct Host {
     /// How it is set up.
     #[serde(default)]
     pub setup: Setup,
-    /// What was found out on the way and a reader should know, a sentence each.
+    /// Notes for the reader, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -123,7 +123,7 @@ pub struct Device {
     pub name: String,
     /// The model it reports, if it does.
     pub model: Option<String>,
-    /// The revision of its firmware, if it tells one.
+    /// The revision of its firmware, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// Whether the OS takes it for a disk that turns.
@@ -132,14 +132,14 @@ pub struct Device {
     /// The I/O scheduler that is chosen: `none`, `mq-deadline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// Requests that its queue holds before who sends more has to wait.
+    /// Requests that fit into its queue before senders must wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,
-    /// Whether a hypervisor presents it: what is below is unknown.
+    /// Whether a hypervisor presents it, so that what is below is unknown.
     pub is_virtual: bool,
     /// Readahead in bytes.
     pub read_ahead: Option<u64>,
-    /// Whether the OS takes it for one that may lose what it was given, unless it is told to flush.
+    /// Whether the OS considers its cache volatile unless flushed.
     #[serde(default)]
     pub write_cache: Option<WriteCache>,
     /// Whether the OS may send it writes that go through its cache to the medium (FUA). None where
@@ -153,7 +153,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// What is known of how it is set up, each with its name.
+    /// Its known settings, with names.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let yes = |is: bool| if is { "yes" } else { "no" }.to_string();
         let facts = [
@@ -169,7 +169,7 @@ impl Device {
 }
 
 named! {
-    /// What of a device's work a control group limits.
+    /// The quantity that a control group limits on a device.
     Limited "limited" {
         /// Bytes read in a second.
         ReadBytes "read bytes",
@@ -182,12 +182,12 @@ named! {
     }
 }
 
-/// What a control group allows its processes of a device.
+/// A control group's limit for a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// The device's name.
     pub device: String,
-    /// What is limited.
+    /// The limited quantity.
     pub what: Limited,
     /// How much of it in a second: bytes, or requests.
     pub a_second: u64,
@@ -196,9 +196,9 @@ pub struct Limit {
 }
 
 named! {
-    /// What a device does with what is written to it, as the OS has it.
+    /// A device's write cache, as the OS sees it.
     WriteCache "write cache" {
-        /// It may keep it in a cache that a power cut empties: durable is what was flushed.
+        /// It may keep data in a volatile cache: only flushed data is durable.
         Back "write back",
         /// It is on the medium when the write is complete: there is nothing to flush.
         Through "write through",
@@ -228,10 +228,10 @@ pub struct Storage {
     /// Bytes that the OS reads ahead of a file here at most; none where it does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<u64>,
-    /// What is mounted so that a sync flushes nothing: `ext4 at '/data' (nobarrier)`.
+    /// Mounts that make a sync flush nothing: `ext4 at '/data' (nobarrier)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barriers_off: Vec<String>,
-    /// What control groups allow this process of those devices.
+    /// The control groups' limits of this process for those devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
     /// Bytes of the file system; none where it has no size, as one that is kept in memory and
@@ -241,18 +241,17 @@ pub struct Storage {
     /// Bytes that can still be written; none where `capacity` is.
     #[serde(default)]
     pub free: Option<u64>,
-    /// The probe that told the truth about a canary file; none if neither did.
+    /// The probe that was right about a canary file; none if neither was.
     pub residency_probe: Option<Probe>,
     /// Whether a canary file could be evicted from the page cache, by proof of the probe.
     pub evictable: bool,
-    /// Whether what is read of a canary file stays in the page cache; none where no probe can tell,
+    /// Whether a canary file stays in the page cache after reading; none if no probe can see it,
     /// and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_pages: Option<bool>,
     /// What O_DIRECT does.
     pub direct: Direct,
-    /// What was found out on the way and a reader should know: `cachestat says 0 pages of a
-    /// cached file: mincore is used`.
+    /// Notes for the reader: `cachestat says 0 pages of a cached file: using mincore`.
     pub notes: Vec<String>,
 }
 
@@ -281,8 +280,8 @@ pub struct Fixture {
     pub layout: Option<Layout>,
 }
 
-/// A path need not be Unicode and JSON must be: in a record it is for reading only, so what is not
-/// Unicode is written as the replacement character.
+/// Paths need not be Unicode, but JSON must be. A record's paths are only for reading, so invalid
+/// characters are replaced.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
@@ -297,7 +296,7 @@ pub fn cpus_text(cpus: &[u32]) -> String {
     runs.map(text).collect::<Vec<String>>().join(",")
 }
 
-/// What the workers of a run are bound to.
+/// The CPUs and node of a run's workers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// The CPUs that threads are bound to, one each, in turn; none where the OS places them.

@@ -1,4 +1,4 @@
-//! What reading a file and writing one have in common.
+//! The axes that reading and writing a file share.
 
 use crate::cache::Cache;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};

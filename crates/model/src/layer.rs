@@ -16,7 +16,7 @@ impl Amplification {
     pub const ONE: Amplification = Amplification::of(1);
     /// At least each byte, as where parity is kept.
     pub const SOME: Amplification = Amplification { least: 1, most: None };
-    /// What is below may store the same bytes once, or none of them.
+    /// Storage below may store equal bytes once, or not at all.
     pub const UNKNOWN: Amplification = Amplification { least: 0, most: None };
 
     /// Each byte `times` times.
@@ -64,9 +64,9 @@ pub struct Counts {
 pub struct Layer {
     /// Their names.
     pub nodes: Vec<String>,
-    /// What they read, all together, for each byte read.
+    /// Bytes they read together for each byte read.
     pub reads: Amplification,
-    /// What they write, all together, for each byte written.
+    /// Bytes they write together for each byte written.
     pub writes: Amplification,
     /// Whether their counters count.
     #[serde(default)]

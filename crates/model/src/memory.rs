@@ -78,7 +78,7 @@ impl Kernel {
         }
     }
 
-    /// Whether its figure is bytes a second; else it is the time of an operation.
+    /// Whether its figure is bytes per second; else it is the time of an operation.
     pub fn is_bulk(self) -> bool {
         !matches!(self, Kernel::Chase) && !self.touches_pages()
     }
@@ -136,8 +136,8 @@ pub const LINE: u64 = 64;
 
 /// Bytes that an array of `size` is mapped over where it is to lie in huge pages of `huge` bytes.
 ///
-/// In small ones it lies from its first byte to its last, however short it is. Of large ones, such
-/// as the 512 MiB of ARM with pages of 64 KiB, nobody has one to spare for the tail of each array.
+/// Small ones hold an array completely, however short. Large ones, such as ARM's 512 MiB with pages
+/// of 64 KiB, are too precious for the tail of each array.
 pub fn huge_span(size: u64, huge: u64) -> Option<u64> {
     const SMALL_MOST: u64 = 2 << 20;
     if huge <= SMALL_MOST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
@@ -180,9 +180,9 @@ impl MemoryWork {
         digests.try_fold(0u64, |sum, digest| Some(sum.wrapping_add(digest?)))
     }
 
-    /// The bytes that a thread must tell of which has done `span.ops` operations: a line of one
-    /// array each, of whole passes over all arrays; of a chase and of pages a line each. None
-    /// where it told of no whole pass.
+    /// The bytes that a thread must report after `span.ops` operations: a line of one array each,
+    /// in whole passes over all arrays; for a chase and for pages, a line each. None without a
+    /// whole pass.
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         let lines = self.content(span.thread, 0).size / LINE;
         let arrays = if self.kernel.is_bulk() { self.kernel.arrays() } else { 1 };

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(blocks, [0, 3, 6, 1, 4, 2, 5]);
     }
 
-    /// Readahead follows neighbours: a random order must have hardly any, and no trend.
+    /// Readahead follows neighbors: a random order must have hardly any, and no trend.
     #[test]
     fn a_random_order_has_no_neighbours() {
         let blocks = 65_536;

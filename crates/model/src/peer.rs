@@ -16,12 +16,12 @@ pub struct Peer {
     pub name: String,
     /// Whether it is one of the compiler matrix: the same source, built in many ways.
     pub is_of_matrix: bool,
-    /// What its compiler or runtime says of itself: `gcc (Debian 12.2.0-14) 12.2.0`.
+    /// The version that its compiler or runtime prints: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: Option<String>,
     /// The command that built it.
     pub build: Option<String>,
-    /// Bits of the widest vectors in its counting loop, as its object code has them; 0 if that
-    /// is scalar, none if nobody looked.
+    /// Bits of the widest vectors in its counting loop, by its object code; 0 if scalar, none if
+    /// not inspected.
     pub vector_bits: Option<u32>,
     /// Engines it has.
     pub engines: Vec<Engine>,
@@ -33,7 +33,7 @@ pub struct Peer {
     /// The only values that it has of some axes; of axes that are not here it has all.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub axes: BTreeMap<String, Vec<String>>,
-    /// Why it cannot run here, if it cannot: a program that is missing, or what it said.
+    /// Why it cannot run here, if it can't: a missing program, or its error.
     pub unavailable: Option<String>,
 }
 
@@ -70,14 +70,14 @@ impl Peer {
         let least = |work: &MemoryWork| PEER_ARRAY_LEAST * u64::from(work.threads);
         if case.memory().is_some_and(|work| work.working_set < least(work)) {
             return Some(format!(
-                "a pass of the peer {} ends with a look at the clock, which costs too much below \
-                 {} a thread",
+                "the peer {} reads the clock after each pass, which costs too much below {} per \
+                 thread",
                 self.name,
                 units::bytes(PEER_ARRAY_LEAST)
             ));
         }
         (isa != Isa::Auto).then(|| {
-            format!("the compiler of the peer {} decides about instructions: isa auto", self.name)
+            format!("the compiler of the peer {} chooses the instructions: use isa auto", self.name)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a peer can be called.
+//! A valid name of a peer.
 
 use crate::units::ParseError;
 use serde::{Deserialize, Deserializer};
@@ -29,7 +29,7 @@ impl FromStr for PeerName {
         if starts_well && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
             return Ok(PeerName(text.to_string()));
         }
-        // What is far too long is not shown in full.
+        // Far too long names are shortened in messages.
         let given = text.chars().take(NAME_BYTES_MAX + 1).collect();
         Err(ParseError::PeerName { given, most: NAME_BYTES_MAX })
     }
@@ -77,7 +77,10 @@ mod tests {
             &too_long,
         ] {
             let error = name.parse::<PeerName>().expect_err(name).to_string();
-            assert!(error.contains("is no name of a peer: write at most 64 letters"), "{error}");
+            assert!(
+                error.contains("is not a valid name of a peer: write at most 64 letters"),
+                "{error}"
+            );
             assert!(!error.contains(|c: char| c.is_control() || c == '\u{202e}'), "{error}");
         }
     }

@@ -1,4 +1,4 @@
-//! What will be measured, and what will not be, and why not.
+//! The plan: measured cases, and skips with reasons.
 
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
 use crate::case::{Submission, Touch, Work, WriteWork};
@@ -22,7 +22,7 @@ named! {
         Asked "asked",
         /// It bounds the answers: a ceiling, or the tool's own overhead.
         Control "control",
-        /// It is an asked case once more: what differs between the two is not the case's (A/A).
+        /// A requested case again (A/A): any difference is not the case's.
         Twin "twin",
     }
 }
@@ -36,7 +36,7 @@ pub struct Planned {
     pub role: Role,
 }
 
-/// A case that was asked for and will not be measured.
+/// A requested case that will not be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Skip {
     /// The case.
@@ -45,15 +45,15 @@ pub struct Skip {
     pub reason: String,
 }
 
-/// What will be done, what not, and why.
+/// The cases, and the skips with reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The recipe's name.
     pub recipe: String,
     /// Passes over all cases; a case has at most one trial in each.
     pub rounds: u32,
-    /// How often all is begun anew, with new workers and new test files: the rounds are dealt to
-    /// so many invocations.
+    /// The number of invocations: parts of the run with new workers and new test files, among which
+    /// the rounds are divided.
     #[serde(default = "one_invocation")]
     pub invocations: u32,
     /// With one invocation, a case is done before the last round when the half-width of its
@@ -61,7 +61,7 @@ pub struct Plan {
     pub precision: f64,
     /// Decides the data, the random orders and the order of cases in each round.
     pub seed: u64,
-    /// What the test files are made of.
+    /// The content of the test files.
     #[serde(default)]
     pub content: Kind,
     /// The trials of each case follow each other without a pause until the rate is steady, or this
@@ -116,8 +116,8 @@ impl Plan {
         (0..self.invocations.max(1)).map(|invocation| self.rounds_of(invocation))
     }
 
-    /// The rounds of an invocation: as many to each as can be, the others to the first. None to
-    /// what comes after the last.
+    /// The rounds of an invocation: equal parts, with left-over rounds to the first ones. 0 after
+    /// the last.
     pub fn rounds_of(&self, invocation: u32) -> Range<u32> {
         let invocations = self.invocations.max(1);
         let (each, more) = (self.rounds / invocations, self.rounds % invocations);
@@ -129,7 +129,7 @@ impl Plan {
         first(invocation)..first(invocation.saturating_add(1))
     }
 
-    /// Adds a twin of the first asked case of each kind of work in each cache state.
+    /// Adds a twin of the first requested case of each kind of work and cache state.
     pub fn add_twins(&mut self) {
         let mut known = HashSet::new();
         let kind = |case: &Case| (std::mem::discriminant(&case.work), case.cache());
@@ -156,7 +156,7 @@ impl Plan {
     }
 }
 
-/// Where a plan is to run: what decides which cases can be.
+/// The place of a plan, which decides which cases are possible.
 #[derive(Debug)]
 pub struct Place<'a> {
     /// The machine.
@@ -214,15 +214,15 @@ impl Place<'_> {
         (!known).then(|| format!("this processor has no {isa}"))
     }
 
-    /// Memory that is not there is refused before it is asked for: the OS would end this program,
-    /// or another. Where nobody tells how much there is nothing is refused.
+    /// Refuse too much memory before allocating it: the OS would kill this program, or another. If
+    /// the size of the memory is unknown, nothing is refused.
     fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
         let available = self.host.memory_available?;
         let reserve = available / MEMORY_RESERVE_PARTS;
         (bytes > available - reserve).then(|| {
             format!(
-                "{what} of {} does not fit: {} of memory are available, and {} of them are left \
-                 to others",
+                "{what} of {} does not fit: {} of memory are available, and {} of that stay free \
+                 for other programs",
                 units::bytes(bytes),
                 units::bytes_rounded(available),
                 units::bytes_rounded(reserve),
@@ -243,15 +243,15 @@ impl Place<'_> {
         let available = self.host.memory_available?;
         (bytes > available / 4).then(|| {
             format!(
-                "{slots} buffers of {} are more than a quarter of the {} of memory available",
+                "{slots} buffers of {} need more than a quarter of the {} of available memory",
                 units::bytes(io.block),
                 units::bytes_rounded(available),
             )
         })
     }
 
-    /// What is written lies in memory before the clock starts: a period for each thread, and a part
-    /// of whole pages for each operation in flight.
+    /// The data to write is in memory before the clock starts: a period for each thread, and whole
+    /// pages for each operation in flight.
     fn data_refusal(&self, work: &WriteWork) -> Option<String> {
         let window =
             work.io.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.io.depth.into());
@@ -269,22 +269,21 @@ fn cut_refusal(io: &Io) -> Option<String> {
     let blocks = io.size.div_ceil(io.block);
     if io.block > io.size {
         let (block, size) = (units::bytes(io.block), units::bytes(io.size));
-        return Some(format!("a block of {block} is larger than the file of {size}"));
+        return Some(format!("the block of {block} is larger than the file of {size}"));
     }
     if blocks < u64::from(io.threads) {
         return Some(format!(
-            "the file has {blocks} blocks, fewer than {} threads: some would have nothing to \
-             do",
+            "the file has {blocks} blocks, fewer than {} threads: some threads would have no work",
             io.threads
         ));
     }
     if io.ops > blocks {
         return Some(format!(
-            "{} operations need as many different blocks, the file has {blocks}",
+            "{} operations need as many different blocks, but the file has {blocks}",
             io.ops
         ));
     }
-    (io.depth > 4096).then(|| format!("depth {} is above 4096", io.depth))
+    (io.depth > 4096).then(|| format!("depth {} is above the maximum of 4096", io.depth))
 }
 
 /// More threads than this are a mistake, and each costs memory.
@@ -292,22 +291,27 @@ const THREADS_MAX: u32 = 4096;
 
 fn threads_refusal(case: &Case) -> Option<String> {
     let threads = case.threads();
-    (threads > THREADS_MAX).then(|| format!("{threads} threads are above {THREADS_MAX}"))
+    (threads > THREADS_MAX).then(|| {
+        format!(
+            "{threads} threads are more than the maximum of \
+                                             {THREADS_MAX}"
+        )
+    })
 }
 
 fn kernel_refusal(work: &MemoryWork) -> Option<String> {
     let arrays = work.kernel.arrays() * u64::from(work.threads);
     if work.working_set < ARRAY_GRANULE.saturating_mul(arrays) {
         return Some(format!(
-            "a working set of {} has not 4KiB for each of {arrays} arrays",
+            "a working set of {} is too small: each of the {arrays} arrays needs 4KiB",
             units::bytes(work.working_set)
         ));
     }
     if !work.step.is_multiple_of(LINE) {
-        return Some(format!("a step of {} is no multiple of {LINE} bytes", work.step));
+        return Some(format!("the step of {} is not a multiple of {LINE} bytes", work.step));
     }
     let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
-    without.then(|| format!("{} uses no vectors: isa scalar", work.kernel))
+    without.then(|| format!("{} uses no vectors: use isa scalar", work.kernel))
 }
 
 fn engine_refusal(work: &ReadWork) -> Option<String> {
@@ -315,29 +319,31 @@ fn engine_refusal(work: &ReadWork) -> Option<String> {
     let is_one_run = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
     let reason = match work.engine {
         _ if waits && work.io.depth > 1 => format!(
-            "{} waits for each block: one thread has one in flight, never {}",
+            "{} waits for each block: a thread has one in flight, not {}; use depth 1",
             work.engine, work.io.depth
         ),
         Engine::Mmap if work.io.cache == Cache::Direct => {
             "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
         }
         Engine::Mmap if work.touch == Touch::None => {
-            "a mapping moves nothing until it is touched".to_string()
+            "a mapping moves nothing until it is touched: use another touch".to_string()
         }
         Engine::Load if work.touch == Touch::None => {
-            "what is loaded and never touched answers no question: use pread".to_string()
+            "loading a file without touching it answers no question: use pread".to_string()
         }
         Engine::Load if work.io.threads > 1 && !is_one_run => {
-            "each thread loads what it touches: that must be one run of the file".to_string()
+            "each thread loads what it touches, which must be one contiguous part of the file: use \
+             pattern 'sequential' and share 'contiguous'"
+                .to_string()
         }
         Engine::Buffered if work.io.cache == Cache::Direct => {
-            "what a program buffers is not aligned for O_DIRECT: use read".to_string()
+            "a program's own buffer is not aligned for O_DIRECT: use read".to_string()
         }
         Engine::Null if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
-            "null moves no data: it has cache 'as-is' and touch 'none' only".to_string()
+            "null moves no data: use cache 'as-is' and touch 'none'".to_string()
         }
         _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
-            format!("only io_uring has a submission thread, {} has none", work.engine)
+            format!("only io_uring has a submission thread; {} has none", work.engine)
         }
         _ => return touch_refusal(work).or_else(|| advice_refusal(work)),
     };
@@ -347,11 +353,11 @@ fn engine_refusal(work: &ReadWork) -> Option<String> {
 fn touch_refusal(work: &ReadWork) -> Option<String> {
     match work.touch {
         Touch::Count if !work.io.block.is_multiple_of(4) => Some(format!(
-            "integers of 4 bytes are counted: blocks of {} would cut some in two",
+            "touch 'count' counts integers of 4 bytes, and blocks of {} would cut some in two",
             units::bytes(work.io.block)
         )),
         Touch::None | Touch::Page if work.isa != Isa::Auto => {
-            Some(format!("touch '{}' computes nothing: isa auto", work.touch))
+            Some(format!("touch '{}' computes nothing: use isa auto", work.touch))
         }
         _ => None,
     }
@@ -365,16 +371,16 @@ fn advice_refusal(work: &ReadWork) -> Option<String> {
     };
     if !fits {
         return Some(format!(
-            "advice '{}' is about a mapping, {} has none",
+            "advice '{}' is about a mapping, and {} has none",
             work.advice, work.engine
         ));
     }
     if work.advice != Advice::None && work.engine == Engine::Null {
-        return Some("null opens no file that advice could be given about".to_string());
+        return Some("null opens no file, so it can't take advice".to_string());
     }
     let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);
     (about_cache && work.io.cache == Cache::Direct)
-        .then(|| "advice is about the page cache, which O_DIRECT passes by".to_string())
+        .then(|| "advice is about the page cache, which O_DIRECT bypasses".to_string())
 }
 
 #[cfg(test)]
@@ -403,9 +409,9 @@ mod tests {
             (ReadWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pread waits for each block"),
             (
                 ReadWork { io: Io { block: 100, ..direct.io }, ..direct },
-                "multiples of 512B, 100B is not",
+                "multiples of 512B, and 100B is not",
             ),
-            (ReadWork { advice: Advice::Random, ..direct }, "which O_DIRECT passes by"),
+            (ReadWork { advice: Advice::Random, ..direct }, "which O_DIRECT bypasses"),
             (ReadWork { advice: Advice::Populate, ..plain }, "pread has none"),
             (
                 ReadWork { io: Io { depth: 2, ..plain.io }, engine: Engine::Load, ..plain },
@@ -418,7 +424,7 @@ mod tests {
                     engine: Engine::Load,
                     ..plain
                 },
-                "must be one run of the file",
+                "one contiguous part of the file",
             ),
             (
                 ReadWork { io: Io { block: 6, ..plain.io }, touch: Touch::Count, ..plain },
@@ -431,7 +437,7 @@ mod tests {
             ),
             (
                 ReadWork { io: Io { ops: 257, ..plain.io }, ..plain },
-                "different blocks, the file has 256",
+                "different blocks, but the file has 256",
             ),
             (
                 ReadWork { io: Io { threads: 257, ..plain.io }, ..plain },
@@ -507,15 +513,15 @@ mod tests {
             (WriteWork { sync: Sync::Dsync, ..over }, ""),
             (
                 WriteWork { engine: WriteEngine::Mmap, sync: Sync::Dsync, ..over },
-                "a store is no call",
+                "no effect on stores",
             ),
             (WriteWork { sync: Sync::Msync, ..plain }, "pwrite maps nothing"),
-            (WriteWork { every: 4, sync: Sync::None, ..plain }, "no call that could come"),
+            (WriteWork { every: 4, sync: Sync::None, ..plain }, "is not a call"),
             (
                 WriteWork { io: Io { cache: Cache::Warm, ..plain.io }, ..plain },
                 "is empty at the start",
             ),
-            (append, "pwrite names offsets"),
+            (append, "pwrite writes at offsets"),
             (
                 WriteWork {
                     io: Io { threads: 2, ..append.io },
@@ -528,8 +534,8 @@ mod tests {
                 WriteWork { io: Io { cache: Cache::Direct, size: 4097, ..over.io }, ..over },
                 "whole blocks",
             ),
-            (WriteWork { op: Op::Sync, ..plain }, "a file that is there"),
-            (WriteWork { op: Op::Sync, sync: Sync::None, ..over }, "only a sync is called"),
+            (WriteWork { op: Op::Sync, ..plain }, "an existing file"),
+            (WriteWork { op: Op::Sync, sync: Sync::None, ..over }, "op sync only calls a sync"),
             (
                 WriteWork { io: Io { block: 2 << 20, ..plain.io }, ..plain },
                 "larger than the file of 1MiB",

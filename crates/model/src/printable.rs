@@ -1,15 +1,15 @@
 //! Text that steers nothing: not a terminal, and not the order in which a reader sees letters.
 //!
-//! Others write what a record, a peer or the name of a file says. It passes here before it is shown
-//! anywhere, a record as soon as it is read.
+//! Text of records, peers and file names is not ours. It passes through here before it is shown; a
+//! record as soon as it is read.
 
 use std::borrow::Cow;
 
-/// What stands for a character that steers: a reader sees that there was one.
+/// Replaces a control character visibly.
 const MARK: char = '\u{FFFD}';
 
-/// What is shown in the place of a character: a space for what separates, a mark for what steers a
-/// terminal (control characters of C0 and C1), turns the direction of text or is not seen.
+/// The replacement of a character: a space for separators, a mark for those that control a terminal
+/// (C0 and C1), change the direction of text or are invisible.
 fn shown(c: char) -> char {
     match c {
         '\t' | '\n' | '\u{B}' | '\u{C}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
@@ -17,7 +17,7 @@ fn shown(c: char) -> char {
         // Marks, embeddings, overrides and isolates of direction.
         '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' => MARK,
         '\u{2066}'..='\u{2069}' => MARK,
-        // What has no width: two names that look alike would not be the same.
+        // Zero-width characters: two different names would look alike.
         '\u{AD}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2065}' | '\u{FEFF}' => MARK,
         '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => MARK,
         c => c,

@@ -8,7 +8,7 @@ use crate::named;
 named! {
     /// A way to move a block from a file to the program.
     Engine "engine" {
-        /// Moves nothing: what is left is the tool's own overhead.
+        /// Moves nothing, to measure the tool's own overhead.
         Null "null",
         /// `read(2)` at the file's own offset, one open file a thread.
         Read "read",
@@ -26,9 +26,9 @@ named! {
 }
 
 named! {
-    /// What is done with the bytes of a block.
+    /// The use of a block's bytes.
     Touch "touch" {
-        /// Nothing: they were delivered, nobody looked.
+        /// Nothing: they are delivered and ignored.
         None "none",
         /// One word in every 4 KiB is read.
         Page "page",
@@ -40,7 +40,7 @@ named! {
 }
 
 named! {
-    /// What the OS is told about the use of the file.
+    /// Advice to the OS about the use of the file.
     Advice "advice" {
         /// Nothing.
         None "none",
@@ -77,11 +77,11 @@ pub struct ReadWork {
     pub io: Io,
     /// How a block is moved.
     pub engine: Engine,
-    /// What is done with the bytes.
+    /// The use of the bytes.
     pub touch: Touch,
     /// The instruction set of a sum or a count.
     pub isa: Isa,
-    /// What the OS is told.
+    /// The advice.
     pub advice: Advice,
     /// How io_uring learns of requests.
     pub submission: Submission,

@@ -30,7 +30,7 @@ pub struct Tool {
 /// The first line of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Who wrote it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// When the run began, as RFC 3339 in UTC.
     pub began: String,
@@ -43,22 +43,22 @@ pub struct Header {
     pub source_storage: Option<Storage>,
     /// Which files were read.
     pub fixtures: Vec<Fixture>,
-    /// What was to be done.
+    /// The plan.
     pub plan: Plan,
     /// Programs that measured, besides this one's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,
 }
 
-/// What an invocation after the first began with: new workers and, but where the file is the
-/// user's own or a device, new test files. The first has those of the [`Header`].
+/// The start of an invocation after the first: new workers and, except for a user's own file or a
+/// device, new test files. The first has those of the [`Header`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Invocation {
     /// Which, from 1.
     pub number: u32,
     /// When it was ready for its first trial, in milliseconds since the run began.
     pub at_ms: u64,
-    /// How long that took: the pause, and what was made anew.
+    /// How long that took: the pause and the new files.
     pub made_ms: u64,
     /// The new files; none where those of the header stayed.
     pub fixtures: Vec<Fixture>,
@@ -89,7 +89,7 @@ pub enum Line {
         #[serde(flatten)]
         header: Header,
     },
-    /// What another invocation began with.
+    /// The start of another invocation.
     Invocation(Invocation),
     /// A trial.
     Trial(Trial),
@@ -102,13 +102,13 @@ pub enum Line {
 pub struct Record {
     /// Its first line.
     pub header: Header,
-    /// What each invocation after the first began with.
+    /// The start of each invocation after the first.
     pub invocations: Vec<Invocation>,
     /// Its trials, as they were made.
     pub trials: Vec<Trial>,
     /// How the run ended.
     pub end: End,
-    /// What could not be read, if anything: `line 17 is cut off`.
+    /// The JSON parser's error.
     pub damage: Vec<String>,
 }
 
@@ -119,14 +119,14 @@ pub enum RecordError {
     #[error("it is empty")]
     Empty,
     /// Its first line is not a header.
-    #[error("its first line is no header of an ioassay record: {problem}")]
+    #[error("its first line is not the header of an ioassay record: {problem}")]
     NoHeader {
         /// What the JSON reader said.
         problem: String,
     },
-    /// It was written by a newer program, in a form of which not even the header is understood.
+    /// A newer program wrote it, and even its header is unknown here.
     #[error(
-        "it has format version {version}, this program understands up to {VERSION} and not its \
+        "it has format version {version}, and this ioassay reads up to {VERSION} but not its \
          header ({problem}): update ioassay"
     )]
     TooNew {
@@ -136,9 +136,9 @@ pub enum RecordError {
         problem: String,
     },
     /// It would fill the memory.
-    #[error("it is larger than any run makes it: {what} {amount} are above {most}")]
+    #[error("it is larger than any run writes: {what}: {amount}, at most {most}")]
     TooLarge {
-        /// Of what it has too much.
+        /// The excessive quantity.
         what: &'static str,
         /// How much.
         amount: usize,
@@ -154,26 +154,26 @@ impl Line {
     }
 }
 
-/// Of more lines than this that cannot be read, each is not told of.
+/// At most this many unreadable lines are reported one by one.
 const TOLD_MAX: usize = 100;
 
 /// The longest line of a record: the header of a plan of [`CASES_MAX`] cases.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// The longest line of which a copy in general form is made, which takes twenty times as much: the
-/// header of a newer version.
+/// The longest line parsed as general JSON, which takes twenty times its size: the header of a
+/// newer version.
 const VALUE_BYTES_MAX: usize = 8 << 20;
 
-/// More trials of a case are not judged: how it went is looked at by the square of them. A rate
-/// that is sustained for two days has 17 000.
+/// The maximum number of trials of a case, because some checks take quadratic time. A rate
+/// sustained for two days has 17 000.
 pub const TRIALS_MAX: usize = 20_000;
 
 /// Bytes that all lines of a record take in memory: of a survey they take one in a hundred of it.
 const MEMORY_BYTES_MAX: usize = 96 << 20;
 
 impl Record {
-    /// Reads a record. What is whole is kept; what is not is told in [`Record::damage`]. Of a
-    /// record that a newer program wrote, what is understood is kept.
+    /// Reads a record. Intact parts are kept, others reported in [`Record::damage`]. Of a newer
+    /// program's record, the known parts are kept.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
         let mut reader = Reader::begin(lines.next().ok_or(RecordError::Empty)?)?;
@@ -189,13 +189,13 @@ pub struct Reader {
     record: Record,
     /// For each case of the plan as it was written, its place among those that are understood.
     places: Vec<Option<usize>>,
-    /// Where each trial was told: its place in the record, and the line.
+    /// The place and line of each trial.
     told: HashMap<(usize, u32, u32), (usize, usize)>,
     /// The line that was read last, from 1.
     number: usize,
-    /// The line that told the end.
+    /// The line of the end.
     ended: Option<usize>,
-    /// Lines that are damaged and not told of.
+    /// The number of further damaged lines.
     untold: usize,
     /// Bytes that the trials take in memory.
     bytes: usize,
@@ -258,12 +258,12 @@ impl Reader {
         }
     }
 
-    /// Takes in a line that is not the first. What follows the end is of no run that was judged
-    /// when it ended, and counts for nothing.
+    /// Takes a line that is not the first. Lines after the end are ignored, because a report at the
+    /// end did not see them.
     fn take(&mut self, line: &str) -> Result<(), String> {
         let line = serde_json::from_str(line).map_err(|error| format!("is broken: {error}"))?;
         if let Some(ended) = self.ended {
-            return Err(format!("comes after the end, which line {ended} told: it does not count"));
+            return Err(format!("comes after the end in line {ended} and is ignored"));
         }
         match line {
             Line::Trial(trial) => return self.trial(trial),
@@ -285,9 +285,9 @@ impl Reader {
     fn trial(&mut self, trial: Trial) -> Result<(), String> {
         let case = match self.places.get(trial.case) {
             Some(Some(case)) => *case,
-            // That the case is not understood is told already.
+            // The unknown case is already reported.
             Some(None) => return Ok(()),
-            None => return Err(format!("is of case {}, which is not planned", trial.case)),
+            None => return Err(format!("is about case {}, which is not in the plan", trial.case)),
         };
         let trial = Trial { case, ..trial };
         let key = (case, trial.invocation, trial.round);
@@ -295,8 +295,8 @@ impl Reader {
             return Err(match self.record.trials[first] == trial {
                 true => format!("repeats the trial of line {line}: it counts once"),
                 false => format!(
-                    "is of the same case and round as line {line} and says something else: only \
-                     the first counts"
+                    "has the same case and round as line {line} but other content: only the first \
+                     counts"
                 ),
             });
         }
@@ -324,7 +324,7 @@ struct Head {
     damage: Vec<String>,
 }
 
-/// What is looked at before the rest: a newer header may well not be readable.
+/// The version is read first: a newer header may be unreadable.
 #[derive(Deserialize)]
 struct Versioned {
     header: Version,
@@ -341,7 +341,7 @@ struct Known {
     header: Header,
 }
 
-/// What the other lines of a record begin with.
+/// The beginnings of the other lines of a record.
 const OTHERS: [&str; 3] = ["{\"trial\":", "{\"invocation\":", "{\"end\":"];
 
 impl Head {
@@ -366,8 +366,8 @@ impl Head {
     /// The header of a newer program, without the cases that this one does not understand.
     fn newer(mut json: Value, version: u64) -> Result<Head, RecordError> {
         let mut damage = vec![format!(
-            "the record has format version {version}, this program understands up to {VERSION}: \
-             only what it understands is told; update ioassay"
+            "the record has format version {version}, and this ioassay reads up to {VERSION}: the \
+             report covers only what it understands; update ioassay"
         )];
         let cases = keep_known::<Planned>(json.pointer_mut("/header/plan/cases"));
         let skips = keep_known::<Skip>(json.pointer_mut("/header/plan/skips"));
@@ -385,8 +385,7 @@ impl Head {
     }
 }
 
-/// Takes out of a list what is no `T`. Answers for each thing that was in it why it was taken out,
-/// if it was.
+/// Removes all that is not a `T` from a list. Returns for each item the reason, if it was removed.
 fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<String>> {
     let Some(things) = list.and_then(Value::as_array_mut) else { return Vec::new() };
     let problem = |thing: &Value| T::deserialize(thing).err().map(|error| error.to_string());
@@ -480,7 +479,7 @@ mod tests {
         assert_eq!(read.trials, kept);
         assert_eq!(read.end, End::Complete);
         let [version, case, line] = &read.damage[..] else { panic!("{:?}", read.damage) };
-        assert!(version.contains("format version 9, this program understands up to 1"));
+        assert!(version.contains("format version 9, and this ioassay reads up to 1"));
         assert!(case.contains("case 0 is not understood: unknown engine 'telepathy'"), "{case}");
         assert!(line.contains("is broken: unknown variant `thought`"), "{line}");
     }
@@ -505,7 +504,7 @@ mod tests {
         let (read, damage) = damage_of(&lines);
         assert_eq!(read.trials, record.trials);
         let [damage] = &damage[..] else { panic!("{damage:?}") };
-        assert!(damage.contains("line 4 is of the same case and round as line 2"), "{damage}");
+        assert!(damage.contains("line 4 has the same case and round as line 2"), "{damage}");
     }
 
     #[test]
@@ -518,8 +517,8 @@ mod tests {
         lines.push(Line::Trial(late).encode() + "\n");
         let (read, damage) = damage_of(&lines);
         assert_eq!((read.trials, read.end), (record.trials, record.end));
-        let late = format!("line {} comes after the end, which line {end} told", end + 1);
-        assert_eq!(damage, [late + ": it does not count"]);
+        let late = format!("line {} comes after the end in line {end}", end + 1);
+        assert_eq!(damage, [late + " and is ignored"]);
     }
 
     #[test]
@@ -548,9 +547,9 @@ mod tests {
             }
             assert!(reader.number < 1_000, "{}", many.next().unwrap().len());
         };
-        assert!(error.starts_with("it is larger than any run makes it: bytes of all"), "{error}");
+        assert!(error.starts_with("it is larger than any run writes: bytes of all"), "{error}");
         let error = reader.line(&" ".repeat(LINE_BYTES_MAX + 1)).unwrap_err().to_string();
-        assert!(error.contains("bytes of a line 67108865 are above 67108864"), "{error}");
+        assert!(error.contains("bytes of a line: 67108865, at most 67108864"), "{error}");
     }
 
     #[test]
@@ -563,7 +562,7 @@ mod tests {
         let mut take = |round| reader.line(&Line::Trial(Trial { round, ..trial.clone() }).encode());
         (0..TRIALS_MAX as u32).for_each(|round| take(round).unwrap());
         let error = take(TRIALS_MAX as u32).unwrap_err().to_string();
-        assert!(error.ends_with("trials of a case 20001 are above 20000"), "{error}");
+        assert!(error.ends_with("trials of a case: 20001, at most 20000"), "{error}");
     }
 
     #[test]

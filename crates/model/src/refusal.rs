@@ -4,21 +4,21 @@ use crate::case::Cache;
 use crate::host::{Direct, Medium, Storage};
 use crate::units;
 
-/// Why blocks of so many bytes cannot be read or written on `storage` in a cache state.
+/// Why blocks of this size cannot be read or written on `storage` in a cache state.
 pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(
-            "{} keeps its files in memory: they cannot be evicted, so nothing is cold here",
+            "{} keeps its files in memory and can't evict them, so nothing is cold here",
             storage.file_system
         )),
         Cache::Warm if storage.keeps_pages == Some(false) => Some(format!(
-            "{} keeps nothing in the page cache of a file that is opened, as FUSE without \
-             kernel_cache or auto_cache and mounts with direct_io or cache=none: nothing is warm \
-             here",
+            "{} keeps nothing in the page cache when a file is opened (like FUSE without \
+             kernel_cache or auto_cache, or mounts with direct_io or cache=none), so nothing is \
+             warm here",
             storage.file_system
         )),
         Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
-            "neither cachestat nor mincore tells the truth about {} here: '{}' cannot be proved",
+            "neither cachestat nor mincore is right about {} here, so '{}' cannot be proved",
             storage.file_system, cache
         )),
         Cache::Cold if !storage.evictable => Some(format!(
@@ -37,7 +37,7 @@ fn direct_refusal(block: u64, direct: &Direct, file_system: &str) -> Option<Stri
             let align = u64::from(offset_align);
             (!block.is_multiple_of(align)).then(|| {
                 format!(
-                    "O_DIRECT here needs blocks in multiples of {}, {} is not",
+                    "O_DIRECT here needs blocks in multiples of {}, and {} is not",
                     units::bytes(align),
                     units::bytes(block)
                 )

@@ -1,4 +1,4 @@
-//! What a worker timed: raw, nothing derived.
+//! A worker's measurements: raw, nothing derived.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,16 +15,16 @@ pub struct Span {
     pub bytes: u64,
     /// Operations it completed.
     pub ops: u64,
-    /// What was made of the bytes: their digest, or how many were counted; 0 where that is not
-    /// asked for. None where the worker cannot tell, so that nobody can check the bytes.
+    /// The digest or count of the bytes; 0 if not requested. None if the worker has none, so the
+    /// bytes cannot be checked.
     #[serde(default)]
     pub digest: Option<u64>,
     /// The part of its time that went before the first block of each pass: mapping, populating,
     /// loading.
     #[serde(default)]
     pub load_ns: u64,
-    /// When its last sync had returned; none where none was asked for. What was written with
-    /// `O_DSYNC` was synced when its last write returned.
+    /// When its last sync had returned; none without a sync. With `O_DSYNC`, that is when its last
+    /// write returned.
     #[serde(default)]
     pub synced_ns: Option<u64>,
     /// How long its syncs took together.
@@ -149,13 +149,13 @@ impl Latencies {
     }
 }
 
-/// What a worker timed in one trial.
+/// A worker's measurements of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Opening, buffers, rings, arrays: all that came before the barrier.
     pub setup_ns: u64,
-    /// The part of it that the worker's runtime needed to become fast, such as a compiler that
-    /// compiles what is run often.
+    /// The part of it that the worker's runtime needed to become fast, such as a just-in-time
+    /// compiler.
     #[serde(default)]
     pub warm_up_ns: u64,
     /// One for each thread.
@@ -189,7 +189,7 @@ impl Sample {
         Some(end?.saturating_sub(start))
     }
 
-    /// Bytes of all threads. A worker that tells of more than there can be is not added up wrongly.
+    /// Bytes of all threads; saturates if a worker reports impossible values.
     pub fn bytes(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.bytes))
     }
@@ -199,7 +199,7 @@ impl Sample {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
     }
 
-    /// The digest of all that was read; none where a thread tells none.
+    /// The digest of all bytes; none if a thread reports none.
     pub fn digest(&self) -> Option<u64> {
         self.spans.iter().try_fold(0u64, |sum, span| Some(sum.wrapping_add(span.digest?)))
     }

@@ -21,7 +21,7 @@ pub enum ParseError {
         given: String,
     },
     /// Not what a file can be made of.
-    #[error("'{given}' is no content: write random or ints:20, for integers below 20")]
+    #[error("'{given}' is not a content: write random or ints:20, for integers below 20")]
     Content {
         /// What was written.
         given: String,
@@ -33,7 +33,7 @@ pub enum ParseError {
         given: String,
     },
     /// A quantity that nobody means: sums with it would leave the range of numbers.
-    #[error("'{given}' is too large: the most is {most}")]
+    #[error("'{given}' is too large: the maximum is {most}")]
     TooLarge {
         /// What was written.
         given: String,
@@ -42,8 +42,8 @@ pub enum ParseError {
     },
     /// Not what a peer can be called.
     #[error(
-        "'{}' is no name of a peer: write at most {most} letters, digits and - _ . +, a letter or \
-         a digit first",
+        "'{}' is not a valid name of a peer: write at most {most} letters, digits and - _ . +, a \
+         letter or a digit first",
         given.escape_debug()
     )]
     PeerName {
@@ -328,7 +328,7 @@ mod tests {
             parse_bytes(text).unwrap_err();
         }
         let error = parse_bytes("18446744073709551615").unwrap_err().to_string();
-        assert_eq!(error, "'18446744073709551615' is too large: the most is 8192TiB");
+        assert_eq!(error, "'18446744073709551615' is too large: the maximum is 8192TiB");
         assert_eq!(parse_bytes("8192TiB"), Ok(BYTES_MAX));
         for text in [
             "18446744073709551615.5s 0.5s",
@@ -338,7 +338,7 @@ mod tests {
             "30days 1ns",
         ] {
             let error = parse_time(text).unwrap_err();
-            assert_eq!(error.to_string(), format!("'{text}' is too large: the most is 30days"));
+            assert_eq!(error.to_string(), format!("'{text}' is too large: the maximum is 30days"));
         }
         assert_eq!(parse_time("30days"), Ok(TIME_MAX));
         // Of such a year the library itself says that it cannot be.

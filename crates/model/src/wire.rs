@@ -266,13 +266,13 @@ impl Reply {
 /// Steps of progress in a line: it stays below 64 KiB.
 const PROGRESS_STEPS: usize = 1000;
 
-/// More spans or latencies than this are babble, which must not fill the memory.
+/// More spans or latencies than this are a broken worker's, and must not fill the memory.
 const REPLIES_MAX: usize = 1 << 16;
 
 /// So are more steps of progress: a minute of 1700 threads, 29 hours of one.
 const STEPS_MAX: usize = 1 << 20;
 
-/// Puts an outcome together from the replies that tell it.
+/// Collects replies into an outcome.
 #[derive(Debug, Default)]
 pub struct Gather {
     spans: Vec<Span>,
@@ -282,7 +282,7 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Takes the next reply; answers the outcome when it was the closing one.
+    /// Takes the next reply; returns the outcome after the closing one.
     pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
         let counts = [&self.latencies, &self.syncs].map(|latencies| latencies.counts.len());
         let most = counts.into_iter().chain([self.spans.len()]).max();
@@ -295,7 +295,7 @@ impl Gather {
             Reply::Progress { thread, bytes } => {
                 let Some(span) = self.spans.iter_mut().rev().find(|span| span.thread == thread)
                 else {
-                    let problem = "progress of a thread whose span was not told".to_string();
+                    let problem = "progress of a thread without a span".to_string();
                     let line = Reply::Progress { thread, bytes }.encode();
                     return Err(ProtocolError { problem, line });
                 };
@@ -320,7 +320,7 @@ impl Gather {
             Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
             Reply::Failed { reason } => return Ok(Some(Outcome::Failed { reason })),
             Reply::Hello { .. } | Reply::Ready => {
-                let problem = "a greeting in the middle of a trial".to_string();
+                let problem = "'hello' or 'ready' in the middle of a trial".to_string();
                 return Err(ProtocolError { problem, line: reply.encode() });
             }
         }

@@ -180,18 +180,22 @@ impl WriteWork {
         let engine = self.engine;
         let copies = [WriteEngine::Write, WriteEngine::Uring].contains(&engine);
         let reason = match self.op {
-            Op::Write if engine.only_copies() => format!("{engine} copies a file: op copy"),
+            Op::Write if engine.only_copies() => format!("{engine} copies a file: use op copy"),
             Op::Copy if !copies && !engine.only_copies() => {
-                format!("{engine} does not copy: write, uring, copy-file-range, sendfile, splice")
+                format!(
+                    "{engine} does not copy: use write, uring, copy-file-range, sendfile or \
+                         splice"
+                )
             }
             Op::Copy if self.fill != Fill::Random => {
-                "a copy writes what its source holds: fill random".to_string()
+                "a copy writes what its source holds: use fill random".to_string()
             }
             Op::Copy if self.io.cache == Cache::Direct && engine.only_copies() => {
                 format!("{engine} copies inside the page cache: O_DIRECT has no effect on it")
             }
             Op::Sync if engine != WriteEngine::Pwrite || !self.sync.is_call() => {
-                "only a sync is called: engine pwrite, and sync fdatasync or fsync".to_string()
+                "op sync only calls a sync: use engine pwrite, and sync fdatasync or fsync"
+                    .to_string()
             }
             Op::Sync if self.sync == Sync::Msync => "pwrite maps nothing to msync".to_string(),
             _ => return None,
@@ -203,10 +207,10 @@ impl WriteWork {
         let engine = self.engine;
         let reason = match engine {
             WriteEngine::Null if self.io.cache != Cache::AsIs || self.sync != Sync::None => {
-                "null moves no data: it has cache 'as-is' and sync 'none' only".to_string()
+                "null moves no data: use cache 'as-is' and sync 'none'".to_string()
             }
             _ if self.io.depth > 1 && !matches!(engine, WriteEngine::Uring | WriteEngine::Null) => {
-                format!("{engine} waits for each block: one thread has one in flight")
+                format!("{engine} waits for each block: a thread has one in flight, so use depth 1")
             }
             WriteEngine::Mmap if self.io.cache == Cache::Direct => {
                 "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
@@ -214,10 +218,10 @@ impl WriteWork {
             WriteEngine::Mmap
                 if matches!(self.allocation, Allocation::None | Allocation::Append) =>
             {
-                "a mapping cannot grow a file: allocation fallocate or overwrite".to_string()
+                "a mapping cannot grow a file: use allocation fallocate or overwrite".to_string()
             }
             WriteEngine::Buffered if self.io.cache == Cache::Direct => {
-                "what a program buffers is not aligned for O_DIRECT: use write".to_string()
+                "a program's own buffer is not aligned for O_DIRECT: use write".to_string()
             }
             _ => return None,
         };
@@ -228,11 +232,12 @@ impl WriteWork {
         let is_mapped = self.engine == WriteEngine::Mmap;
         let reason = match self.sync {
             Sync::Msync if !is_mapped => format!("{} maps nothing to msync", self.engine),
-            Sync::Dsync if is_mapped => {
-                "a store is no call that O_DSYNC could make durable: use msync".to_string()
-            }
+            Sync::Dsync if is_mapped => "O_DSYNC has no effect on stores: use msync".to_string(),
             Sync::None | Sync::Dsync if self.every > 0 => {
-                format!("sync '{}' is no call that could come every {}", self.sync, self.every)
+                format!(
+                    "sync '{}' is not a call, so it can't come every {} blocks",
+                    self.sync, self.every
+                )
             }
             _ => return None,
         };
@@ -245,25 +250,26 @@ impl WriteWork {
         let is_overwritten = self.allocation == Allocation::Overwrite;
         let reason = match self.allocation {
             Allocation::Append if self.io.threads > 1 || self.io.pattern != Pattern::Sequential => {
-                "what is appended has one order: sequential, by one thread".to_string()
+                "appending has one order: sequential, by one thread".to_string()
             }
             Allocation::Append if !moves_own_offset || self.op != Op::Write => {
-                format!("{} names offsets, O_APPEND does not look at them", self.engine)
+                format!("{} writes at offsets, which O_APPEND ignores", self.engine)
             }
             _ if matches!(self.io.cache, Cache::Warm | Cache::Cold)
                 && !is_overwritten
                 && self.op == Op::Write =>
             {
-                format!("the file is empty at the start: it is not '{}'", self.io.cache)
+                format!("the file is empty at the start, so it can't be '{}'", self.io.cache)
             }
             _ if self.op == Op::Sync && !is_overwritten => {
-                "a sync needs a file that is there: allocation overwrite".to_string()
+                "op sync needs an existing file: use allocation overwrite".to_string()
             }
             _ if self.op == Op::Copy && is_overwritten => {
-                "a copy makes a new file: allocation none or fallocate".to_string()
+                "a copy makes a new file: use allocation none or fallocate".to_string()
             }
             _ if self.io.cache == Cache::Direct && !self.io.size.is_multiple_of(self.io.block) => {
-                "O_DIRECT writes whole blocks: the size must be a multiple of the block".to_string()
+                "O_DIRECT writes whole blocks: use a size that is a multiple of the block"
+                    .to_string()
             }
             _ => return None,
         };

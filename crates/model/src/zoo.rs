@@ -1,4 +1,4 @@
-//! Awkward cases that everything must get right: tests of every floor walk through them.
+//! Awkward cases that everything must get right: tests of every layer use them.
 
 use crate::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,

@@ -174,7 +174,7 @@ impl<'a> Witness<'a> {
     fn residency(&self) -> Option<Residency> {
         let (file, probe) = self.file?;
         page_cache::residency(file, probe)
-            .inspect_err(|error| log::warn!("{probe} does not tell of the file: {error}"))
+            .inspect_err(|error| log::warn!("{probe} cannot read the file's counters: {error}"))
             .ok()
     }
 
@@ -219,7 +219,7 @@ impl<'a> Witness<'a> {
 
 fn open(path: &Path) -> Option<File> {
     File::open(path)
-        .inspect_err(|error| log::debug!("'{}' is not counted: {error}", path.display()))
+        .inspect_err(|error| log::debug!("cannot read '{}': {error}", path.display()))
         .ok()
 }
 

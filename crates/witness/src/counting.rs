@@ -31,7 +31,7 @@ pub(crate) fn try_files(directory: &Path, storage: &mut Storage) {
         return;
     }
     if let Err(error) = write_and_read(directory, storage) {
-        storage.notes.push(format!("whether devices are counted could not be tried: {error}"));
+        storage.notes.push(format!("cannot test whether the devices' counters count: {error}"));
     }
     try_nothing(storage);
 }

@@ -56,15 +56,15 @@ pub(crate) fn usable(root: &Root) -> (u32, Option<String>) {
     if let Some(online) = online {
         let count = online.count();
         let note = format!(
-            "the OS does not tell on which CPUs this program may run: the {count} that are online \
-             are taken"
+            "the OS does not report which CPUs this program may use: assuming all {count} online \
+             CPUs"
         );
         return (count, Some(note));
     }
     let asked = root.is_machine().then(|| rustix::thread::sched_getaffinity(None).ok()).flatten();
     match asked.map(|set| set.count()).filter(|count| *count > 0) {
         Some(count) => (count, None),
-        None => (1, Some("the OS does not tell how many CPUs there are: 1 is taken".to_string())),
+        None => (1, Some("the OS does not report how many CPUs there are: assuming 1".to_string())),
     }
 }
 

@@ -70,7 +70,7 @@ impl Finder {
     fn ground_at(&self, mount: &Mount, depth: u32) -> Ground {
         let kind = mount.file_system.as_str();
         if depth == 0 {
-            return unseen(format!("{kind}: its layers are too deep to look through"));
+            return unseen(format!("{kind}: its layers are nested too deeply to follow"));
         }
         let mut ground = match kind {
             "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => Ground::of(Medium::Ram, Vec::new()),
@@ -85,11 +85,12 @@ impl Finder {
             }
             // Even where such a mount names a device, another process reads it.
             _ if kind.starts_with("fuse") => unseen(format!(
-                "{kind}: another process serves this file system, and what it caches is not seen"
+                "{kind}: another process serves this file system, and ioassay cannot see what it \
+                 caches"
             )),
             _ if mount.device.starts_with("0:") => unseen(format!(
-                "{kind}: this file system is on no block device of this machine, and what is \
-                 cached elsewhere is not seen"
+                "{kind}: this file system is on no block device of this machine, and ioassay \
+                 cannot see what is cached elsewhere"
             )),
             _ => {
                 let mut blocks = vec![self.root.at("/sys/dev/block").join(&mount.device)];
@@ -113,7 +114,7 @@ impl Finder {
             // A path that means something else in this container may lead back here.
             .find(|below| below.id != mount.id);
         let Some(below) = below else {
-            return unseen("overlay: its layers cannot be reached from here".to_string());
+            return unseen("overlay: ioassay cannot reach its layers".to_string());
         };
         let mut ground = self.ground_at(&below, depth - 1);
         ground.notes.push(format!(
@@ -156,7 +157,7 @@ impl Finder {
         let tops: Vec<Node> =
             blocks.iter().filter_map(|block| Node::of(&self.root, block)).collect();
         if !tops.is_empty() && tops.len() < blocks.len() {
-            return unseen(format!("{kind}: not all of its devices can be found in /sys"));
+            return unseen(format!("{kind}: some of its devices cannot be found in /sys"));
         }
         let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
         disks.sort_by_key(|disk| file_name(disk));
@@ -243,7 +244,7 @@ impl Finder {
         let backing = text(&path.join("loop/backing_file"));
         let below = backing.and_then(|file| mount_of_path(&self.root, Path::new(&file)));
         let Some(below) = below.map(|mount| self.ground_at(&mount, depth - 1)) else {
-            notes.push(format!("{name}: the file behind this loop device cannot be reached"));
+            notes.push(format!("{name}: ioassay cannot reach the file behind this loop device"));
             device.is_virtual = self.is_guest;
             let devices = vec![device];
             return Ground { devices, ..Ground::of(Medium::Unseen, notes) };
@@ -270,7 +271,7 @@ fn note_of_layers(layers: &[Layer]) -> Option<String> {
             Some(format!("{}: together they write each byte {times} times", below()))
         }
         Amplification { most: None, .. } => Some(format!(
-            "how often {} write each byte is not known: what is written is counted at {}",
+            "how often {} write each byte is unknown: writes are counted at {}",
             below(),
             top.nodes.join(", ")
         )),
@@ -281,7 +282,7 @@ fn note_of_layers(layers: &[Layer]) -> Option<String> {
 fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     let is = |kind| is_numbered(name, kind);
     if is("nbd") || is("rbd") || is("drbd") {
-        return Some(format!("{name}: this device is at the other end of a network"));
+        return Some(format!("{name}: this device is across a network"));
     }
     if is("nullb") {
         return Some(format!("{name}: this device stores nothing"));
@@ -294,7 +295,7 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     let transport = text(&path.join("device/transport"));
     let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
     let is_remote = ["tcp", "rdma", "fc"].contains(&transport.as_str());
-    is_remote.then(|| format!("{name}: this device is at the other end of a network ({transport})"))
+    is_remote.then(|| format!("{name}: this device is across a network ({transport})"))
 }
 
 /// What the OS takes a device for: `/sys/block/X/queue/write_cache`, which root may change.
@@ -463,7 +464,7 @@ mod tests {
         for (minor, name, files, medium, note) in [
             (0, "ram0", [("size", "1")], Medium::Ram, ""),
             (1, "zram3", [("size", "1")], Medium::Ram, ""),
-            (2, "nbd0", [("size", "1")], Medium::Block, "other end of a network"),
+            (2, "nbd0", [("size", "1")], Medium::Block, "across a network"),
             (3, "pmem0", [("size", "1")], Medium::Block, "persistent memory"),
             (4, "nullb0", [("size", "1")], Medium::Block, "stores nothing"),
             (5, "nvme1n1", [("device/transport", "tcp")], Medium::Block, "network (tcp)"),
@@ -482,7 +483,7 @@ mod tests {
         let files = [("loop/backing_file", "/nowhere/image"), ("loop/dio", "1")];
         sys.block("virtual/loop0", 0, &files);
         let ground = sys.check(&ext4(0), Medium::Unseen, &["loop0"]);
-        assert!(ground.notes[0].contains("cannot be reached"), "{ground:?}");
+        assert!(ground.notes[0].contains("cannot reach"), "{ground:?}");
     }
 
     #[test]
@@ -494,7 +495,7 @@ mod tests {
             (mount("fuse.sshfs", "0:51", "me@host:", "rw"), "another process serves"),
             (mount("fuseblk", "8:0", "/dev/sda", "rw"), "another process serves"),
             (mount("ext4", "8:77", "/dev/sdz", "rw"), "cannot be found in /sys"),
-            (mount("overlay", "0:52", "overlay", "lowerdir=/no/a:/no/b"), "cannot be reached"),
+            (mount("overlay", "0:52", "overlay", "lowerdir=/no/a:/no/b"), "cannot reach"),
         ] {
             let ground = sys.check(&mount, Medium::Unseen, &[]);
             assert!(ground.notes.len() == 1 && ground.notes[0].contains(note), "{ground:?}");

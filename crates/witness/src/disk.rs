@@ -63,12 +63,12 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
     let mut objections = users.of(&family, None);
     let name = family.itself.name;
     if size == 0 {
-        objections.push(format!("{name} has no bytes: it is attached to nothing"));
+        objections.push(format!("{name} has no bytes: nothing is attached to it"));
     }
     if objections.is_empty() && is_claimed(&node.path) {
         objections.push(format!(
-            "{name} is in use, the OS says: it is mounted in another container, or a part of \
-             something else"
+            "the OS says that {name} is in use: mounted in another container, or part of another \
+             device"
         ));
     }
     Ok(Disk { name, size, logical_block: u64::from(logical_block), objections })
@@ -107,7 +107,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     };
     try_head(&node.file, size.min(HEAD), &mut storage);
     if let Err(error) = counting::try_reads(&node.file, size.min(HEAD), &mut storage) {
-        log::debug!("its counters were not tried: {error}");
+        log::debug!("its counters were not tested: {error}");
     }
     counting::try_nothing(&mut storage);
     Ok(storage)
@@ -116,7 +116,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
 /// Tries what works on the first `length` bytes of a device.
 fn try_head(device: &File, length: u64, storage: &mut Storage) {
     if length == 0 {
-        return storage.notes.push("the device has no bytes: nothing was tried".to_string());
+        return storage.notes.push("the device has no bytes: nothing was tested".to_string());
     }
     storage.residency_probe = storage::probe_that_sees(device, length, &mut storage.notes);
     storage.direct = storage::direct(device, &mut storage.notes);
@@ -125,8 +125,8 @@ fn try_head(device: &File, length: u64, storage: &mut Storage) {
         Ok(0) => storage.evictable = true,
         Ok(stayed) => {
             let note = format!(
-                "{stayed} pages of the device stay in the page cache: another process, or a file \
-                 system that is mounted, uses them"
+                "{stayed} pages of the device stay in the page cache: another process or a mounted \
+                 file system uses them"
             );
             return storage.notes.push(note);
         }
@@ -135,7 +135,7 @@ fn try_head(device: &File, length: u64, storage: &mut Storage) {
     if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
         match storage::leaves_nothing_cached(device, probe, length) {
             Ok(answer) => *bypasses = Some(answer),
-            Err(error) => storage.notes.push(format!("O_DIRECT could not be tried: {error}")),
+            Err(error) => storage.notes.push(format!("O_DIRECT could not be tested: {error}")),
         }
     }
 }
@@ -283,14 +283,14 @@ impl Users {
                 object("is used for swap".to_string());
             }
             for holder in entries(&path.join("holders")) {
-                object(format!("is a part of {}", file_name(&holder)));
+                object(format!("is part of {}", file_name(&holder)));
             }
             let is_of_it = |of: &&Loop| {
                 by != Some(of.name.as_str())
                     && of.file.and_then(|f| f.number()).as_ref() == Some(number)
             };
             if let Some(of_it) = self.loops.iter().find(is_of_it) {
-                object(format!("is what {} is made of", of_it.name));
+                object(format!("backs {}", of_it.name));
             }
             if let Some(twin) = self.twin_of(name, path) {
                 object(format!("is the same disk as {twin}"));
@@ -318,7 +318,7 @@ impl Users {
                 Some(true) => objections
                     .push(format!("{name} and {} are made of the same file {at}", other.name)),
                 None => objections.push(format!(
-                    "nobody tells whether {name} and {} (of {at}) are made of the same file",
+                    "{name} and {} (of {at}) may be made of the same file",
                     other.name
                 )),
             }
@@ -430,7 +430,7 @@ mod tests {
         check(&sys, (&[], &[2]), 1, &[]);
         let mapped = sys.block("dm-0", 32, &[]);
         sys.slave(&mapped, &sys.path().join("devices/sdb"));
-        check(&sys, (&[], &[]), 16, &["sdb is a part of dm-0"]);
+        check(&sys, (&[], &[]), 16, &["sdb is part of dm-0"]);
         check(&sys, (&[], &[]), 32, &[]);
         let members = sys.path().join("fs/btrfs/some-uuid/devices");
         fs::create_dir_all(&members).unwrap();
@@ -454,10 +454,7 @@ mod tests {
         }
         let same = format!("loop40 and loop41 are made of the same file '{}'", files[1]);
         let unknown = |name: &str, other: u32, file: &str| {
-            format!(
-                "nobody tells whether {name} and loop{other} (of '{file}') are made of the same \
-                 file"
-            )
+            format!("{name} and loop{other} (of '{file}') may be made of the same file")
         };
         let of_gone = [43, 44].map(|other| unknown("loop40", other, &files[3]));
         check(&sys, (&[], &[]), 40, &[&same, &of_gone[0], &of_gone[1]]);

@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// No file can be made in a directory.
     #[error(
-        "failed to create a file in '{}': {answer}: name a directory that this user may write to",
+        "failed to create a file in '{}': {answer}: name a directory that this user can write to",
         directory.display()
     )]
     NotWritable {
@@ -31,13 +31,13 @@ pub enum Error {
         answer: io::Error,
     },
     /// A path that names something other than a file with bytes.
-    #[error("'{}' is not a regular file: name one that can be read", path.display())]
+    #[error("'{}' is not a regular file: name one", path.display())]
     NotAFile {
         /// What was named.
         path: PathBuf,
     },
     /// A path that names something other than a block device.
-    #[error("'{}' is not a block device: name one, as '/dev/loop0'", path.display())]
+    #[error("'{}' is not a block device: name one, such as '/dev/loop0'", path.display())]
     NotADisk {
         /// What was named.
         path: PathBuf,
@@ -56,8 +56,8 @@ pub enum Error {
     },
     /// A file that was read whole is not in the page cache.
     #[error(
-        "only {} of {} pages are in the page cache after the file was read {passes} times: memory \
-         is too small for it, or its file system does not cache: choose a smaller file",
+        "only {} of {} pages are in the page cache after {passes} reads of the file: memory is too \
+         small for it, or its file system does not cache: choose a smaller file",
         residency.cached,
         residency.pages
     )]
@@ -69,8 +69,8 @@ pub enum Error {
     },
     /// A control group that limits memory could not be had.
     #[error(
-        "failed to {attempt} '{}': {answer}: a control group that limits memory needs root, or a \
-         group that is delegated to this user",
+        "failed to {attempt} '{}': {answer}: to limit memory, a control group needs root, or a \
+         group delegated to this user",
         path.display()
     )]
     NoMemoryGroup {
@@ -83,7 +83,7 @@ pub enum Error {
     },
     /// The whole page cache could not be emptied.
     #[error(
-        "failed to write to '/proc/sys/vm/drop_caches': {answer}: it needs root, on the machine \
+        "failed to write to '/proc/sys/vm/drop_caches': {answer}: this needs root, on the machine \
          itself and not in a container; 'ioassay cache evict FILE' needs neither"
     )]
     NotDropped {

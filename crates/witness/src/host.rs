@@ -51,11 +51,11 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     }
 }
 
-const CACHES_UNTOLD: &str = "the OS does not tell how large the caches are: whether an array lies \
-                             in memory is known only where chases show the levels";
+const CACHES_UNTOLD: &str = "the OS reports no cache size: only pointer chases can show whether an \
+                             array lies in memory";
 
-const MEMORY_UNTOLD: &str = "the OS does not tell how much memory there is (/proc/meminfo): \
-                             whether buffers and arrays fit is not checked";
+const MEMORY_UNTOLD: &str = "the OS reports no size of the memory (/proc/meminfo): ioassay does \
+                             not check whether buffers and arrays fit";
 
 /// Bytes of a page.
 fn page(root: &Root) -> u64 {

@@ -61,7 +61,7 @@ impl MemoryGroup {
         let directories = cgroup::directories(&Root::machine(), "self", "memory");
         let found = directories.iter().find_map(|group| Some((group, version_below(group)?)));
         let Some((parent, version)) = found else {
-            let answer = io::Error::other("there is none that limits memory");
+            let answer = io::Error::other("no control group can limit memory");
             let path = Path::new("/proc/self/cgroup");
             return Err(refused("find a group to make one below in", path)(answer));
         };
@@ -100,7 +100,7 @@ impl MemoryGroup {
             // Those of another namespace have the number 0.
             let pid = member.parse().ok().and_then(Pid::from_raw);
             if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::KILL)) {
-                log::debug!("the process {member} of a control group stays: {error}");
+                log::debug!("cannot kill process {member} of a control group: {error}");
             }
         }
     }
@@ -115,7 +115,7 @@ impl MemoryGroup {
         let limit = (version.swap_limit)(self.limit);
         match write(&path, &limit.to_string()) {
             Err(answer) if answer.kind() == io::ErrorKind::NotFound => {
-                log::debug!("'{}' is not there: swap is not limited", path.display());
+                log::debug!("'{}' does not exist: swap is not limited", path.display());
                 Ok(())
             }
             outcome => outcome.map_err(refused("set the limit of swap", &path)),
@@ -138,7 +138,7 @@ impl Drop for MemoryGroup {
             }
         }
         if let Err(error) = outcome {
-            log::warn!("the control group '{}' stays: {error}", self.directory.display());
+            log::warn!("cannot remove the control group '{}': {error}", self.directory.display());
         }
     }
 }
@@ -192,9 +192,9 @@ fn maker_of(name: &str) -> Option<u32> {
 fn confirmed(told: &str, asked: u64) -> io::Result<u64> {
     let page = rustix::param::page_size() as u64;
     let limit = told.trim().parse::<u64>().ok();
-    limit.filter(|&limit| limit.abs_diff(asked) < page).ok_or_else(|| {
-        io::Error::other(format!("{asked} was written, and it reads '{}'", told.trim()))
-    })
+    limit
+        .filter(|&limit| limit.abs_diff(asked) < page)
+        .ok_or_else(|| io::Error::other(format!("wrote {asked}, but it reads '{}'", told.trim())))
 }
 
 /// Writes to a file that must be there.

@@ -82,7 +82,7 @@ fn mount_id(file: &File) -> Result<u64, Error> {
     let path = PathBuf::from(descriptor_path(file).to_string_lossy().replace("/fd/", "/fdinfo/"));
     let text = std::fs::read_to_string(&path).map_err(Error::refused("read", &path))?;
     parse_mount_id(&text).ok_or_else(|| {
-        Error::refused("find 'mnt_id' in", &path)(std::io::Error::other("there is no such line"))
+        Error::refused("find 'mnt_id' in", &path)(std::io::Error::other("no such line"))
     })
 }
 

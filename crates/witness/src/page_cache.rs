@@ -183,7 +183,7 @@ pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
         return Ok(residency);
     }
     if is_kept_in_memory(file) {
-        let cause = "its file system keeps files nowhere else";
+        let cause = "its file system keeps files only there";
         return Err(Error::Stayed { residency, cause });
     }
     for attempt in 0..EVICT_ATTEMPTS {
@@ -199,7 +199,7 @@ pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
         }
     }
     let cause = match residency.dirty {
-        Some(dirty) if dirty > 0 => "they are written by another process: wait until it is done",
+        Some(dirty) if dirty > 0 => "another process writes them: wait until it is done",
         _ => "another process maps, locks or reads the file: stop it first",
     };
     Err(Error::Stayed { residency, cause })

@@ -89,8 +89,8 @@ fn node_cpus_of(root: &Root, node: u32) -> Result<Vec<u32>, String> {
     };
     let cpus = read(&format!("node{node}/cpulist")).and_then(|list| parse_cpus(&list));
     cpus.ok_or_else(|| match read("online") {
-        Some(online) => format!("there is no node {node} with processors: {}", online.trim()),
-        None => "this OS tells of no NUMA nodes".to_string(),
+        Some(online) => format!("no node {node} has processors; known are {}", online.trim()),
+        None => "this OS reports no NUMA nodes".to_string(),
     })
 }
 

@@ -56,7 +56,7 @@ pub fn settle(storage: &Storage, file: Option<&File>, limit: Duration) -> Settle
     if let Some(file) = file
         && let Err(error) = write_out(file, start, limit)
     {
-        log::debug!("a file is not written to let its devices settle: {error}");
+        log::debug!("cannot sync a file to let its devices settle: {error}");
     }
     wait(storage, start, limit)
 }

@@ -60,9 +60,9 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
             counting::try_files(directory, &mut storage);
         }
         Err(error) => {
-            log::debug!("no canary file: {error}");
-            let note = "no canary file can be made beside the file, so that it can be evicted and \
-                        whether O_DIRECT bypasses the page cache was not tried";
+            log::debug!("cannot create a canary file: {error}");
+            let note = "cannot create a canary file beside the file: eviction, and whether \
+                        O_DIRECT bypasses the page cache, were not tested";
             storage.notes.push(note.to_string());
             counting::try_nothing(&mut storage);
         }
@@ -93,16 +93,13 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
     let space = Space::from_statvfs(space);
     if space.is_none() {
         notes.push(format!(
-            "{}: it tells no size, so whether files fit is not checked",
+            "{}: it reports no size, so ioassay does not check whether files fit",
             mount.file_system
         ));
     }
     if space.is_some_and(|space| size > 0 && space.capacity > size) {
         medium = Medium::Unseen;
-        notes.push(format!(
-            "{}: it holds more than the devices that are known to belong to it",
-            mount.file_system
-        ));
+        notes.push(format!("{}: it is larger than its known devices together", mount.file_system));
     }
     let device = file.metadata().map_err(Error::refused("look at", directory))?.dev();
     let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
@@ -132,17 +129,17 @@ fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
     let kind = &mount.file_system;
     let mut notes = Vec::new();
     if mount.options.iter().any(|option| option.starts_with("compress")) {
-        notes.push(format!("{kind}: files may be compressed; test files are of data that is not"));
+        notes.push(format!("{kind}: files may be compressed; test files hold incompressible data"));
     }
     if kind == "btrfs" {
         notes.push(
-            "btrfs: with O_DIRECT it still copies compressed reads and checksummed writes, and no \
-             probe sees it; a directory with 'chattr +C' has neither"
+            "btrfs: even with O_DIRECT it copies compressed reads and checksummed writes, unseen \
+             by any probe; a directory with 'chattr +C' avoids both"
                 .to_string(),
         );
     }
     if kind == "zfs" {
-        notes.push("zfs: it has a cache of its own that no probe sees".to_string());
+        notes.push("zfs: it has its own cache, which no probe can see".to_string());
     }
     let attributes = [
         (StatxAttributes::DAX, "files are read from persistent memory, without a page cache (DAX)"),
@@ -179,7 +176,7 @@ fn try_canary(canary: &File, storage: &mut Storage) {
         return;
     };
     if let Err(error) = page_cache::evict(canary, probe) {
-        storage.notes.push(format!("a file cannot be evicted here: {error}"));
+        storage.notes.push(format!("cannot evict a file here: {error}"));
         return;
     }
     storage.evictable = true;
@@ -187,7 +184,7 @@ fn try_canary(canary: &File, storage: &mut Storage) {
     if let Direct::Accepted { bypasses: bypasses @ None, .. } = &mut storage.direct {
         match bypasses_cache(canary, probe) {
             Ok(answer) => *bypasses = Some(answer),
-            Err(error) => storage.notes.push(format!("O_DIRECT could not be tried: {error}")),
+            Err(error) => storage.notes.push(format!("O_DIRECT could not be tested: {error}")),
         }
     }
 }
@@ -258,7 +255,7 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
     let mut denials = Vec::new();
     for probe in [Probe::Cachestat, Probe::Mincore] {
         if probe == Probe::Mincore && !may_ask_mincore(file) {
-            denials.push("mincore answers only who owns a file or may write it".to_string());
+            denials.push("mincore answers only for files that you own or can write".to_string());
             continue;
         }
         let residency = read_first(file, length)
@@ -266,7 +263,7 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
         match residency {
             Ok(residency) if residency.cached == residency.pages => {
                 if !denials.is_empty() {
-                    notes.push(format!("{}: {probe} is used", denials.join("; ")));
+                    notes.push(format!("{}: using {probe}", denials.join("; ")));
                 }
                 return Some(probe);
             }
@@ -274,7 +271,7 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
             Err(error) => denials.push(format!("{probe} is refused ({error})")),
         }
     }
-    notes.push(format!("{}: what is cached is not known", denials.join("; ")));
+    notes.push(format!("{}: what is cached is unknown", denials.join("; ")));
     None
 }
 
@@ -328,7 +325,7 @@ pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
     let Some(offset_align) = accepted else { return Direct::Refused };
     let falls_back = told.is_some_and(|(memory, _)| memory == 0);
     if falls_back {
-        notes.push("O_DIRECT is accepted and served through the page cache: statx says so".into());
+        notes.push("according to statx, O_DIRECT goes through the page cache".into());
     }
     let is_certain = falls_back || page_cache::is_kept_in_memory(file);
     Direct::Accepted { offset_align, bypasses: is_certain.then_some(false) }

@@ -126,7 +126,7 @@ impl Writing<'_> {
 
     fn refuse(&self, client: &mut impl Client) {
         let WriteWork { op, engine, sync, .. } = self.work;
-        let reason = format!("the engine {engine} has no op {op} with sync {sync}");
+        let reason = format!("engine {engine} cannot do op {op} with sync {sync}");
         client.outcome(Outcome::Failed { reason });
     }
 
@@ -161,7 +161,7 @@ impl Writing<'_> {
     fn source(&self) -> Result<Source, Obstacle> {
         let (block, depth) = (self.work.io.block as usize, self.work.io.depth as usize);
         Source::new(self.work.content(self.seed), block, depth).map_err(|error| {
-            Obstacle::Failed(format!("preparing what is to be written failed: {error}"))
+            Obstacle::Failed(format!("preparing the data to write failed: {error}"))
         })
     }
 

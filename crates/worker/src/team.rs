@@ -87,7 +87,7 @@ pub fn run<M: Member>(
                     Ok(own) => (Some(own), Ok(())),
                     Err(obstacle) => (None, Err(obstacle)),
                 };
-                tell_ready.send(told).expect("the conductor hears until all are dismissed");
+                tell_ready.send(told).expect("the conductor listens until all are dismissed");
                 if let (true, Some(own)) = (gate.pass(), &mut own) {
                     let begin = counter.read();
                     let timed = own.perform(gate.start());
@@ -98,14 +98,16 @@ pub fn run<M: Member>(
                     own.let_go();
                     all_done.wait();
                     let result = (thread, own.tell(timed, Counted { begin, end }));
-                    tell_result.send(result).expect("the conductor hears until all are dismissed");
+                    tell_result
+                        .send(result)
+                        .expect("the conductor listens until all are dismissed");
                 }
                 drop(tell_result);
                 drop(dismissed.read());
                 drop(own);
             };
             thread::Builder::new().spawn_scoped(scope, body).map(drop).map_err(|error| {
-                let all = "see 'ulimit -u' and the limits of the control group";
+                let all = "raise 'ulimit -u' or the control group's limit";
                 let text =
                     format!("starting thread {} of {count} failed: {error}: {all}", thread + 1);
                 Obstacle::Failed(text)

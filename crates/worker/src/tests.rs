@@ -198,7 +198,7 @@ fn a_file_that_is_too_short_is_said() {
         let (_, outcome) = outcome(work, Some("Cargo.toml".into()));
         match outcome {
             Outcome::Failed { reason } if engine == Engine::Mmap => {
-                assert!(reason.contains("fewer than the 1073741824 to be read"), "{reason}");
+                assert!(reason.contains("fewer than the 1073741824 to read"), "{reason}");
             }
             Outcome::Failed { reason } => assert!(reason.contains("the file ended"), "{reason}"),
             Outcome::Unavailable { .. } if engine == Engine::Uring => {}

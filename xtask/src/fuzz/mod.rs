@@ -122,7 +122,7 @@ fn keep(root: &Path, mut failures: Vec<(&str, u64, String, String)>) -> Result<(
         fs::write(&path, case.to_string() + "\n").with_context(|| path.display().to_string())?;
         println!("{kind} {number}: {problem}\n  kept in {}", path.display());
     }
-    if failures.is_empty() { Ok(()) } else { bail!("{} kinds of failure", failures.len()) }
+    if failures.is_empty() { Ok(()) } else { bail!("{} kinds of failures", failures.len()) }
 }
 
 fn hash(text: &str) -> u64 {

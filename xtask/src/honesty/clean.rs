@@ -112,12 +112,11 @@ impl Tally {
         let mut text = format!("### {storage}\n\n")
             + &paragraph(&format!(
                 "{surveys} surveys had {rows} rows: {sound} sound, {doubtful} doubtful, {void} \
-                 void. A doubt that is not true by what the machine is stood at {falsely} of them: \
+                 void. Of the rows, {falsely} had a doubt that is not true of the machine: \
                  {percent:.1} %."
             ));
         if !findings.is_empty() {
-            text += "| finding | severity | times | true by what the machine is |\n\
-                     |---|---|---|---|\n";
+            text += "| finding | severity | times | true of the machine |\n|---|---|---|---|\n";
         }
         for ((severity, code), Count { all, truly }) in findings {
             let _ = writeln!(text, "| {code} | {severity} | {all} | {truly} |");
@@ -162,11 +161,11 @@ fn list(value: &Value) -> &[Value] {
 pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]) -> String {
     let text = circumstances.text()
         + &paragraph(
-            "`ioassay survey --quick DIR` again and again, where no fault is planted. What it \
-             warns of then is either true by what the machine is, or false: VirtualDevice is true \
-             where a hypervisor presents the device, Ram and NotDurable on tmpfs, and Steal where \
-             the kernel's own count of stolen time is 0.5 % of the survey's CPU time or more. All \
-             else is counted as false, though some of it may be true of that minute.",
+            "`ioassay survey --quick DIR`, repeated without a planted fault. Its warnings are then \
+             either true of the machine, or false: VirtualDevice is true if a hypervisor presents \
+             the device, Ram and NotDurable are true on tmpfs, and Steal is true if the kernel \
+             counted stolen time of 0.5 % of the survey's CPU time or more. All others count as \
+             false, though some may have been true in that minute.",
         );
     let parts = tallies.iter().map(|(storage, tally)| tally.text(storage));
     text + &parts.collect::<Vec<_>>().join("\n")
@@ -216,7 +215,7 @@ mod tests {
         let flat = text.replace('\n', " ");
         for expected in [
             "2 surveys had 8 rows: 2 sound, 4 doubtful, 2 void.",
-            "stood at 4 of them: 50.0 %.",
+            "Of the rows, 4 had a doubt that is not true of the machine: 50.0 %.",
             "| Steal | note | 2 | 1 |",
             "| Ram | doubt | 4 | 4 |",
             "| Foreign | doubt | 2 | 0 |",

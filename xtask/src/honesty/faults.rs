@@ -63,7 +63,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A limit of bytes",
         planted: "A control group may read 20 MiB a second from the device.",
-        truth: "20.97 MB/s (20 MiB/s): the limit of the group, and no property of the device.",
+        truth: "20.97 MB/s (20 MiB/s): the group's limit, not a property of the device.",
         limit: Some(Limit::ReadBytes(20 * MIB)),
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --block 1MiB \
                   --threads 1 --rounds 7 --time 1s --json",
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A limit of operations",
         planted: "A control group may read 200 times a second from the device.",
-        truth: "200 IOPS: the limit of the group, and no property of the device.",
+        truth: "200 IOPS: the group's limit, not a property of the device.",
         limit: Some(Limit::ReadOps(200)),
         size: 4 * MIB,
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache direct --pattern \
@@ -86,12 +86,12 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "A limit that changes",
-        planted: "A control group may read 40 MiB a second, and 10 MiB a second from the middle of \
-                  each run on.",
-        truth: "41.9 MB/s, then 10.5 MB/s. A mean of both is the rate of no moment.",
+        planted: "A control group may read 40 MiB a second, and only 10 MiB a second from the \
+                  middle of each run.",
+        truth: "41.9 MB/s, then 10.5 MB/s. The mean of both is the rate of neither.",
         aside: "fio writes its rate over time to a file with `--write_bw_log`, or prints it with \
-                `--status-interval`; dd prints it with `status=progress`. Both leave the judging \
-                to the reader.",
+                `--status-interval`; dd prints it with `status=progress`. Both leave the judgment \
+                to you.",
         limit: Some(Limit::ReadBytes(40 * MIB)),
         meanwhile: Meanwhile::Change {
             bytes: [270 * MIB, 32 * MIB, 32 * MIB],
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "Direct reads of tmpfs",
-        planted: "The file is on tmpfs, and is read with O_DIRECT, which tmpfs takes.",
+        planted: "The file is on tmpfs and is read with O_DIRECT, which tmpfs accepts.",
         truth: "Memory served all bytes.",
         place: Place::Memory,
         before: Before::Warm,
@@ -113,11 +113,11 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "Direct reads that are buffered",
-        planted: "ext4 is mounted with data=journal, where O_DIRECT is taken and does nothing. The \
+        planted: "ext4 is mounted with data=journal, which accepts O_DIRECT and ignores it. The \
                   file is in the page cache.",
-        truth: "The page cache served the bytes, though O_DIRECT was asked for and granted.",
-        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`): what \
-                it reads then comes from the device, by way of the page cache.",
+        truth: "The page cache served the bytes, though O_DIRECT was requested and granted.",
+        aside: "fio empties the page cache of the file first, by default (`--invalidate=1`): it \
+                then reads from the device, through the page cache.",
         avoided: &["fio"],
         place: Place::Loop {
             kind: "ext4",
@@ -132,26 +132,25 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "A sparse file",
         planted: "The file has a size and no blocks.",
         truth: "Nothing was read: the file system made zeros.",
-        aside: "Had fio been given `--size` and no file, it would have written one.",
+        aside: "With `--size` and no file, fio would have written one.",
         content: Content::Sparse,
         signs: &[Code("NoIo"), Served("no-io")],
         ..DIRECT
     },
     Fault {
         name: "A file that was allocated and never written",
-        planted: "The file's blocks were allocated by fallocate, and hold nothing yet.",
+        planted: "fallocate allocated the file's blocks; nothing was written to them.",
         truth: "Nothing was read: the file system made zeros.",
-        aside: "Had fio been given `--size` and no file, it would have written one.",
+        aside: "With `--size` and no file, fio would have written one.",
         content: Content::Allocated,
         signs: &[Code("NoIo"), Served("no-io")],
         ..DIRECT
     },
     Fault {
         name: "Zeros that are compressed",
-        planted: "btrfs is mounted with compress=zstd; zeros are written, and made durable.",
-        truth: "The device was given a small part of the bytes.",
-        aside: "fio writes random data by default; here it was asked for zeros, which dd is \
-                mostly used with.",
+        planted: "btrfs is mounted with compress=zstd; zeros are written and made durable.",
+        truth: "The device wrote a small part of the bytes.",
+        aside: "fio writes random data by default; here it writes zeros, the usual input of dd.",
         place: Place::Loop { kind: "btrfs", mount: "rw,compress=zstd", below: PAST_CACHE },
         ioassay: "ioassay run WRITE DIR --fill zero --json",
         fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M --end_fsync=1 \
@@ -161,9 +160,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "Compressed zeros that are read",
-        planted: "btrfs is mounted with compress=zstd; the file is zeros, and not in the page \
+        planted: "btrfs is mounted with compress=zstd; the file is zeros and not in the page \
                   cache.",
-        truth: "The device gave a small part of the bytes; the rest is the rate of decompression.",
+        truth: "The device read a small part of the bytes; the rest is the speed of decompression.",
         place: Place::Loop { kind: "btrfs", mount: "rw,compress=zstd", below: PAST_CACHE },
         content: Content::Zeros,
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache cold --block 1MiB \
@@ -173,8 +172,8 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "A warm file on overlayfs",
-        planted: "The file is on overlayfs, where cachestat tells that nothing is cached, and all \
-                  of it is in the page cache.",
+        planted: "The whole file is in the page cache, but it is on overlayfs, where cachestat \
+                  says that nothing is cached.",
         truth: "The page cache served all bytes.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
         avoided: &["fio"],
@@ -185,9 +184,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "A file system of another process",
-        planted: "bindfs shows a directory of a disk through FUSE; what is below is in the page \
+        planted: "bindfs shows a directory of a disk through FUSE; the file below is in the page \
                   cache.",
-        truth: "It cannot be seen from here what serves the bytes. It is the page cache below.",
+        truth: "The page cache below serves the bytes, which this machine's counters cannot see.",
         place: Place::Fuse,
         before: Before::Warm,
         signs: &[Code("Unverified"), Served("unverified")],
@@ -196,7 +195,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A loop device that reads through the page cache",
         planted: "The loop device's image is read without direct I/O.",
-        truth: "The loop device gave the bytes; it had many of them out of the page cache outside.",
+        truth: "The loop device served the bytes, many of them from the page cache outside.",
         place: Place::Loop { kind: "ext4", mount: "rw,noinit_itable", below: "--direct-io=off" },
         signs: &[Code("LoopCached")],
         ..DIRECT
@@ -221,7 +220,7 @@ pub(super) const FAULTS: &[Fault] = &[
         truth: "Half of the bytes came from the page cache, half from the device. The mean is the \
                 rate of neither.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`), so \
-                that its figure is that of the device.",
+                its figure is the device's.",
         avoided: &["fio"],
         before: Before::HalfWarm,
         ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
@@ -231,8 +230,8 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "A file that readahead warmed",
-        planted: "Half of the file was read before, by a device that reads 8 MiB ahead.",
-        truth: "More than half of the file was in the page cache: all that readahead had brought.",
+        planted: "Half of the file was read before, with a readahead of 8 MiB.",
+        truth: "More than half of the file was in the page cache: all that readahead fetched.",
         aside: "fio empties the page cache of the file first, by default (`--invalidate=1`).",
         avoided: &["fio"],
         size: 16 * MIB,
@@ -245,17 +244,17 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A quota of CPU time",
         planted: "A control group has a fifth of one CPU.",
-        truth: "For four fifths of the time the tool was not let run.",
+        truth: "The tool could not run for four fifths of the time.",
         limit: Some(Limit::Cpu(20)),
         signs: &[Code("Throttled")],
         ..WARM
     },
     Fault {
-        name: "Busy neighbours",
-        planted: "Twice as many threads as there are CPUs need all of them.",
-        truth: "The tool waited for a CPU most of the time, and did nothing then.",
-        aside: "fio prints context switches (`ctx`) and shares of user and system time, out of \
-                which a reader may guess it.",
+        name: "Busy neighbors",
+        planted: "Twice as many threads as CPUs keep all of them busy.",
+        truth: "The tool waited for a CPU most of the time.",
+        aside: "fio prints context switches (`ctx`) and shares of user and system time, which let \
+                you guess it.",
         meanwhile: Meanwhile::Busy,
         signs: &[Code("Contended")],
         ..WARM
@@ -263,8 +262,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "Another process on the device",
         planted: "Two threads of another process read another file of the same device.",
-        truth: "The device gave the tool a part of what it can give.",
-        aside: "fio's disk statistics count what others read, too.",
+        truth: "The tool got a part of the device's throughput.",
+        aside: "fio's disk statistics also count other processes' reads.",
         meanwhile: Meanwhile::Readers,
         signs: &[Code("Foreign")],
         ..DIRECT
@@ -279,9 +278,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "Reads that come short",
-        planted: "strace makes some reads of the file return 512 bytes, of which none were read.",
+        planted: "strace makes some reads of the file return 512 bytes, but reads none.",
         truth: "There is no figure: data is missing.",
-        aside: "ioassay knows what a file holds that it made itself, so it made one here.",
+        aside: "ioassay knows the content of its own files, so it made one here.",
         inject: Some("retval=512:when=20+7"),
         ioassay: "ioassay run read-methods DIR --size 64MiB --engine pread --cache direct --block \
                   1MiB --threads 1 --rounds 7 --time 300ms --json",
@@ -291,8 +290,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "Writing without a sync",
         planted: "A new file is written through the page cache, and nothing makes it durable.",
-        truth: "The page cache took the bytes: it is the rate of memory, and not that of a disk.",
-        aside: "`conv=fdatasync` of dd and `--end_fsync=1` of fio count the sync.",
+        truth: "The page cache took the bytes: the rate is that of memory, not of a disk.",
+        aside: "`conv=fdatasync` of dd and `--end_fsync=1` of fio include the sync.",
         ioassay: "ioassay run WRITE DIR --sync none --json",
         fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M",
         dd: "dd if=/dev/zero of=FILE bs=1M count=64",
@@ -301,9 +300,9 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "A sync that is swallowed",
-        planted: "ext4 is mounted with nobarrier: a sync writes, and flushes no cache of the \
-                  device.",
-        truth: "Nothing is durable: a power cut may lose what a sync has confirmed.",
+        planted: "ext4 is mounted with nobarrier: a sync writes but does not flush the device's \
+                  cache.",
+        truth: "Nothing is durable: a power cut may lose data that a sync confirmed.",
         place: Place::Loop { kind: "ext4", mount: "rw,noinit_itable,nobarrier", below: PAST_CACHE },
         signs: &[Code("NotDurable")],
         ..WRITE

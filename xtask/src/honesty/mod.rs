@@ -146,7 +146,7 @@ fn storage(stage: &Stage, directory: &Path) -> Result<String> {
 /// Counts what `n` quick surveys of `directory` say.
 fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
     let ticks = || -> Result<(u64, u64)> {
-        clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat tells no time")
+        clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
     };
     let mut surveys = Vec::new();
     for i in 0..n {
@@ -198,7 +198,7 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
         }
         rest = &after[usize::from(value.is_some())..];
     }
-    ensure!(options.asked != Asked::Clean(0), "--clean 0: at least one survey says anything");
+    ensure!(options.asked != Asked::Clean(0), "--clean 0: use at least one survey");
     Ok(options)
 }
 

@@ -16,12 +16,11 @@ pub(super) const OUTLINE: Outline = Outline {
     title: "Honesty",
     head: &[
         "Written by `cargo xtask honesty`; do not edit it. It plants each known fault for real, \
-         runs ioassay, fio and dd on it one after another, and tells what each of them printed. \
-         `cargo xtask honesty --clean` writes the section about runs without a fault anew, and \
-         leaves the other as it is.",
-        "A benchmark is fooled when its figure is not that of what was to be measured, and nothing \
-         says so. None of the tools here is wrong: fio and dd tell how long the calls took that \
-         they were asked to make. What is asked here is whether they tell what served them.",
+         runs ioassay, fio and dd on it in turn, and shows what each of them printed. `cargo xtask \
+         honesty --clean` rewrites only the section about runs without a fault.",
+        "A benchmark is fooled when its figure is of something else than you wanted to measure, \
+         and nothing says so. None of the tools here is wrong: fio and dd report how long their \
+         calls took. The question here is whether they also report what served them.",
     ],
     sections: &SECTIONS,
 };
@@ -52,17 +51,16 @@ pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);
 pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> String {
     let mut text = circumstances.text()
         + &paragraph(
-            "What a tool says is quoted. Of fio it is the line with its rate, as it prints it \
-             without options about its output, and beside it what it says that the disk did; of \
-             dd its line about bytes and time; of ioassay the median of its figure, what served \
-             the bytes, the verdict, and the codes of its findings. A tool warned if its own \
-             output says anything about the fault: of fio and dd each complaint counts, and each \
-             count of what came short; of ioassay a finding that names the fault, or that it names \
-             what really served the bytes. It avoided the fault if it does something by default \
-             that keeps it from being fooled. Before each tool the file was brought into the same \
-             state. How much of it was then in the page cache is told by `fincore`, and what the \
-             device moved while the tool ran by the kernel's counters of that device; ioassay does \
-             its work several times, and controls beside it.",
+            "The tables quote each tool. For fio, this is the line with its rate, as printed by \
+             default, and its disk statistics; for dd, its line with bytes and time; for ioassay, \
+             the median of its figure, what served the bytes, the verdict, and the codes of its \
+             findings. A tool warned if its output mentions the fault. For fio and dd, every \
+             complaint and every count of missing bytes counts; for ioassay, a finding that names \
+             the fault, or the right name of what served the bytes. A tool avoided the fault if \
+             its defaults keep it from being fooled. The file was in the same state before each \
+             tool ran. `fincore` says how much of it was then in the page cache, and the kernel's \
+             counters of the device say what it moved while the tool ran. ioassay moves more, \
+             because it runs several trials and baseline rows.",
         )
         + "| fault | ioassay | fio | dd |\n|---|---|---|---|\n";
     for (fault, played) in all {
@@ -129,9 +127,8 @@ fn commands_of(all: &[Played<'_>]) -> String {
         }
     }
     paragraph(
-        "`FILE` stands for the file, `DIR` for the directory it is in, and `WRITE` for the recipe \
-         below. All were run with `LC_ALL=C`, and where a limit is named, in a control group that \
-         has it.",
+        "`FILE` is the file, `DIR` its directory, and `WRITE` the recipe below. All ran with \
+         `LC_ALL=C` and, if a limit is named, in a control group with that limit.",
     ) + &commands(&lines)
         + "\n```toml\n"
         + WRITE_RECIPE

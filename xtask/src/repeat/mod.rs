@@ -127,7 +127,7 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
         }
         Ok(())
     })?;
-    ensure!(options.pairs > 0, "--pairs 0: at least one pair says anything");
+    ensure!(options.pairs > 0, "--pairs 0: use at least one pair");
     Ok(options)
 }
 

@@ -81,10 +81,9 @@ impl Tally {
         let (held, intervals) = (sum(|case| case.held), sum(|case| case.intervals));
         let [alone, among] = self.wrong;
         let mut text = paragraph(&format!(
-            "Of {} pairs, {alone} had a case called different by somebody who has only the two \
-             records, and {among} by somebody who kept the earlier ones, too: wrongly. The \
-             interval of the earlier record held the figure of the later one in {held} of \
-             {intervals} cases ({}).",
+            "Of {} pairs, {alone} had a case wrongly called different when `compare` had only the \
+             two records, and {among} when it had the earlier ones too. The interval of the \
+             earlier record held the figure of the later one in {held} of {intervals} cases ({}).",
             self.pairs,
             percent(held, intervals),
         ));
@@ -193,8 +192,8 @@ mod tests {
         }
         let text = tally.text();
         for expected in [
-            "Of 2 pairs, 2 had a case called different by somebody who has only the two records, \
-             and 1 by",
+            "Of 2 pairs, 2 had a case wrongly called different when `compare` had only the two \
+             records, and 1 when",
             "in 1 of 2 cases (50 %)",
             "| x | 2 | 2 | 1 | 1 | 50 % | 10.0 % | 9.4 % |",
             "| y | 2 | 1 | 1 | 0 | - | - | 0.0 % |",

@@ -58,7 +58,7 @@ const ALL: [Simulation; 11] = [
         run: latencies::coverage,
     },
     Simulation {
-        title: "Steps and drifts, by the number of rounds or steps of a course:",
+        title: "Steps and drifts, by the number of rounds or steps of a time series:",
         part: 2,
         run: rules::series,
     },
@@ -77,7 +77,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
             Ok(fs::write(path, generated::replace(&document, PART, &tables(SESSIONS))?)?)
         }
         ["--check"] => check(root),
-        _ => bail!("simulate takes --check or nothing, not `{}`", options.join(" ")),
+        _ => bail!("simulate takes only --check, not `{}`", options.join(" ")),
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     }
     ensure!(
         found.is_empty(),
-        "{DOCUMENT} does not say what the simulations come to; run cargo xtask simulate\n{}",
+        "the tables of {DOCUMENT} differ from the simulations: run cargo xtask simulate\n{}",
         found.join("\n")
     );
     Ok(())

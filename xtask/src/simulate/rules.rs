@@ -21,30 +21,30 @@ fn fall(rounds: usize, after: f64) -> impl Fn(usize) -> f64 {
 
 /// Steps and drifts in a course, or from round to round.
 pub(super) fn series(sessions: usize) -> Table {
-    let mut table = Table::new(&["told of", "10", "20", "30", "60"]);
+    let mut table = Table::new(&["reported", "10", "20", "30", "60"]);
     let mut row = |name: &str, holds: &dyn Fn(&mut Rng, usize) -> bool| {
         let of = |n: usize| share(sessions, n as u64, |rng| holds(rng, n));
         table.row(name, &[10, 20, 30, 60].map(of));
     };
     let wide = NORMAL.times(2.0);
     let steps = |noise: Noise| move |rng: &mut Rng, n| step(&noise.rates(rng, n, flat)).is_some();
-    row("a step, where there is none: normal, 10 %", &steps(wide));
-    row("a step, where there is none: 15 % of the rounds half as fast", &steps(SLOW));
-    row("a step, where there is none: AR(1), φ = .7, 10 %", &steps(AR_7.times(2.0)));
-    row("a step, where there is none: AR(1), φ = .7, 20 %", &steps(AR_7.times(4.0)));
-    row("a step, where it falls by 30 % in the middle: normal, 5 %", &|rng, n| {
+    row("a false step: normal, 10 %", &steps(wide));
+    row("a false step: 15 % of the rounds half as fast", &steps(SLOW));
+    row("a false step: AR(1), φ = .7, 10 %", &steps(AR_7.times(2.0)));
+    row("a false step: AR(1), φ = .7, 20 %", &steps(AR_7.times(4.0)));
+    row("a step, after a fall by 30 % in the middle: normal, 5 %", &|rng, n| {
         step(&NORMAL.rates(rng, n, fall(n, 0.7))).is_some()
     });
     let drifts = |noise: Noise| move |rng: &mut Rng, n| drift(&noise.rates(rng, n, flat)).is_some();
-    row("a drift, where there is none: normal, 5 %", &drifts(NORMAL));
-    row("a drift, where there is none: 15 % of the rounds half as fast", &drifts(SLOW));
-    row("a drift, where rounds depend on each other: AR(1), φ = .7, 5 %", &drifts(AR_7));
+    row("a false drift: normal, 5 %", &drifts(NORMAL));
+    row("a false drift: 15 % of the rounds half as fast", &drifts(SLOW));
+    row("a drift, with rounds that depend on each other: AR(1), φ = .7, 5 %", &drifts(AR_7));
     table
 }
 
 /// Which windows are steady.
 pub(super) fn steady(sessions: usize) -> Table {
-    let mut table = Table::new(&["steady is called", "5 steps", "10 steps"]);
+    let mut table = Table::new(&["called steady", "5 steps", "10 steps"]);
     for (name, a_step, times) in [
         ("no drift, noise of 3 %", 0.0, 0.6),
         ("no drift, noise of 5 %", 0.0, 1.0),

@@ -81,14 +81,14 @@ pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation
     else {
         let missing =
             [FINDINGS, METHODOLOGY].into_iter().filter(|path| !sources.contains_key(path));
-        let text = "it is missing: findings are named in the one and defined in the other";
+        let text = "missing: one names the findings, and the other defines them";
         return missing.map(|path| Violation::in_file(path, text)).collect();
     };
     let codes = codes(&findings.text);
     let sections = sections(&methodology.text);
     let mut violations = Vec::new();
     if codes.is_empty() {
-        let text = "no codes found: name them in a block `named! { Code \"finding\" { … } }`";
+        let text = "no codes found: list them in a block `named! { Code \"finding\" { … } }`";
         violations.push(Violation::in_file(FINDINGS, text));
     }
     for (number, code) in &codes {
@@ -102,7 +102,7 @@ pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation
     for (number, section) in &sections {
         if !codes.iter().any(|(_, code)| code == section) {
             let text = format!(
-                "section `### {section}` is about no finding: correct its name, or remove it \
+                "section `### {section}` matches no finding: correct its name, or remove it \
                  (sections of this depth are for findings)"
             );
             violations.push(Violation::at(METHODOLOGY, *number, text));
@@ -138,7 +138,7 @@ pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     });
     let missing = names.filter(|(_, name)| !is_there(name));
     let violation = |(number, name)| {
-        let text = format!("no test `{name}`: name one that there is");
+        let text = format!("no test `{name}`: name one that exists");
         Violation::at(METHODOLOGY, number, text)
     };
     missing.map(violation).collect()
@@ -178,7 +178,7 @@ pub(super) fn check_snapshot(
     let source = text.lines().find_map(|line| line.strip_prefix("source: "));
     let text = match source {
         Some(source) if exists(source.trim_matches('"')) => return Vec::new(),
-        Some(source) => format!("a snapshot of `{source}`, which is gone: delete it"),
+        Some(source) => format!("a snapshot of `{source}`, which no longer exists: delete it"),
         None => "a snapshot without a `source`: let insta write it".to_owned(),
     };
     vec![Violation::in_file(path, text)]

@@ -4,7 +4,7 @@
 
 mod source;
 mod rust;
-mod floors;
+mod layers;
 mod shape;
 mod vocabulary;
 mod documents;
@@ -40,7 +40,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     for source in sources {
         let Source { path, text, .. } = source;
         violations.extend(shape::check_bytes(source));
-        violations.extend(floors::check_manifest(path, text));
+        violations.extend(layers::check_manifest(path, text));
         if path.ends_with(".md") {
             violations.extend(documents::check_title(path, text));
             violations.extend(documents::check_links(path, text, &exists));
@@ -52,9 +52,9 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     let is_rust = |source: &&Source| source.path.ends_with(".rs");
     let parsed = sources.iter().filter(is_rust).map(|file| Rust::new(&file.path, &file.text));
     let files: Vec<Rust<'_>> = parsed.collect();
-    violations.extend(floors::check_modules(&files));
+    violations.extend(layers::check_modules(&files));
     for rust in &files {
-        violations.extend(floors::check_unsafe(rust));
+        violations.extend(layers::check_unsafe(rust));
         violations.extend(shape::check_lines(rust));
         violations.extend(shape::check_file(rust));
         violations.extend(shape::check_functions(rust));

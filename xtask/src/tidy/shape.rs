@@ -31,7 +31,7 @@ pub(super) fn check_bytes(source: &Source) -> Vec<Violation> {
     }
     for (i, line) in text.lines().enumerate() {
         if line.ends_with([' ', '\t', '\r']) {
-            violations.push(Violation::at(path, i + 1, "a blank at the end of a line: remove it"));
+            violations.push(Violation::at(path, i + 1, "a trailing space: remove it"));
         }
         if path.ends_with(".rs") && line.contains('\t') {
             violations.push(Violation::at(path, i + 1, "a tab: write spaces, or \\t"));
@@ -73,8 +73,7 @@ pub(super) fn check_functions(rust: &Rust<'_>) -> Vec<Violation> {
         let lines = function_lines(&rust.code[number - 1..]);
         if lines > FUNCTION_LINES_MAX {
             let text = format!(
-                "`{name}` has {lines} lines, more than {FUNCTION_LINES_MAX}: give a part of it \
-                 a name of its own"
+                "`{name}` has {lines} lines, more than {FUNCTION_LINES_MAX}: extract a named part"
             );
             violations.push(Violation::at(rust.path, number, text));
         }
@@ -121,10 +120,7 @@ mod tests {
     fn files_end_with_a_newline_and_lines_without_blanks() {
         check(
             &check_bytes(&source("a.md", "a \nb\n\nc")),
-            &[
-                "a.md:4: no newline at the end: add it",
-                "a.md:1: a blank at the end of a line: remove it",
-            ],
+            &["a.md:4: no newline at the end: add it", "a.md:1: a trailing space: remove it"],
         );
         check(&check_bytes(&source("a.md", "a\n\n\tb\n")), &[]);
         check(&check_bytes(&source("a.snap", "a \n")), &[]);
@@ -169,7 +165,7 @@ mod tests {
 
     #[test]
     fn functions_have_seventy_lines() {
-        let told = "a.rs:4: `long` has 71 lines, more than 70: give a part of it a name of its own";
+        let told = "a.rs:4: `long` has 71 lines, more than 70: extract a named part";
         check(&check_functions(&Rust::new("a.rs", &functions(71))), &[told]);
         check(&check_functions(&Rust::new("a.rs", &functions(70))), &[]);
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", functions(71));

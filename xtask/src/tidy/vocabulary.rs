@@ -22,7 +22,7 @@ pub(super) fn check_unfinished(rust: &Rust<'_>) -> Vec<Violation> {
         let marks = UNFINISHED.iter().filter(|mark| words(prose).any(|word| word == **mark));
         let macros = UNFINISHED_MACROS.iter().filter(|name| calls(code, name));
         for found in marks.chain(macros) {
-            let text = format!("{found}: do it now, or say as a limit what is not done");
+            let text = format!("{found}: do it now, or describe it as a limit");
             violations.push(Violation::at(rust.path, i + 1, text));
         }
     }

@@ -7,15 +7,16 @@ use crate::row::Row;
 use crate::summary::CeilingKind;
 use model::case::{Case, Kernel};
 
-/// A row wholly above its ceiling by more than this is not explained by noise (METHODOLOGY.md).
+/// A row above its ceiling by more than this, with its whole interval, is not noise
+/// (METHODOLOGY.md).
 const ABOVE_MOST: f64 = 1.05;
 
-/// Writing goes no faster than this many times reading, by the same threads: 2.4 times was seen
+/// Writing is at most this many times as fast as reading with the same threads; we saw 2.4
 /// (METHODOLOGY.md).
 const WRITING_MOST: f64 = 4.0;
 
-/// The throughput, or that without loading, is above its ceiling (METHODOLOGY.md). What counts is
-/// the interval of the paired rounds; within noise of the ceiling a row may well lie above it.
+/// The throughput, or that without loading, is above its ceiling (METHODOLOGY.md). The interval of
+/// the paired rounds decides: noise alone often lifts a row above its ceiling.
 pub(super) fn above_ceiling(row: &Row, bounds: &Bounds) -> Option<Fault> {
     let whole = bounds.ceiling.as_ref().and_then(|held| above(row, held, ""));
     let loaded = bounds.loaded_ceiling.as_ref();
@@ -31,7 +32,7 @@ fn above(row: &Row, held: &Held, part: &str) -> Option<Fault> {
     let least = share.low.unwrap_or(0.0);
     let interval = match (share.low, share.high) {
         (Some(low), Some(high)) => format!("95 % interval {low:.3}-{high:.3}"),
-        _ => "too few common rounds for an interval".to_string(),
+        _ => "too few paired rounds for an interval".to_string(),
     };
     let seen = format!(
         "the figure{part} is {:.3} of its ceiling, '{}' ({interval})",
@@ -41,34 +42,38 @@ fn above(row: &Row, held: &Held, part: &str) -> Option<Fault> {
     Fault::new(severity, format!("{seen}: {cause}"), remedy)
 }
 
-/// How grave it is to be above the ceiling by at least the share `least`, why, and what to do.
+/// The severity, cause and remedy of a row whose interval begins at the share `least`.
 fn cause(row: &Row, held: &Held, least: f64) -> (Severity, &'static str, &'static str) {
     let case = row.measured.case;
     let is_loose = writes(case) && held.kind == CeilingKind::Memory;
     if is_loose && least <= WRITING_MOST {
-        let cause = "stores need not wait for what they bring, so writing may be faster than \
-                     reading, which bounds it only loosely";
-        (Severity::Note, cause, "compare it with other rows that write")
+        let cause = "a store need not wait for its line, so writing can be faster than reading";
+        (Severity::Note, cause, "compare it with other writing rows")
     } else if least <= ABOVE_MOST {
-        let cause = "that is within what both vary by";
+        let cause = "the excess is within the variation of both";
         (Severity::Note, cause, "read it as 'as fast as its ceiling'")
     } else if held.kind == CeilingKind::Memory && fits_caches(row) {
         let cause = "the file is small enough for the processor's caches to serve it";
-        (Severity::Doubt, cause, "use a file of at least four times the last-level cache")
+        (Severity::Doubt, cause, "use a file at least four times as large as the last-level cache")
     } else if !held.is_firm && held.kind == CeilingKind::Device {
-        let cause = "the direct rows did not show what the device gives at most";
-        let remedy = "add direct rows with more in flight, until more gives no more";
+        let cause = "no direct row shows the most that the device can do";
+        let remedy = "add direct rows with more in flight until the rate stops rising";
         (Severity::Doubt, cause, remedy)
     } else if held.kind == CeilingKind::Device && writes(case) {
-        let cause = "what the two do besides writing is not the same, such as syncs, and what the \
-                     file has at the start";
-        (Severity::Doubt, cause, "compare it with direct rows that differ in the cache only")
+        let cause = "the two differ in more than the cache, such as in syncs or in what the file \
+                     holds at the start";
+        (
+            Severity::Doubt,
+            cause,
+            "compare it with a direct row that differs only in the cache \
+                                  state",
+        )
     } else if !held.is_firm {
-        (Severity::Doubt, "the ceiling itself is doubtful", "see what was found on the ceiling")
+        (Severity::Doubt, "the ceiling itself is doubtful", "see the findings on the ceiling's row")
     } else {
         let cause = "one of the two is not what it claims: its time is wrong, bytes were skipped, \
-                     or a cache served where none is meant";
-        (Severity::Void, cause, "believe neither; look at the worker of this row and its evidence")
+                     or a cache served where none should";
+        (Severity::Void, cause, "trust neither; check this row's worker and its evidence")
     }
 }
 

@@ -12,20 +12,20 @@ use model::host::{Direct, Medium, Storage};
 use model::pattern::Pattern;
 use model::units::{self, percent};
 
-/// Fewer device reads than this for each random operation: readahead brought the other blocks.
+/// With fewer device reads per random operation, readahead brought the other blocks.
 const READS_PER_OPERATION_LEAST: f64 = 0.9;
 
-/// More than this that devices read besides what is counted is told (METHODOLOGY.md).
+/// Devices may read this share more than is counted before we report it (METHODOLOGY.md).
 const OVER_READ_MOST: f64 = 0.05;
 
-/// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead had brought
-/// random blocks before they were asked for (METHODOLOGY.md).
+/// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
+/// blocks before they were requested (METHODOLOGY.md).
 pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
     copy_leak(context).or_else(|| read_leak(context))
 }
 
-/// A copy of a source that was cold, of which the devices read less than was copied. Where they
-/// read next to nothing `copy_file_range` shares the blocks of the source, which is no leak.
+/// A copy of a cold source of which the devices read less than was copied. If they read next to
+/// nothing, `copy_file_range` shares the source's blocks, which is no leak.
 fn copy_leak(context: &Context) -> Option<Fault> {
     let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.io.cache == Cache::Cold;
     let work = context.write().filter(is_cold)?;
@@ -39,10 +39,11 @@ fn copy_leak(context: &Context) -> Option<Fault> {
     let trials = context.how_many(|trial| read(trial).is_some_and(leaks));
     let message = format!(
         "claimed cold, but {} of the bytes were copied without a device read (in {trials}): part \
-         of the source was cached, or is stored in another form",
+         of the source was cached, or is compressed or otherwise transformed",
         percent(1.0 - share)
     );
-    let remedy = "copy a file of incompressible data that nobody else reads, or use cache 'direct'";
+    let remedy = "copy a file of incompressible data that no other program reads, or use cache \
+                  'direct'";
     Fault::new(Severity::Void, message, remedy)
 }
 
@@ -52,22 +53,22 @@ fn read_leak(context: &Context) -> Option<Fault> {
     let trials = context.how_many(|trial| leaks(context, work, trial));
     let encoded = context.measured.fixture.and_then(|fixture| fixture.layout.as_ref());
     let cause = if encoded.is_some_and(|layout| layout.encoded > 0) {
-        "part of the file is stored in another form, such as compressed, so less is read"
+        "part of the file is compressed or otherwise transformed, so devices read less"
     } else {
-        "part of it was cached before, or came in while the trial ran"
+        "part of the file was cached before, or another program read it meanwhile"
     };
     let message = format!(
         "claimed cold, but {} of the bytes came without a device read (in {trials}): {cause}",
         percent(hit)
     );
-    let remedy = "use a file of incompressible data that nobody else reads, or cache 'direct'";
+    let remedy = "use a file of incompressible data that no other program reads, or cache 'direct'";
     Fault::new(Severity::Void, message, remedy)
 }
 
 /// Readahead around random blocks caches blocks that come later. Over a whole pass each is fetched
-/// once and the bytes hide it; but a device read then served several operations, and most of
-/// their latencies are those of the page cache. In a sequential pass that is what readahead is
-/// for; in a random one it makes cold operations warm.
+/// once, and the bytes hide it. But one device read then served several operations, and most of
+/// their latencies are the page cache's. A sequential pass wants that; in a random one it makes
+/// cold operations warm.
 fn read_ahead(context: &Context, work: &ReadWork) -> Option<Fault> {
     if work.io.pattern != Pattern::Random || !context.is_served(&[ServedBy::Device]) {
         return None;
@@ -75,14 +76,14 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Fault> {
     let reads = |trial: &Counted| Some((trial.evidence.device_reads?, trial.sample.ops()));
     let share = context.total_share(reads).filter(|share| *share < READS_PER_OPERATION_LEAST)?;
     let message = format!(
-        "claimed cold, but the device was read only {} times for 100 operations: readahead had \
-         brought the other blocks before they were asked for, and their latencies are warm",
+        "claimed cold, but only {} device reads served 100 operations: readahead fetched the other \
+         blocks early, so their latencies are those of a warm cache",
         (share * 100.0).round()
     );
     Fault::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
 }
 
-/// The hit share, if it is above the noise and the page cache is what served.
+/// The hit share, if it is above the noise and the page cache served.
 fn leaked(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
     context.summary.hit_share.filter(|hit| by_cache && *hit > SHARE_NOISE)
@@ -93,13 +94,12 @@ fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
 }
 
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
-/// the file was in the page cache before and after, and nobody knows what was read from a device.
-/// Where next to nothing was, the figure is that of the page cache all the same: a note
-/// (METHODOLOGY.md).
+/// the file was in the page cache before and after, and it is unknown what devices read. If they
+/// read next to nothing, the figure is still the page cache's: a note (METHODOLOGY.md).
 pub(super) fn not_warm(context: &Context) -> Option<Fault> {
     let medium = context.measured.storage.map(|storage| storage.medium);
     if medium == Some(Medium::Ram) {
-        // A file that is kept in memory can neither be cached nor be evicted: rule Ram tells.
+        // A file kept in memory can't be cached or evicted: rule Ram reports it.
         return None;
     }
     if context.claims(Cache::Warm).is_none() {
@@ -115,19 +115,24 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
         Some(fetched) => {
             let message = format!(
                 "claimed warm, and {partly}; devices had to read only {} of the bytes, so the \
-                 figure is that of the page cache",
+                 figure is the page cache's",
                 percent(fetched)
             );
-            Fault::new(Severity::Note, message, "nothing; or free memory, and run again")
+            Fault::new(
+                Severity::Note,
+                message,
+                "none needed; to be sure, free memory and run \
+                                                 again",
+            )
         }
     }
 }
 
-/// The claim does not hold, and the figure is touched.
+/// The claim is wrong, and so is the figure.
 fn void(seen: &str) -> Option<Fault> {
     let message = format!(
         "claimed warm, but {seen}: memory is short, another program pushed the file out, or the OS \
-         reclaims it on its own"
+         reclaimed it"
     );
     Fault::new(Severity::Void, message, "use a smaller file, or free memory")
 }
@@ -139,7 +144,7 @@ fn cached_share(
     context.total_share(|trial| residency(trial).map(|seen| (seen.cached, seen.pages)))
 }
 
-/// How much of the file the page cache held, where that was not all of it.
+/// How much of the file the page cache held, unless it was all.
 fn partly_cached_around(context: &Context) -> Option<String> {
     let before = cached_share(context, |trial| trial.evidence.residency_before);
     let after = cached_share(context, |trial| trial.evidence.residency_after);
@@ -151,7 +156,7 @@ fn partly_cached_around(context: &Context) -> Option<String> {
     Some(format!("the page cache held {before} of the file before the trials and {after} after"))
 }
 
-/// What is written over a cached file need not be in the cache afterwards: only before counts.
+/// An overwritten file need not be cached afterwards: only the share before counts.
 fn not_warm_to_write(context: &Context) -> Option<String> {
     context.write().filter(|work| work.io.cache == Cache::Warm && work.op == Op::Write)?;
     let before = cached_share(context, |trial| trial.evidence.residency_before);
@@ -159,8 +164,8 @@ fn not_warm_to_write(context: &Context) -> Option<String> {
     Some(format!("the page cache held {} of the file before the trials", percent(before)))
 }
 
-/// Claimed direct, but the bytes went through the page cache: the file system is known to do so,
-/// the cached part of the file grew, or it served hits or kept what was written (METHODOLOGY.md).
+/// Claimed direct, but the bytes went through the page cache: the canary showed it, the cached part
+/// of the file grew, or the cache served hits or kept what was written (METHODOLOGY.md).
 pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
     passed_by_cache(context).or_else(|| copied_through_cache(context))
 }
@@ -172,15 +177,12 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
         return None;
     }
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
-    // What btrfs copies leaves pages now and then: that is no reason of its own.
+    // The copies of btrfs sometimes leave pages behind; `copied_through_cache` reports them.
     let grown_share = grown_share(context).filter(|_| !is_summed_up_by_btrfs(context));
     let seen = if matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. }) {
-        format!(
-            "{} left a file in the page cache that was read with O_DIRECT to try it",
-            storage.file_system
-        )
+        format!("on {}, a canary read with O_DIRECT stayed in the page cache", storage.file_system)
     } else if let Some(share) = grown_share {
-        format!("pages for {} of the bytes appeared in the page cache", percent(share))
+        format!("pages with {} of the bytes appeared in the page cache", percent(share))
     } else if let Some(work) = reads {
         let trials = context.how_many(|trial| leaks(context, work, trial));
         let hit = leaked(context)?;
@@ -188,11 +190,10 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
     } else {
         format!("{} of the bytes had not reached a device at the end", percent(kept(context)?))
     };
-    let message = format!(
-        "claimed direct, but {seen}: this file system takes O_DIRECT and does not follow it"
-    );
-    let remedy = "use another cache state here, or another file system (on btrfs: a directory \
-                  with 'chattr +C', without compression)";
+    let message =
+        format!("claimed direct, but {seen}: this file system accepts O_DIRECT and ignores it");
+    let remedy = "use another cache state, or another file system (on btrfs, a directory with \
+                  'chattr +C' and no compression)";
     Fault::new(Severity::Void, message, remedy)
 }
 
@@ -209,35 +210,35 @@ fn grown_share(context: &Context) -> Option<f64> {
     context.total_share(grown).filter(|share| *share > SHARE_NOISE)
 }
 
-/// The share of what was written directly that no device had at the end, above the noise. After a
-/// sync it is not in the page cache either: rule Compressed tells of that.
+/// The share of direct writes that no device had at the end, above the noise. After a sync it is
+/// not in the page cache either: rule Compressed reports that.
 fn kept(context: &Context) -> Option<f64> {
     let by_cache = context.is_served(&[ServedBy::PageCache, ServedBy::Mixed]);
     context.write().filter(|work| by_cache && !work.sync.claims_durable())?;
     unreached_share(context.measured).filter(|share| *share > SHARE_NOISE)
 }
 
-/// Direct writes to btrfs that are summed up are copied through the page cache, where mostly no
-/// probe sees them: they are gone from it when the write returns.
+/// btrfs copies direct writes of checksummed data through the page cache. Probes seldom see the
+/// pages: they are gone when the write returns.
 fn copied_through_cache(context: &Context) -> Option<Fault> {
     if !is_summed_up_by_btrfs(context) {
         return None;
     }
     let seen = match (grown_share(context), release(&context.measured.host.os)) {
-        (Some(share), _) => format!("pages for {} of the bytes appeared in it", percent(share)),
+        (Some(share), _) => format!("pages with {} of the bytes appeared there", percent(share)),
         (None, Some(os)) if os < BTRFS_COPIES => return None,
-        (None, _) => "every write, since Linux 6.14".to_string(),
+        (None, _) => "all writes, since Linux 6.14".to_string(),
     };
     let message = format!(
-        "claimed direct, but btrfs copies what it sums up through the page cache ({seen}): the \
-         writes cost that copy too"
+        "claimed direct, but btrfs copies checksummed data through the page cache ({seen}): the \
+         figure includes that copy"
     );
-    let remedy = "write into a directory with 'chattr +C', which cannot be seen from here, or \
-                  mount with 'nodatasum'";
+    let remedy = "write to a directory with 'chattr +C' (ioassay can't see it, so this doubt \
+                  remains), or mount with 'nodatasum'";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// Whether the case writes directly to a file of btrfs whose data it sums up.
+/// Whether the case writes directly to a file on btrfs whose data is checksummed.
 fn is_summed_up_by_btrfs(context: &Context) -> bool {
     let writes = |work: &&WriteWork| work.io.cache == Cache::Direct && work.op != Op::Sync;
     let sums_up = |option: &str| !matches!(option, "nodatasum" | "nodatacow");
@@ -256,18 +257,18 @@ fn release(os: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Nothing is claimed of the page cache, and it served a part (METHODOLOGY.md).
+/// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
 pub(super) fn partly_cached(context: &Context) -> Option<Fault> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let message = format!(
         "the page cache served {:.0} % of the bytes and a device the rest: the figure is neither's",
         100.0 * context.summary.hit_share?
     );
-    let remedy = "ask for cache 'warm' or 'cold': then it is one of the two, and proved";
+    let remedy = "ask for cache 'warm' or 'cold', which are proved";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// No probe tells what of the file is cached (METHODOLOGY.md).
+/// No probe can see what of the file is cached (METHODOLOGY.md).
 pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
@@ -280,15 +281,15 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
         return None;
     }
     let message = format!(
-        "no probe tells what of the file is in the page cache: whether it is '{cache}' is judged \
-         by the counters of the devices alone"
+        "no probe can see what of the file is in the page cache: only the device counters show \
+         whether it is '{cache}'"
     );
-    let remedy = "use a file of your own, on Linux 6.5 or later, where cachestat(2) is allowed";
+    let remedy = "use your own file, on Linux 6.5 or later, where cachestat(2) is allowed";
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// Devices read more than the figure counts (METHODOLOGY.md). An operation counts with its whole
-/// pages: less cannot be read through the page cache.
+/// Devices read more than the figure counts (METHODOLOGY.md). An operation counts as its whole
+/// pages, the least that the page cache can read.
 pub(super) fn over_read(context: &Context) -> Option<Fault> {
     let work = context.read()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
@@ -306,16 +307,16 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
         share => format!("{} more than", percent(share - 1.0)),
     };
     let message = format!(
-        "the devices read {much} the bytes that the figure counts: readahead{} brought what nobody \
-         asked for",
+        "the devices read {much} the bytes that the figure counts: readahead{} fetched what the \
+         case did not request",
         read_ahead_most(context.measured.storage).unwrap_or_default()
     );
-    let remedy = "use advice 'random' or cache 'direct' to read only what is asked for";
+    let remedy = "use advice 'random' or cache 'direct' to read only what is requested";
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// How much is read ahead at most, in words: what the file system's own device says, or else, as in
-/// older records, the devices at the bottom.
+/// The largest readahead, in words: that of the file system's own device or, in older records, of
+/// the devices at the bottom.
 fn read_ahead_most(storage: Option<&Storage>) -> Option<String> {
     let storage = storage?;
     if let Some(most) = storage.read_ahead {

@@ -1,4 +1,4 @@
-//! Whether it is known that arrays lie in memory and not in a cache.
+//! Whether arrays are known to lie in memory, not in a cache.
 
 use super::context::Fault;
 use crate::finding::Severity;
@@ -6,11 +6,10 @@ use crate::row::Row;
 use model::case::Kernel;
 use model::units::bytes_rounded;
 
-/// A working set from this on says that it is memory's: no recipe makes arrays for memory that are
-/// smaller.
+/// A working set at least this large claims to be in memory: no recipe uses smaller arrays for it.
 const CLAIM_LEAST: u64 = 64 << 20;
 
-/// Arrays for memory, on a machine that tells no size of its caches (METHODOLOGY.md).
+/// Arrays that claim to be in memory, on a machine that reports no cache size (METHODOLOGY.md).
 pub(super) fn cache_size_unknown(row: &Row) -> Option<Fault> {
     let work = row.measured.case.memory().filter(|_| row.stands())?;
     let is_of_memory = work.kernel.is_bulk() || work.kernel == Kernel::Chase;
@@ -19,11 +18,11 @@ pub(super) fn cache_size_unknown(row: &Row) -> Option<Fault> {
         return None;
     }
     let message = format!(
-        "the OS does not tell how large the caches are, and no chase shows it: a cache may have \
-         served a part of these {}, and nothing is held against what memory gives",
+        "the OS reports no cache size, and no pointer chase shows one: a cache may have served \
+         part of these {}, and no row gives a ceiling of memory",
         bytes_rounded(work.working_set)
     );
-    let remedy = "measure the levels in the same run: 'ioassay run memory' does, where 8 GiB of \
-                  memory are available";
+    let remedy = "measure the levels in the same run: 'ioassay run memory' does if 8 GiB of memory \
+                  are available";
     Fault::new(Severity::Doubt, message, remedy)
 }

@@ -1,4 +1,4 @@
-//! What a rule looks at, and what it may say.
+//! What a rule sees, and what it returns.
 
 use crate::counted::Counted;
 use crate::finding::{Code, Finding, Severity};
@@ -7,25 +7,25 @@ use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
 
-/// A case before its rules: its trials, at least one, and what they come to.
+/// A case before its rules apply: at least one trial, and their summary.
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) measured: &'a Measured<'a>,
     pub(crate) summary: &'a Summary,
-    /// What the tool itself takes, if that was measured.
+    /// The tool's own cost, if measured.
     pub(crate) overhead: Option<Overhead>,
 }
 
-/// What the null engine takes for an operation, beside a case that does something.
+/// What the null engine takes for an operation, compared with a case that moves bytes.
 #[derive(Debug)]
 pub(crate) struct Overhead {
     /// Nanoseconds: the median of its rounds.
     pub(crate) ns: f64,
-    /// As a share of an operation of the case, by rounds in which both were measured.
+    /// As a share of the case's operation, by the rounds that measured both.
     pub(crate) share: Ratio,
 }
 
-/// What a rule found; the table of rules adds the code.
+/// A finding without its code, which the table of rules adds.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) severity: Severity,
@@ -38,36 +38,36 @@ impl Fault {
         Some(Fault { severity, message, remedy: remedy.to_string() })
     }
 
-    /// The finding that it is.
+    /// With its code.
     pub(crate) fn named(self, code: Code) -> Finding {
         let Fault { severity, message, remedy } = self;
         Finding { code, severity, message, remedy }
     }
 }
 
-/// Whether a share is better told as so many times, not as so many per cent.
+/// Whether "N times" reads better than a percentage.
 pub(super) fn is_many_times(share: f64) -> bool {
     share >= 3.0
 }
 
 impl Context<'_> {
-    /// The work on a file, unless the null engine does it, which reads none.
+    /// The work that reads a file; none for the null engine, which reads none.
     pub(crate) fn read(&self) -> Option<&ReadWork> {
         self.measured.read()
     }
 
-    /// The work that writes a file, unless the null engine does it, which writes none.
+    /// The work that writes a file; none for the null engine, which writes none.
     pub(crate) fn write(&self) -> Option<&WriteWork> {
         self.measured.write()
     }
 
-    /// Whether anything is moved: the null engine moves nothing.
+    /// Whether the case moves bytes: the null engine moves none.
     pub(crate) fn moves(&self) -> bool {
         let in_memory = self.measured.case.memory().is_some();
         in_memory || self.read().is_some() || self.write().is_some()
     }
 
-    /// The work that reads a file, where this cache state is claimed.
+    /// The work that reads a file, if the case claims this cache state.
     pub(crate) fn claims(&self, cache: Cache) -> Option<&ReadWork> {
         self.read().filter(|work| work.io.cache == cache)
     }
@@ -76,9 +76,8 @@ impl Context<'_> {
         self.summary.served_by.is_some_and(|served_by| by.contains(&served_by))
     }
 
-    /// The sum of a part over all trials divided by the sum of a whole, over the trials that
-    /// tell both. Sums, not medians: one trial that went wrong counts by its weight, and one
-    /// page more or less in a hundred trials does not.
+    /// The sum of a part divided by the sum of a whole, over the trials that report both. Sums, not
+    /// medians: one bad trial counts by its weight, and one page in a hundred trials does not.
     pub(crate) fn total_share(
         &self,
         part_and_whole: impl Fn(&Counted) -> Option<(u64, u64)>,
@@ -90,7 +89,7 @@ impl Context<'_> {
         (whole > 0).then(|| part as f64 / whole as f64)
     }
 
-    /// `3 of 10 trials`: how many of the trials are `seen`.
+    /// `3 of 10 trials`: the number of trials that are `seen`.
     pub(crate) fn how_many(&self, seen: impl Fn(&Counted) -> bool) -> String {
         let count = self.measured.trials.iter().filter(|trial| seen(trial)).count();
         format!("{count} of {} trials", self.measured.n())

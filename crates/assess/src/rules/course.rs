@@ -15,12 +15,12 @@ use std::time::Duration;
 
 /// Fewer steps than this are not judged (METHODOLOGY.md).
 const STEPS_LEAST: usize = 10;
-/// Shorter steps than this show every stall, and are not judged (METHODOLOGY.md).
+/// Shorter steps show every stall, and are not judged (METHODOLOGY.md).
 const STEP_NS_LEAST: u64 = 500_000_000;
-/// A rise within this share of the course is a start (METHODOLOGY.md).
+/// A rise within this first share of the time series is a slow start (METHODOLOGY.md).
 const START: f64 = 0.3;
 
-/// The rate drifts, or swings, and there is no step in it (METHODOLOGY.md).
+/// The rate drifts or swings, without a step change (METHODOLOGY.md).
 pub(super) fn transient(context: &Context) -> Option<Fault> {
     let course = context.summary.course.as_ref();
     if let Some(budget) = context.measured.sustain {
@@ -32,12 +32,12 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
         return None;
     }
     let message = format!("the rate is not steady: {}", trend(course)?);
-    let remedy = "measure until it is steady, with --sustain; until then a longer or a shorter \
-                  trial has another figure";
+    let remedy = "measure until it is steady, with --sustain; a longer or shorter trial has \
+                  another figure";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// It was to go on until it is steady, and was not when the time was over; or nobody can say.
+/// The time of `--sustain` was over before the rate was steady, or before anyone could tell.
 fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -> Option<Fault> {
     let is_steady = course.and_then(|course| course.is_steady);
     if is_steady == Some(true) || !context.moves() {
@@ -45,15 +45,15 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
     }
     let how = match course.filter(|_| is_steady == Some(false)) {
         Some(course) => format!("was not steady then: {}", trend(course)?),
-        None => "made too few steps to say that it is steady".to_string(),
+        None => "has too few steps to tell".to_string(),
     };
     let most = nanoseconds(budget.as_nanos() as f64);
-    let message = format!("it was to go on for at most {most} and {how}");
-    Fault::new(Severity::Doubt, message, "give --sustain a longer time")
+    let message = format!("the run ended after {most}, its time limit, and the rate {how}");
+    Fault::new(Severity::Doubt, message, "give --sustain more time")
 }
 
-/// How the rate of a course goes, in words: how it begins and ends, and between what it swings. No
-/// word of what it does after that.
+/// A time series in words: how it begins and ends, and between which rates it swings. Nothing about
+/// what comes after.
 fn trend(course: &Course) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
@@ -76,8 +76,7 @@ fn thirds(rates: &[f64]) -> Option<(f64, f64)> {
     Some((median(&rates[..third])?, median(&rates[rates.len() - third..])?))
 }
 
-/// The rate has a step, within trials or from round to round: so much until then, and so much from
-/// then on (METHODOLOGY.md).
+/// The rate changes once, within trials or from round to round (METHODOLOGY.md).
 pub(super) fn step_change(context: &Context) -> Option<Fault> {
     step_within(context).or_else(|| step_between(context))
 }
@@ -91,53 +90,52 @@ fn step_within(context: &Context) -> Option<Fault> {
     if course.change?.is_rise() && at_ns as f64 <= START * length_ns {
         let share = percent(at_ns as f64 / length_ns);
         let message =
-            format!("it begins slowly: {before} until {place} ({share} of the time), then {after}");
-        let remedy = "give it more time, so that the start weighs less";
+            format!("slow start: {before} until {place} ({share} of the time), then {after}");
+        let remedy = "give it more time, so that the start counts less";
         return Fault::new(Severity::Note, message, remedy);
     }
     let writes = context.measured.case.write().is_some();
     let what = if course.change?.is_rise() { "" } else { "a burst of " };
     let likely = match (course.change?.is_rise(), writes) {
         (true, _) => {
-            "something stopped that held it back: others, a throttle, a cache that had to be \
+            "something stopped slowing it: a noisy neighbor, a throttle, a cache that had to be \
              emptied"
         }
         (false, true) => {
             "a cache may be full (an SSD's fast part, the dirty pages that the OS allows), credits \
-             be used up, or a throttle begin"
+             may be used up, or a throttle may have begun"
         }
         (false, false) => {
-            "what a cache of the device or of its host held may be at an end, credits be used up, \
-             or a throttle begin"
+            "a cache of the device or its host may be exhausted, credits may be used up, or a \
+             throttle may have begun"
         }
     };
     let message = format!("{what}{before} until {place}, then {after}: {likely}");
     if course.sustained.is_some() {
-        let remedy = "read the sustained rate; the throughput mixes both";
+        let remedy = "use the sustained rate; the throughput mixes both";
         return Fault::new(Severity::Note, message, remedy);
     }
     let message = format!("{message}; the throughput mixes both");
     let remedy = if writes {
-        "measure with --sustain, and read the rate after the step"
+        "measure with --sustain, and use the rate after the step"
     } else {
-        "read a larger file for longer (--size, --time), and read the rate after the step"
+        "read a larger file for longer (--size, --time), and use the rate after the step"
     };
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The rates of the rounds in their order, or of the invocations where there are several, for
-/// rounds share an invocation; none where trials follow each other and are no rounds.
+/// The rates of the rounds in order, or of several invocations, whose rounds are not independent;
+/// none with `--sustain`, whose trials are no rounds.
 fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
     let are_rounds = context.moves() && context.measured.sustain.is_none();
     are_rounds.then(|| context.measured.units())
 }
 
-/// A rate in words: bytes a second, or IOPS where only a sync is called.
+/// A rate in words: bytes per second, or IOPS if the case only syncs.
 fn told(context: &Context, value: f64) -> String {
     if only_syncs(context.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
 }
 
-/// What these are.
 fn parts(context: &Context) -> &'static str {
     let several = context.measured.trials.iter().any(|trial| trial.invocation > 0);
     if several { "invocations" } else { "rounds" }
@@ -152,21 +150,22 @@ fn step_between(context: &Context) -> Option<Fault> {
     let parts = parts(context);
     let levels = format!("{before} in the first {at} of {n} {parts}, {after} in the others");
     if is_rise && at as f64 <= START * n as f64 {
-        let message = format!("it begins slowly: {levels}");
-        let remedy = "let it run for a while before, or ask for more rounds";
+        let message = format!("slow start: {levels}");
+        let remedy = "let the machine run for a while first, or ask for more rounds";
         return Fault::new(Severity::Note, message, remedy);
     }
     let likely = if is_rise {
-        "it had to warm up, or something stopped that held it back"
+        "it had to warm up, or something stopped slowing it"
     } else {
-        "a cache may be full, credits be used up, a throttle begin, or others have come"
+        "a cache may be full, credits may be used up, a throttle may have begun, or a noisy \
+         neighbor may have started"
     };
     let message = format!("{levels}: {likely}; the throughput mixes both");
-    let remedy = "find out what changed, and run again; compare within rounds only";
+    let remedy = "find out what changed and run again; comparisons within rounds are valid";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// Rounds depend on each other, and there is no step between them (METHODOLOGY.md).
+/// Rounds depend on each other, without a step change (METHODOLOGY.md).
 pub(super) fn drifting(context: &Context) -> Option<Fault> {
     let rates = rates_of_rounds(context)?;
     let correlation = drift(&rates)?;
@@ -180,9 +179,9 @@ pub(super) fn drifting(context: &Context) -> Option<Fault> {
         parts(context),
         told(context, first),
         told(context, last),
-        if last > first { ", and it may still have been warming up" } else { "" }
+        if last > first { ", and the rate rises, as in a warm-up" } else { "" }
     );
-    let remedy = "ask for more rounds over a longer time, and compare within rounds only";
+    let remedy = "ask for more rounds over a longer time; comparisons within rounds are valid";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
@@ -190,11 +189,11 @@ pub(super) fn drifting(context: &Context) -> Option<Fault> {
 const STALL_NS_LEAST: f64 = 10e6;
 /// A stall is at least this many times as long as the median operation (METHODOLOGY.md).
 const STALL_MEDIANS: f64 = 100.0;
-/// More operations than this share are no few.
+/// At most this share of the operations is "a few".
 const STALLED_MOST: f64 = 0.10;
-/// The part of the operations' time in stalls that is told (METHODOLOGY.md).
+/// Stalls that take this share of the operations' time are noted (METHODOLOGY.md).
 const STALL_NOTE: f64 = 0.01;
-/// The part of the operations' time in stalls that makes a figure one of them (METHODOLOGY.md).
+/// Stalls that take this share make the figure doubtful (METHODOLOGY.md).
 const STALL_DOUBT: f64 = 0.10;
 
 /// A few operations took much of the time (METHODOLOGY.md).
@@ -222,8 +221,8 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
     };
     let arrivals = Arrivals::of(&context.measured.trials, least_ns, all.ns);
     let message = format!(
-        "{} of {} operations took {} or more, up to {}, and {} of the time of all (in {}): \
-         something held them up. {}",
+        "{} of {} operations took {} or more, up to {}, and together {} of all operations' time \
+         (in {}). {}",
         stalls.count,
         all.count,
         nanoseconds(least_ns),
@@ -232,26 +231,25 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
         context.how_many(is_stalled),
         arrivals.told()
     );
-    let remedy = "read the percentiles beside the throughput; a device that tidies up, a journal, \
-                  a throttle or others on the machine may be why";
+    let remedy = "read the percentiles beside the throughput; the cause may be a device that \
+                  cleans up, a journal, a throttle or a noisy neighbor";
     Fault::new(severity, message, remedy)
 }
 
-/// What stalls come to for a load that arrives steadily, whether or not the last request is done: a
-/// closed loop sends nothing while it waits, so its latencies count each stall once
-/// (METHODOLOGY.md).
+/// What stalls do to an open load of steady requests. A closed loop sends nothing while it waits,
+/// so its latencies count each stall once (METHODOLOGY.md).
 #[derive(Debug)]
 struct Arrivals {
     /// The share of the requests that arrive during a stall, 0 to 1.
     share: f64,
-    /// How long those wait for its end, at the mean.
+    /// Their mean wait for its end.
     mean_ns: f64,
-    /// So long, or longer, waits one request of a hundred.
+    /// One request of a hundred waits this long or longer.
     hundredth_ns: f64,
 }
 
 impl Arrivals {
-    /// By the operations that took at least so long, of operations that took `all_ns` together.
+    /// By the operations of at least `least_ns`, of operations that took `all_ns` together.
     fn of(trials: &[Counted], least_ns: f64, all_ns: f64) -> Arrivals {
         let counts = || trials.iter().flat_map(|trial| &trial.sample.latencies.counts);
         let stalls: Vec<(f64, f64)> = counts()
@@ -261,7 +259,7 @@ impl Arrivals {
         let sum = |part: &dyn Fn(f64) -> f64| -> f64 {
             stalls.iter().map(|(ns, count)| part(*ns) * count).sum()
         };
-        // Of a stall of L those that arrive in its first L - w wait for w or longer.
+        // Requests that arrive in the first L - w of a stall of L wait for w or longer.
         let longer = |w: f64| sum(&|ns| (ns - w).max(0.0)) / all_ns.max(1.0);
         let (mut low, mut high) = (0.0, stalls.iter().map(|(ns, _)| *ns).fold(0.0, f64::max));
         for _ in 0..HALVINGS {
@@ -278,9 +276,9 @@ impl Arrivals {
 
     fn told(&self) -> String {
         format!(
-            "Of requests that arrive steadily {} would arrive during such a stall and wait {} for \
-             its end on average; 1 in 100 of all would wait {} or longer, before those that queue \
-             up meanwhile",
+            "If requests arrived steadily, {} of them would meet such a stall and wait {} for its \
+             end on average; 1 in 100 of all would wait {} or longer, without the queue that \
+             builds up meanwhile",
             percent(self.share),
             nanoseconds(self.mean_ns),
             nanoseconds(self.hundredth_ns)
@@ -288,12 +286,12 @@ impl Arrivals {
     }
 }
 
-/// Enough to find a time among all that a stall may last.
+/// Enough for any duration of a stall.
 const HALVINGS: u32 = 60;
 
-/// Whether an operation that takes long is an exception. Of what is read ahead one operation waits
-/// for many, and of what is written through the page cache the OS makes some wait on purpose: rule
-/// ThrottledWriteback tells of those.
+/// Whether a long operation is an exception. With readahead, one operation waits for many; and the
+/// OS makes some writes through the page cache wait on purpose, which rule ThrottledWriteback
+/// reports.
 fn may_stall(context: &Context) -> bool {
     if let Some(work) = context.write() {
         return work.io.cache == Cache::Direct || work.sync == Sync::Dsync || work.op == Op::Sync;
@@ -307,7 +305,7 @@ fn may_stall(context: &Context) -> bool {
     context.read().is_some_and(|work| is_cached || reads_alone(work))
 }
 
-/// Operations of a kind: how many, and how long together.
+/// Some operations: their number and total time.
 #[derive(Debug, Default)]
 struct Part {
     count: u64,
@@ -315,7 +313,7 @@ struct Part {
 }
 
 impl Part {
-    /// Adds those that took so long.
+    /// Adds those of at least `least_ns`.
     fn add(&mut self, latencies: &Latencies, least_ns: f64) {
         for (ns, count) in latencies.counts.iter().filter(|(ns, _)| *ns as f64 >= least_ns) {
             self.count = self.count.saturating_add(*count);

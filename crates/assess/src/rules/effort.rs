@@ -1,4 +1,4 @@
-//! Whether the tool, the CPU or the trials themselves are what the figure shows.
+//! Whether the figure shows the tool, the CPU or the trials themselves.
 
 use super::context::{Context, Fault, Overhead};
 use crate::counted::UNAVAILABLE;
@@ -10,35 +10,34 @@ use model::case::{OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
 use model::units::{nanoseconds, percent};
 
-/// The tool's own part of an operation, from which it is told.
+/// From this share of an operation on, the tool's own part is noted.
 const OVERHEAD_NOTE: f64 = 0.05;
-/// The tool's own part of an operation, from which the figure is doubted.
+/// From this share of an operation on, the tool's own part makes the figure doubtful.
 const OVERHEAD_DOUBT: f64 = 0.10;
-/// Threads this busy are what bounds the figure (METHODOLOGY.md).
+/// Threads this busy limit the figure (METHODOLOGY.md).
 const CPU_BUSY: f64 = 0.90;
 /// A pass over memory this short is not trusted (METHODOLOGY.md, after STREAM).
 const MEMORY_NS_LEAST: f64 = 10e6;
-/// One time slice of a scheduler is 3 to 4 ms: it may be a fifth of a trial this short.
+/// A scheduler's time slice is 3 to 4 ms, a fifth of a trial this short.
 const FILE_NS_DOUBT: f64 = 20e6;
 /// A trial of a file this short shows the start more than the steady state (a tenth of the least
 /// round of METHODOLOGY.md).
 const FILE_NS_NOTE: f64 = 100e6;
-/// The share of a trial in which threads still started that is told (METHODOLOGY.md).
+/// Threads that start during this share of a trial are noted (METHODOLOGY.md).
 const SKEW_NOTE: f64 = 0.05;
-/// The share of a trial in which threads still started that makes it one of their start
-/// (METHODOLOGY.md).
+/// Threads that start during this share of a trial make it doubtful (METHODOLOGY.md).
 const SKEW_DOUBT: f64 = 0.20;
-/// Idle time of threads in per cent that is told.
+/// Idle time of threads, in percent, that is noted.
 const IMBALANCE_NOTE: f64 = 10.0;
-/// Idle time of threads in per cent that makes a figure one of the slowest thread.
+/// Idle time of threads, in percent, that makes the figure the slowest thread's.
 const IMBALANCE_DOUBT: f64 = 25.0;
 
-/// What the null engine takes is a large part of an operation: the median of the ratios of rounds
-/// in which both were measured, so that a drift of the machine is in neither (METHODOLOGY.md). Both
-/// are the time of one thread, so depth and threads need no correction: with operations in flight a
-/// thread still spends the loop's own time on each.
+/// The null engine's time is a large part of an operation, by the median of the paired ratios,
+/// which a drift of the machine does not move (METHODOLOGY.md). Both are the time of one thread, so
+/// depth and threads need no correction: a thread spends the loop's own time on each operation in
+/// flight.
 pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
-    // Another program has a loop of its own, whose overhead was not measured.
+    // A peer has its own loop, whose overhead was not measured.
     let is_own = context.measured.case.peer == OWN_PEER;
     if !is_own || (context.read().is_none() && context.write().is_none()) {
         return None;
@@ -51,15 +50,15 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
         _ => return None,
     };
     let message = format!(
-        "the tool itself takes {} of the {} of an operation ({}): the null engine shows it",
+        "the tool itself takes {} of the {} of an operation ({}), as the null engine shows",
         nanoseconds(*overhead),
         nanoseconds(ns),
         percent(share)
     );
-    Fault::new(severity, message, "use larger blocks; compare such figures only with each other")
+    Fault::new(severity, message, "use larger blocks; compare such rows only with each other")
 }
 
-/// The device served, but the threads, or all processors, were busy nearly all the time.
+/// A device served, but the threads, or all processors, were busy nearly all the time.
 pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device]) {
         return None;
@@ -73,7 +72,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
         return None;
     }
     let message = format!(
-        "{threads} {} used {} of {busiest} {}: the CPU bounds this figure, not the device",
+        "{threads} {} used {} of {busiest} {}: the CPU limits this figure, not the device",
         if threads == 1 { "thread" } else { "threads" },
         percent(busy),
         if busiest == 1 { "processor" } else { "processors" },
@@ -87,8 +86,8 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// Fewer rounds than a usable interval needs (METHODOLOGY.md). Trials that follow each other are
-/// one, cut into pieces, and no rounds: rule Transient tells whether they are enough.
+/// Fewer rounds than a usable interval needs (METHODOLOGY.md). With `--sustain`, trials are pieces
+/// of one and no rounds: rule Transient judges their number.
 pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let n = context.measured.n();
     let invocations = context.summary.throughput.or(context.summary.iops)?.invocations;
@@ -101,23 +100,23 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let interval = if context.summary.throughput.or(context.summary.iops)?.low.is_some() {
         "its 95 % interval is the whole range"
     } else {
-        "there is no 95 % interval of fewer than 6"
+        "fewer than 6 give no 95 % interval"
     };
     let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let message = format!("only {n} rounds count{others}: {interval}");
-    Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, and 10 if time allows")
+    Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, or 10 if time allows")
 }
 
-/// From this share of failed trials the others are no longer what the case is.
+/// With this share of failed trials, the others no longer represent the case.
 const FAILED_VOID: f64 = 0.50;
 
-/// Trials failed. What failed may be what was slow, or hard: the others are a choice of the trials.
-/// What this machine cannot do is no failure.
+/// Trials failed. The failed ones may have been the slow ones, so the others are a biased choice.
+/// What this machine can't do is not a failure.
 pub(super) fn failed_trials(context: &Context) -> Option<Fault> {
     let failures = context.measured.failures();
     let failed = || failures.iter().filter(|(reason, _)| !reason.starts_with(UNAVAILABLE));
-    // The first: later ones may only say that the case was not tried again.
+    // Later reasons may only say that the case was not tried again.
     let (reason, _) = failed().next()?;
     let count = failed().map(|(_, trials)| trials).sum::<usize>();
     let all = count + context.measured.all().count();
@@ -130,21 +129,24 @@ pub(super) fn failed_trials(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "find out why they failed, and run again")
 }
 
-/// What few invocations vary by hardly anybody can tell.
+/// Few invocations say little about their variation.
 fn too_few_invocations(invocations: usize) -> Option<Fault> {
     if invocations >= INVOCATIONS_LEAST {
         return None;
     }
-    let message = format!("only {invocations} invocations count: their interval tells little");
-    let remedy = "ask for at least 3 invocations, and 5 if time allows";
+    let message = format!(
+        "only {invocations} invocations count: too few to know how much they \
+                           vary"
+    );
+    let remedy = "ask for at least 3 invocations, or 5 if time allows";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The trials are so short that starting threads and being interrupted once are a large part.
+/// The trials are so short that the threads' start, or one interruption, is a large part.
 ///
-/// What counts is the time, not the number of operations: a whole file read in 250 ms is sound
-/// however large its blocks are, and percentiles are not shown where operations are too few for
-/// them. Reading 1 000 warm blocks of 4 KiB takes a millisecond, and is doubted.
+/// The time counts, not the number of operations: a whole file read in 250 ms is sound whatever its
+/// block size, and percentiles with too few operations are not shown. Reading 1 000 warm blocks of
+/// 4 KiB takes a millisecond and is doubtful.
 pub(super) fn too_short(context: &Context) -> Option<Fault> {
     let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
@@ -157,14 +159,14 @@ pub(super) fn too_short(context: &Context) -> Option<Fault> {
         _ => return starts_late(context, elapsed),
     };
     let message = format!(
-        "a trial lasts {}: how threads start, and one interruption, are a large part of that",
+        "a trial lasts {}: the threads' start, or one interruption, is a large part of that",
         nanoseconds(elapsed)
     );
     let remedy = "give it more time, more operations or a larger file";
     Fault::new(severity, message, remedy)
 }
 
-/// Threads still started during a large part of the trials: until then fewer were at work.
+/// Threads started during a large part of the trials: until then fewer worked.
 fn starts_late(context: &Context, elapsed: f64) -> Option<Fault> {
     let skew_ns = context.summary.start_skew_ns?;
     let severity = match skew_ns / elapsed {
@@ -187,8 +189,8 @@ pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
     let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
     let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };
     let message = format!(
-        "the threads had uneven parts (imbalance {percent:.0} %): the slowest of {} decides when \
-         all is read",
+        "some threads were idle while others worked (imbalance {percent:.0} %): the slowest of {} \
+         decides",
         context.measured.case.threads()
     );
     let remedy = "use share 'interleaved', smaller blocks, or no more threads than processors";

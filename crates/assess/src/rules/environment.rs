@@ -1,4 +1,4 @@
-//! Whether what is around the worker is what the figure shows: limits, neighbours, swapping.
+//! Whether the figure shows the worker's surroundings: limits, noisy neighbors, swapping.
 
 use super::context::{Context, Fault};
 use crate::counted::{Counted, NS_PER_SECOND, only_syncs};
@@ -11,22 +11,22 @@ use model::host::{Limit, Limited, Storage};
 use model::layer::Layer;
 use model::units::{bytes_rounded, percent, rate, scaled};
 
-/// Time held back by a CPU quota that is told (METHODOLOGY.md).
+/// A CPU quota that takes this share of the time is noted (METHODOLOGY.md).
 const QUOTA_NOTE: f64 = 0.01;
-/// Time held back by a CPU quota that makes the figure one of the quota (METHODOLOGY.md).
+/// A CPU quota that takes this share makes the figure the quota's (METHODOLOGY.md).
 const QUOTA_DOUBT: f64 = 0.05;
 /// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
 const LIMIT_LEAST: f64 = 0.80;
-/// A rate above this many times a limit was not held back by it: a short trial may exceed one, for
-/// what was not used is saved up, but not by so much (METHODOLOGY.md).
+/// A rate above this many times a limit was not held back by it. A short trial may exceed a limit,
+/// because unused allowance is saved up, but not by that much (METHODOLOGY.md).
 const LIMIT_MOST: f64 = 2.0;
-/// Waiting for a processor that is told (METHODOLOGY.md).
+/// The share of waiting for a processor that is noted (METHODOLOGY.md).
 const WAIT_NOTE: f64 = 0.10;
-/// Waiting for a processor that makes figures doubtful (METHODOLOGY.md).
+/// The share of waiting for a processor that makes figures doubtful (METHODOLOGY.md).
 const WAIT_DOUBT: f64 = 0.20;
-/// Stolen CPU time that is told (METHODOLOGY.md).
+/// The share of stolen CPU time that is noted (METHODOLOGY.md).
 const STEAL_NOTE: f64 = 0.01;
-/// Stolen CPU time that makes figures doubtful (METHODOLOGY.md).
+/// The share of stolen CPU time that makes figures doubtful (METHODOLOGY.md).
 const STEAL_DOUBT: f64 = 0.05;
 /// Swapped bytes, as a share of those moved, that make figures doubtful (METHODOLOGY.md).
 const SWAPPED_DOUBT: f64 = 0.01;
@@ -40,7 +40,7 @@ fn severity(share: f64, note: f64, doubt: f64) -> Option<Severity> {
     }
 }
 
-/// A limit of a control group is what was measured: of a device, or of the CPU (METHODOLOGY.md).
+/// A control group's limit sets the figure: that of a device, or of the CPU (METHODOLOGY.md).
 pub(super) fn throttled(context: &Context) -> Option<Fault> {
     limited(context).or_else(|| held_back(context))
 }
@@ -55,15 +55,14 @@ fn held_back(context: &Context) -> Option<Fault> {
         None => String::new(),
     };
     let message = format!(
-        "a control group's CPU quota{allowed} held the worker back for {} of its time: what was \
-         measured is that quota, and a load that arrives faster than it allows queues without \
-         bound",
+        "a control group's CPU quota{allowed} held the worker back for {} of its time: the figure \
+         shows the quota, and an open load above it queues without bound",
         percent(share)
     );
-    Fault::new(severity, message, "run where no quota applies, or read it as the figure under one")
+    Fault::new(severity, message, "run without a quota, or read the figure as one under it")
 }
 
-/// The rate is that of a limit on a device.
+/// A limit on a device sets the rate.
 fn limited(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -79,19 +78,18 @@ fn limited(context: &Context) -> Option<Fault> {
         Limited::ReadBytes | Limited::WriteBytes => {
             format!("{} ({}/s)", rate(a_second as f64), bytes_rounded(a_second))
         }
-        Limited::Reads | Limited::Writes => format!("{a_second} a second"),
+        Limited::Reads | Limited::Writes => format!("{a_second} per second"),
     };
     let message = format!(
-        "the control group '{group}' limits {what} of {device} to {allowed}, and {} of that were \
-         used: what was measured is that limit, and a load that arrives faster queues without \
-         bound",
+        "the control group '{group}' limits {what} of {device} to {allowed}, and the worker used \
+         {} of that: the figure shows the limit, and an open load above it queues without bound",
         percent(share)
     );
-    let remedy = "lift the limit to measure the device, or read it as the figure under that limit";
+    let remedy = "lift the limit to measure the device, or read the figure as one under it";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The limits that a case is under, each with the storage that it is about.
+/// The limits that apply to a case, each with its storage.
 fn limits<'a>(context: &Context<'a>) -> Vec<(&'a Storage, &'a Limit)> {
     let measured = context.measured;
     let (reads, writes) = (context.read().is_some(), context.write());
@@ -109,11 +107,11 @@ fn is_of_reads(what: Limited) -> bool {
     matches!(what, Limited::ReadBytes | Limited::Reads)
 }
 
-/// How much of a limit the median trial used, as if all devices of one layer had equal parts of
-/// what that layer moves: each half of a stripe has half, each half of a mirror writes all.
+/// How much of a limit the median trial used, if all devices of a layer move equal parts of its
+/// bytes: each half of a stripe moves half, each half of a mirror writes all.
 ///
 /// Requests are those that the devices completed. Past the page cache each operation is at least
-/// one, though the OS may have joined some after they had been counted against the limit.
+/// one, though the OS may have merged some after counting them against the limit.
 fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
     let is_direct = context.measured.case.cache() == Some(Cache::Direct);
     let is_told = is_direct && !only_syncs(context.measured.case);
@@ -121,7 +119,7 @@ fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64
         true => f64::from(layer.reads.least),
         false => f64::from(layer.writes.least),
     };
-    // What is counted is moved so often for each time that the file system asks for it.
+    // The counting layer moves each requested byte this many times.
     let counted = storage.watched().map_or(1.0, times);
     let once = |count: Option<u64>| Some(count? as f64 / counted);
     let operations = |trial: &Counted, count: Option<u64>| {
@@ -149,19 +147,19 @@ fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64
     median(&context.measured.values(used))
 }
 
-/// Others ran on the processors that the threads wanted (METHODOLOGY.md). Where there are more
-/// threads than processors they wait for each other, which is no fault.
+/// Others ran on the threads' processors (METHODOLOGY.md). If there are more threads than
+/// processors, they wait for each other, which is no fault.
 pub(super) fn contended(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
     let is_of_spans = measured.trials.iter().all(is_told);
-    // What is counted from outside is also of threads of the OS that wait in the worker's process.
+    // Counters of the whole process include the OS's own threads in it, which wait too.
     if threads > measured.host.cores || (!is_of_spans && has_workers_of_the_os(context)) {
         return None;
     }
     let threads = if is_of_spans { measured.case.threads() } else { threads };
-    // A thread that a quota holds back is ready to run all the while.
+    // A thread under a quota is ready to run all the while.
     let waited = |trial: &Counted| {
         let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
         let waited_ns = trial.run_delay_ns()?.saturating_sub(held_back_ns);
@@ -170,15 +168,14 @@ pub(super) fn contended(context: &Context) -> Option<Fault> {
     let share = context.total_share(waited)?;
     let severity = severity(share, WAIT_NOTE, WAIT_DOUBT)?;
     let message = format!(
-        "the worker's threads were ready to run and had no processor for {} of their time: others \
-         ran on it",
+        "the worker's threads waited for a processor for {} of their time, while others ran on it",
         percent(share)
     );
-    Fault::new(severity, message, "stop what else runs, or use fewer threads")
+    Fault::new(severity, message, "stop other programs, or use fewer threads")
 }
 
-/// Whether the OS has threads of its own in the worker's process that wait for processors too:
-/// io_uring's do.
+/// Whether the OS has its own threads in the worker's process, as for io_uring: they wait for
+/// processors too.
 fn has_workers_of_the_os(context: &Context) -> bool {
     let reads = context.read().is_some_and(|work| work.engine == Engine::Uring);
     reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
@@ -191,11 +188,11 @@ pub(super) fn steal(context: &Context) -> Option<Fault> {
         .filter(|share| *share > STEAL_NOTE)?;
     let severity = if share > STEAL_DOUBT { Severity::Doubt } else { Severity::Note };
     let message = format!(
-        "the hypervisor gave {} of this machine's CPU time to others: figures that need the CPU, \
-         and long latencies, are worse than the machine",
+        "the hypervisor gave {} of this machine's CPU time to others: CPU-bound figures and long \
+         latencies are worse than on a quiet host",
         percent(share)
     );
-    Fault::new(severity, message, "run again when the host is quieter, and compare within a run")
+    Fault::new(severity, message, "run again when the host is quieter, and compare within one run")
 }
 
 /// The machine swapped while trials ran (METHODOLOGY.md).
@@ -211,14 +208,14 @@ pub(super) fn swapped(context: &Context) -> Option<Fault> {
     let severity = if is_much { Severity::Doubt } else { Severity::Note };
     let message = format!(
         "the machine swapped {} while trials ran (in {}): memory was short, and the devices and \
-         processors had that to do as well",
+         processors had extra work",
         bytes_rounded(swapped),
         context.how_many(|trial| bytes(trial).is_some_and(|bytes| bytes > 0))
     );
     Fault::new(severity, message, "free memory, or use a smaller file or working set")
 }
 
-/// Rounds were left out for what the machine did to them (METHODOLOGY.md).
+/// Rounds were left out because of what the machine did to them (METHODOLOGY.md).
 pub(super) fn excluded(context: &Context) -> Option<Fault> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
@@ -236,13 +233,14 @@ pub(super) fn excluded(context: &Context) -> Option<Fault> {
     let figure = context.summary.throughput.or(context.summary.iops)?;
     let (with, without) = (told(excluded.rate_with_them), told(figure));
     let message = format!(
-        "{} of {} rounds {} not count ({}): the figure is {without}, and {with} with them",
+        "{} of {} rounds {} not count ({}): the figure is {without} without them and {with} with \
+         them",
         excluded.trials,
         excluded.trials + context.measured.n(),
         if excluded.trials == 1 { "does" } else { "do" },
         reasons.join(", "),
     );
-    let remedy = "nothing if both are alike; else run again when the machine is quieter";
+    let remedy = "none needed if both are alike; otherwise run again when the machine is quieter";
     Fault::new(Severity::Note, message, remedy)
 }
 
@@ -251,6 +249,6 @@ fn why(gate: Gate) -> &'static str {
         Gate::Steal => "the hypervisor gave more than 10 % of the CPU time to others",
         Gate::Throttled => "a CPU quota held the worker back for more than 5 % of its time",
         Gate::Foreign => "others read from the devices at more than 20 % of the case's usual rate",
-        Gate::Reclaimed => "the OS took a part of the file out of the page cache",
+        Gate::Reclaimed => "the OS evicted part of the file from the page cache",
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a cache below the OS took what was written.
+//! Whether a cache below the OS took the written bytes.
 
 use super::context::Fault;
 use crate::ceiling::device_read;
@@ -12,14 +12,14 @@ use model::case::{Cache, Fill, Op, ReadWork, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, nanoseconds, rate};
 
-/// Writing goes no faster than this many times reading the same way (METHODOLOGY.md).
+/// Writing is at most this many times as fast as the same reading (METHODOLOGY.md).
 const WRITING_MOST: f64 = 2.0;
 /// A flush that reaches a medium takes at least this long (METHODOLOGY.md).
 const SYNC_NS_LEAST: u64 = 20_000;
-/// A device is not written faster than this many times as fast as it is read (METHODOLOGY.md).
+/// A device writes at most this many times as fast as it reads (METHODOLOGY.md).
 const DRAINING_MOST: f64 = 4.0;
-/// The OS begins to write on its own when this share of the limit is dirty: half of it, by the
-/// usual settings, and as much again to be sure.
+/// Below this share of the dirty limit, the OS has not begun to write on its own: by its usual
+/// settings it begins at half, and we halve that to be sure.
 const BACKGROUND: f64 = 0.25;
 
 /// Durable or direct writes look as if a cache below the OS had taken them (METHODOLOGY.md).
@@ -30,8 +30,8 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
         .or_else(|| fast_sync(row, work))
         .or_else(|| fast_drain(row, work, rows))?;
     let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
-    let remedy = "write more than such a cache holds; until then read 'device' and 'durable' as \
-                  far as the OS can tell";
+    let remedy = "write more than such a cache holds; until then, 'device' and 'durable' hold only \
+                  as far as the OS can see";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
@@ -58,7 +58,7 @@ fn faster_than_read(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String>
     ))
 }
 
-/// The devices flushed as often as was asked, but in no time. A sync of nothing needs none.
+/// The devices flushed once per sync, but too fast. A sync with nothing to write needs no flush.
 fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
     let writing = row.summary.writing.as_ref()?;
     if !work.sync.claims_durable() || work.op == Op::Sync {
@@ -70,14 +70,14 @@ fn fast_sync(row: &Row, work: &WriteWork) -> Option<String> {
     let flushes = writing.flushes_per_trial.filter(is_each)?;
     let p50 = writing.sync.p50.filter(|p50| p50.high_ns.is_some_and(|ns| ns < SYNC_NS_LEAST))?;
     Some(format!(
-        "half of the syncs took at most {}, and yet the devices flushed {flushes} times a trial",
+        "half of the syncs took at most {}, though the devices flushed {flushes} times per trial",
         nanoseconds(p50.ns as f64)
     ))
 }
 
-/// Syncs wrote what had become dirty far faster than the device is read. All of their time counts,
-/// so the rate is the least that can have been; and only where so little was dirty that the OS had
-/// not begun to write it before.
+/// Syncs wrote dirty data far faster than the device reads. All of their time counts, so the rate
+/// is a lower bound. This applies only if so little was dirty that the OS had not begun to write
+/// it.
 fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
     let through_cache = work.io.cache != Cache::Direct && work.sync.claims_durable();
     let is_plain = work.op == Op::Write && work.fill == Fill::Random && work.io.threads == 1;
@@ -97,7 +97,7 @@ fn fast_drain(row: &Row, work: &WriteWork, rows: &[Row]) -> Option<String> {
     let (least, read) = (median(&row.measured.values(drain))?, device_read(rows)?);
     (least > DRAINING_MOST * read.throughput()).then(|| {
         format!(
-            "syncs after every {} wrote {}, where the device was read at {} ('{}')",
+            "syncs after every {} wrote at {}, but the device reads at {} ('{}')",
             bytes_rounded(dirty),
             rate(least),
             rate(read.throughput()),

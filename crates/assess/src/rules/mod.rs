@@ -26,7 +26,7 @@ use model::host::Storage;
 
 type Rule = fn(&Context) -> Option<Fault>;
 
-/// The rule of each finding that is made on a case.
+/// The rule of each finding on a case.
 const RULES: [(Code, Rule); 39] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
@@ -69,7 +69,7 @@ const RULES: [(Code, Rule); 39] = [
     (Code::RemotePages, nodes::remote_pages),
 ];
 
-/// All that is found on a case. Of a case without a trial nothing can be said.
+/// All findings on a case; none without a trial.
 pub(crate) fn find(context: &Context) -> Vec<Finding> {
     if context.measured.n() == 0 {
         return Vec::new();
@@ -78,8 +78,7 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
     RULES.iter().filter_map(apply).collect()
 }
 
-/// What is found on a row that is held against others: they were judged before, and what is void
-/// among them bounds nothing.
+/// The findings on a row compared with others, which were judged before: void ones bound nothing.
 pub(crate) fn find_among(row: &Row, rows: &[Row], bounds: &Bounds) -> Vec<Finding> {
     let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
     let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));
@@ -105,11 +104,11 @@ pub(crate) fn virtual_device(
         code: Code::VirtualDevice,
         severity: Severity::Note,
         message: format!(
-            "a hypervisor presents {}: what is below, such as caches of the host, cannot be seen \
-             from here",
+            "a hypervisor presents {}: this machine cannot see what is below, such as the host's \
+             caches",
             devices.join(", ")
         ),
-        remedy: "read 'device' as 'this virtual device'; measure on the host to know the disk"
+        remedy: "read 'device' as 'this virtual device'; to know the disk, measure on the host"
             .to_string(),
     })
 }

@@ -9,18 +9,18 @@ use model::case::{Engine, Work};
 use model::units::{percent, rate};
 use std::collections::BTreeSet;
 
-/// A share that lay on other nodes is told from here on, and shares that are this far apart are
-/// two places (METHODOLOGY.md).
+/// From this share on other nodes, there is a finding; shares this far apart are two places
+/// (METHODOLOGY.md).
 const REMOTE_LEAST: f64 = 0.10;
-/// Rates of two places that are this far apart make the median one of a lottery (METHODOLOGY.md).
+/// Rates of two places this far apart make the median a lottery (METHODOLOGY.md).
 const APART_DOUBT: f64 = 0.20;
-/// Smaller arrays drown in the memory of the program itself (METHODOLOGY.md).
+/// The worker's own memory hides smaller arrays (METHODOLOGY.md).
 const ARRAYS_LEAST: u64 = 16 << 20;
 
 /// A trial: the share of its pages on other nodes, and its rate.
 type Trial = (f64, f64);
 
-/// Arrays of one thread lay on other nodes than it (METHODOLOGY.md).
+/// Arrays of one thread lay on other nodes than the thread (METHODOLOGY.md).
 pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let bytes = match &measured.case.work {
@@ -28,7 +28,7 @@ pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
         Work::Read(work) if work.engine == Engine::Load => work.io.size,
         Work::Read(_) | Work::Write(_) => return None,
     };
-    // Which thread used which page of several is not seen.
+    // With several threads, it is unknown whose a page was.
     if measured.case.threads() > 1 || bytes < ARRAYS_LEAST {
         return None;
     }
@@ -41,15 +41,19 @@ pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
     }
     let lay = match most - least {
         span if span < REMOTE_LEAST => format!("{} of the pages lay", percent(most)),
-        _ => format!("{} to {} of the pages lay, by trial,", percent(least), percent(most)),
+        _ => format!(
+            "{} to {} of the pages lay, depending on the trial,",
+            percent(least),
+            percent(most)
+        ),
     };
     let seen = format!("{lay} on another NUMA node than the thread that used them");
-    let remedy = "bind the run to a node with --node, and measure the others by themselves";
+    let remedy = "bind the run to a node with --node, and measure the others separately";
     match near_and_far(&trials) {
         Some((near, far)) => {
             let message = format!(
-                "{seen}: {} where fewer did and {} where more did, so the median is that of a \
-                 lottery",
+                "{seen}: {} with fewer such pages and {} with more, so the median depends on where \
+                 the OS placed them",
                 rate(near),
                 rate(far)
             );
@@ -59,8 +63,8 @@ pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
     }
 }
 
-/// The share of a trial's pages on nodes where its thread was not; where the OS moved the thread,
-/// on the worse of the two.
+/// The share of a trial's pages on other nodes than its thread's; if the OS moved the thread, by
+/// the worse of both nodes.
 fn remote_share(trial: &Counted) -> Option<f64> {
     let bytes = trial.evidence.node_bytes.as_ref()?;
     let all: u64 = bytes.values().sum();
@@ -70,9 +74,9 @@ fn remote_share(trial: &Counted) -> Option<f64> {
     (all > 0).then(|| 1.0 - here as f64 / all as f64)
 }
 
-/// The median rates of trials with fewer and with more pages on other nodes, cut at the widest gap,
-/// if that is a gap and their rates go with it: the memory of a trial is taken anew, so each of
-/// several invocations has as many places as trials.
+/// The median rates of trials with fewer and with more remote pages, cut at the widest gap, if it
+/// is wide enough and the rates follow it. Each trial allocates its memory anew, so trials of one
+/// invocation count one by one.
 fn near_and_far(trials: &[Trial]) -> Option<(f64, f64)> {
     let gap = |cut: &usize| trials[*cut].0 - trials[*cut - 1].0;
     let cut = (1..trials.len()).max_by(|a, b| gap(a).total_cmp(&gap(b)))?;

@@ -1,4 +1,4 @@
-//! Where the bytes came from, whether they are the right ones, and who else read.
+//! Where the bytes came from, whether they are right, and noisy neighbors.
 
 use super::context::{Context, Fault, is_many_times};
 use crate::counted::Counted;
@@ -12,25 +12,25 @@ use model::case::{Cache, Case, Kernel, OWN_PEER, Op, Sync, Touch, Work};
 use model::host::Device;
 use model::units::{bytes_rounded, percent};
 
-/// Others that read this share of what the worker did disturb it (METHODOLOGY.md).
+/// Others disturb if they read this share of the worker's bytes (METHODOLOGY.md).
 const FOREIGN_DOUBT: f64 = 0.05;
-/// Others that read this share make the figure theirs too (METHODOLOGY.md).
+/// Others that read this share void the figure (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
-/// What is written may become this many times as many bytes on a device: a file system's own.
+/// A file system may turn a written byte into this many on a device.
 const OWN_WRITES_MOST: f64 = 1.25;
 /// Bytes of metadata that a sync may write: a journal's commit, a tree's changed nodes.
 const METADATA_OF_SYNC: f64 = (256 << 10) as f64;
-/// Bytes of metadata, and of other files, that are not told.
+/// Bytes of metadata, and of other files, that are ignored.
 const METADATA: f64 = (16 << 20) as f64;
 
-/// The worker's calls returned less than it tells of (METHODOLOGY.md): it did not read the rest.
+/// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
 fn not_called(context: &Context) -> Option<Fault> {
     let work = context.read()?;
     let share = called_share(context.measured, work).filter(|share| 1.0 - share > SHARE_NOISE)?;
     let message = format!(
-        "{}the calls to read returned only {} of the bytes that were told of: the others were not \
-         read",
+        "{}the read calls returned only {} of the bytes that the worker reports: it did not read \
+         the rest",
         whose(context.measured.case),
         percent(share)
     );
@@ -46,11 +46,11 @@ fn whose(case: &Case) -> String {
     }
 }
 
-/// The file has holes or unwritten extents (METHODOLOGY.md), or nothing was read from anywhere, or
-/// not all of what was told of.
+/// The file has holes or unwritten extents (METHODOLOGY.md), no device read anything, or the worker
+/// read less than it reports.
 ///
-/// A hole of up to 1 % moves no figure by more than that, and a warm hole is a page of zeros like
-/// any other page: both are noted only.
+/// Holes of up to 1 % move no figure by more than that, and a warm hole is a page like any other:
+/// both are only noted.
 pub(super) fn no_io(context: &Context) -> Option<Fault> {
     let work = context.read()?;
     if let Some(fault) = not_called(context) {
@@ -60,21 +60,25 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
         let harmless = share <= SHARE_NOISE || work.io.cache == Cache::Warm;
         let severity = if harmless { Severity::Note } else { Severity::Void };
         let message = format!(
-            "{} of the file is holes or was never written: reading that needs no device",
+            "{} of the file is holes or was never written: no device reads that",
             percent(share)
         );
-        return Fault::new(severity, message, "read a file that was wholly written, then synced");
+        return Fault::new(
+            severity,
+            message,
+            "read a file that was completely written, then synced",
+        );
     }
     if !context.is_served(&[ServedBy::NoIo]) {
         return None;
     }
     let message = "no device read anything, and the page cache did not hold the file: the bytes \
-                   were made up, or came from where no counter is"
+                   were made up, or came from somewhere without a counter"
         .to_string();
     Fault::new(Severity::Void, message, "read a file of random data on a local block device")
 }
 
-/// What a case on a file claims of where the bytes are, and how grave it is where that cannot be.
+/// What a case on a file claims about where the bytes are, and how severe a wrong claim is.
 pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     let sync = context.write().map(|work| work.sync).filter(|sync| sync.claims_durable());
     if let Some(sync) = sync {
@@ -94,34 +98,34 @@ pub(super) fn ram(context: &Context) -> Option<Fault> {
     let (claim, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
     let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
     let message = format!(
-        "the file is in memory ({file_system}): no device took part, and '{claim}' means nothing \
+        "the file is in memory ({file_system}): no device took part, so '{claim}' means nothing \
          here"
     );
-    Fault::new(severity, message, "to measure a disk, give a directory that is on one")
+    Fault::new(severity, message, "to measure a disk, use a directory on one")
 }
 
-/// A loop device that does not go past the page cache served or took it (METHODOLOGY.md).
+/// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md).
 pub(super) fn loop_cached(context: &Context) -> Option<Fault> {
     let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
-    // A copy that claims where its bytes are claims it of its source.
+    // A copy's claim is about its source.
     let measured = context.measured;
     let copies = context.write().is_some_and(|work| work.op == Op::Copy);
     let storages = measured.storage.into_iter().chain(measured.source.filter(|_| copies));
     let cached = |device: &&Device| device.loop_direct == Some(false);
     let device = storages.flat_map(|storage| &storage.devices).find(cached)?;
     let message = format!(
-        "claimed '{claim}', but {} is a file on another file system, read and written through the \
-         page cache of this machine: that cache may have served or taken the bytes",
+        "claimed '{claim}', but {} is a file on another file system, read and written through this \
+         machine's page cache, which may have served or taken the bytes",
         device.name
     );
     let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
     Fault::new(severity, message, remedy)
 }
 
-/// Bytes that were read, or read back, are not those that were written. One such trial is enough.
+/// The bytes read, or read back, are not those written. One such trial is enough.
 pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     let differs = |trial: &Counted| trial.is_right() == Some(false);
     let first = context.measured.all().find(|trial| differs(trial))?;
@@ -131,30 +135,30 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
     let trials = format!("{wrong} of {} trials", context.measured.all().count());
     let message = match first.expected_digest.filter(|_| counts(case)) {
         Some(expected) => format!(
-            "{whose}counted {} where {expected} are (in {trials}): bytes were skipped, counted \
+            "{whose}counted {} instead of {expected} (in {trials}): bytes were skipped, counted \
              twice or changed",
             first.sample.digest().unwrap_or_default()
         ),
         None if case.write().is_some() => format!(
-            "{whose}what was read back is not what was written (in {trials}): bytes were skipped, \
+            "{whose}the data read back is not the data written (in {trials}): bytes were skipped, \
              lost or changed"
         ),
         None => format!(
-            "{whose}the digest of what was read or written is wrong in {trials}: bytes were \
-             skipped, taken twice or changed"
+            "{whose}the digest is wrong in {trials}: bytes were skipped, read or written twice, or \
+             changed"
         ),
     };
     let remedy = match case.work {
         Work::Read(_) => {
-            "verify the file with 'ioassay data verify'; if it is whole, the worker is wrong"
+            "verify the file with 'ioassay data verify'; if it is intact, the worker is wrong"
         }
-        Work::Write(_) => "the worker is wrong, or the storage lost or changed what it was given",
+        Work::Write(_) => "the worker is wrong, or the storage lost or changed the data",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
     Fault::new(Severity::Void, message, remedy)
 }
 
-/// A peer reported no digest in some trial (METHODOLOGY.md). What the OS counted still says what
+/// A peer reported no digest in some trial (METHODOLOGY.md). The OS's counters still show what
 /// served the bytes.
 pub(super) fn bytes_unchecked(context: &Context) -> Option<Fault> {
     let is_unchecked = |trial: &Counted| trial.sample.digest().is_none();
@@ -162,14 +166,14 @@ pub(super) fn bytes_unchecked(context: &Context) -> Option<Fault> {
     (is_other && context.measured.trials.iter().any(is_unchecked)).then_some(())?;
     let did = if context.write().is_some() { "wrote" } else { "read" };
     let message = format!(
-        "the peer {} reports no digest, so nobody checked which bytes it {did} (in {})",
+        "the peer {} reports no digest, so the bytes that it {did} were not checked (in {})",
         context.measured.case.peer,
         context.how_many(is_unchecked)
     );
     Fault::new(Severity::Note, message, "compare it with a worker whose bytes are checked")
 }
 
-/// Whether what is made of the bytes is a count.
+/// Whether the case counts.
 fn counts(case: &Case) -> bool {
     match &case.work {
         Work::Read(work) => work.touch == Touch::Count,
@@ -178,13 +182,13 @@ fn counts(case: &Case) -> bool {
     }
 }
 
-/// Others used the device in the same time (METHODOLOGY.md).
+/// Noisy neighbors used the device (METHODOLOGY.md).
 pub(super) fn foreign(context: &Context) -> Option<Fault> {
     foreign_reads(context).or_else(|| foreign_writes(context)).or_else(|| crossing(context))
 }
 
-/// Others wrote to the device while this read from it, or read from it while this wrote. Neither is
-/// this one's own, but for metadata.
+/// Others wrote to the device while this case read from it, or read while it wrote. Apart from
+/// metadata, neither is the case's own.
 fn crossing(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -208,25 +212,36 @@ fn crossing(context: &Context) -> Option<Fault> {
         Some(if is_metadata { 0.0 } else { share })
     };
     let others = |most| match reads {
-        true => format!("others wrote up to {most} as much to the device as this read"),
-        false => format!("others read up to {most} as much from the device as this wrote"),
+        true => format!(
+            "other processes wrote up to {most} as much to the device as this case \
+                         read"
+        ),
+        false => format!(
+            "other processes read up to {most} as much from the device as this case \
+                          wrote"
+        ),
     };
     sharing(context, share_of_others, Severity::Doubt, others)
 }
 
-/// Others read from the device while this did.
+/// Others read from the device while this case did.
 ///
-/// The severity is that of the median trial: a figure is a median, which a disturbance in one
-/// round of ten does not move. That one is noted, for it does show in the longest latencies.
+/// The median trial decides the severity: a disturbance in one round of ten does not move a median.
+/// It is still noted, because it shows in the longest latencies.
 fn foreign_reads(context: &Context) -> Option<Fault> {
     context.read().filter(|_| context.is_served(&[ServedBy::Device]))?;
-    let others = |most| format!("others read up to {most} as much from the device as this did");
+    let others = |most| {
+        format!(
+            "other processes read up to {most} as much from the device as this \
+                                 case"
+        )
+    };
     let share = |trial: &Counted| share_of_others(context.measured, trial);
     sharing(context, share, Severity::Void, others)
 }
 
-/// Others had as large a part of the device's time, as a share of what a trial did; `most` is how
-/// grave that can be, and `seen` says it of the trial in which it was largest.
+/// The finding for others' share of the device, relative to a trial's own bytes. `most` is the
+/// highest severity, and `seen` words the largest share.
 fn sharing(
     context: &Context,
     share_of_others: impl Fn(&Counted) -> Option<f64>,
@@ -249,26 +264,25 @@ fn sharing(
     };
     let message =
         format!("{} (in {}): they shared its time", seen(much), context.how_many(is_disturbed));
-    Fault::new(severity, message, "stop what else uses the device, and run again")
+    Fault::new(severity, message, "stop the other processes that use the device, and run again")
 }
 
-/// The devices wrote far more than this did while it wrote. What a file system writes besides the
-/// data is not told apart from what others write, so a wide margin is left to it, and nothing of
-/// this is void.
+/// The devices wrote far more than this case. A file system's own writes can't be told apart from
+/// those of others, so they get a wide margin, and this is at most a doubt.
 fn foreign_writes(context: &Context) -> Option<Fault> {
     let work = context.write()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
     let page = context.measured.host.page.max(1);
-    // Where nothing bounds how often devices write a byte, none of what they wrote is another's.
+    // If nothing bounds how often devices write a byte, all that they wrote may be the case's.
     let times = f64::from(context.measured.writes().most?);
     let own = |trial: &Counted| {
         let syncs = match work.sync {
             Sync::Dsync => trial.sample.ops(),
             _ => syncs(work, trial),
         };
-        // A block that is a part of a page has the whole page written.
+        // For a part of a page, the whole page is written.
         let pages = work.io.block.div_ceil(page) as f64 * page as f64 * trial.sample.ops() as f64;
         let data = if work.op == Op::Sync { 0.0 } else { pages.max(trial.sample.bytes() as f64) };
         times * (OWN_WRITES_MOST * data + METADATA_OF_SYNC * syncs as f64 + METADATA)
@@ -285,11 +299,11 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
     let severity = if is_usual { Severity::Doubt } else { Severity::Note };
     let written = context.measured.values(|t| Some(t.evidence.device_write_bytes? as f64));
     let message = format!(
-        "the devices wrote up to {} while a trial wrote {} (in {}): others wrote to them, or much \
-         metadata was written",
+        "the devices wrote up to {} while a trial wrote {} (in {}): other processes wrote to them, \
+         or the file system wrote much metadata",
         bytes_rounded(written.into_iter().fold(0.0, f64::max) as u64),
         bytes_rounded(context.summary.bytes_per_trial?),
         context.how_many(is_disturbed)
     );
-    Fault::new(severity, message, "stop what else uses the device, and run again")
+    Fault::new(severity, message, "stop the other processes that use the device, and run again")
 }

@@ -1,4 +1,4 @@
-//! Whether memory lay in the pages that were asked for.
+//! Whether memory lay in the requested pages.
 
 use super::context::{Context, Fault};
 use crate::finding::Severity;
@@ -6,17 +6,17 @@ use crate::stats::median;
 use model::case::{Advice, Engine, Pages, Work};
 use model::units::{bytes_rounded, percent};
 
-/// Asked for huge pages, but less than this lies in them (METHODOLOGY.md).
+/// Huge pages were requested, but less than this lies in them (METHODOLOGY.md).
 const HUGE_LEAST: f64 = 0.90;
-/// Asked for base pages, but more than this lies in huge ones (METHODOLOGY.md).
+/// Base pages were requested, but more than this lies in huge ones (METHODOLOGY.md).
 const BASE_MOST: f64 = 0.10;
 
-/// The worker's memory did not lie in the pages that were asked for (METHODOLOGY.md).
+/// The worker's memory did not lie in the requested pages (METHODOLOGY.md).
 ///
-/// What is known is how much memory of the whole worker is in huge pages when a trial ends. That
+/// The OS reports how much of the whole worker's memory is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.
 pub(super) fn page_size(context: &Context) -> Option<Fault> {
-    // Where nobody knows how large a huge page is, nobody knows what could lie in one.
+    // Without the size of a huge page, what fits into one is unknown.
     let huge_page = context.measured.host.huge_page_bytes()?;
     let (asked, bytes) = match &context.measured.case.work {
         Work::Memory(work) => {
@@ -33,12 +33,12 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
     let share = huge / bytes as f64;
     let (seen, remedy) = match asked {
         Pages::Huge if share < HUGE_LEAST => (
-            format!("asked for huge pages, but only {} of", percent(share)),
-            "let the OS give huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise), \
-             or free memory",
+            format!("the case asks for huge pages, but only {} of", percent(share)),
+            "let the OS use huge pages (/sys/kernel/mm/transparent_hugepage/enabled: madvise), or \
+             free memory",
         ),
         Pages::Base if share > BASE_MOST => (
-            format!("asked for base pages, but as much as {} of", percent(share)),
+            format!("the case asks for base pages, but {} of", percent(share)),
             "set /sys/kernel/mm/transparent_hugepage/enabled to madvise",
         ),
         Pages::Huge | Pages::Base => return None,

@@ -1,4 +1,4 @@
-//! Whether the figure is two, and which one it is depends on where the threads ran.
+//! Whether the figure depends on where the threads ran.
 
 use super::context::{Context, Fault};
 use crate::counted::{Counted, only_syncs};
@@ -8,21 +8,21 @@ use model::sample::Seat;
 use model::units::{percent, rate, scaled};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Levels that are this far apart are told (METHODOLOGY.md).
+/// Levels this far apart are noted (METHODOLOGY.md).
 const APART_NOTE: f64 = 0.05;
-/// Levels that are this far apart make the median one of a lottery (METHODOLOGY.md).
+/// Levels this far apart make the median a lottery (METHODOLOGY.md).
 const APART_DOUBT: f64 = 0.20;
 /// Fewer rounds than this are no level (METHODOLOGY.md).
 const LEVEL_LEAST: usize = 3;
-/// Levels that go with the CPUs by chance more often than this are not told (METHODOLOGY.md).
+/// Levels that fit the CPUs by chance more often than this are not reported (METHODOLOGY.md).
 const CHANCE_MOST: f64 = 0.01;
 
 /// Where a trial ran: the CPUs, or the nodes, that its threads began and ended on.
 type Place = BTreeSet<u32>;
 
-/// Rounds in two levels that go with the places they ran at (METHODOLOGY.md).
+/// Rounds in two levels, each with its own nodes or CPUs (METHODOLOGY.md).
 pub(super) fn cpu_levels(context: &Context) -> Option<Fault> {
-    // Of more threads each place is a combination of CPUs that hardly comes again.
+    // With several threads, each place is a combination of CPUs that hardly comes again.
     let is_alone = context.measured.case.threads() == 1;
     let by_node = levels(context, |seat| seat.node).map(|levels| ("node", levels));
     let by_cpu = || Some(("CPU", levels(context, |seat| seat.cpu).filter(|_| is_alone)?));
@@ -43,16 +43,16 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Fault> {
         format!("{what} {}: {figure} in {} {units}", numbers.join(","), level.rounds)
     };
     let message = format!(
-        "which figure it is depends on where the threads ran ({}; {}): the median is that of a \
-         lottery, {} apart",
+        "the figure depends on where the threads ran ({}; {}): they are {} apart, so the median \
+         depends on the OS's choices",
         told(&fast),
         told(&slow),
         percent(apart)
     );
     let remedy = if what == "node" {
-        "choose one with --node, and measure the other by itself"
+        "choose one with --node, and measure the other separately"
     } else {
-        "choose CPUs with --pin, and measure the others by themselves"
+        "choose CPUs with --pin, and measure the others separately"
     };
     Fault::new(severity, message, remedy)
 }
@@ -69,8 +69,8 @@ struct Levels {
     fast: Level,
 }
 
-/// The two levels of the rounds, cut at the widest gap between their rates, where no place is in
-/// both and chance would not make it so.
+/// The two levels of the rounds, cut at the widest gap between their rates, if no place is in both
+/// and chance is unlikely.
 fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
     let mut rounds = units(context, of)?;
     rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -91,8 +91,8 @@ fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
     (is_apart && chance(&sizes, fast.rounds) <= CHANCE_MOST).then_some(Levels { slow, fast })
 }
 
-/// The rate of each unit with where it ran, if each trial tells that. Rounds of one invocation
-/// share more than where they ran, so of several invocations each is one unit.
+/// The rate of each unit and where it ran, if each trial reports it. Rounds of one invocation share
+/// more than where they ran, so each of several invocations is one unit.
 fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Place)>> {
     let place = |trial: &Counted| {
         let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
@@ -107,11 +107,11 @@ fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Place)>> {
 }
 
 /// How often the `upper` fastest rounds are all the rounds of some places, if the rates do not
-/// depend on the place: of all ways to choose so many rounds, those that are whole places. `sizes`
-/// are the rounds at each place.
+/// depend on the place: of all ways to choose as many rounds, the share that consists of whole
+/// places. `sizes` are the rounds at each place.
 fn chance(sizes: &[usize], upper: usize) -> f64 {
     let all: usize = sizes.iter().sum();
-    // How many sets of places have so many rounds together.
+    // The number of sets of places for each sum of their rounds.
     let mut sets = vec![0.0; all + 1];
     sets[0] = 1.0;
     for size in sizes {

@@ -1,4 +1,4 @@
-//! What is not judged, for no counter tells it.
+//! What cannot be judged, because no counter shows it.
 
 use super::context::{Context, Fault};
 use super::origin::claim;
@@ -7,43 +7,44 @@ use crate::summary::ServedBy;
 use crate::writing::Durability;
 use model::host::{Medium, Storage};
 
-/// What lets a device count that was told not to.
+/// The remedy for a device whose counters are off.
 const LET_IT_COUNT: &str =
-    "let the devices count ('echo 1' into /sys/block/X/queue/iostats), and run again";
+    "enable the devices' counters (write 1 to /sys/block/X/queue/iostats), and run again";
 
-/// What served the bytes cannot be seen from here (METHODOLOGY.md).
+/// This machine's counters cannot see what served the bytes (METHODOLOGY.md).
 pub(super) fn unverified(context: &Context) -> Option<Fault> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let storage = context.measured.storage;
     let file_system = storage.map_or("unknown", |storage| storage.file_system.as_str());
     let (because, remedy) = match storage.filter(|storage| storage.medium == Medium::Block) {
         Some(storage) if !storage.counts_bytes() => {
-            (format!("those of {} stand still", watched(storage)), LET_IT_COUNT)
+            (format!("the counters of {} stand still", watched(storage)), LET_IT_COUNT)
         }
         Some(storage) if storage.writes().exact().is_none() && context.write().is_some() => (
             format!("how often {} write a byte is unknown", watched(storage)),
-            "read what was accepted and what was durable, and nothing of where the bytes are",
+            "use the acknowledged and the durable rate, but conclude nothing about where the bytes \
+             are",
         ),
         _ => (
             "a cache on the other side may have".to_string(),
-            "measure on the machine that has the disk, or move far more than its memory holds",
+            "measure on the machine with the disk, or move far more than its memory holds",
         ),
     };
     let message = format!(
-        "this machine's counters do not see what served or took the bytes (file system: \
+        "this machine's counters cannot see what served or took the bytes (file system: \
          {file_system}): {because}"
     );
     Fault::new(severity, message, remedy)
 }
 
-/// A counter stands still, or does not tell what would have to be known (METHODOLOGY.md).
+/// A counter stands still, or does not show enough (METHODOLOGY.md).
 pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_on_a_file = context.read().is_some() || context.write().is_some();
     let bytes = (is_on_a_file && !storage.counts_bytes()).then(|| {
         let message = format!(
-            "the counters of {} stand still while a file is read and written: what devices moved \
-             is not judged",
+            "the counters of {} stand still while a file is read and written: no verdict considers \
+             what the devices moved",
             watched(storage)
         );
         (Severity::Note, message, LET_IT_COUNT)
@@ -55,7 +56,7 @@ pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     Fault::new(severity, messages.join("; "), remedy)
 }
 
-/// What is not seen of a claim that what was written is durable.
+/// What no counter shows of a claim of durability.
 fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String, &'static str)> {
     let sync = context.write()?.sync.name();
     let devices = storage.flushed_nodes().join(" and ");
@@ -63,38 +64,39 @@ fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String
         Durability::Uncounted => Some((
             Severity::Doubt,
             format!(
-                "flushes of {devices} are not counted: that '{sync}' reached a medium is claimed, \
-                 not seen"
+                "flushes of {devices} are not counted: '{sync}' claims to reach a medium, but no \
+                 counter shows it"
             ),
-            "measure on Linux 5.5 or later, on a device whose driver counts flushes",
+            "measure on Linux 5.5 or later, with a driver that counts flushes",
         )),
         Durability::CacheUnknown => Some((
             Severity::Doubt,
             format!(
-                "the OS does not say whether {devices} have a write cache, and fewer flushes of \
-                 them are counted than there were syncs: that '{sync}' reached a medium is \
-                 claimed, not seen"
+                "the OS does not say whether {devices} have a write cache, and they completed \
+                 fewer flushes than there were syncs: '{sync}' claims to reach a medium, but no \
+                 counter shows it"
             ),
-            "find out whether the device has a write cache: one without needs no flush",
+            "find out whether the device has a write cache; without one it needs no flush",
         )),
         Durability::Through { is_counted: false, .. } => Some((
             Severity::Doubt,
             format!(
-                "fewer flushes of {devices} are counted than there were writes that sync, and \
-                 writes are not counted: whether the OS sent them through the cache to the medium \
-                 (FUA) is not seen"
+                "{devices} completed fewer flushes than there were '{sync}' writes, and writes are \
+                 not counted: the OS may have sent them through the cache to the medium (FUA), but \
+                 no counter shows it"
             ),
             LET_IT_COUNT,
         )),
         Durability::Through { is_sure, .. } => Some((
             if is_sure { Severity::Note } else { Severity::Doubt },
             format!(
-                "fewer flushes of {devices} are counted than there were writes that sync: the OS \
-                 may have sent writes through the cache to the medium (FUA), which it counts like \
-                 any other{}",
-                if is_sure { "" } else { ", and does not say whether the device can" }
+                "{devices} completed fewer flushes than there were '{sync}' writes: the OS may \
+                 have sent writes through the cache to the medium (FUA), which it counts like any \
+                 other write{}",
+                if is_sure { "" } else { "; it does not say whether the device supports that" }
             ),
-            "take it for durable as far as the OS can tell, or sync by a call such as 'fdatasync'",
+            "treat the data as durable as far as the OS can see, or sync with a call such as \
+             'fdatasync'",
         )),
         _ => None,
     }

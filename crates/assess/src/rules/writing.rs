@@ -1,4 +1,4 @@
-//! Whether what was written is where it is said to be, and what the writer waited for.
+//! Whether written data is where the case claims, and what the writer waited for.
 
 use super::context::{Context, Fault};
 use crate::counted::Counted;
@@ -11,17 +11,17 @@ use model::case::{Allocation, Cache, Fill, Op, Sync, WriteEngine, WriteWork};
 use model::host::Medium;
 use model::units::{bytes_rounded, percent};
 
-/// This many bytes may be dirty at the start: the OS itself always writes something.
+/// This many bytes may be dirty at the start: the OS always writes something itself.
 const DIRTY_MOST: f64 = (16 << 20) as f64;
-/// This share of what a trial writes may be dirty at its start (METHODOLOGY.md).
+/// This share of a trial's bytes may be dirty at its start (METHODOLOGY.md).
 const DIRTY_SHARE_MOST: f64 = 0.05;
-/// Less than this of the bytes on a device: it was given them in another form (METHODOLOGY.md).
+/// With less than this share on the devices, the data was transformed (METHODOLOGY.md).
 const STORED_LEAST: f64 = 0.90;
 /// Less free space than this changes how an SSD writes (METHODOLOGY.md).
 const FREE_LEAST: f64 = 0.15;
-/// Writers that wait this share of their time wait for the device (METHODOLOGY.md).
+/// A writer that waits this share of its time waits for the device (METHODOLOGY.md).
 const WAITING_MOST: f64 = 0.10;
-/// Reads of up to this share of what is written are metadata.
+/// Reads of up to this share of the written bytes are metadata.
 const READS_MOST: f64 = 0.01;
 
 /// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
@@ -30,7 +30,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Fault> {
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
     let (severity, seen, remedy) = match Durability::of(context.measured) {
-        // What is not counted is told of by rule CountersUnseen.
+        // Rule CountersUnseen reports what is not counted.
         Durability::NotClaimed
         | Durability::Holds
         | Durability::Uncounted
@@ -41,41 +41,41 @@ pub(super) fn not_durable(context: &Context) -> Option<Fault> {
             let is_nothing = is_through || work.op == Op::Sync;
             let severity = if is_nothing { Severity::Doubt } else { Severity::Void };
             let seen = format!(
-                "{} flushes nothing: a power cut loses what the caches of devices hold{}",
+                "{} flushes nothing: a power cut loses what the devices' caches hold{}",
                 storage.barriers_off().join(" and "),
                 match is_through {
                     true =>
-                        ", but for writes that the OS sends through them (FUA), which nobody \
-                             counts",
+                        ", except for writes that the OS sends through them (FUA), which are not \
+                         counted",
                     false => "",
                 }
             );
-            (severity, seen, "mount it with barriers; until then read the accepted rate only")
+            (severity, seen, "mount it with barriers; until then use only the acknowledged rate")
         }
         Durability::Unseen => (
             Severity::Doubt,
             format!(
-                "what is below {file_system} cannot be seen from here: nobody counts whether \
-                 '{sync}' reached a medium"
+                "this machine cannot see below {file_system}: no counter shows whether '{sync}' \
+                 reached a medium"
             ),
-            "measure on the machine that has the disk",
+            "measure on the machine with the disk",
         ),
         Durability::InMemory => (
             Severity::Doubt,
-            format!("{file_system} is kept in memory: nothing of it outlives a power cut"),
-            "give a directory that is on a disk",
+            format!("{file_system} keeps its files in memory: nothing survives a power cut"),
+            "use a directory on a disk",
         ),
         Durability::Untold(trials) => (
             Severity::Void,
-            format!("the worker told of no sync that returned (in {trials} of {n} trials)"),
-            "the worker is wrong: believe neither of its rates",
+            format!("the worker reported no sync that returned (in {trials} of {n} trials)"),
+            "the worker is wrong: trust neither of its rates",
         ),
         Durability::Unflushed(trials) => unflushed(context, work, trials)?,
     };
     Fault::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
 }
 
-/// The devices have caches and did not flush them. A sync of nothing is a claim about nothing, and
+/// The devices have caches and did not flush them. A sync with nothing dirty claims nothing, and
 /// some file systems know that there is nothing to flush.
 fn unflushed(
     context: &Context,
@@ -85,58 +85,56 @@ fn unflushed(
     let flushes = context.summary.writing.as_ref()?.flushes_per_trial.unwrap_or(0);
     let due = median(&context.measured.values(|trial| Some(syncs_due(work, trial) as f64)))?;
     let asked = match work.sync {
-        Sync::Dsync => format!("{due} writes a trial, each a sync"),
-        _ => format!("{due} syncs a trial"),
+        Sync::Dsync => format!("{due} writes per trial, each a sync"),
+        _ => format!("{due} syncs per trial"),
     };
     let n = context.measured.n();
     let seen = format!(
-        "the devices completed {flushes} flushes where there were {asked} (too few in {trials} of \
-         {n} trials)"
+        "the devices completed {flushes} flushes for {asked} (too few in {trials} of {n} trials)"
     );
     if work.op == Op::Sync {
-        let seen = format!("{seen}: nothing was dirty, and it returned without one");
-        let remedy = "take it for the cost of the call, not for that of a flush";
+        let seen = format!("{seen}: nothing was dirty, and the sync returned without a flush");
+        let remedy = "read the figure as the cost of the call, not of a flush";
         return Some((Severity::Doubt, seen, remedy));
     }
     let seen = format!("{seen}: a power cut loses what their caches hold");
-    let remedy = "see that the file system is not mounted with 'nobarrier', and that nothing \
-                  swallows the sync; until then read the accepted rate only";
+    let remedy = "check that the file system is not mounted with 'nobarrier' and that nothing else \
+                  swallows the sync; until then use only the acknowledged rate";
     Some((Severity::Void, seen, remedy))
 }
 
-/// Nothing made it durable: the figure is how fast it was taken (METHODOLOGY.md).
+/// Nothing made the data durable: the figure is how fast it was acknowledged (METHODOLOGY.md).
 pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
     let what = match (work.sync, work.io.cache) {
         (Sync::FileRange, _) => {
-            "sync_file_range flushes neither a device's cache nor metadata: the figure is how \
-             fast the OS took the bytes"
+            "sync_file_range flushes neither a device's cache nor metadata: the figure is how fast \
+             the OS acknowledged the bytes"
         }
         (_, Cache::Direct) => {
             "O_DIRECT without a sync flushes neither a device's cache nor metadata: the figure is \
-             how fast the device, or its cache, took the bytes"
+             how fast the device, or its cache, acknowledged the bytes"
         }
-        _ => "nothing was synced: the figure is how fast the OS took the bytes",
+        _ => "nothing was synced: the figure is how fast the OS acknowledged the bytes",
     };
     let is_known = context.measured.storage.is_some_and(|s| s.medium == Medium::Block);
     let reached = unreached_share(context.measured)
         .filter(|_| is_known)
         .map(|share| format!("; {} of them had reached a device at the end", percent(1.0 - share)));
     let message = format!("{what}{}", reached.unwrap_or_default());
-    let remedy = "ask for a sync, such as 'fdatasync': then both rates are told";
+    let remedy = "ask for a sync, such as 'fdatasync', to get both rates";
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// Data of others, or of an earlier trial, was still to be written when it began
-/// (METHODOLOGY.md).
+/// Data of others, or of an earlier trial, was still dirty when a trial began (METHODOLOGY.md).
 pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
     context.write()?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
-        // A file that is kept in memory is dirty for ever.
+        // A file kept in memory stays dirty forever.
         return None;
     }
     if context.measured.sustain.is_some() {
-        // Its trials are one, cut into pieces.
+        // Sustained trials are pieces of one.
         return None;
     }
     let page = context.measured.host.page;
@@ -152,16 +150,16 @@ pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
     }
     let bytes = median(&context.measured.values(dirty))?;
     let message = format!(
-        "{} of the page cache were still to be written when a trial began: the device had that to \
-         do as well",
+        "{} of the page cache were still dirty when a trial began: the device had to write that as \
+         well",
         bytes_rounded(bytes as u64)
     );
-    let remedy = "stop what else writes, or wait until it is written ('sync')";
+    let remedy = "stop other programs that write, or wait until their data is written ('sync')";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// It is durable, and yet a device was given fewer bytes than were written (METHODOLOGY.md). What
-/// anything compresses is noted only: it was asked for.
+/// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). If it is
+/// zeros or a constant, you asked for it: only a note.
 pub(super) fn compressed(context: &Context) -> Option<Fault> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
@@ -174,14 +172,14 @@ pub(super) fn compressed(context: &Context) -> Option<Fault> {
     let cause = if work.engine == WriteEngine::CopyFileRange {
         "the copy shares blocks of its source, or they are compressed"
     } else {
-        "what is below compresses them, or stores the same bytes once"
+        "something below compresses them, or stores equal blocks once"
     };
     let severity = if work.fill == Fill::Random { Severity::Doubt } else { Severity::Note };
     let message = format!(
-        "all is durable, but the devices were given {} of the bytes only: {cause}",
+        "all data is durable, but the devices wrote only {} of the bytes: {cause}",
         percent(stored)
     );
-    let remedy = "write random data where nothing compresses or shares it, to measure the device";
+    let remedy = "to measure the device, write random data where nothing compresses or shares it";
     Fault::new(severity, message, remedy)
 }
 
@@ -195,16 +193,16 @@ pub(super) fn nearly_full(context: &Context) -> Option<Fault> {
         return None;
     }
     let message = format!(
-        "only {} of {} are free ({}): an SSD has a smaller cache then and moves data about, and \
-         files are laid out in pieces",
+        "only {} of {} are free ({}): an SSD then has a smaller cache and moves data around, and \
+         files are fragmented",
         bytes_rounded(free_bytes),
         bytes_rounded(capacity),
         percent(free)
     );
-    Fault::new(Severity::Note, message, "free some space, and give the device time to tidy up")
+    Fault::new(Severity::Note, message, "free some space, and give the device time to clean up")
 }
 
-/// Each write that is made durable changes metadata too (METHODOLOGY.md).
+/// Each durable write changes metadata too (METHODOLOGY.md).
 pub(super) fn allocating(context: &Context) -> Option<Fault> {
     let work = context.write().filter(|work| work.op == Op::Write)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
@@ -215,25 +213,24 @@ pub(super) fn allocating(context: &Context) -> Option<Fault> {
         Allocation::Overwrite => return None,
         _ if !is_each => return None,
         Allocation::None => "gives the file new blocks and a new size",
-        Allocation::Append => "gives the file a new end, and new blocks",
-        Allocation::Fallocate => "marks blocks as written that were only set aside",
+        Allocation::Append => "extends the file, with new blocks",
+        Allocation::Fallocate => "marks allocated blocks as written",
     };
-    let message = format!(
-        "allocation '{}': what is written {what}, so metadata is written with it",
-        work.allocation
-    );
-    let remedy = "use allocation 'overwrite' to know what data alone costs: it is another figure";
+    let message =
+        format!("allocation '{}': each write {what}, so it also writes metadata", work.allocation);
+    let remedy = "use allocation 'overwrite' for the cost of data alone, which is a different \
+                  figure";
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// The OS held the writer back until the device had caught up (METHODOLOGY.md).
+/// The OS held the writer back until the device caught up (METHODOLOGY.md).
 ///
-/// A writer through the page cache runs, or waits for a processor: else it waits for pages to be
-/// written, for the OS allows only so many dirty ones. Its syncs do not count, for waiting is what
-/// they are for, nor does time that was stolen, nor any case in which it had to read.
+/// A writer through the page cache runs or waits for a processor. Otherwise it waits for pages to
+/// be written, because the OS limits the dirty ones. Its syncs do not count, because they are meant
+/// to wait; nor does stolen time, nor a case that had to read.
 pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
     context.write().filter(|work| goes_through_cache(work))?;
-    // A program that was timed as a whole does not tell how long its sync took.
+    // A program timed as a whole does not report how long its sync took.
     let is_told = context.summary.writing.as_ref()?.accepted.is_some();
     let reads = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())))?;
     if !is_told || reads >= READS_MOST || context.is_served(&[ServedBy::Ram]) {
@@ -248,14 +245,14 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
         bytes.map_or("an unknown number of bytes".to_string(), |b| bytes_rounded(b as u64))
     };
     let message = format!(
-        "the writer was held back for {} of its time, outside of syncs: the OS lets {} of its page \
-         cache be dirty, and {} were at the end",
+        "the OS held the writer back for {} of its time, syncs excluded: it allows {} of dirty \
+         pages, and {} were dirty at the end",
         percent(waiting),
         median_of(&|trial| trial.evidence.dirty_limit),
         median_of(&|trial| trial.evidence.dirty_after),
     );
-    let remedy = "read the accepted rate as a mix of memory and device: write less than that limit \
-                  to see the one, and sync, or go direct, to see the other";
+    let remedy = "read the acknowledged rate as a mix of memory and device; write less than that \
+                  limit to see memory, or sync or write directly to see the device";
     Fault::new(Severity::Doubt, message, remedy)
 }
 
@@ -264,10 +261,10 @@ fn goes_through_cache(work: &WriteWork) -> bool {
     moves && work.io.cache != Cache::Direct && work.sync != Sync::Dsync
 }
 
-/// The share of the threads' time until their last writes had returned in which they neither ran,
-/// nor waited for a processor, nor synced. It is the least that can be: CPU time of the syncs is
-/// subtracted too, and what the OS did for them by threads of its own, which waited as well; so is
-/// what was seen in the whole window, where the worker does not tell.
+/// The share of the threads' time until their last writes returned in which they neither ran, nor
+/// waited for a processor, nor synced. It is a lower bound: the CPU time of the syncs is subtracted
+/// too, and so are the OS's own threads and, if the worker does not report its spans, the whole
+/// window.
 fn waiting_share(trial: &Counted) -> Option<f64> {
     let evidence = trial.evidence;
     let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);

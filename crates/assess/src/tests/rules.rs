@@ -436,14 +436,14 @@ fn a_wrong_count_is_told_in_numbers_and_a_peer_by_its_name() {
     let mut record = flawless(ReadWork { touch: Touch::Count, ..work(Cache::Cold) });
     assert_eq!(judge(&record), "sound device:");
     sample(&mut record.trials[2]).spans[0].digest = Some(76);
-    assert!(message(&record).starts_with("counted 76 where 77 are (in 1 of 10 trials)"));
+    assert!(message(&record).starts_with("counted 76 instead of 77 (in 1 of 10 trials)"));
     record.header.plan.cases[0].case.peer = "zebra".to_string();
     assert!(message(&record).starts_with("the peer zebra: counted 76"), "{}", message(&record));
     let mut record = memory();
     sample(&mut record.trials[2]).spans[0].digest = Some(76);
-    assert!(message(&record).starts_with("the digest of what was read or written is wrong"));
+    assert!(message(&record).starts_with("the digest is wrong"));
     record.header.plan.cases[0].case = memory_case(Kernel::Count, 1);
-    assert!(message(&record).starts_with("counted 76 where 77 are"), "{}", message(&record));
+    assert!(message(&record).starts_with("counted 76 instead of 77"), "{}", message(&record));
 }
 
 #[test]

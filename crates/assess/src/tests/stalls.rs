@@ -42,8 +42,8 @@ fn stalled() {
     let mut record = record();
     once(250)(&mut record);
     let message = assess(&record).cases[0].findings[0].message.clone();
-    let expected = "1 of 10001 operations took 100 ms or more, up to 250 ms, and 2.44 % of the \
-                    time of all (in 1 of 10 trials)";
+    let expected = "1 of 10001 operations took 100 ms or more, up to 250 ms, and together 2.44 % \
+                    of all operations' time (in 1 of 10 trials)";
     assert!(message.starts_with(expected), "{message}");
 }
 
@@ -58,9 +58,8 @@ fn stalls_tell_what_an_arriving_load_would_wait() {
         sample(trial).latencies = Latencies { counts, max_ns: 200 * MS };
     });
     let message = assess(&record).cases[0].findings[0].message.clone();
-    let expected = "Of requests that arrive steadily 2.00 % would arrive during such a stall and \
-                    wait 100 ms for its end on average; 1 in 100 of all would wait 100 ms or \
-                    longer";
+    let expected = "If requests arrived steadily, 2.00 % of them would meet such a stall and wait \
+                    100 ms for its end on average; 1 in 100 of all would wait 100 ms or longer";
     assert!(message.contains(expected), "{message}");
 }
 

@@ -377,8 +377,8 @@ fn a_write_through_to_the_medium_is_durable() {
     check(flawless_write(direct()), device(None, 0), "doubtful device: CountersUnseen doubt");
     check(flawless_write(direct()), device(Some(false), 921), "void device: NotDurable void");
     check(flawless_write(direct()), device(Some(false), 922), "sound device:");
-    let expected = "claimed durable by 'dsync', but the devices completed 0 flushes where there \
-                    were 1024 writes a trial, each a sync (too few in 10 of 10 trials): a power";
+    let expected = "claimed durable by 'dsync', but the devices completed 0 flushes for 1024 \
+                    writes per trial, each a sync (too few in 10 of 10 trials): a power";
     let mut record = flawless_write(direct());
     device(Some(false), 0)(&mut record);
     assert!(message(&record).starts_with(expected), "{}", message(&record));
@@ -681,7 +681,7 @@ fn what_is_read_back_must_be_what_was_written() {
     let case = first(&record);
     assert_eq!(case.digest_verified, Some(false));
     assert_eq!(case.writing.and_then(|writing| writing.read_back), Some(false));
-    assert!(message(&record).starts_with("what was read back is not what was written (in 1 of"));
+    assert!(message(&record).starts_with("the data read back is not the data written (in 1 of"));
     each(&mut record, |trial| trial.read_back = None);
     let case = first(&record);
     assert_eq!((case.digest_verified, case.findings.len()), (None, 0));

@@ -146,7 +146,7 @@ fn writing_above_direct_writing_is_doubted() {
     assert_eq!(found(&ladder(1.0)), [""; 0]);
     let case = ladder(1.4);
     assert_eq!(found(&case), ["AboveCeiling doubt"]);
-    assert!(case.findings[0].message.contains("what the two do besides writing"));
+    assert!(case.findings[0].message.contains("the two differ in more than the cache"));
     // A plateau of reads says nothing of writes.
     let mut record = record_of(over());
     add_write(&mut record, write_case(direct()), 1.4);
@@ -158,7 +158,9 @@ fn writing_above_direct_writing_is_doubted() {
     add_read(&mut record, read, 1.4);
     let case = assess(&record).cases.remove(0);
     assert_eq!(found(&case), ["AboveCeiling doubt"]);
-    assert!(case.findings[0].message.contains("did not show what the device gives at most"));
+    assert!(
+        case.findings[0].message.contains("no direct row shows the most that the device can do")
+    );
 }
 
 #[test]

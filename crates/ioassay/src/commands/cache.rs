@@ -11,10 +11,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use witness::page_cache;
 
-/// Does what was typed.
+/// Runs the command.
 ///
-/// # Errors
-/// When a file cannot be opened, its residency cannot be told, or it could not be changed.
+/// # Errors If a file cannot be opened, or its residency cannot be read or changed.
 pub fn execute(command: &CacheCommand) -> Result<u8> {
     match command {
         CacheCommand::Show { files } => each(files, "show", |file, probe| {
@@ -28,7 +27,7 @@ pub fn execute(command: &CacheCommand) -> Result<u8> {
         }),
         CacheCommand::Drop => {
             page_cache::drop_all()?;
-            say("the page cache of this machine was emptied; everybody on it reads anew")?;
+            say("emptied this machine's page cache; every program must read its files again")?;
             Ok(DONE)
         }
     }
@@ -50,7 +49,7 @@ fn each(
 fn one(path: &Path, act: impl Fn(&File, Probe) -> Result<Residency>) -> Result<Residency> {
     let file = input::regular(path)?;
     let probe = witness::storage_of(path)?.residency_probe.ok_or_else(|| {
-        anyhow!("neither cachestat nor mincore tells how much of this file is cached")
+        anyhow!("neither cachestat nor mincore can see how much of this file is cached")
     })?;
     act(&file, probe)
 }

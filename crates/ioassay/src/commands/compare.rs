@@ -1,4 +1,4 @@
-//! `ioassay compare`: two records beside each other.
+//! `ioassay compare`: compares two records.
 
 use super::{DONE, say};
 use crate::args::CompareArgs;
@@ -9,11 +9,10 @@ use model::printable::printable;
 use report::Style;
 use std::path::PathBuf;
 
-/// Compares two records. The exit status is 0 whatever comes of it.
+/// Compares two records. The exit status is 0 whatever the result.
 ///
-/// # Errors
-/// When one is no record, when they do not measure the same and nobody insists, or when nothing of
-/// them can be compared.
+/// # Errors If one is not a record, they measure different things without `--anyway`, or they have
+/// nothing to compare.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     let (a, b) = (store::read(&args.a)?, store::read(&args.b)?);
     let kept = store::kept(&folders(args)?, &b.header.plan.recipe);
@@ -23,12 +22,12 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     if !args.anyway && !versus.obstacles.is_empty() {
         let obstacles = report::obstacles(&versus).join("\n  ");
         bail!(
-            "'{path_a}' (A) and '{path_b}' (B) do not measure the same; --anyway compares them all \
-             the same:\n  {obstacles}"
+            "'{path_a}' (A) and '{path_b}' (B) measure different things; to compare them anyway, \
+             use --anyway:\n  {obstacles}"
         );
     }
     if versus.pairs.is_empty() {
-        bail!("nothing of '{path_a}' (A) and '{path_b}' (B) can be compared{}", why(&versus));
+        bail!("'{path_a}' (A) and '{path_b}' (B) have nothing to compare{}", why(&versus));
     }
     let text = if args.json {
         report::json_of_records(&versus, [path_a, path_b])
@@ -44,8 +43,7 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Where runs may be kept that tell how far runs are apart: the state folder, and where the two
-/// records are.
+/// The folders that may hold kept runs: the state folder, and those of the two records.
 fn folders(args: &CompareArgs) -> Result<Vec<PathBuf>> {
     let beside = [&args.a, &args.b].map(|path| match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
@@ -58,9 +56,9 @@ fn folders(args: &CompareArgs) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// Why each case is left out, on a line of its own.
+/// The reason for each left-out case, one per line.
 fn why(versus: &Versus) -> String {
     let say = |LeftOut { id, reason }: &LeftOut| format!("\n  {id}: {reason}");
     let all: String = versus.left_out.iter().map(say).collect();
-    if all.is_empty() { ": no case is asked in them".to_string() } else { format!(":{all}") }
+    if all.is_empty() { ": they have no requested case".to_string() } else { format!(":{all}") }
 }

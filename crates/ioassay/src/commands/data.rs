@@ -12,10 +12,9 @@ use model::units;
 use std::io::Read;
 use std::path::Path;
 
-/// Does what was typed.
+/// Runs the command.
 ///
-/// # Errors
-/// When the file cannot be written or read, or does not hold what it should.
+/// # Errors If the file cannot be written or read, or has wrong content.
 pub fn execute(command: &DataCommand) -> Result<u8> {
     match command {
         DataCommand::Create { file, size, seed, content } => {
@@ -37,7 +36,7 @@ fn create(path: &Path, content: Content) -> Result<u8> {
     let written = fixture::write_content(&file, content, &progress, &stop);
     progress.end();
     if let Err(error) = written {
-        // The file is ours: it was not there before.
+        // Removing it is safe: this command just created it.
         std::fs::remove_file(path)
             .with_context(|| format!("failed to remove the unfinished '{}'", path.display()))?;
         if let Some(code) = stop.exit_code() {
@@ -66,7 +65,8 @@ fn verify(path: &Path, seed: u64, kind: Kind) -> Result<u8> {
         let differs = held[..length].iter().zip(&expected[..length]).position(|(a, b)| a != b);
         if let Some(place) = differs {
             bail!(
-                "'{}' does not hold {kind} data of seed {seed}: byte {} is {:#04x}, not {:#04x}",
+                "'{}' does not hold {kind} data of seed {seed}: byte {} is {:#04x} instead of \
+                 {:#04x}",
                 path.display(),
                 offset + place as u64,
                 held[place],
@@ -76,7 +76,7 @@ fn verify(path: &Path, seed: u64, kind: Kind) -> Result<u8> {
         offset += length as u64;
     }
     say(&format!(
-        "{}: all {} are right, content {kind}, seed {seed}",
+        "{}: all {} are correct, content {kind}, seed {seed}",
         path.display(),
         units::bytes(size)
     ))?;

@@ -1,4 +1,4 @@
-//! A judgement in the form that was asked for.
+//! A report in the requested form.
 
 use super::{say, tell};
 use crate::args::FormArgs;
@@ -8,24 +8,21 @@ use assess::Assessment;
 use model::record::End;
 use report::Style;
 
-/// Refuses files for reports that could not be written later, before anything is measured.
+/// Refuses report files that could not be written later, before measuring anything.
 ///
-/// # Errors
-/// When there is something else at such a path, or nothing can be written there.
+/// # Errors If such a path has another file, or cannot be written.
 pub fn check(form: &FormArgs) -> Result<()> {
     form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
 }
 
-/// Says the judgement, and keeps it in the files that were asked for. Answers the exit status that
-/// it asks for.
+/// Prints the report and writes the requested files. Returns the exit status.
 ///
-/// # Errors
-/// When it cannot be written where it should go.
+/// # Errors If stdout or a file cannot be written.
 pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<u8> {
     deliver_as(assessment, form, || report::text(assessment, style))
 }
 
-/// The same with another `table` for eyes.
+/// The same, with another `table` on the terminal.
 ///
 /// # Errors
 /// As for [`deliver`].
@@ -54,25 +51,25 @@ pub fn deliver_as(
     Ok(report::exit_code(assessment))
 }
 
-/// What a table of trials has no place for: that the record is not whole, or has none.
+/// Notes that a table of trials has no place for: the record is incomplete, or has no trials.
 fn tell_missing(assessment: &Assessment) -> Result<()> {
     match assessment.end {
         End::Complete => {}
-        End::Interrupted => tell("note: the run was stopped before all was measured")?,
-        End::Missing => tell("note: the record has no end: the run was cut off, or goes on")?,
+        End::Interrupted => tell("note: the run was stopped before it was complete")?,
+        End::Missing => tell("note: the record has no end: the run was cut off, or still runs")?,
     }
     for problem in &assessment.damage {
         tell(&format!("note: {problem}"))?;
     }
     if assessment.measured().all(|summary| summary.trials.is_empty()) {
-        tell("note: the record has no trial, so the table has no row")?;
+        tell("note: the record has no trials, so the table has no rows")?;
     }
     Ok(())
 }
 
 fn picture(assessment: &Assessment, name: &str) -> Result<String> {
     if report::figures(assessment).is_empty() {
-        bail!("there is no figure '{name}', nor any other: nothing of this record can be drawn");
+        bail!("there is no figure '{name}': this record has nothing to draw");
     }
     Ok(report::figure_alone(assessment, name)?)
 }

@@ -7,10 +7,9 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-/// Prints the page of the command of these words; or writes those of all into the folder `all`.
+/// Prints the manual page of the command `words`, or writes all pages into the folder `all`.
 ///
-/// # Errors
-/// When there is no such command, or a page cannot be written, or is there already.
+/// # Errors If there is no such command, or a page cannot be written or already exists.
 pub fn execute(words: &[String], all: Option<&Path>) -> Result<u8> {
     match all {
         None => say(&manual::page(words)?)?,

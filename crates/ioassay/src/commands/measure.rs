@@ -29,8 +29,7 @@ use witness::MemoryGroup;
 
 /// `ioassay run`.
 ///
-/// # Errors
-/// When the question is not understood or cannot be asked here.
+/// # Errors If the question is not understood or cannot be answered here.
 pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
     answer(&question::of_run(args)?, &args.output, style)
 }
@@ -51,8 +50,8 @@ pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
     dry::show(&question::of_run(args)?, &args.output, style)
 }
 
-/// Measures what is asked, keeps the record and says the judgement; or, of a dry run, what would be
-/// done. Answers the exit status.
+/// Measures the question, keeps the record and prints the report; a dry run prints the plan.
+/// Returns the exit status.
 fn answer(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
     if output.dry_run {
         return dry::show(question, output, style);
@@ -65,19 +64,19 @@ fn answer(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8>
     }))
 }
 
-/// What a run leaves.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Kept {
     /// Its record.
     pub record: PathBuf,
-    /// Test files that were to stay.
+    /// The test files to keep.
     pub files: Vec<PathBuf>,
 }
 
-/// Measures what is asked and keeps the record; none if it is stopped before the first trial.
+/// Measures the question and keeps the record; none if stopped before the first trial.
 ///
-/// # Errors
-/// When nothing could be measured: a place that is not there, not writable or too small.
+/// # Errors If nothing could be measured: a place that does not exist, is not writable or is too
+/// small.
 pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
     orphans::adopt();
     let Question { target, peers, .. } = question;
@@ -95,7 +94,7 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
         tell_removed(&removed, output.quiet)?;
     }
     let files = match maker.make((&progress, stop)) {
-        // Nothing was measured yet: there is no record to end.
+        // Nothing was measured: there is no record.
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
@@ -117,7 +116,7 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
 }
 
-/// Carries out `plan` with workers that `worker` starts, and answers the record, which is kept.
+/// Runs `plan` with workers that `worker` starts. Returns the kept record.
 ///
 /// # Errors
 /// As for [`keep`].
@@ -139,7 +138,7 @@ pub fn measure_record(
     store::read(&path)
 }
 
-/// All that is ready for a run.
+/// Everything that a run needs.
 struct Made<'a> {
     maker: &'a Maker<'a>,
     files: Files,
@@ -148,7 +147,7 @@ struct Made<'a> {
     memory: Option<&'a MemoryGroup>,
 }
 
-/// Runs it, and answers where the record is, at `record` or at a dated path, and the last files.
+/// Runs it. Returns the path of the record (`record`, or a dated path) and the last files.
 fn carry_out(
     made: Made,
     record: Option<&Path>,
@@ -184,12 +183,12 @@ fn carry_out(
         patience: PATIENCE,
     };
     let (_, files) = run.carry_out(made.files).with_context(|| {
-        format!("the run ended early; what was measured is in '{}'", path.display())
+        format!("the run ended early; completed trials are in '{}'", path.display())
     })?;
     Ok((path, files))
 }
 
-/// Builds the peers that `plan` asks for.
+/// Builds the peers of `plan`.
 fn ready_peers(
     peers: &Peers,
     plan: &Plan,
@@ -207,7 +206,7 @@ fn ready_peers(
     Ok(ready)
 }
 
-/// How the worker of `peer` is started: this program again, or the one that was built.
+/// The command that starts the worker of `peer`: this program again, or the built one.
 ///
 /// # Errors
 /// The reason why it cannot be.
@@ -222,28 +221,30 @@ pub fn worker_command(peer: &str, ready: &BTreeMap<String, Ready>) -> Result<Com
     Ok(command)
 }
 
-/// Reads the record as anyone later would, judges it and says the judgement.
+/// Reads the record back, judges it and prints the report.
 fn judge(kept: &Kept, output: &OutputArgs, style: &Style) -> Result<u8> {
     let assessment = assess::assess(&store::read(&kept.record)?);
     let delivered = form::deliver(&assessment, &output.form, style);
-    // Whatever becomes of the judgement, the record is there.
+    // Whatever happens to the report, the record exists.
     tell_kept(kept, output)?;
     delivered
 }
 
-/// Tells that a run was killed and what of it is gone now.
+/// Reports the test files that a killed run left and that are now removed.
 fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()> {
     if is_quiet {
         return Ok(());
     }
     let bytes = units::bytes_rounded(*bytes);
-    tell(&format!("removed '{}' with {bytes} of test files: its run was killed", path.display()))
+    tell(&format!(
+        "removed '{}' with {bytes} of test files, left behind by a killed run",
+        path.display()
+    ))
 }
 
-/// Tells what is kept and where, unless only the result is wanted.
+/// Prints what is kept and where, unless only the result is wanted.
 ///
-/// # Errors
-/// When stderr does not take it.
+/// # Errors If stderr cannot be written.
 pub fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
     if output.quiet {
         return Ok(());

@@ -27,15 +27,14 @@ use rustix::process::{
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// Exit status of a command that did what it was told.
+/// Exit status of a successful command.
 pub const DONE: u8 = 0;
 
-/// Does what was typed; answers the exit status.
+/// Runs the command. Returns the exit status.
 ///
-/// # Errors
-/// When it could not be done.
+/// # Errors If it could not be done.
 pub fn execute(cli: &Cli) -> Result<u8> {
-    survive_file_limit().context("failed to survive the limit of file sizes")?;
+    survive_file_limit().context("failed to ignore SIGXFSZ, the signal of the file size limit")?;
     let style = style(cli.color);
     match &cli.command {
         Command::Survey(args) => measure::survey(args, &style),
@@ -63,8 +62,7 @@ pub fn execute(cli: &Cli) -> Result<u8> {
 
 /// Writes `text` and a line end to stdout.
 ///
-/// # Errors
-/// When stdout does not take it.
+/// # Errors If stdout cannot be written.
 pub fn say(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(to_terminal(text.trim_end()).as_bytes())?;
@@ -72,11 +70,10 @@ pub fn say(text: &str) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
-/// Writes a line to stderr, where it does not disturb who reads the result. Nothing that a
-/// record or a name says steers a terminal.
+/// Writes a line to stderr, so that stdout has only the result. No text of a record or a name can
+/// send control characters to a terminal.
 ///
-/// # Errors
-/// When stderr does not take it.
+/// # Errors If stderr cannot be written.
 pub fn tell(text: &str) -> Result<()> {
     writeln!(io::stderr().lock(), "{}", printable(text)).context("failed to write to stderr")
 }
@@ -89,7 +86,7 @@ fn style(color: Color) -> Style {
         Color::Never => false,
         Color::Auto => terminal && !no_color,
     };
-    // In a pipe nothing wraps: a table is as wide as a usual terminal of today.
+    // A pipe has no width: tables are as wide as a usual terminal.
     let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
     let width = size.ok().filter(|width| terminal && *width > 0).unwrap_or(120);
     Style { colour, width }
@@ -99,26 +96,26 @@ fn report(record: &Path, form: &FormArgs, style: &Style) -> Result<u8> {
     form::deliver(&assess::assess(&store::read(record)?), form, style)
 }
 
-/// Each thread opens its file and its own counters, so hundreds of threads need more than the 1024
-/// open files that are usual. Up to the hard limit anyone may have.
+/// Each thread opens its file and its own counters, so hundreds of threads need more than the usual
+/// 1024 open files. Every process may raise that to the hard limit.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, ..limit };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
-        log::warn!("the limit of open files stays {:?}: {error}", limit.current);
+        log::warn!("cannot raise the limit of open files above {:?}: {error}", limit.current);
     }
 }
 
-/// A thread that panics would leave the others of its team waiting: the worker ends instead, and
-/// the coordinator hears its last words. A coordinator that is killed takes it along: a trial may
-/// last for hours, and nobody would hear what it came to.
+/// A thread that panics would leave the others waiting: the worker ends instead, and the
+/// coordinator reads its stderr. It also ends when its coordinator is killed: a trial may last for
+/// hours, and nothing would receive its result.
 fn serve(pins: bool) -> Result<u8> {
     raise_open_files();
     if pins {
-        worker::pin_threads().context("failed to ask which CPUs threads may be bound to")?;
+        worker::pin_threads().context("failed to read which CPUs are allowed")?;
     }
     set_parent_process_death_signal(Some(Signal::KILL))
-        .context("failed to ask for a signal when the coordinator ends")?;
+        .context("failed to request a signal for the coordinator's end")?;
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         usual(panic);
@@ -131,7 +128,7 @@ fn serve(pins: bool) -> Result<u8> {
 fn host(directory: &Path) -> Result<u8> {
     let host = witness::host(kernel::available());
     let storage = witness::storage(directory)
-        .with_context(|| format!("failed to look at the storage of '{}'", directory.display()))?;
+        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     let facts = serde_json::json!({ "host": host, "storage": storage });
     say(&serde_json::to_string_pretty(&facts)?)?;
     Ok(DONE)

@@ -23,13 +23,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Exit status when a peer is wrong, or one that was named cannot be built.
+/// Exit status if a peer is wrong, or a named one cannot be built.
 const WRONG: u8 = 1;
 
-/// Does what was typed; answers the exit status.
+/// Runs the command. Returns the exit status.
 ///
-/// # Errors
-/// When a table is broken, a name is unknown or the cache folder cannot be written.
+/// # Errors If a table is broken, a name is unknown or the cache folder cannot be written.
 pub fn execute(command: &PeersCommand) -> Result<u8> {
     match command {
         PeersCommand::List(args) => list(args),
@@ -41,7 +40,7 @@ pub fn execute(command: &PeersCommand) -> Result<u8> {
     }
 }
 
-/// The programs that were named, or all.
+/// The named peers, or all.
 fn chosen<'a>(args: &PeersArgs, peers: &'a Peers) -> Result<Vec<&'a Program>> {
     if args.names.is_empty() {
         return Ok(peers.programs().iter().collect());
@@ -87,7 +86,7 @@ fn build(args: &PeersArgs) -> Result<u8> {
             (None, None) => "built".to_string(),
         };
         say(&format!("{:<26} {said}", peer.name))?;
-        // What nobody asked for by name and is not there is no failure.
+        // A missing peer that you did not name is not a failure.
         if peer.unavailable.is_some() && !args.names.is_empty() {
             code = WRONG;
         }
@@ -109,14 +108,14 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
     let host = witness::host(kernel::available());
     let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let storage = witness::storage(directory)
-        .with_context(|| format!("failed to look at the storage of '{}'", directory.display()))?;
+        .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     let place = Place { host: &host, storage: Some(&storage), peers: &facts };
     let mut plan = Plan::new("verify", 1, 0.025, 1);
     plan.content = Kind::Ints(20);
     plan.add(awkward_cases(&facts), Role::Asked, &place);
     let worker = |peer: &str| worker_command(peer, &ready);
     let record = measure_record(&plan, &target, &place, &worker, stop)?;
-    // A part of a run says nothing of a peer.
+    // An incomplete run does not judge a peer.
     if stop.is_asked() {
         return Ok(DONE);
     }
@@ -131,15 +130,15 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
     }
     if !plan.skips.is_empty() {
         say(&format!(
-            "{} cases that mean nothing here, such as mmap past the page cache, were left out",
+            "left out {} cases that mean nothing here, such as mmap with O_DIRECT",
             plan.skips.len()
         ))?;
     }
     Ok(code)
 }
 
-/// Cases at the borders, of every engine and kernel that a peer has, for all of them and this
-/// program's own worker.
+/// Boundary cases of every engine and kernel that a peer has, for the peers and ioassay's own
+/// worker.
 fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
     let own = (OWN_PEER, Engine::ALL, Kernel::ALL);
     let others = peers.iter().map(|peer| (&*peer.name, &*peer.engines, &*peer.kernels));
@@ -168,7 +167,7 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
     cases
 }
 
-/// Each shape once through, past the page cache too, and again and again for a while.
+/// Each shape for one pass, also with O_DIRECT, and repeated for a while.
 fn awkward_reads(engine: Engine) -> Vec<ReadWork> {
     let mut reads = Vec::new();
     for shape in zoo::shapes() {
@@ -184,17 +183,17 @@ fn awkward_reads(engine: Engine) -> Vec<ReadWork> {
     reads
 }
 
-/// How a peer did.
+/// The results of a peer.
 #[derive(Debug, Default)]
 struct Verdict {
     right: usize,
-    /// Trials where nothing is computed that could be checked.
+    /// Trials without a value that could be checked.
     unchecked: usize,
     unavailable: BTreeMap<String, usize>,
     wrong: Vec<String>,
 }
 
-/// How many wrong trials are told in full.
+/// The maximum number of wrong trials printed in full.
 const WRONG_TOLD: usize = 5;
 
 impl Verdict {
@@ -216,7 +215,7 @@ impl Verdict {
                 self.right += 1;
             }
             (Outcome::Done(sample), Some(expected)) => self.wrong.push(format!(
-                "{}: it found {:#x} where {expected:#x} is right",
+                "{}: its digest is {:#x}, expected {expected:#x}",
                 case.id(),
                 sample.digest().unwrap_or_default()
             )),
@@ -229,7 +228,7 @@ impl Verdict {
 
     fn text(&self, name: &str) -> String {
         let mut text = format!(
-            "{name:<26} {} right, {} wrong, {} with nothing to check",
+            "{name:<26} {} right, {} wrong, {} without a check",
             self.right,
             self.wrong.len(),
             self.unchecked

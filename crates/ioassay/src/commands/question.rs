@@ -1,4 +1,4 @@
-//! A question as it was typed: what it is about, where it is asked, and the plan that answers it.
+//! A question from the command line: its subject, its place, and the plan that answers it.
 
 use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
@@ -19,26 +19,26 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What was asked, understood.
+/// The parsed question.
 #[derive(Debug)]
 pub struct Question {
     /// The recipe.
     pub recipe: Recipe,
-    /// What the command line says instead of it.
+    /// The command line's changes to the recipe.
     pub changes: Changes,
-    /// Of what.
+    /// What is measured.
     pub target: Target,
     /// Where the file that is copied is made, if elsewhere.
     pub source: Option<PathBuf>,
-    /// How long each case goes on until its rate is steady, if it is to.
+    /// The time limit of `--sustain` for each case, if given.
     pub sustain: Option<Duration>,
-    /// Whether some cases are measured a second time.
+    /// Whether some cases are measured twice (`--control`).
     pub is_controlled: bool,
-    /// Bytes of memory that workers are given, if there is a limit.
+    /// The limit of the workers' memory in bytes, if any.
     pub memory: Option<u64>,
-    /// The CPUs that threads are bound to, as typed.
+    /// The CPUs for threads, as typed.
     pub pin: Option<String>,
-    /// The NUMA node that gives processors and memory.
+    /// The NUMA node for processors and memory.
     pub node: Option<u32>,
     /// Programs that can measure.
     pub peers: Peers,
@@ -91,10 +91,10 @@ impl Setting {
             return Ok(());
         }
         let reason = plan.skips.first();
-        let reason = reason.map_or("the recipe has no case", |skip| skip.reason.as_str());
+        let reason = reason.map_or("the recipe has no cases", |skip| skip.reason.as_str());
         bail!(
-            "nothing can be measured: all of the {} cases are refused, the first because {reason}; \
-             'ioassay plan' tells the reason of each",
+            "nothing to measure: all {} cases are skipped, the first because {reason}; 'ioassay \
+             plan' shows each reason",
             plan.skips.len()
         )
     }
@@ -131,7 +131,7 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
     let uses_files = recipe.uses_files();
     let has_place = args.file.is_some() || args.directory.is_some() || args.device.is_some();
     if has_place && !uses_files {
-        bail!("the recipe '{}' uses no file: leave out where", recipe.name);
+        bail!("the recipe '{}' uses no files: leave out the directory", recipe.name);
     }
     if let Some(file) = &args.file {
         let size = units::bytes(fixture::size_of(file)?);
@@ -159,7 +159,11 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
     match target {
         // What is the user's own is never written, and a file that is read has one size.
         Target::File(_) => refuse(&mut plan, |case| {
-            case.write().map(|_| "a file of your own is only read: name a directory".to_string())
+            case.write().map(|_| {
+                "your own file is only read, never written: name a directory for \
+                                  the test files"
+                    .to_string()
+            })
         }),
         Target::Device(disk) => refuse(&mut plan, |case| device::refusal(case, disk)),
         Target::Memory | Target::Directory(_) => {}
@@ -169,7 +173,7 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
         let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
         refuse(&mut plan, |case| {
             let reason = place.refusal(case).filter(|_| copies(case))?;
-            Some(format!("of the source in '{}': {reason}", source.directory.path().display()))
+            Some(format!("the source in '{}': {reason}", source.directory.path().display()))
         });
     }
     if let Some(budget) = *sustain {
@@ -203,7 +207,7 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
         bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
     }
     if budget > SUSTAINED_MOST {
-        bail!("--sustain goes on for at most {}", units::time(SUSTAINED_MOST));
+        bail!("--sustain takes at most {}", units::time(SUSTAINED_MOST));
     }
     plan.sustain = Some(budget);
     plan.invocations = 1;
@@ -211,8 +215,7 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     refuse(plan, |case| {
         let goes_on = case.write().is_some_and(WriteWork::repeats);
         (!goes_on).then(|| {
-            "only a file that is written over, again and again, can be written on and on: \
-             --allocation overwrite --ops 0"
+            "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
                 .to_string()
         })
     });
@@ -229,9 +232,9 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
         Target::Memory => return Ok(None),
         Target::Directory(directory) => storage_in(directory),
         Target::File(file) => witness::storage_of(file)
-            .with_context(|| format!("failed to look at the storage of '{}'", file.display())),
+            .with_context(|| format!("failed to inspect the storage of '{}'", file.display())),
         Target::Device(disk) => witness::storage_of_disk(&disk.path)
-            .with_context(|| format!("failed to look at the device '{}'", disk.path.display())),
+            .with_context(|| format!("failed to inspect the device '{}'", disk.path.display())),
     };
     storage.map(Some)
 }
@@ -240,7 +243,7 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
 fn storage_in(directory: &Directory) -> Result<Storage> {
     let path = directory.path();
     let storage = witness::storage(path)
-        .with_context(|| format!("failed to look at the storage of '{}'", path.display()))?;
+        .with_context(|| format!("failed to inspect the storage of '{}'", path.display()))?;
     directory.check_same()?;
     Ok(storage)
 }
@@ -280,7 +283,7 @@ fn source_of(question: &Question) -> Result<Option<Source>> {
     let Some(directory) = &question.source else { return Ok(None) };
     let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");
     if !question.recipe.cases.iter().any(|group| group.get("op").is_some_and(is_copied)) {
-        bail!("the recipe '{}' copies no file: leave out --source", question.recipe.name);
+        bail!("the recipe '{}' copies no files: leave out --source", question.recipe.name);
     }
     let directory = Directory::open(directory)?;
     let storage = storage_in(&directory)?;

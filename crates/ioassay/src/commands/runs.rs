@@ -41,9 +41,9 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
             "records": listed, "unreadable": unreadable,
         }))?
     } else if all == 0 && unreadable.is_empty() {
-        format!("no record in '{}' yet: 'ioassay survey' makes the first", state.display())
+        format!("no records in '{}' yet: 'ioassay survey' makes the first", state.display())
     } else if listed.is_empty() && unreadable.is_empty() {
-        format!("none of {all} records is of that recipe and machine: 'ioassay runs' lists them")
+        format!("none of {all} records has that recipe and machine: 'ioassay runs' lists them all")
     } else {
         report::runs(&listed, &unreadable, style)
     };

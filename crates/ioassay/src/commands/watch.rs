@@ -53,7 +53,7 @@ fn watch(
             }
             Err(error) if number == 1 || stop.is_asked() => return Err(error),
             Err(error) => {
-                super::tell(&format!("run {number} could not be made: {error:#}"))?;
+                super::tell(&format!("run {number} failed: {error:#}"))?;
                 trends.add_failed();
                 code = code.max(NOT_ALL);
             }
@@ -94,7 +94,7 @@ fn wait(began: Instant, interval: Duration, output: &OutputArgs, stop: &Stop) ->
         let taken = units::time(Duration::from_secs(taken.as_secs().max(1)));
         let interval = units::time(interval);
         super::tell(&format!(
-            "the run took {taken}, longer than {interval}: the next begins at once"
+            "the run took {taken}, longer than {interval}: the next one begins at once"
         ))?;
     }
     while began.elapsed() < interval && !stop.is_asked() {

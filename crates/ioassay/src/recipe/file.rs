@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 1 << 20;
 pub(super) fn read(path: &str) -> Result<String> {
     if Path::new(path).is_dir() {
         bail!(
-            "'{path}' is a directory, no recipe: the recipe comes first, as in 'ioassay run \
+            "'{path}' is a directory, not a recipe: the recipe comes first, as in 'ioassay run \
              page-latency {path}'"
         );
     }
@@ -25,12 +25,12 @@ pub(super) fn read(path: &str) -> Result<String> {
     let file = input::lines(Path::new(path)).with_context(failed)?;
     file.take(BYTES_MAX + 1).read_to_end(&mut bytes).with_context(failed)?;
     if bytes.starts_with(RECORD_BEGINS) {
-        bail!("'{path}' is a record, no recipe: 'ioassay report {path}' judges it again");
+        bail!("'{path}' is a record, not a recipe: 'ioassay report {path}' shows its report");
     }
     if bytes.len() as u64 > BYTES_MAX {
-        bail!("'{path}' is no recipe: it is larger than {}", units::bytes(BYTES_MAX));
+        bail!("'{path}' is not a recipe: it is larger than {}", units::bytes(BYTES_MAX));
     }
-    String::from_utf8(bytes).map_err(|_| anyhow!("'{path}' is no recipe: it is no text"))
+    String::from_utf8(bytes).map_err(|_| anyhow!("'{path}' is not a recipe: it is not text"))
 }
 
 /// The first bytes of a record: its header.

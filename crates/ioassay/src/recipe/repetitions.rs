@@ -24,17 +24,16 @@ pub fn settle(
         [(rounds, ROUNDS_MAX, "rounds"), (invocations, INVOCATIONS_MAX, "invocations")]
     {
         if let Some(asked) = asked.filter(|asked| *asked > most) {
-            bail!("{asked} {what} are above {most}: write fewer");
+            bail!("{asked} {what} are more than the maximum of {most}");
         }
     }
     match (rounds, invocations) {
         (None, None) => Ok(usual),
         (Some(rounds), None) => Ok((rounds, usual.1.min(rounds))),
         (None, Some(invocations)) => Ok((usual.0.max(invocations), invocations)),
-        (Some(rounds), Some(invocations)) if invocations > rounds => bail!(
-            "{invocations} invocations need at least as many rounds, one each; {rounds} are asked \
-             for"
-        ),
+        (Some(rounds), Some(invocations)) if invocations > rounds => {
+            bail!("{invocations} invocations need at least as many rounds, but there are {rounds}")
+        }
         (Some(rounds), Some(invocations)) => Ok((rounds, invocations)),
     }
 }

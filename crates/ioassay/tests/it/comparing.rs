@@ -117,7 +117,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     std::fs::write(desk.path("text"), "hello").unwrap();
     desk.refuses(
         &["compare", "a", "text"],
-        &["'text' is no record", "its first line is no header"],
+        &["'text' is not a record", "its first line is not the header"],
     );
     desk.refuses(&["compare", "nothing", "a"], &["the record 'nothing'", "No such file"]);
     desk.refuses(&["compare", "a"], &["<B>"]);
@@ -125,7 +125,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--isa=auto"];
     let more = ["--threads=1", "--rounds=1", "--time=1ms", "--json", "--record=m"];
     desk.json(&[&memory[..], &more].concat());
-    desk.refuses(&["compare", "a", "m"], &["nothing of", "only A has it", "only B has it"]);
+    desk.refuses(
+        &["compare", "a", "m"],
+        &["have nothing to compare", "only A has it", "only B has it"],
+    );
     // Every trial of the other failed, or none was made.
     let whole = std::fs::read_to_string(desk.path("a")).unwrap();
     std::fs::write(desk.path("none"), format!("{}\n", whole.lines().next().unwrap())).unwrap();

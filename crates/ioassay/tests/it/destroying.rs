@@ -57,7 +57,7 @@ fn a_device_is_written_only_if_its_name_is_repeated() {
     for name in ["", "sda", "/dev/loop0", "loop"] {
         let args = [&run[..], &["--destroy", name]].concat();
         let expected = format!("--destroy {}", device.name());
-        desk.refuses(&args, &["would be lost", &expected]);
+        desk.refuses(&args, &["would destroy all data", &expected]);
     }
     assert!(device.bytes().iter().all(|byte| *byte == 0), "it was written");
     let args = [&run[..], &["--destroy", device.name(), "--rounds=1", "--json"]].concat();
@@ -82,7 +82,7 @@ fn a_device_in_use_is_not_written() {
     mounts::run("mkfs.ext4", &["-q", &device.node]).unwrap();
     mounts::run("mount", &[&device.node, place]).unwrap();
     let before = device.bytes();
-    desk.refuses(&args, &["is in use and is not written", "mounted"]);
+    desk.refuses(&args, &["is in use, so ioassay does not write it", "mounted"]);
     assert!(device.bytes() == before, "it was written");
     mounts::run("umount", &[place]).unwrap();
 }

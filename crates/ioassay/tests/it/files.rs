@@ -151,7 +151,7 @@ fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 5_000_001);
     assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     let said = desk.says(&["data", "verify", "new", "--seed", "9"]);
-    assert_eq!(said.trim(), "new: all 5000001B are right, content random, seed 9");
+    assert_eq!(said.trim(), "new: all 5000001B are correct, content random, seed 9");
     desk.refuses(&["data", "verify", "new"], &["does not hold random data of seed 1: byte"]);
 
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
@@ -179,7 +179,7 @@ fn ints_are_uniform_and_verified() {
     desk.says(&["data", "verify", "ints", "--content", "ints:20"]);
     desk.refuses(&["data", "verify", "ints"], &["does not hold random data"]);
     let zeros = ["data", "create", "zeros", "--content", "zeros"];
-    desk.refuses(&zeros, &["'zeros' is no content: write random or ints:20"]);
+    desk.refuses(&zeros, &["'zeros' is not a content: write random or ints:20"]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ print(json.dumps({"wrong": wrong, "medians": medians, "rows": len(table)}))
 #[ignore = "slow: a part of cargo xtask test"]
 fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
     if python("", &[]).is_none() {
-        return skip("what pandas reads of --csv", "python3-pandas is missing");
+        return skip("pandas reads --csv", "python3-pandas is missing");
     }
     let mut tables = Vec::new();
     let mut expected = BTreeMap::new();
@@ -105,7 +105,7 @@ fn promtool(metrics: &[u8]) -> Option<Output> {
 #[ignore = "slow: a part of cargo xtask test"]
 fn promtool_has_nothing_to_say_of_the_metrics() {
     if promtool(b"").is_none() {
-        return skip("what promtool says of --openmetrics", "prometheus (promtool) is missing");
+        return skip("promtool checks --openmetrics", "prometheus (promtool) is missing");
     }
     for (run, sample) in
         [(measured as fn(&Desk) -> Value, "quantity=\"read\""), (written, "quantity=\"accepted\"")]
@@ -142,9 +142,9 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     let desk = Desk::new();
     std::fs::write(desk.path("thesis"), "years of work").unwrap();
     for (file, expected) in [
-        ("nowhere/ioassay.prom", "name a file in a folder that you may write to"),
-        ("thesis", "no report of this program: name another file"),
-        (".", "no report of this program: name another file"),
+        ("nowhere/ioassay.prom", "name a file in a folder that you can write to"),
+        ("thesis", "is not a report of ioassay: name another file"),
+        (".", "is not a report of ioassay: name another file"),
     ] {
         let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1"];
         let what = format!("failed to write the report '{file}'");
@@ -229,7 +229,7 @@ fn what_is_not_whole_is_said_in_every_form() {
 
     let newer = whole.replacen("\"version\":1,", "\"version\":9,\"mood\":\"good\",", 1);
     write("newer", &newer);
-    let message = "format version 9, this program understands up to 1";
+    let message = "format version 9, and this ioassay reads up to 1";
     check_forms(&desk, "newer", [message, message, "ioassay_run_damage{"], sound);
     let (json, _) = said(&desk, "newer", &["--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
@@ -269,13 +269,17 @@ fn what_is_no_record_is_refused_in_every_form() {
     let desk = Desk::new();
     for (name, content, expected) in [
         ("empty", &b""[..], "it is empty"),
-        ("photo", &b"\xff\xd8\xff\xe0\x00\x10JFIF\n\x00"[..], "no header of an ioassay record"),
+        (
+            "photo",
+            &b"\xff\xd8\xff\xe0\x00\x10JFIF\n\x00"[..],
+            "not the header of an ioassay record",
+        ),
         ("newest", &b"{\"header\":{\"version\":99}}\n"[..], "format version 99"),
     ] {
         std::fs::write(desk.path(name), content).unwrap();
         for form in FORMS {
             let args = [&["report", name], form].concat();
-            desk.refuses(&args, &[&format!("'{name}' is no record"), expected]);
+            desk.refuses(&args, &[&format!("'{name}' is not a record"), expected]);
         }
     }
     assert!(!Path::new(&desk.path("ioassay.prom")).exists());

@@ -22,7 +22,7 @@ fn records(desk: &Desk) -> Vec<PathBuf> {
 fn records_are_listed_the_newest_first_with_what_was_found() {
     let desk = Desk::new();
     let says = desk.says(&["runs"]);
-    assert!(says.contains("no record in") && says.contains("'ioassay survey'"), "{says}");
+    assert!(says.contains("no records in") && says.contains("'ioassay survey'"), "{says}");
     assert_eq!(desk.things(), [""; 0]);
 
     for _ in 0..2 {
@@ -70,7 +70,7 @@ fn what_is_cut_off_is_listed_and_what_cannot_be_read_is_told() {
     let text = desk.says(&["runs", "."]);
     assert!(text.contains("not run · cut off, or still going on"), "{text}");
     assert!(text.contains("1 file cannot be read:"), "{text}");
-    assert!(text.contains("none.jsonl' is no record") && !text.contains("notes.txt"), "{text}");
+    assert!(text.contains("none.jsonl' is not a record") && !text.contains("notes.txt"), "{text}");
     desk.refuses(&["runs", "nowhere"], &["failed to read 'nowhere'", "No such file"]);
 }
 
@@ -86,7 +86,7 @@ fn a_watch_keeps_each_run_and_shows_the_trend() {
         assert!(said.contains(&format!("run {number} · page-latency · ")), "{said}");
     }
     assert_eq!(told.matches("record: ").count(), 3, "{told}");
-    assert_eq!(told.matches("longer than 1ms: the next begins at once").count(), 2, "{told}");
+    assert_eq!(told.matches("longer than 1ms: the next one begins at once").count(), 2, "{told}");
     let trend = said.split("run 3 ·").nth(1).unwrap();
     let blocks = |line: &str| line.chars().filter(|c| ('▁'..='█').contains(c)).count();
     let rows: Vec<usize> = trend.lines().map(blocks).filter(|blocks| *blocks > 0).collect();

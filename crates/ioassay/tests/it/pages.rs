@@ -213,7 +213,7 @@ fn a_page_replaces_a_page_and_nothing_else() {
     std::fs::write(desk.path("thesis"), "years of work").unwrap();
     desk.refuses(
         &[&run[..], &cache, &["--html=thesis"]].concat(),
-        &["the report 'thesis'", "no report of this program: name another file"],
+        &["the report 'thesis'", "is not a report of ioassay: name another file"],
     );
     desk.refuses(&[&run[..], &cache, &["--html=none/page"]].concat(), &["No such file"]);
     let first = page(&desk, "page", &[&run[..], &cache].concat());

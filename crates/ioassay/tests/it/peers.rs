@@ -66,15 +66,15 @@ fn a_peer_that_lies_is_void_and_named() {
     let wrong = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
     check_void(&liar(wrong), "digest");
     let nothing = "thread=0 start_ns=1 end_ns=1001 bytes=0 ops=0 digest=0";
-    check_void(&liar(nothing), "told of no bytes");
+    check_void(&liar(nothing), "reported no bytes");
     let time = "thread=0 start_ns=1 end_ns=9000000001 bytes=1048576 ops=256 digest=1";
-    check_void(&liar(time), "no more than");
+    check_void(&liar(time), "passed");
     let bytes = "thread=0 start_ns=1 end_ns=1001 bytes=3145728 ops=256 digest=1";
-    check_void(&liar(bytes), "3145728 bytes in 256 operations of thread 0");
+    check_void(&liar(bytes), "3145728 bytes for 256 operations of thread 0");
     let latencies = "thread=0 start_ns=1 end_ns=1001 bytes=2097152 ops=512 digest=1";
-    check_void(&liar(latencies), "256 latencies of 512 operations");
+    check_void(&liar(latencies), "256 latencies for 512 operations");
     let threads = "thread=5 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=1";
-    check_void(&liar(threads), "the worker told of the threads [5]");
+    check_void(&liar(threads), "the worker reported the threads [5]");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_peer_that_does_not_read_is_void_though_nothing_is_made_of_the_bytes() {
     let (own, fake) = (case(&assessment, "rust"), case(&assessment, "fake"));
     assert_eq!((&fake["verdict"], &fake["served_by"]), (&"void".into(), &"no-io".into()), "{fake}");
     let found = fake["findings"].to_string();
-    let message = "the peer fake: the calls to read returned only";
+    let message = "the peer fake: the read calls returned only";
     assert!(found.contains("NoIo") && found.contains(message), "{found}");
     assert_eq!(own["served_by"], "page-cache", "{own}");
     assert!(!own["findings"].to_string().contains("NoIo"), "{own}");
@@ -108,10 +108,14 @@ fn act_on_users_file(act: &str) -> (Desk, Option<i32>, String) {
 
 #[test]
 fn a_peer_that_changes_the_users_file_ends_the_run_and_is_named() {
-    let expected = "mine' was changed while a peer had it, which may only read it: ";
+    let expected = "mine' changed while a peer, which may only read it, had it open: ";
     for (act, how) in [
-        (": > $file", "it had 1048576 bytes and has 0: the peer fake did so"),
-        ("printf x | dd of=$file conv=notrunc 2>/dev/null", "it was written to: the peer fake"),
+        (
+            ": > $file",
+            "it had 1048576 bytes and now has 0; the peer fake, or another program, \
+                       changed it",
+        ),
+        ("printf x | dd of=$file conv=notrunc 2>/dev/null", "it was written to; the peer fake"),
     ] {
         let (desk, code, said) = act_on_users_file(act);
         assert_eq!(code, Some(2), "{said}");
@@ -246,7 +250,7 @@ fn what_others_could_have_put_into_the_cache_is_not_run() {
     }
     // The name of a build can be known beforehand, and all can write to this one.
     set_mode(built, 0o777);
-    let remedy = "others could put a program there that would run as you: set XDG_CACHE_HOME";
+    let remedy = "another user could put a program there that would run as you: set XDG_CACHE_HOME";
     let named = format!("'{}' belongs to user ", built.display());
     check_refusal(&build(&desk, &cache, &["dd"]), &[&named, "with mode 0777", remedy]);
     set_mode(built, 0o700);
@@ -255,7 +259,7 @@ fn what_others_could_have_put_into_the_cache_is_not_run() {
         return skip("what_others_could_have_put_into_the_cache_is_not_run", "this is not root");
     }
     let refused = build(&desk, &cache, &["dd"]);
-    check_refusal(&refused, &["/cache' belongs to user 1234 with mode 0700, and this runs as"]);
+    check_refusal(&refused, &["/cache' belongs to user 1234 with mode 0700, and ioassay runs as"]);
     chown(&cache, Some(0), None).unwrap();
     let program = built.join("peer.json");
     std::fs::remove_file(&program).unwrap();
@@ -269,7 +273,10 @@ fn a_name_that_leads_elsewhere_is_refused() {
     let table = desk.path("peers.toml");
     std::fs::write(&table, "[[peer]]\nname = '../../x'\nrun = ['x']\n").unwrap();
     let args = ["peers", "build", "--peers", argument(&table)];
-    desk.refuses(&args, &["is broken", "'../../x' is no name of a peer: write at most 64"]);
+    desk.refuses(
+        &args,
+        &["is broken", "'../../x' is not a valid name of a peer: write at most 64"],
+    );
 }
 
 #[test]

@@ -70,10 +70,7 @@ fn of_rounds_and_invocations_the_one_follows_the_other() {
         assert_eq!(settled, expected, "{rounds:?} {invocations:?}");
     }
     let error = recipe::repetitions::settle(Some(2), Some(3), (10, 5)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "3 invocations need at least as many rounds, one each; 2 are asked for"
-    );
+    assert_eq!(error.to_string(), "3 invocations need at least as many rounds, but there are 2");
 }
 
 /// A recipe says it as the command line does, which has the last word.
@@ -191,7 +188,7 @@ fn check_skip(axes: &[&str], expected: &str) {
     let output = desk.ioassay(&[&["run"], &axes[..], &["--record", "record"]].concat());
     let said = unwrapped(&(text(&output.stdout) + &text(&output.stderr)));
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
-    assert!(said.contains("nothing can be measured"), "{said}");
+    assert!(said.contains("nothing to measure"), "{said}");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(desk.things(), [""; 0]);
 }
@@ -205,7 +202,7 @@ fn unwrapped(text: &str) -> String {
 fn what_cannot_be_is_skipped_with_its_reason() {
     let pread = ["--engine", "pread"];
     let with = |axes: &[&'static str]| [&pread[..], axes].concat();
-    check_skip(&with(&["--block", "2MiB"]), "a block of 2MiB is larger than the file of 1MiB");
+    check_skip(&with(&["--block", "2MiB"]), "the block of 2MiB is larger than the file of 1MiB");
     check_skip(&with(&["--depth", "2"]), "pread waits for each block");
     check_skip(&with(&["--advice", "populate"]), "pread has none");
     check_skip(&with(&["--submission", "sqpoll"]), "only io_uring has a submission thread");
@@ -221,7 +218,7 @@ fn what_cannot_be_is_skipped_with_its_reason() {
 fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
     let desk = Desk::new();
     let args = ["run", "memory", "--kernel", "read", "--working-set", "900GiB", "--isa", "scalar"];
-    desk.refuses(&args, &["nothing can be measured", "a working set of 900GiB does not fit"]);
+    desk.refuses(&args, &["nothing to measure", "a working set of 900GiB does not fit"]);
     let args = ["run", "read-methods", ".", "--engine", "load", "--size", "90TiB"];
     desk.refuses(&args, &["a file loaded into memory of 90TiB does not fit"]);
 }
@@ -230,7 +227,7 @@ fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
 fn what_no_case_takes_is_refused() {
     let desk = Desk::new();
     desk.refuses(&["run", "memory", "--engine", "pread"], &["has no axis 'engine' to change"]);
-    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' uses no file"]);
+    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' uses no files"]);
     desk.refuses(&["plan", "survey", "--kernel", "raed"], &["did you mean 'read'?"]);
 }
 

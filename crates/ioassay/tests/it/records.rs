@@ -17,15 +17,15 @@ fn what_is_no_record_is_refused_with_the_reason() {
     let desk = Desk::new();
     for (text, expected) in [
         ("", "it is empty"),
-        ("\n\n", "no header"),
-        ("hello, world", "its first line is no header of an ioassay record"),
+        ("\n\n", "not the header"),
+        ("hello, world", "its first line is not the header of an ioassay record"),
         ("{\"end\":\"complete\"}\n", "it is another line of a record"),
-        ("{\"header\":{\"version\":99}}\n", "format version 99, this program understands up to 1"),
-        ("\u{fffd}\u{0}\u{0}", "no header"),
+        ("{\"header\":{\"version\":99}}\n", "format version 99, and this ioassay reads up to 1"),
+        ("\u{fffd}\u{0}\u{0}", "not the header"),
     ] {
         std::fs::write(desk.path("text"), text).unwrap();
-        desk.refuses(&["report", "text"], &["'text' is no record", expected]);
-        desk.refuses(&["report", "text", "--json"], &["'text' is no record", expected]);
+        desk.refuses(&["report", "text"], &["'text' is not a record", expected]);
+        desk.refuses(&["report", "text", "--json"], &["'text' is not a record", expected]);
     }
     desk.refuses(&["report", "nothing"], &["the record 'nothing'", "No such file"]);
     desk.refuses(&["report", "."], &["the record '.'", "directory"]);
@@ -56,7 +56,7 @@ fn of_a_record_that_is_cut_off_what_is_whole_is_read() {
     assert!(said.contains("the record has no end"), "{said}");
 
     std::fs::write(desk.path("cut"), &whole[..header / 2]).unwrap();
-    desk.refuses(&["report", "cut"], &["'cut' is no record"]);
+    desk.refuses(&["report", "cut"], &["'cut' is not a record"]);
 }
 
 #[test]

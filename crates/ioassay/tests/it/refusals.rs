@@ -5,7 +5,7 @@ use crate::desk::{Desk, argument};
 #[test]
 fn a_directory_that_is_not_there_is_refused() {
     let desk = Desk::new();
-    let expected = ["there is no directory 'nowhere'", "make it, or name another"];
+    let expected = ["there is no directory 'nowhere'", "create it, or name another"];
     for command in ["run", "plan"] {
         desk.refuses(&[command, "page-latency", "nowhere"], &expected);
     }
@@ -79,7 +79,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
     // What stands in the place of something else.
     desk.refuses(&["page-latency", "."], &["is a recipe: ioassay run page-latency"]);
     desk.refuses(&["recipes", "memory"], &["is a recipe: ioassay recipes show memory"]);
-    let directory = ["'.' is a directory, no recipe", "'ioassay run page-latency .'"];
+    let directory = ["'.' is a directory, not a recipe", "'ioassay run page-latency .'"];
     desk.refuses(&["run", "."], &directory);
     desk.refuses(&["plan", "."], &directory);
     desk.refuses(&["run", "gone.toml"], &["the recipe 'gone.toml'", "No such file"]);
@@ -90,12 +90,12 @@ fn a_file_that_is_no_recipe_is_refused() {
     let desk = Desk::new();
     let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
     desk.json(&[&run[..], &["--json", "--cache", "as-is", "--record", "old.jsonl"]].concat());
-    let record = ["'old.jsonl' is a record, no recipe", "'ioassay report old.jsonl'"];
+    let record = ["'old.jsonl' is a record, not a recipe", "'ioassay report old.jsonl'"];
     desk.refuses(&["run", "old.jsonl"], &record);
     std::fs::write(desk.path("large.toml"), vec![b'#'; (1 << 20) + 1]).unwrap();
-    desk.refuses(&["run", "large.toml"], &["'large.toml' is no recipe: it is larger than 1MiB"]);
+    desk.refuses(&["run", "large.toml"], &["'large.toml' is not a recipe: it is larger than 1MiB"]);
     std::fs::write(desk.path("odd.toml"), [0xff, 0xfe]).unwrap();
-    desk.refuses(&["run", "odd.toml"], &["'odd.toml' is no recipe: it is no text"]);
+    desk.refuses(&["run", "odd.toml"], &["'odd.toml' is not a recipe: it is not text"]);
 }
 
 /// Checks that a recipe of `text` is refused by `run` and `plan`, each saying all of `expected`.
@@ -161,7 +161,7 @@ fn a_file_that_is_there_is_not_written_over() {
     desk.refuses(&["data", "create", "mine", "--size", "1MiB"], &["'mine'", "File exists"]);
     let run = ["run", "page-latency", ".", "--size", "1MiB", "--rounds", "1", "--time", "1ms"];
     let record = ["--record", "mine"];
-    let expected = ["the record 'mine'", "File exists", "name another with --record"];
+    let expected = ["the record 'mine'", "File exists", "name another file with --record"];
     desk.refuses(&[&run[..], &record].concat(), &expected);
     desk.refuses(&[&run[..], &record, &["--keep"]].concat(), &expected);
     assert_eq!(std::fs::read_to_string(desk.path("mine")).unwrap(), "precious");

@@ -54,7 +54,7 @@ fn pages_of_64_kib_and_caches_that_are_not_told() {
     assert_eq!(sizes(&host), ["64KiB", "512MiB", "unknown", "unknown"]);
     assert_eq!(facts, ["NUMA nodes: node 0: CPUs 0-79", "transparent huge pages: always"]);
     let [note] = host.notes.as_slice() else { panic!("{:?}", host.notes) };
-    assert!(note.contains("does not tell how large the caches are"), "{note}");
+    assert!(note.contains("reports no cache size"), "{note}");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn an_nvme_disk_behind_a_network_with_two_ways_to_it() {
         "nvme0n1: Pure Storage FlashArray, write through",
         "nvme0c0n1+nvme0c1n1: reads 1, writes 1",
         "nvme0n1: reads 1, writes 1",
-        "nvme0n1: this device is at the other end of a network (tcp)",
+        "nvme0n1: this device is across a network (tcp)",
     ];
     check("nvme-multipath-fabrics", "/mnt/array", &expected);
 }
@@ -90,7 +90,7 @@ fn encryption_on_a_logical_volume_on_a_raid_card_and_a_thin_volume() {
         "dm-1+dm-2: reads 1-?, writes 1-?",
         "dm-3: reads 1-?, writes 1-?",
         "dm-4: reads 1, writes 1",
-        "how often sda write each byte is not known: what is written is counted at dm-4",
+        "how often sda write each byte is unknown: writes are counted at dm-4",
     ];
     check(name, "/thin", &expected);
 }
@@ -143,7 +143,7 @@ fn a_pod_has_the_limits_of_its_group_and_an_image_on_layers_out_of_reach() {
         "limit of sdb: 500 writes a second",
     ];
     check(name, "/data", &expected);
-    let image = ["overlay on unseen", "overlay: its layers cannot be reached from here"];
+    let image = ["overlay on unseen", "overlay: ioassay cannot reach its layers"];
     check(name, "/tmp", &image);
     let host = host_at(&Tree::of(name).root(), Vec::new());
     assert_eq!((host.cpu_quota, host.hypervisor.as_deref()), (Some(1.5), Some("kvm")));

@@ -145,7 +145,7 @@ fn what_a_loop_device_is_made_of_must_not_be_written() {
         Err(reason) => return fixture::skip("a loop on a loop", &reason),
     };
     let upper_name = upper.node.strip_prefix("/dev/").unwrap();
-    lower.check(&[format!("{} is what {upper_name} is made of", lower.name())]);
+    lower.check(&[format!("{} backs {upper_name}", lower.name())]);
     assert_eq!(disk(Path::new(&upper.node)).unwrap().objections, [] as [String; 0]);
 }
 

@@ -129,7 +129,7 @@ fn ext4_that_journals_data_accepts_o_direct_and_does_not_obey() {
     let make = || Mounted::on_loop(fixture::directory(), "ext4", &setup);
     let Some((_mounted, storage)) = made("ext4 data=journal", make) else { return };
     assert_eq!(bypasses(&storage), Some(false), "{storage:#?}");
-    check_note(&storage, "served through the page cache");
+    check_note(&storage, "through the page cache");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_file_system_without_a_size_has_none_and_says_so() {
     let make = || Mounted::sizeless(fixture::directory());
     let Some((_mounted, storage)) = made("ramfs", make) else { return };
     assert_eq!((storage.capacity, storage.free), (None, None), "{storage:#?}");
-    check_note(&storage, "whether files fit is not checked");
+    check_note(&storage, "does not check whether files fit");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_file_on_a_read_only_mount_is_looked_at_and_not_touched() {
     let probe = of_file.residency_probe.expect("root may ask");
     assert!(of_file.evictable, "{of_file:#?}");
     assert_eq!(bypasses(&of_file), None, "{of_file:#?}");
-    check_note(&of_file, "was not tried");
+    check_note(&of_file, "were not tested");
     // What was taken to work does.
     let file = File::open(&path).unwrap();
     assert_eq!(page_cache::evict(&file, probe).unwrap().cached, 0);
@@ -301,10 +301,10 @@ fn a_stranger_is_not_told_what_is_cached() {
     // mincore would say that all is cached.
     let of_file = ask("storage_of", &path);
     assert!(of_file.starts_with("None|"), "{of_file}");
-    assert!(of_file.contains("mincore answers only who owns a file"), "{of_file}");
+    assert!(of_file.contains("mincore answers only for files that you own"), "{of_file}");
     let of_directory = ask("storage", directory.path());
     assert!(
-        of_directory.contains("name a directory that this user may write to"),
+        of_directory.contains("name a directory that this user can write to"),
         "{of_directory}"
     );
     let dropped = ask("drop", &path);

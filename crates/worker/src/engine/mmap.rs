@@ -32,7 +32,7 @@ impl Mapping {
         if held < work.io.size {
             // To touch what lies past the end of a file would kill the worker.
             return Err(io::Error::other(format!(
-                "the file has {held} bytes, fewer than the {} to be read",
+                "the file has {held} bytes, fewer than the {} to read",
                 work.io.size
             )));
         }

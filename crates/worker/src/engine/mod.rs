@@ -127,7 +127,7 @@ pub fn advise(file: &File, work: &ReadWork, range: Range) -> io::Result<()> {
         Advice::Random => rustix::fs::Advice::Random,
         Advice::WillNeed => rustix::fs::Advice::WillNeed,
         Advice::Populate | Advice::HugePage | Advice::TouchAhead => {
-            return Err(io::Error::other("advice about mappings for an engine without one"));
+            return Err(io::Error::other("advice for a mapping, but this engine has none"));
         }
     };
     rustix::fs::fadvise(file, range.offset, Some(length), advice).map_err(|error| {
@@ -144,6 +144,6 @@ fn io_error(tried: &str, offset: u64, length: usize, error: io::Error) -> io::Er
 
 /// The error for a file that ends before its size.
 fn ended_early(offset: u64, length: usize, got: usize) -> io::Error {
-    let text = format!("the file ended: {got} of {length} bytes at offset {offset} came");
+    let text = format!("the file ended: got {got} of {length} bytes at offset {offset}");
     io::Error::new(io::ErrorKind::UnexpectedEof, text)
 }

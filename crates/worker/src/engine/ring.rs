@@ -88,7 +88,7 @@ impl Ring {
             // Without privileges no more than `ulimit -l` allows can be registered, often 8 MiB.
             // To work on memory that is not is a little slower, and better than not at all.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
-                log::warn!("io_uring buffers are not registered: {error}: see 'ulimit -l'");
+                log::warn!("registering io_uring buffers failed: {error}: raise 'ulimit -l'");
                 Ok(false)
             }
             Err(error) => Err(unavailable("registering buffers with io_uring")(error)),
@@ -158,7 +158,9 @@ impl Ring {
         let submitter = self.ring.submitter();
         let buffers = if self.has_buffers { submitter.unregister_buffers() } else { Ok(()) };
         if let Err(error) = buffers.and_then(|()| submitter.unregister_files()) {
-            log::debug!("a ring keeps what is registered until the OS has ended it: {error}");
+            log::debug!(
+                "cannot release a ring's registered buffers before the OS ends it: {error}"
+            );
         }
     }
 }
@@ -193,7 +195,7 @@ impl Drop for Ring {
             } else if let Err(error) = self.tell(1) {
                 if began.elapsed() > DRAIN {
                     // The ring itself is broken. To give the memory back would not be safe.
-                    log::error!("a ring cannot be waited for: {error}");
+                    log::error!("cannot wait for a ring: {error}");
                     std::process::abort();
                 }
                 // What was told may end without a call.

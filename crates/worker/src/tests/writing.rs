@@ -341,7 +341,7 @@ fn what_cannot_be_written_is_said() {
     let reason = failure(&copy, "/dev/null", None);
     assert_eq!(reason, "the job names no file to copy");
     let reason = failure(&WriteWork { op: Op::Copy, ..plain }, "/dev/null", Some("src".as_ref()));
-    assert_eq!(reason, "the engine pwrite has no op copy with sync fdatasync");
+    assert_eq!(reason, "engine pwrite cannot do op copy with sync fdatasync");
     let (_, outcome) = outcome(Work::Write(plain), None);
     let reason = "the job names no file to write".to_string();
     assert_eq!(outcome, Outcome::Failed { reason });
@@ -379,7 +379,7 @@ fn a_source_that_cannot_be_copied_is_said() {
         }
         match run(&work, target_of(&work).path(), Some(short.path())) {
             (_, Outcome::Failed { reason }) => {
-                assert!(reason.contains("no byte was moved"), "{reason}");
+                assert!(reason.contains("moved no bytes"), "{reason}");
                 assert!(
                     reason.ends_with("; 8192 bytes of earlier blocks were written"),
                     "{reason}"

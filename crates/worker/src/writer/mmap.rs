@@ -28,7 +28,7 @@ impl Mapping {
         if held < size {
             // To touch what lies past the end of a file would kill the worker.
             return Err(io::Error::other(format!(
-                "the file has {held} bytes, fewer than the {size} to be written"
+                "the file has {held} bytes, fewer than the {size} to write"
             )));
         }
         Ok(Mapping { target, source, size: size as usize, range, map: None, offset: 0 })

@@ -55,7 +55,9 @@ impl Target {
             Sync::Fdatasync => self.file.sync_data(),
             Sync::Fsync => self.file.sync_all(),
             Sync::FileRange => sync_file_range(&self.file),
-            Sync::None | Sync::Dsync | Sync::Msync => panic!("{} is no call on a file", self.sync),
+            Sync::None | Sync::Dsync | Sync::Msync => {
+                panic!("{} is not a call on a file", self.sync)
+            }
         };
         synced
             .map_err(|error| io::Error::new(error.kind(), format!("{} failed: {error}", self.sync)))
@@ -153,7 +155,7 @@ impl Call {
     ) -> io::Result<usize> {
         match answer {
             Ok(0) => {
-                let error = io::Error::new(io::ErrorKind::WriteZero, "no byte was moved");
+                let error = io::Error::new(io::ErrorKind::WriteZero, "moved no bytes");
                 Err(self.failed(offset, length, moved, &error))
             }
             Ok(count) => Ok(count),

@@ -33,7 +33,7 @@ impl Splice {
         // A pipe that is smaller moves a block in parts. Few users may have a large one, and not
         // many of those.
         if let Err(error) = fcntl_setpipe_size(&pipe.1, block.min(PIPE_BYTES_MAX)) {
-            log::debug!("a pipe cannot be made to hold {block} bytes: {error}");
+            log::debug!("cannot enlarge a pipe to {block} bytes: {error}");
         }
         Ok(Splice { source, target, pipe, offset: 0, length: 0 })
     }

@@ -347,7 +347,7 @@ fn zeros_that_are_stored_in_another_form_are_told() {
             let is_cold = |case: &&Value| case["case"]["cache"] == "cold";
             let cold = asked(&report).into_iter().find(is_cold).unwrap();
             if compresses {
-                check_found(cold, "CacheLeak", "void", &["such as compressed"]);
+                check_found(cold, "CacheLeak", "void", &["is compressed"]);
             } else {
                 check_served(cold, "device");
                 check_silent(cold, &["CacheLeak"]);
@@ -499,7 +499,7 @@ fn another_who_reads_the_device_is_seen() {
         let report = measure(desk, plainly(desk), groups, &["."]);
         drop(neighbour);
         check_served(only(&report), "device");
-        check_found(only(&report), "Foreign", "void", &["others read"]);
+        check_found(only(&report), "Foreign", "void", &["other processes read"]);
         let report = measure(desk, plainly(desk), groups, &["."]);
         check_served(only(&report), "device");
         check_silent(only(&report), &["Foreign"]);
@@ -545,7 +545,7 @@ fn pages_that_others_leave_dirty_are_seen() {
         let report = measure(desk, plainly(desk), groups, &["."]);
         drop(neighbour);
         check_served(only(&report), "device");
-        check_found(only(&report), "DirtyStart", "doubt", &["still to be written"]);
+        check_found(only(&report), "DirtyStart", "doubt", &["still dirty"]);
         drop(elsewhere);
 
         // Other tests write at the same time, and what they leave is no less true.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 /// for a minute. The job is 256 blocks of 4 KiB by one thread.
 const LIES: [(&str, &str, &str); 5] = [
     ("digest", "bytes=1048576 ops=256 digest=1 end_ns=1001", "digest"),
-    ("bytes", "bytes=1044480 ops=256 digest=1 end_ns=1001", "1044480 bytes in 256 operations"),
-    ("time", "bytes=1048576 ops=256 digest=1 end_ns=900000000001", "no more than"),
+    ("bytes", "bytes=1044480 ops=256 digest=1 end_ns=1001", "1044480 bytes for 256 operations"),
+    ("time", "bytes=1048576 ops=256 digest=1 end_ns=900000000001", "passed"),
     ("dies", "", "exit status: 3"),
     ("babbles", "", "an unknown verb"),
 ];

@@ -31,7 +31,7 @@ fn split(path: &str) -> Option<(&str, &str)> {
 pub(super) fn check_manifest(path: &str, text: &str) -> Vec<Violation> {
     let Some((name, "Cargo.toml")) = split(path) else { return Vec::new() };
     let Some((_, below)) = CRATES.iter().find(|(known, _)| *known == name) else {
-        let text = format!("crate `{name}` stands on no floor: give it one in xtask's CRATES");
+        let text = format!("crate `{name}` has no layer: give it one in xtask's CRATES");
         return vec![Violation::in_file(path, text)];
     };
     let mut violations = Vec::new();
@@ -49,7 +49,10 @@ pub(super) fn check_manifest(path: &str, text: &str) -> Vec<Violation> {
         };
         let is_ours = |name: &str| CRATES.iter().any(|(ours, _)| *ours == name);
         if let Some(above) = imported.filter(|name| is_ours(name) && !below.contains(name)) {
-            let text = format!("`{name}` may not import `{above}`: move what both need below both");
+            let text = format!(
+                "`{name}` may not import `{above}`: move the shared code to a layer \
+                                below both"
+            );
             violations.push(Violation::at(path, i + 1, text));
         }
     }
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_crate_needs_a_floor() {
+    fn a_new_crate_needs_a_layer() {
         check_one(&check_manifest("crates/new/Cargo.toml", ""), "crates/new/Cargo.toml:1: ");
         assert_eq!(check_manifest("Cargo.toml", "[dependencies]\nmodel = 1\n"), []);
     }
