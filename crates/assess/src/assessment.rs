@@ -21,6 +21,7 @@ use crate::saturation::{Saturation, saturations};
 use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
+use model::axis;
 use model::case::{Engine, ReadWork, Work, WriteEngine, WriteWork};
 use model::host::{Bound, Fixture, Host, Storage};
 use model::peer::Peer;
@@ -201,12 +202,14 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
     for trial in &record.trials {
         trials.get_mut(trial.case).into_iter().for_each(|of_case| of_case.push(trial));
     }
-    (0..record.header.plan.cases.len())
-        .filter(|index| is_wanted(record.header.plan.cases[*index].role))
-        .map(|index| {
+    let ids = axis::ids(record.header.plan.cases.iter().map(|planned| &planned.case));
+    ids.into_iter()
+        .enumerate()
+        .filter(|(index, _)| is_wanted(record.header.plan.cases[*index].role))
+        .map(|(index, id)| {
             let mut measured = Measured::of(record, index, &trials[index]);
             exclude(&mut measured);
-            let summary = Summary::of(&measured);
+            let summary = Summary { id, ..Summary::of(&measured) };
             Row { measured, summary }
         })
         .collect()

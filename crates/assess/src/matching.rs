@@ -1,25 +1,11 @@
 //! Matches the cases of two records.
 
 use crate::row::Row;
+use model::axis::{Across, Axis};
 use model::case::Case;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Axes that decide a figure's meaning: cases that differ in one are compared only with `--anyway`.
-const DECISIVE: [&str; 11] = [
-    "cache",
-    "size",
-    "working_set",
-    "block",
-    "step",
-    "depth",
-    "threads",
-    "op",
-    "sync",
-    "every",
-    "ops",
-];
-
-/// Two cases that agree in all axes but decisive ones and the time.
+/// Two cases that agree in all axes except the time and those that `--anyway` compares.
 pub(crate) struct Match {
     /// Its place in the first record.
     pub(crate) a: usize,
@@ -30,9 +16,9 @@ pub(crate) struct Match {
 }
 
 impl Match {
-    /// How many decisive axes differ.
+    /// How many axes differ that are compared only if you insist.
     fn distance(&self) -> usize {
-        self.apart.iter().filter(|(axis, ..)| *axis != "time").count()
+        self.apart.iter().filter(|(axis, ..)| across(axis) == Across::Insisted).count()
     }
 }
 
@@ -58,7 +44,8 @@ pub(crate) fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
 /// The cases that are equal except in time, each with the first one left.
 fn same(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
     let key = |row: &Row| -> Vec<(&'static str, String)> {
-        row.measured.case.axes().into_iter().filter(|(axis, _)| *axis != "time").collect()
+        let axes = row.measured.case.axes().into_iter();
+        axes.filter(|(axis, _)| across(axis) != Across::Same).collect()
     };
     let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (b, row) in rows_b.iter().enumerate() {
@@ -94,7 +81,11 @@ pub(crate) fn taken(matches: &[Match]) -> (BTreeSet<usize>, BTreeSet<usize>) {
     (matches.iter().map(|found| found.a).collect(), matches.iter().map(|found| found.b).collect())
 }
 
-/// The axes in which two cases differ; none if one is neither decisive nor the time.
+fn across(axis: &str) -> Across {
+    Axis::named(axis).map_or(Across::Apart, |axis| axis.across)
+}
+
+/// The axes in which two cases differ; none if they are not to be compared for one of them.
 fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
     let (axes_a, axes_b) = (a.axes(), b.axes());
     let mut apart = Vec::new();
@@ -106,7 +97,7 @@ fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
             return None;
         }
         if in_a != in_b {
-            (DECISIVE.contains(&axis) || axis == "time").then_some(())?;
+            (across(axis) != Across::Apart).then_some(())?;
             apart.push((axis, in_a, in_b));
         }
     }

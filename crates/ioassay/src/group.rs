@@ -1,6 +1,6 @@
-//! Groups of cases in a recipe: what each can be about, and the axes that it has then.
+//! Groups of cases in a recipe: what each is about, and its axes.
 
-use model::case::{Engine, OWN_PEER, WriteEngine};
+use model::case::Kind;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -46,102 +46,11 @@ impl Values {
     }
 }
 
-/// What the cases of a group do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// They read a file.
-    Read,
-    /// They write one: the group has the axis `op`.
-    Write,
-    /// They run over memory: the group has the axis `kernel`.
-    Memory,
-}
-
-/// The axes of a case that reads a file, each with its usual value.
-const READ_AXES: &[(&str, &str)] = &[
-    ("peer", OWN_PEER),
-    ("engine", "pread"),
-    ("cache", "warm"),
-    ("pattern", "sequential"),
-    ("stride", "16"),
-    ("size", "1GiB"),
-    ("block", "4KiB"),
-    ("depth", "1"),
-    ("threads", "1"),
-    ("share", "contiguous"),
-    ("touch", "sum"),
-    ("isa", "auto"),
-    ("advice", "none"),
-    ("submission", "enter"),
-    ("ops", "0"),
-    ("time", "1s"),
-];
-
-/// The axes of a case that writes a file.
-const WRITE_AXES: &[(&str, &str)] = &[
-    ("peer", OWN_PEER),
-    ("op", "write"),
-    ("engine", "pwrite"),
-    ("cache", "as-is"),
-    ("pattern", "sequential"),
-    ("stride", "16"),
-    ("size", "1GiB"),
-    ("block", "1MiB"),
-    ("depth", "1"),
-    ("threads", "1"),
-    ("share", "contiguous"),
-    ("sync", "fdatasync"),
-    ("every", "0"),
-    ("allocation", "none"),
-    ("fill", "random"),
-    ("ops", "0"),
-    ("time", "1s"),
-];
-
-/// The axes of a case that runs over memory.
-const MEMORY_AXES: &[(&str, &str)] = &[
-    ("peer", OWN_PEER),
-    ("kernel", "read"),
-    ("isa", "best"),
-    ("working_set", "dram"),
-    ("pages", "huge"),
-    ("step", "page"),
-    ("threads", "1"),
-    ("time", "200ms"),
-];
-
-impl Kind {
-    /// What `group` is about.
-    pub fn of(group: &Axes) -> Kind {
-        if group.contains_key("kernel") {
-            Kind::Memory
-        } else if group.contains_key("op") {
-            Kind::Write
-        } else {
-            Kind::Read
-        }
-    }
-
-    /// Its axes, each with its usual value.
-    pub fn axes(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Kind::Read => READ_AXES,
-            Kind::Write => WRITE_AXES,
-            Kind::Memory => MEMORY_AXES,
-        }
-    }
-
-    /// Whether it has `axis`.
-    pub fn has(self, axis: &str) -> bool {
-        self.axes().iter().any(|(name, _)| *name == axis)
-    }
-
-    /// Whether `engine` is one of its: those to read are not those to write.
-    pub fn has_engine(self, engine: &str) -> bool {
-        match self {
-            Kind::Read => engine.parse::<Engine>().is_ok(),
-            Kind::Write => engine.parse::<WriteEngine>().is_ok(),
-            Kind::Memory => false,
-        }
+/// What `group` is about: with `kernel` it runs over memory, with `op` it writes.
+pub fn kind(group: &Axes) -> Kind {
+    match () {
+        () if group.contains_key("kernel") => Kind::Memory,
+        () if group.contains_key("op") => Kind::Write,
+        () => Kind::Read,
     }
 }

@@ -2,13 +2,14 @@
 //! commands in [`crate::args`].
 
 use crate::args::Cli;
-use crate::args::axes::AXES;
+use crate::args::axes::HEADING;
 use crate::recipe::BUILT_IN;
 use anyhow::{Context, Result, anyhow};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use model::axis::AXES;
 use model::units;
 
 /// A description and its command line.
@@ -129,9 +130,14 @@ const RUN_AXES: &str = "ioassay run read-methods . --engine pread,mmap --cache c
 const WATCH: &str = "ioassay watch page-latency /mnt/data --every 10m";
 const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
-/// The end of the short help of a command with axes; only the long help lists them.
-const AXES_BELOW: &str = "For axes (--engine, --cache, --block, --depth, --threads …) and \
-                          examples, see --help";
+/// The end of the short help of a command with axes; only the long help lists their values.
+fn axes_below() -> String {
+    let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag)).collect();
+    format!(
+        "Axes, one value each or several with commas (--help lists their values):\n  {}",
+        flags.join(" ")
+    )
+}
 
 fn told(command: &str) -> Option<&'static Told> {
     TOLD.iter().find(|told| told.command == command)
@@ -152,7 +158,7 @@ pub fn command() -> Command {
 }
 
 fn with_examples(command: Command, name: &str) -> Command {
-    let is_axis = |arg: &clap::Arg| arg.get_help_heading() == Some(AXES);
+    let is_axis = |arg: &clap::Arg| arg.get_help_heading() == Some(HEADING);
     let has_axes = command.get_arguments().any(is_axis);
     let command = match told(name) {
         Some(told) => command.after_long_help(told.text()),
@@ -161,7 +167,7 @@ fn with_examples(command: Command, name: &str) -> Command {
     if !has_axes {
         return command;
     }
-    let command = command.after_help(AXES_BELOW);
+    let command = command.after_help(axes_below());
     command.mut_args(|arg| {
         let hidden = is_axis(&arg);
         arg.hide_short_help(hidden)

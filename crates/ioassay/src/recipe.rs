@@ -25,10 +25,11 @@ mod controls;
 mod file;
 pub mod repetitions;
 
-use crate::group::{Axes, Kind, Values};
+use crate::group::{self, Axes, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
-use model::case::{Case, Engine, Touch, Work, WriteEngine};
+use model::axis::Axis;
+use model::case::{Case, Kind, Touch};
 use model::content;
 use model::plan::{CASES_MAX, Place, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
@@ -149,9 +150,9 @@ fn unknown(name: &str) -> units::ParseError {
 /// When it is none, or asks for what cannot be.
 pub fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
-    let names = |kind: Kind| kind.axes().iter().map(|(name, _)| *name);
+    let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
     for group in &recipe.cases {
-        check_axes(group, &names(Kind::of(group)).collect::<Vec<_>>())?;
+        check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
     }
     // Those of all files are for reading, or writing, or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
@@ -199,7 +200,7 @@ impl Recipe {
 
     /// Whether any group reads or writes a file.
     pub fn uses_files(&self) -> bool {
-        self.cases.iter().any(|group| Kind::of(group) != Kind::Memory)
+        self.cases.iter().any(|group| group::kind(group) != Kind::Memory)
     }
 
     /// The cases that are asked for, with what the command line changes.
@@ -211,16 +212,14 @@ impl Recipe {
             if !self.cases.iter().any(|group| self.takes(group, axis)) {
                 bail!("the recipe '{}' has no axis '{axis}' to change", self.name);
             }
-            let is_known =
-                |engine: &String| self.cases.iter().any(|group| Kind::of(group).has_engine(engine));
-            if axis == "engine"
-                && let Some(unknown) = values.texts().iter().find(|engine| !is_known(engine))
-            {
-                let known: Vec<&str> = (Engine::ALL.iter().map(|engine| engine.name()))
-                    .chain(WriteEngine::ALL.iter().map(|engine| engine.name()))
-                    .filter(|name| is_known(&name.to_string()))
-                    .collect();
-                bail!(units::unknown_name("engine", unknown, &known));
+            let Some(axis) = Axis::named(axis) else { continue };
+            let kinds = || self.cases.iter().map(group::kind);
+            let is_known = |text: &String| kinds().any(|kind| takes_value(axis, kind, text));
+            if let Some(unknown) = values.texts().iter().find(|text| !is_known(text)) {
+                let mut known: Vec<&str> =
+                    kinds().flat_map(|kind| axis.names(kind)).copied().collect();
+                known.dedup();
+                bail!(units::unknown_name(axis.name, unknown, &known));
             }
         }
         let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, place));
@@ -251,42 +250,41 @@ impl Recipe {
     /// Whether a change of `axis` is one of `group`. A ladder names the threads of memory and of
     /// files apart: such a change is of files, unless there are none.
     fn takes(&self, group: &Axes, axis: &str) -> bool {
-        let kind = Kind::of(group);
-        let of_files = Kind::Read.has(axis) || Kind::Write.has(axis);
-        kind.has(axis) && (kind != Kind::Memory || !of_files || !self.uses_files())
+        let kind = group::kind(group);
+        let has = |kind| Axis::named(axis).is_some_and(|axis| axis.usual.of(kind).is_some());
+        let of_files = has(Kind::Read) || has(Kind::Write);
+        has(kind) && (kind != Kind::Memory || !of_files || !self.uses_files())
     }
 
     /// Each axis of a group with its values: from the command line, else the group, else the
     /// recipe, else the usual one. Of engines the command line may name some to read and some to
     /// write: a group takes its own, if there are any.
     fn sweep(&self, group: &Axes, changes: &Changes, place: &Place) -> Result<Sweep> {
-        let kind = Kind::of(group);
+        let kind = group::kind(group);
         let of_file = kind != Kind::Memory;
-        let changed = |axis: &str| -> Option<Vec<String>> {
-            let given = changes.axes.get(axis).filter(|_| self.takes(group, axis))?;
+        let changed = |axis: &Axis| -> Option<Vec<String>> {
+            let given = changes.axes.get(axis.name).filter(|_| self.takes(group, axis.name))?;
             let mut texts = given.texts();
-            if axis == "engine" {
-                texts.retain(|engine| kind.has_engine(engine));
-            }
+            texts.retain(|text| takes_value(axis, kind, text));
             (!texts.is_empty()).then_some(texts)
         };
-        let pick = |axis: &str, usual: &str| -> Vec<String> {
-            let recipe_wide = self.axes.get(axis).filter(|_| of_file);
-            match (changed(axis), group.get(axis).or(recipe_wide)) {
+        let pick = |axis: &Axis| -> Vec<String> {
+            let recipe_wide = self.axes.get(axis.name).filter(|_| of_file);
+            match (changed(axis), group.get(axis.name).or(recipe_wide)) {
                 (Some(texts), _) => texts,
                 (None, Some(values)) => values.texts(),
-                (None, None) if of_file && axis == "size" => vec![self.size.clone()],
-                (None, None) if of_file && axis == "time" => vec![self.time.clone()],
-                (None, None) => vec![usual.to_string()],
+                (None, None) if of_file && axis.name == "size" => vec![self.size.clone()],
+                (None, None) if of_file && axis.name == "time" => vec![self.time.clone()],
+                (None, None) => axis.usual.of(kind).map(str::to_string).into_iter().collect(),
             }
         };
         let mut sweep = Sweep::new();
-        for (axis, usual) in kind.axes() {
+        for axis in Axis::all_of(kind) {
             let mut values = Vec::new();
-            for text in pick(axis, usual) {
-                values.extend(resolve(axis, &text, place)?);
+            for text in pick(axis) {
+                values.extend(resolve(axis.name, axis.spelled(&text), place)?);
             }
-            sweep.push((axis.to_string(), values));
+            sweep.push((axis.name.to_string(), values));
         }
         Ok(sweep)
     }
@@ -322,20 +320,19 @@ impl Recipe {
     }
 }
 
+/// Whether a group of this kind takes the value. Engines that read are not those that write: of
+/// several on the command line each group takes its own. All else that is no value of an axis is
+/// refused where a case is made.
+fn takes_value(axis: &Axis, kind: Kind, text: &str) -> bool {
+    !axis.differs_by_kind() || axis.names(kind).contains(&axis.spelled(text))
+}
+
 /// As many operations as there are blocks, where all are asked for, or those of a lane.
 fn count_blocks(case: &mut Case) {
-    let (ops, blocks, stride) = match &mut case.work {
-        Work::Read(work) => {
-            (&mut work.io.ops, work.io.size.div_ceil(work.io.block), work.io.stride)
-        }
-        Work::Write(work) => {
-            (&mut work.io.ops, work.io.size.div_ceil(work.io.block), work.io.stride)
-        }
-        Work::Memory(_) => return,
-    };
-    *ops = match *ops {
-        OPS_ALL => blocks,
-        OPS_LANE => blocks.div_ceil(stride),
+    let Some(io) = case.io_mut() else { return };
+    io.ops = match io.ops {
+        OPS_ALL => io.blocks(),
+        OPS_LANE => io.blocks().div_ceil(io.stride),
         given => given,
     };
 }
@@ -442,7 +439,7 @@ mod tests {
             ("[[cases]]\nengin = 'read'", "unknown axis 'engin' (did you mean 'engine'?)"),
             ("[[cases]]\nengine = 'raed'", "unknown engine 'raed' (did you mean 'read'?)"),
             ("[[cases]]\nkernel = 'read'\nblock = 1", "unknown axis 'block'"),
-            ("[[cases]]\nblock = '4K'", "'4K' is ambiguous"),
+            ("[[cases]]\nblock = '4X'", "'4X' is not a size"),
             ("cases = []", "at least one [[cases]]"),
             ("rounds = 0\n[[cases]]", "one round"),
             ("content = 'zeros'\n[[cases]]", "'zeros' is not a content"),

@@ -1,19 +1,5 @@
 //! Values of axes that stand for others, in terms of this machine.
-//!
-//! | axis | symbol | stands for |
-//! |---|---|---|
-//! | threads | `cores` | as many as can run at a time: CPUs, or what a quota leaves of them |
-//! | threads | `ramp` | 1, 2, 4 … up to that |
-//! | threads | `sweep` | 1, 2, 4 … up to twice that |
-//! | isa | `best` | the widest instruction set of the processor |
-//! | isa | `each` | each that it has |
-//! | working_set | `dram` | four times all last-level caches; 2 GiB where their size is unknown |
-//! | working_set | `modest` | 256 MiB, or a quarter of the available memory if that is less |
-//! | step, stride | `page` | the bytes of a page |
-//! | ops | `all` | each block once |
-//! | ops | `lane` | of a strided pattern, each block that is strides from the first |
-//! | working_set | `sweep` | 8 KiB, 16 KiB … up to that |
-//! | peer | `compilers` | every compiler found, with each set of flags and each form of the loop |
+//! `model::axis::AXES` lists them, each with its meaning.
 
 use anyhow::{Result, bail};
 use model::case::OWN_PEER;
@@ -110,6 +96,7 @@ fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::axis::AXES;
     use model::zoo;
 
     fn check(axis: &str, text: &str, expected: &[&str]) {
@@ -190,5 +177,18 @@ mod tests {
         let place = Place { host: &host, storage: None, peers: &peers };
         let error = resolve("peer", "zebr", &place).expect_err("nobody has it").to_string();
         assert!(error.contains("did you mean 'zebra'?"), "{error}");
+    }
+
+    #[test]
+    fn each_symbol_of_the_table_stands_for_values() {
+        let (host, peers) =
+            (zoo::host(), [model::peer::Peer { is_of_matrix: true, ..zoo::peer() }]);
+        let place = Place { host: &host, storage: None, peers: &peers };
+        for axis in AXES {
+            for (symbol, _) in axis.symbols {
+                let values = resolve(axis.name, symbol, &place).expect(symbol);
+                assert!(!values.is_empty() && values[0] != *symbol, "{} {symbol}", axis.name);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::recipe;
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use model::axis::AXES;
 use model::units;
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,6 +24,12 @@ pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
 
 /// The error, with a tip where a recipe stands in the place of a command.
 fn hinted(mut error: Error, words: &[OsString]) -> Error {
+    if let Some(flag) = own_flag(&error) {
+        error.remove(ContextKind::SuggestedArg);
+        let tip = format!("'--{flag}' is the name here");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        return error;
+    }
     let given = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(given))) => given.clone(),
         _ => return error,
@@ -35,6 +42,17 @@ fn hinted(mut error: Error, words: &[OsString]) -> Error {
         error.insert(ContextKind::Suggested, tip);
     }
     error
+}
+
+/// The flag of the axis that other tools call so: `--bs` of fio is `--block`.
+fn own_flag(error: &Error) -> Option<&'static str> {
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    let given = given.trim_start_matches('-').split('=').next()?;
+    AXES.iter().find(|axis| axis.elsewhere.contains(&given)).map(|axis| axis.flag)
 }
 
 /// What is to be typed instead of a recipe, or nearly one, that is no command.
@@ -77,6 +95,9 @@ mod tests {
         check("ioassay page-latncy", "may be the recipe 'page-latency': ioassay run page-latency");
         check("ioassay recipes memory", "'memory' is a recipe: ioassay recipes show memory");
         check("ioassay recipes memry", "may be the recipe 'memory': ioassay recipes show memory");
+        check("ioassay run read-methods --bs 4k", "'--block' is the name here");
+        check("ioassay run read-methods --iodepth=4", "'--depth' is the name here");
+        check("ioassay run read-methods --numjobs 4", "'--threads' is the name here");
         check("ioassay run page-latency --engin pread", "a similar argument exists: '--engine'");
     }
 }

@@ -22,8 +22,12 @@ pub struct Axis {
     pub flag: &'static str,
     /// What it means: a sentence of the help, without its values.
     pub meaning: &'static str,
+    /// Other tools' names of the flag: fio's, mostly.
+    pub elsewhere: &'static [&'static str],
     /// Which values it has.
     pub domain: Domain,
+    /// Other spellings of values.
+    pub aliases: &'static [(&'static str, &'static str)],
     /// Values that stand for others, each with its meaning. Some depend on the machine.
     pub symbols: &'static [(&'static str, &'static str)],
     /// The value that a recipe need not write, by kind of work; none where the kind has no such
@@ -115,6 +119,25 @@ enum Word {
 }
 
 impl Axis {
+    /// What most axes have.
+    const PLAIN: Axis = Axis {
+        name: "",
+        flag: "",
+        meaning: "",
+        elsewhere: &[],
+        domain: Domain::Peer,
+        aliases: &[],
+        symbols: &[],
+        usual: Usual { read: None, write: None, memory: None },
+        before: None,
+        across: Across::Apart,
+        baseline: None,
+        word: Word::After("", None),
+        phrase: "{}",
+        get: |_| None,
+        set: |_, _| Ok(()),
+    };
+
     /// The axis of this name.
     pub fn named(name: &str) -> Option<&'static Axis> {
         AXES.iter().find(|axis| axis.name == name)
@@ -155,6 +178,58 @@ impl Axis {
         let value = self.value(case)?;
         let plural = if value == "1" { self.phrase.strip_suffix('s') } else { None };
         Some(plural.unwrap_or(self.phrase).replace("{}", &value))
+    }
+
+    /// Its help: what it means, and its values.
+    pub fn help(&self) -> String {
+        let example = match self.domain {
+            Domain::Names(_) | Domain::Peer | Domain::Count(_) => None,
+            Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
+            Domain::Time => Some("500ms, 2s".to_string()),
+        };
+        let names = match self.domain {
+            Domain::Names([(_, names), ..]) if !self.differs_by_kind() => Some(names.join(", ")),
+            Domain::Names(all) => {
+                let of =
+                    |(kind, names): &(Kind, &[&str])| format!("to {kind}: {}", names.join(", "));
+                Some(all.iter().map(of).collect::<Vec<_>>().join("; "))
+            }
+            _ => example,
+        };
+        let symbols = self.symbols.iter().map(|(symbol, meaning)| format!("{symbol}: {meaning}"));
+        let parts: Vec<String> = names.into_iter().chain(symbols).collect();
+        let values =
+            if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join("; ")) };
+        format!("{}{values}", self.meaning)
+    }
+
+    /// The values that are always known: names, and what stands for others.
+    pub fn known(&self) -> Vec<&'static str> {
+        let names = match self.domain {
+            Domain::Names(all) => all.iter().flat_map(|(_, names)| names.iter().copied()).collect(),
+            _ => Vec::new(),
+        };
+        let mut known: Vec<&str> =
+            names.into_iter().chain(self.symbols.iter().map(|(symbol, _)| *symbol)).collect();
+        let mut seen = HashSet::new();
+        known.retain(|value| seen.insert(*value));
+        known
+    }
+
+    /// Whether kinds of work have other names here.
+    pub fn differs_by_kind(&self) -> bool {
+        match self.domain {
+            Domain::Names([(_, first), others @ ..]) => {
+                others.iter().any(|(_, names)| names != first)
+            }
+            _ => false,
+        }
+    }
+
+    /// The value that `text` is another spelling of; else `text` itself.
+    pub fn spelled<'t>(&self, text: &'t str) -> &'t str {
+        let alias = self.aliases.iter().find(|(alias, _)| *alias == text);
+        alias.map_or(text, |(_, name)| *name)
     }
 
     /// The names that a kind of work can have here; none where the axis has no names.
@@ -302,5 +377,44 @@ mod tests {
         let axes: Vec<_> =
             case.axes().into_iter().filter(|(axis, _)| !newer.contains(axis)).collect();
         assert_eq!(Case::from_axes(&axes), Ok(case));
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_whole() {
+        let mut names = HashSet::new();
+        for axis in AXES {
+            let name = axis.name;
+            let called = axis.elsewhere.iter().chain([&axis.flag]);
+            assert!(called.copied().all(|name| names.insert(name)), "{name}: a flag of two axes");
+            assert!(!axis.meaning.is_empty() && axis.phrase.contains("{}"), "{name}");
+            let kinds = Kind::ALL.iter().filter(|kind| axis.usual.of(**kind).is_some());
+            for kind in kinds {
+                let mut case = Case::blank(*kind);
+                let usual = axis.usual.of(*kind).expect("it was asked for");
+                let is_symbol = axis.symbols.iter().any(|(symbol, _)| *symbol == usual);
+                assert!(is_symbol || axis.set(&mut case, usual).is_ok(), "{name} {usual}");
+                axis.names(*kind).iter().for_each(|value| {
+                    assert_eq!(axis.set(&mut case, value), Ok(()), "{name} {value}");
+                    assert_eq!(axis.value(&case).as_deref(), Some(*value), "{name}");
+                });
+            }
+            for (alias, value) in axis.aliases {
+                assert!(axis.known().contains(value), "{name}: {alias}");
+                assert_eq!(axis.spelled(alias), *value);
+            }
+        }
+    }
+
+    #[test]
+    fn ids_differ_where_cases_do() {
+        let mut cases = zoo::cases();
+        let longer = |case: &Case| {
+            let mut case = case.clone();
+            *case.time_mut() += Duration::from_secs(1);
+            case
+        };
+        cases.extend(zoo::cases().iter().map(longer));
+        let ids: HashSet<String> = ids(cases.iter()).into_iter().collect();
+        assert_eq!(ids.len(), cases.len());
     }
 }

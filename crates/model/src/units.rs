@@ -1,7 +1,7 @@
 //! Quantities as people write and read them.
 //!
-//! Two rules: what is typed means what it says (`4KiB` is 4096 bytes, `4kB` is 4000, a bare
-//! `4K` is refused), and what is printed names its unit (MB is 10⁶ bytes, MiB is 2²⁰).
+//! Two rules: a size means what it means to fio, dd and elbencho (`4k` and `4KiB` are 4096 bytes,
+//! `4kB` is 4000), and what is printed names its unit (MB is 10⁶ bytes, MiB is 2²⁰).
 
 use std::time::Duration;
 
@@ -11,12 +11,6 @@ pub enum ParseError {
     /// Not a number of bytes.
     #[error("'{given}' is not a size: write a number and a unit, such as 4KiB, 1GiB or 4MB")]
     Size {
-        /// What was written.
-        given: String,
-    },
-    /// `4K` means 4000 to some tools and 4096 to others.
-    #[error("'{given}' is ambiguous: write {given}iB for powers of 1024 or {given}B for 1000")]
-    AmbiguousSize {
         /// What was written.
         given: String,
     },
@@ -163,20 +157,21 @@ pub const BYTES_MAX: u64 = 1 << 53;
 /// The longest time that is understood: 30 days. Added to a clock it stays within its range.
 pub const TIME_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Reads a number of bytes, from 1 to [`BYTES_MAX`]: `4096`, `512B`, `4KiB`, `4MB`, `1.5GiB`.
+/// Reads a number of bytes, from 1 to [`BYTES_MAX`]: `4096`, `512B`, `4k`, `4KiB`, `4MB`, `1.5GiB`.
+/// A bare letter is a power of 1024, as to fio, dd and elbencho.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let given = text.trim();
     let error = || ParseError::Size { given: given.to_string() };
     let unit = given.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start();
-    if matches!(unit, "K" | "k" | "M" | "m" | "G" | "g" | "T" | "t") {
-        return Err(ParseError::AmbiguousSize { given: given.to_string() });
-    }
     let unit = unit.to_ascii_lowercase();
+    let is_bare = ["k", "m", "g", "t"].contains(&unit.as_str());
+    let exact = if is_bare { format!("{given}iB") } else { given.to_string() };
+    let unit = if is_bare { format!("{unit}ib") } else { unit };
     let known = ["", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib"];
     if !known.contains(&unit.as_str()) {
         return Err(error());
     }
-    match given.parse::<bytesize::ByteSize>() {
+    match exact.parse::<bytesize::ByteSize>() {
         Ok(size) if size.as_u64() > BYTES_MAX => {
             Err(ParseError::TooLarge { given: given.to_string(), most: bytes(BYTES_MAX) })
         }
@@ -318,8 +313,11 @@ mod tests {
             let error = parse_bytes(text).unwrap_err();
             assert!(matches!(error, ParseError::Size { .. }), "{text}: {error}");
         }
-        let ambiguous = parse_bytes("4K").unwrap_err().to_string();
-        assert_eq!(ambiguous, "'4K' is ambiguous: write 4KiB for powers of 1024 or 4KB for 1000");
+        for text in ["4K", "4k", "4KiB", "4 k"] {
+            assert_eq!(parse_bytes(text), Ok(4096), "{text}");
+        }
+        assert_eq!(parse_bytes("128M"), Ok(128 << 20));
+        assert_eq!(parse_bytes("1.5g"), Ok(3 << 29));
     }
 
     #[test]

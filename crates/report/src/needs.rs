@@ -12,7 +12,9 @@ use std::time::Duration;
 pub struct Needs {
     /// How many trials; none where they go on until a rate is steady.
     pub trials: Option<u64>,
-    /// How long those are. What is done between them takes its own time.
+    /// How long the run takes on a usual machine; none where nobody can tell.
+    pub expected: Option<Duration>,
+    /// How long the trials are at most. What is done between them takes its own time.
     pub measuring: Duration,
     /// Whether some trials end by their number of operations, long before their time is over.
     pub ends_by_operations: bool,
@@ -59,18 +61,19 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
     let trials =
         needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
     let ends = if needs.ends_by_operations {
-        ", of which some end sooner: by their number of operations"
+        ", some of which end sooner, by their number of operations"
     } else {
         ""
     };
-    tell(
-        "  time    ",
-        &format!(
-            "at most {} in {trials}{ends}; what is done between them comes on top: files are made, \
-             warmed and evicted, devices become quiet, what was written is read back",
-            units::time(rounded_up(needs.measuring))
-        ),
-    );
+    let most = units::time(rounded_up(needs.measuring));
+    let time = match needs.expected {
+        Some(time) => {
+            let about = units::time(rounded_up(time));
+            format!("about {about} in all; its {trials} last at most {most}{ends}")
+        }
+        None => format!("{trials} of at most {most}{ends}, and set-up between them"),
+    };
+    tell("  time    ", &time);
     if needs.disk.is_empty() {
         tell("  disk    ", "none: no file is made");
     }
@@ -130,6 +133,7 @@ mod tests {
         let room = Room { directory: "/data".into(), bytes: 1 << 30, free: Some(5 << 30) };
         let all = Needs {
             trials: Some(200),
+            expected: Some(Duration::from_secs(70)),
             measuring: Duration::from_secs(150),
             ends_by_operations: false,
             disk: vec![
@@ -146,7 +150,7 @@ mod tests {
         let style = Style { colour: false, width: 200 };
         let text = needs(&all, &style);
         for expected in [
-            "  time    at most 2m 30s in 200 trials; what is done",
+            "  time    about 1m 10s in all; its 200 trials last at most 2m 30s\n",
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
             "where nobody tells how much is free\n",
@@ -157,14 +161,28 @@ mod tests {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
         let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
-        assert!(sooner.contains("in 200 trials, of which some end sooner"), "{sooner}");
+        assert!(
+            sooner.contains("200 trials last at most 2m 30s, some of which end sooner"),
+            "{sooner}"
+        );
         let record = "x.jsonl".into();
-        let least = Needs { trials: None, disk: Vec::new(), page_cache_bytes: 0, record, ..all };
+        let least = Needs {
+            trials: None,
+            expected: None,
+            disk: Vec::new(),
+            page_cache_bytes: 0,
+            record,
+            ..all
+        };
         let untold = needs(&Needs { available_bytes: None, ..least.clone() }, &style);
         assert!(untold.contains("128 MiB; how much can be had is not known\n"), "{untold}");
         let text = needs(&Needs { record_is_named: true, ..least }, &style);
-        for expected in ["2m 30s in trials;", "disk    none", "128 MiB; 20.0", "record  x.jsonl\n"]
-        {
+        for expected in [
+            "time    trials of at most 2m 30s,",
+            "disk    none",
+            "128 MiB; 20.0",
+            "record  x.jsonl\n",
+        ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
     }

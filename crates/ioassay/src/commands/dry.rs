@@ -6,7 +6,9 @@ use crate::args::OutputArgs;
 use crate::files;
 use crate::store;
 use anyhow::Result;
-use model::case::{Cache, Case, Engine, Work, WriteEngine};
+use model::case::{Cache, Case, Engine, Sync, Work, WriteEngine};
+use model::host::{Device, Storage};
+use model::pattern::Pattern;
 use model::plan::Plan;
 use report::{Needs, Style};
 use std::time::Duration;
@@ -39,6 +41,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
     };
     Ok(Needs {
         trials: plan.sustain.is_none().then(|| u64::from(plan.rounds) * plan.cases.len() as u64),
+        expected: expected(plan, storage.as_ref()),
         measuring: measuring(plan),
         ends_by_operations: cases().any(is_counted),
         disk: files::room(plan, &question.target, storage.as_ref(), source.as_ref()),
@@ -60,12 +63,61 @@ fn measuring(plan: &Plan) -> Duration {
     times.fold(Duration::ZERO, Duration::saturating_add)
 }
 
+/// How long the run takes on a usual machine: trials end when their work is done, and each has its
+/// set-up. None where trials follow each other until a rate is steady.
+fn expected(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
+    let is_slow = storage.is_some_and(|storage| {
+        // A hypervisor calls its disks rotational, whatever they are.
+        let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
+        storage.devices.iter().any(spins)
+    });
+    let trials = plan.cases.iter().map(|planned| trial(&planned.case, is_slow));
+    let round = trials.fold(Duration::ZERO, Duration::saturating_add);
+    let anew = ANEW.saturating_mul(plan.invocations);
+    plan.sustain.is_none().then(|| round.saturating_mul(plan.rounds).saturating_add(anew))
+}
+
+/// What a usual device, page cache or memory moves a second, and how long an operation takes there.
+struct Speed {
+    bytes: f64,
+    op_s: f64,
+}
+
+const MEMORY: Speed = Speed { bytes: 4e9, op_s: 1e-6 };
+const FLASH: Speed = Speed { bytes: 8e8, op_s: 1e-4 };
+const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
+/// What comes before and after a trial of a file: it is warmed or evicted, devices become quiet.
+const BESIDE: Duration = Duration::from_millis(400);
+/// And of memory: arrays are filled.
+const FILLING: Duration = Duration::from_millis(150);
+/// What an invocation begins with: new workers, new files, a pause.
+const ANEW: Duration = Duration::from_secs(3);
+
+fn trial(case: &Case, is_slow: bool) -> Duration {
+    let Some(io) = case.io() else { return case.time().saturating_add(FILLING) };
+    let device = if is_slow { DISK } else { FLASH };
+    let speed = if io.cache == Cache::Warm && case.write().is_none() { MEMORY } else { device };
+    let repeats = match &case.work {
+        Work::Read(work) => work.repeats(),
+        Work::Write(work) => work.repeats(),
+        Work::Memory(_) => true,
+    };
+    let ops = if io.ops > 0 { io.ops.min(io.blocks()) } else { io.blocks() };
+    let in_flight = f64::from(io.depth).max(1.0) * f64::from(io.threads).max(1.0);
+    let in_order = io.pattern == Pattern::Sequential && !is_synced_often(case);
+    let each = if in_order { 0.0 } else { ops as f64 * speed.op_s / in_flight };
+    let moved = ops as f64 * io.block as f64 / speed.bytes;
+    let done = Duration::try_from_secs_f64(each + moved).unwrap_or(Duration::MAX);
+    let timed = if repeats { io.time } else { done.min(io.time) };
+    timed.saturating_add(BESIDE)
+}
+
+fn is_synced_often(case: &Case) -> bool {
+    case.write().is_some_and(|work| work.every > 0 || work.sync == Sync::Dsync)
+}
+
 fn is_counted(case: &Case) -> bool {
-    match &case.work {
-        Work::Read(work) => work.io.ops > 0,
-        Work::Write(work) => work.io.ops > 0,
-        Work::Memory(_) => false,
-    }
+    case.io().is_some_and(|io| io.ops > 0)
 }
 
 /// What a worker takes for its arrays, for a file that it loads, or for what it has in flight.

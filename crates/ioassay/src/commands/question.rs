@@ -107,7 +107,7 @@ impl Setting {
 pub fn of_run(args: &RunArgs) -> Result<Question> {
     let recipe = recipe::find(&args.recipe)?;
     let mut axes = group::Axes::new();
-    for (axis, values) in args.axes.given() {
+    for (axis, values) in &args.axes.0 {
         axes.insert(axis.to_string(), Values::from_texts(values.clone()));
     }
     let target = target_of(args, &recipe, &mut axes)?;

@@ -137,7 +137,7 @@ fn a_dry_run_shows_the_plan_and_what_it_needs_and_leaves_nothing() {
         let dry = desk.says(&[&["run"], args, &["--dry-run"]].concat());
         let plan = desk.says(&[&["plan"], args].concat());
         assert_eq!(lasting(&dry), lasting(&plan));
-        for expected in ["\nmeasured\n", "\nneeded\n", "  time    at most ", "  record  "] {
+        for expected in ["\nmeasured\n", "\nneeded\n", "  time    about ", "  record  "] {
             assert!(dry.contains(expected), "{dry}");
         }
         assert_eq!(desk.things(), [""; 0], "{args:?}");

@@ -7,23 +7,6 @@ use crate::pattern::{Pattern, Share};
 use crate::peer_name::PeerName;
 use crate::units;
 
-/// What most axes have.
-const PLAIN: Axis = Axis {
-    name: "",
-    flag: "",
-    meaning: "",
-    domain: Domain::Peer,
-    symbols: &[],
-    usual: Usual { read: None, write: None, memory: None },
-    before: None,
-    across: Across::Apart,
-    baseline: None,
-    word: Word::After("", None),
-    phrase: "{}",
-    get: |_| None,
-    set: |_, _| Ok(()),
-};
-
 /// All axes, in the order in which an id says them.
 pub const AXES: &[Axis] = &[
     Axis {
@@ -41,7 +24,7 @@ pub const AXES: &[Axis] = &[
             case.peer = text.parse::<PeerName>()?.to_string();
             Ok(())
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "op",
@@ -52,7 +35,7 @@ pub const AXES: &[Axis] = &[
         across: Across::Insisted,
         get: |case| Some(case.write()?.op.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.op), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "kernel",
@@ -66,7 +49,7 @@ pub const AXES: &[Axis] = &[
         }),
         get: |case| Some(case.memory()?.kernel.to_string()),
         set: |case, text| put(case.memory_mut().map(|work| &mut work.kernel), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "working_set",
@@ -84,7 +67,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| {
             put(case.memory_mut().map(|work| &mut work.working_set), units::parse_bytes(text))
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "pages",
@@ -97,7 +80,7 @@ pub const AXES: &[Axis] = &[
         phrase: "{} pages",
         get: |case| Some(case.memory()?.pages.to_string()),
         set: |case, text| put(case.memory_mut().map(|work| &mut work.pages), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "step",
@@ -117,13 +100,15 @@ pub const AXES: &[Axis] = &[
         set: |case, text| {
             put(case.memory_mut().map(|work| &mut work.step), units::parse_bytes(text))
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "engine",
         flag: "engine",
         meaning: "Way to move the bytes",
+        elsewhere: &["ioengine"],
         domain: Domain::Names(&[(Kind::Read, Engine::NAMES), (Kind::Write, WriteEngine::NAMES)]),
+        aliases: &[("io_uring", "uring"), ("io-uring", "uring")],
         usual: Usual { read: Some("pread"), write: Some("pwrite"), memory: None },
         baseline: Some(Usual { read: Some("pread"), write: Some("pwrite"), memory: None }),
         get: |case| match case.kind() {
@@ -136,23 +121,25 @@ pub const AXES: &[Axis] = &[
             Kind::Write => put(case.write_mut().map(|work| &mut work.engine), text.parse()),
             Kind::Memory => Ok(()),
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "cache",
         flag: "cache",
         meaning: "Where the file is when a trial begins",
+        elsewhere: &["direct", "buffered", "invalidate"],
         domain: Domain::Names(&[(Kind::Read, Cache::NAMES), (Kind::Write, Cache::NAMES)]),
         usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
         across: Across::Insisted,
         get: |case| Some(case.io()?.cache.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.cache), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "pattern",
         flag: "pattern",
         meaning: "Order of the blocks",
+        elsewhere: &["rw", "readwrite"],
         domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::NAMES)]),
         usual: Usual::files("sequential"),
         word: Word::Own(|case| {
@@ -164,7 +151,7 @@ pub const AXES: &[Axis] = &[
         }),
         get: |case| Some(case.io()?.pattern.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.pattern), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "stride",
@@ -177,24 +164,26 @@ pub const AXES: &[Axis] = &[
         phrase: "stride {}",
         get: |case| Some(case.io()?.stride.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.stride), count("stride", text, 1)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "block",
         flag: "block",
         meaning: "Bytes per operation",
+        elsewhere: &["bs", "blocksize", "block-size", "record-size"],
         domain: Domain::Bytes,
         usual: Usual { read: Some("4KiB"), write: Some("1MiB"), memory: None },
         across: Across::Insisted,
         phrase: "blocks of {}",
         get: |case| Some(units::bytes(case.io()?.block)),
         set: |case, text| put(case.io_mut().map(|io| &mut io.block), units::parse_bytes(text)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "depth",
         flag: "depth",
         meaning: "Operations in flight per thread",
+        elsewhere: &["iodepth", "queue-depth", "qd"],
         domain: Domain::Count(1),
         usual: Usual::files("1"),
         across: Across::Insisted,
@@ -202,12 +191,13 @@ pub const AXES: &[Axis] = &[
         phrase: "depth {}",
         get: |case| Some(case.io()?.depth.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.depth), small("depth", text)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "threads",
         flag: "threads",
         meaning: "Threads",
+        elsewhere: &["numjobs", "jobs"],
         domain: Domain::Count(1),
         symbols: &[
             ("cores", "one for each processor you can use"),
@@ -220,7 +210,7 @@ pub const AXES: &[Axis] = &[
         phrase: "{} threads",
         get: |case| Some(case.threads().to_string()),
         set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "touch",
@@ -231,7 +221,7 @@ pub const AXES: &[Axis] = &[
         phrase: "touch {}",
         get: |case| Some(case.read()?.touch.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.touch), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "isa",
@@ -255,7 +245,7 @@ pub const AXES: &[Axis] = &[
             Kind::Memory => put(case.memory_mut().map(|work| &mut work.isa), text.parse()),
             Kind::Write => Ok(()),
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "advice",
@@ -269,7 +259,7 @@ pub const AXES: &[Axis] = &[
         phrase: "advice {}",
         get: |case| Some(case.read()?.advice.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.advice), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "allocation",
@@ -281,12 +271,13 @@ pub const AXES: &[Axis] = &[
         phrase: "allocation {}",
         get: |case| Some(case.write()?.allocation.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.allocation), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "sync",
         flag: "sync",
         meaning: "Call that makes written data durable",
+        elsewhere: &["fsync", "end_fsync", "fdatasync"],
         domain: Domain::Names(&[(Kind::Write, Sync::NAMES)]),
         usual: Usual::write("fdatasync"),
         across: Across::Insisted,
@@ -294,12 +285,13 @@ pub const AXES: &[Axis] = &[
         phrase: "sync {}",
         get: |case| Some(case.write()?.sync.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.sync), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "every",
         flag: "sync-every",
         meaning: "Blocks from one sync to the next; 0 for one sync at the end. In a recipe: every",
+        elsewhere: &["sync_every"],
         domain: Domain::Count(0),
         usual: Usual::write("0"),
         across: Across::Insisted,
@@ -309,7 +301,7 @@ pub const AXES: &[Axis] = &[
         set: |case, text| {
             put(case.write_mut().map(|work| &mut work.every), count("every", text, 0))
         },
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "fill",
@@ -321,7 +313,7 @@ pub const AXES: &[Axis] = &[
         phrase: "fill {}",
         get: |case| Some(case.write()?.fill.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.fill), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "share",
@@ -333,7 +325,7 @@ pub const AXES: &[Axis] = &[
         phrase: "share {}",
         get: |case| Some(case.io()?.share.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.share), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "submission",
@@ -345,12 +337,13 @@ pub const AXES: &[Axis] = &[
         phrase: "submission {}",
         get: |case| Some(case.read()?.submission.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.submission), text.parse()),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "ops",
         flag: "ops",
         meaning: "Operations of a trial, over all threads; 0 for no limit",
+        elsewhere: &["number_ios", "number-ios"],
         domain: Domain::Count(0),
         symbols: &[
             ("all", "each block once"),
@@ -362,12 +355,13 @@ pub const AXES: &[Axis] = &[
         phrase: "{} operations",
         get: |case| Some(case.io()?.ops.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.ops), count("ops", text, 0)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "size",
         flag: "size",
         meaning: "Bytes of the test file",
+        elsewhere: &["filesize", "file-size"],
         domain: Domain::Bytes,
         usual: Usual::files("1GiB"),
         across: Across::Insisted,
@@ -375,12 +369,13 @@ pub const AXES: &[Axis] = &[
         phrase: "a file of {}",
         get: |case| Some(units::bytes(case.io()?.size)),
         set: |case, text| put(case.io_mut().map(|io| &mut io.size), units::parse_bytes(text)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
     Axis {
         name: "time",
         flag: "time",
         meaning: "Longest time of a trial",
+        elsewhere: &["runtime", "duration"],
         domain: Domain::Time,
         usual: Usual { read: Some("1s"), write: Some("1s"), memory: Some("200ms") },
         across: Across::Same,
@@ -388,6 +383,6 @@ pub const AXES: &[Axis] = &[
         phrase: "trials of {}",
         get: |case| Some(units::time(case.time())),
         set: |case, text| put(Some(case.time_mut()), units::parse_time(text)),
-        ..PLAIN
+        ..Axis::PLAIN
     },
 ];
