@@ -123,7 +123,7 @@ fn help_is_short_or_long_and_the_long_one_has_examples() {
         }
     }
     let (short, long) = (desk.says(&["run", "-h"]), desk.says(&["run", "--help"]));
-    assert!(!short.contains("--block <") && short.contains("--block "), "{short}");
+    assert!(!short.contains("--block <") && short.contains("--block"), "{short}");
     assert!(long.contains("--block <"), "{long}");
     assert!(short.lines().count() <= 70, "{short}");
 }
