@@ -44,13 +44,10 @@ ioassay's own chores
                      inputs that nobody would write, made of good ones, for N seconds (60) or until
                      there are N: times, sizes, cases, lines of workers, recipes, tables of peers,
                      and records in every form of a report. What fails is kept in xtask/fuzz/corpus
-  cargo xtask bench [--only files|memory|writing] [--pairs N] [--time SECONDS] [--dir DIR]
-                    [--count-size SIZE] [--write-size SIZE]
-                     ioassay beside others, into BENCHMARKS.md: N pairs (7) of trials of SECONDS
-                     (2). Files: beside fio, with a test file of 1 GiB in DIR (target/). Memory:
-                     beside likwid-bench, C compilers and sysbench, with a file of SIZE (4GiB) in
-                     DIR. Writing: beside dd and fio, new files of SIZE (1GiB) in DIR. Three
-                     quarters of an hour
+  cargo xtask bench [--only files|memory|writing|program] [--rounds N] [--dir DIR] [--size SIZE]
+                     ioassay beside fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md: the
+                     recipes of xtask/src/bench/, run by the released program in N rounds (7), with
+                     test files in DIR (target/), of SIZE instead of 1 or 2 GiB. Half an hour
   cargo xtask honesty [--only TEXT] [--clean [N]] [--dir DIR]
                      ioassay, fio and dd on each known fault, planted for real below DIR (target/;
                      root), into HONESTY.md: six minutes. With --only those faults whose names have

@@ -1,62 +1,93 @@
-//! The least that reading a file at random costs: `pread` in a loop, with no clock, no histogram
-//! and no protocol in it. `cargo xtask bench` holds the timed loop against it.
+//! The least that reading a file at random costs: `pread` in a loop, with no clock and no histogram
+//! in it. `cargo xtask bench` compares the timed loop with it.
 //!
-//! `bare_pread FILE SEED MILLISECONDS` prints the nanoseconds that an operation of 4 KiB took. The
-//! blocks come in the order in which a trial with that seed reads them, into the same kind of
-//! buffer.
+//! It is a peer that has this one case. The blocks come in the order in which a trial with the
+//! job's seed reads them, into the same kind of buffer. Operations are not timed one by one, and
+//! nothing is summed.
 
 #![forbid(unsafe_code)]
 
-use model::pattern::{Order, Pattern};
+use model::case::{Engine, Touch, Work};
+use model::pattern::Visits;
+use model::sample::{Latencies, Sample, Span};
+use model::trial::{Job, Outcome};
+use model::wire::{PROTOCOL, Reply, Request};
 use std::fs::File;
 use std::io::{self, Error, Write};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use worker::buffer::Buffers;
 
-/// Bytes of an operation.
-const BLOCK: u64 = 4096;
-
-/// The clock is looked at once in so many operations: its share of one is below 0.02 ns.
+/// The clock is read once in so many operations: its share of one is below 0.02 ns.
 const OPS_BETWEEN_LOOKS: u64 = 4096;
 
 fn main() -> io::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, seed, milliseconds] = arguments.as_slice() else {
-        return Err(Error::other("usage: bare_pread FILE SEED MILLISECONDS"));
-    };
-    let seed = seed.parse().map_err(Error::other)?;
-    let time = Duration::from_millis(milliseconds.parse().map_err(Error::other)?);
-    let file = File::open(path)?;
-    let blocks = file.metadata()?.len() / BLOCK;
-    if blocks == 0 {
-        return Err(Error::other(format!("'{path}' has less than {BLOCK} bytes")));
+    say(&Reply::Hello { protocol: PROTOCOL, name: "bare-pread".into(), version: "1".into() })?;
+    let mut ready = None;
+    for line in io::stdin().lines() {
+        match (Request::decode(&line?).map_err(Error::other)?, ready.take()) {
+            (Request::Job(job), _) if is_known(&job) => {
+                ready = Some(job);
+                say(&Reply::Ready)?;
+            }
+            (Request::Job(_), _) => {
+                say(&Reply::Unavailable { reason: "it has pread without a touch only".into() })?;
+            }
+            (Request::Go, Some(job)) => {
+                let outcome = perform(&job).unwrap_or_else(|error| Outcome::Failed {
+                    reason: format!("reading failed: {error}"),
+                });
+                Reply::of(&outcome).iter().try_for_each(say)?;
+            }
+            (Request::Go, None) => {}
+        }
     }
-    let order = Order::new(Pattern::Random, blocks, 1, seed);
+    Ok(())
+}
+
+fn say(reply: &Reply) -> io::Result<()> {
+    let mut out = io::stdout();
+    writeln!(out, "{}", reply.encode())?;
+    out.flush()
+}
+
+fn is_known(job: &Job) -> bool {
+    let Work::Read(work) = &job.case.work else { return false };
+    work.engine == Engine::Pread && work.touch == Touch::None && job.case.threads() == 1
+}
+
+fn perform(job: &Job) -> io::Result<Outcome> {
+    let Work::Read(work) = &job.case.work else { return Err(Error::other("no file is read")) };
+    let path = job.file.as_deref().ok_or_else(|| Error::other("the job has no file"))?;
+    let (file, visits) = (File::open(path)?, work.io.visits(0, job.seed));
     // On a thread of its own, as a worker reads: where a process has more than one thread, the OS
     // counts the users of an open file with an atomic operation at each call.
-    let ns_per_op = std::thread::scope(|scope| {
+    let span = std::thread::scope(|scope| {
         #[expect(clippy::disallowed_methods, reason = "without a thread it has nothing to do")]
-        let reader = scope.spawn(|| ns_per_op(&file, &order, time));
+        let reader = scope.spawn(|| read(&file, &visits, work.io.block, job.case.time()));
         reader.join().map_err(|_| Error::other("the reading thread panicked"))?
     })?;
-    writeln!(io::stdout(), "{ns_per_op}")
+    let latencies = Latencies::default();
+    Ok(Outcome::Done(Sample { spans: vec![span], latencies, ..Sample::default() }))
 }
 
 /// Reads blocks of `file` in this order, round and round, until `time` is over.
-fn ns_per_op(file: &File, order: &Order, time: Duration) -> io::Result<f64> {
-    let mut buffers = Buffers::new(1, BLOCK as usize)?;
-    let (mut ops, mut step) = (0u64, 0);
+fn read(file: &File, visits: &Visits, block: u64, time: Duration) -> io::Result<Span> {
+    let mut buffers = Buffers::new(1, block as usize)?;
+    let (mut ops, mut bytes, mut step) = (0, 0, 0);
     let start = Instant::now();
     while start.elapsed() < time {
         for _ in 0..OPS_BETWEEN_LOOKS {
-            file.read_exact_at(buffers.slot_mut(0), order.block(step) * BLOCK)?;
+            let (offset, length) = visits.block(step);
+            file.read_exact_at(&mut buffers.slot_mut(0)[..length as usize], offset)?;
+            bytes += length;
             step += 1;
-            if step == order.blocks() {
+            if step == visits.count() {
                 step = 0;
             }
         }
         ops += OPS_BETWEEN_LOOKS;
     }
-    Ok(start.elapsed().as_nanos() as f64 / ops as f64)
+    let end_ns = start.elapsed().as_nanos() as u64;
+    Ok(Span { start_ns: 1, end_ns: 1 + end_ns, bytes, ops, ..Span::default() })
 }

@@ -1,9 +1,8 @@
 // Latency of a load from memory, as lmbench's lat_mem_rd measures it: loads that each wait for the
 // one before, along a random cycle through an array with one pointer in each line of 64 bytes.
 //
-//     chase BYTES base|huge MILLISECONDS SEED
-//
-// prints nanoseconds a load. It shares no code with ioassay, whose chase is compared with it.
+// It is a peer of ioassay (peers/README.md) for the kernel `chase` with one thread, and shares no code
+// with ioassay, whose chase is compared with it.
 
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -60,32 +59,72 @@ static void **link_lines(unsigned char *array, size_t lines, uint64_t seed) {
     return first;
 }
 
-int main(int count, char **words) {
-    if (count != 5) {
-        fputs("usage: chase BYTES base|huge MILLISECONDS SEED\n", stderr);
-        return 2;
+// The value of `key` in a job, up to the next blank; an empty text if it is not there.
+static const char *value_of(const char *line, const char *key) {
+    size_t length = strlen(key);
+    for (const char *word = strchr(line, ' '); word != NULL; word = strchr(word, ' ')) {
+        word++;
+        if (strncmp(word, key, length) == 0 && word[length] == '=') {
+            return word + length + 1;
+        }
     }
-    size_t bytes = strtoull(words[1], NULL, 10) / LINE * LINE;
-    uint64_t time_ns = strtoull(words[3], NULL, 10) * 1000000;
-    if (bytes < LINE || bytes / LINE > UINT32_MAX || time_ns == 0) {
-        fputs("chase: the size or the time is out of range\n", stderr);
-        return 2;
+    return "";
+}
+
+// `text` up to its next blank is `word`.
+static int is(const char *text, const char *word) {
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && strchr(" \n", text[length]) != NULL;
+}
+
+// A number with its unit: bytes, or milliseconds. 0 where it is none.
+static uint64_t number(const char *text) {
+    static const struct { const char *name; uint64_t factor; } UNITS[] = {
+        {"B", 1}, {"KiB", 1ul << 10}, {"MiB", 1ul << 20}, {"GiB", 1ul << 30}, {"ms", 1}, {"s", 1000},
+    };
+    char *end;
+    uint64_t value = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
+        if (is(end, UNITS[i].name)) {
+            return value * UNITS[i].factor;
+        }
     }
-    int access = PROT_READ | PROT_WRITE;
-    unsigned char *map = mmap(NULL, bytes + HUGE, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) {
-        perror("chase: mmap");
-        return 1;
+    return 0;
+}
+
+struct job {
+    unsigned char *map;
+    size_t mapped;
+    void **place;
+    uint64_t time_ns;
+};
+
+// Maps and links an array. Answers a reason that can be sent as it is, or NULL.
+static const char *prepare(const char *line, struct job *job) {
+    uint64_t bytes = number(value_of(line, "working_set")) / LINE * LINE;
+    job->time_ns = number(value_of(line, "time")) * 1000000;
+    if (!is(value_of(line, "kernel"), "chase") || !is(value_of(line, "threads"), "1")) {
+        return "unavailable reason=only%20a%20chase%20by%20one%20thread";
     }
-    unsigned char *array = (unsigned char *)(((uintptr_t)map + HUGE - 1) / HUGE * HUGE);
+    if (bytes < LINE || bytes / LINE > UINT32_MAX || job->time_ns == 0) {
+        return "unavailable reason=the%20size%20or%20the%20time%20is%20out%20of%20range";
+    }
+    job->mapped = bytes + HUGE;
+    job->map = mmap(NULL, job->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (job->map == MAP_FAILED) {
+        job->map = NULL;
+        return "failed reason=mmap";
+    }
+    unsigned char *array = (unsigned char *)(((uintptr_t)job->map + HUGE - 1) / HUGE * HUGE);
     // A kernel without huge pages refuses the advice, and has base pages anyhow.
-    madvise(array, bytes, strcmp(words[2], "huge") == 0 ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    madvise(array, bytes, is(value_of(line, "pages"), "huge") ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     memset(array, 0xA5, bytes);
-    void **place = link_lines(array, bytes / LINE, strtoull(words[4], NULL, 10));
-    if (place == NULL) {
-        perror("chase: malloc");
-        return 1;
-    }
+    job->place = link_lines(array, bytes / LINE, strtoull(value_of(line, "seed"), NULL, 10));
+    return job->place == NULL ? "failed reason=malloc" : NULL;
+}
+
+static void perform(struct job *job) {
+    void **place = job->place;
     uint64_t loads = 0, start_ns = now_ns(), end_ns;
     do {
         for (unsigned i = 0; i < LOADS / 64; i++) {
@@ -95,7 +134,36 @@ int main(int count, char **words) {
         // No compiler may move loads past this; the clock of the OS waits for them itself.
         __asm__ volatile("" : "+r"(place) : : "memory");
         end_ns = now_ns();
-    } while (end_ns - start_ns < time_ns);
-    printf("%.3f\n", (double)(end_ns - start_ns) / (double)loads);
+    } while (end_ns - start_ns < job->time_ns);
+    printf("span thread=0 start_ns=%llu end_ns=%llu bytes=%llu ops=%llu\ndone setup_ns=0 max_ns=0\n",
+           (unsigned long long)start_ns, (unsigned long long)end_ns,
+           (unsigned long long)loads * LINE, (unsigned long long)loads);
+}
+
+int main(void) {
+    static char line[1 << 16];
+    struct job job = {0};
+    int is_ready = 0;
+    puts("hello protocol=2 name=c-chase version=1");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (is_ready && is(line, "go")) {
+            perform(&job);
+            is_ready = 0;
+        } else {
+            // The job is off, or its outcome was heard.
+            if (job.map != NULL) {
+                munmap(job.map, job.mapped);
+            }
+            job = (struct job){0};
+            is_ready = 0;
+            if (strncmp(line, "job ", 4) == 0) {
+                const char *reason = prepare(line, &job);
+                is_ready = reason == NULL;
+                puts(is_ready ? "ready" : reason);
+            }
+        }
+        fflush(stdout);
+    }
     return 0;
 }

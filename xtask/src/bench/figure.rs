@@ -1,56 +1,46 @@
-//! A row of the result: what was measured, pair by pair, and what was wanted.
+//! A row of the document: a figure of ioassay's, mostly beside a peer's, and the target.
 
-use assess::stats::Estimate;
-use std::borrow::Cow;
-
-/// What is wanted of the median.
+/// The target of a figure, or of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Goal {
-    AtLeast(f64),
-    AtMost(f64),
-    /// From the first to the second.
-    Within(f64, f64),
-    /// The figure is told beside the others, and nothing is wanted of it.
-    Nothing,
+pub(super) struct Goal {
+    pub(super) least: Option<f64>,
+    pub(super) most: Option<f64>,
 }
 
 impl Goal {
-    /// The least and the most that is wanted.
+    pub(super) const fn at_most(most: f64) -> Goal {
+        Goal { least: None, most: Some(most) }
+    }
+
     fn range(self) -> (f64, f64) {
-        match self {
-            Goal::AtLeast(least) => (least, f64::INFINITY),
-            Goal::AtMost(most) => (f64::NEG_INFINITY, most),
-            Goal::Within(least, most) => (least, most),
-            Goal::Nothing => (f64::NEG_INFINITY, f64::INFINITY),
-        }
+        (self.least.unwrap_or(f64::NEG_INFINITY), self.most.unwrap_or(f64::INFINITY))
     }
 
-    /// Whether a median of `value` is what was wanted.
-    pub(super) fn is_met_by(self, value: f64) -> bool {
-        let (least, most) = self.range();
-        (least..=most).contains(&value)
+    /// Whether there is no target: the row is for comparison.
+    pub(super) fn is_none(self) -> bool {
+        self.least.is_none() && self.most.is_none()
     }
 
-    /// How far `value` is outside the goal, as a share of the border that it is beyond.
+    /// How far `value` is outside the target, as a share of the limit that it misses.
     pub(super) fn distance(self, value: f64) -> f64 {
-        let (least, most) = self.range();
-        match () {
-            () if value < least => (least - value) / least,
-            () if value > most => (value - most) / most,
-            () => 0.0,
+        match self.range() {
+            (least, _) if value < least => (least - value) / least,
+            (_, most) if value > most => (value - most) / most,
+            _ => 0.0,
         }
     }
 
-    /// Whether an interval is within the goal, or outside it, as a whole.
-    fn is_decided_by(self, low: f64, high: f64) -> bool {
+    /// Whether an interval is within the target, or outside it, as a whole.
+    pub(super) fn is_decided_by(self, low: f64, high: f64) -> bool {
         let (least, most) = self.range();
         (least <= low && high <= most) || high < least || most < low
     }
 }
 
-/// In what a figure is counted.
+/// How a figure is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
+    Ratio,
     PerSecond,
     BytesPerSecond,
     Nanoseconds,
@@ -62,9 +52,13 @@ impl Unit {
     /// `value` with its unit.
     pub(super) fn show(self, value: f64) -> String {
         match self {
+            // Two digits would be none of a small share.
+            Unit::Ratio if value.abs() < 0.1 => format!("{value:.3}"),
+            Unit::Ratio => format!("{value:.2}"),
             Unit::PerSecond if value >= 1e6 => format!("{:.2} M/s", value / 1e6),
             Unit::PerSecond if value >= 1e4 => format!("{:.1} k/s", value / 1e3),
             Unit::PerSecond => format!("{value:.0} /s"),
+            Unit::BytesPerSecond if value < 1e9 => format!("{:.1} MB/s", value / 1e6),
             Unit::BytesPerSecond => format!("{:.2} GB/s", value / 1e9),
             Unit::Nanoseconds if value < 1e3 => format!("{value:.1} ns"),
             Unit::Nanoseconds => format!("{value:.0} ns"),
@@ -75,165 +69,116 @@ impl Unit {
     }
 }
 
-/// What a row is about and what is wanted of it.
-#[derive(Debug, Clone)]
-pub(super) struct Question {
-    /// What is measured.
-    pub(super) name: Cow<'static, str>,
-    /// With whom ioassay is compared; none where the figure itself is judged.
-    pub(super) peer: Option<Cow<'static, str>>,
-    pub(super) unit: Unit,
-    pub(super) goal: Goal,
-    /// What makes this row hard, for whoever reads that it was missed.
-    pub(super) why: &'static str,
+/// A median with its 95 % interval, if there is one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Figure {
+    pub(super) median: f64,
+    pub(super) interval: Option<(f64, f64)>,
 }
 
-/// The figures of each pair, in the order in which they were measured.
-#[derive(Debug)]
-pub(super) struct Figures {
-    pub(super) ours: Vec<f64>,
-    /// The peer's, one for each of `ours`; empty without a peer.
-    pub(super) theirs: Vec<f64>,
-}
-
-/// One row: a question and its answer.
+/// One row.
 #[derive(Debug)]
 pub(super) struct Row {
-    pub(super) question: Question,
-    /// The figures, or why there are none.
-    pub(super) answer: Result<Figures, String>,
+    pub(super) name: String,
+    /// ioassay's figure, as it is shown.
+    pub(super) ours: String,
+    /// The peer and its figure; a dash without a peer.
+    pub(super) theirs: String,
+    /// What has the target: the ratio, or ioassay's figure. Else the reason why there is none.
+    pub(super) figure: Result<Figure, String>,
+    pub(super) unit: Unit,
+    pub(super) goal: Goal,
+    /// What makes the target hard to meet.
+    pub(super) why: String,
+    /// What the OS counted around both.
+    pub(super) evidence: String,
 }
 
 impl Row {
-    /// A row that was measured.
-    ///
-    /// # Panics
-    /// If a side has no figures, or not as many as the other.
-    pub(super) fn measured(question: Question, ours: Vec<f64>, theirs: Vec<f64>) -> Row {
-        let pairs = if question.peer.is_some() { ours.len() } else { 0 };
-        assert!(!ours.is_empty() && theirs.len() == pairs, "a pair has two sides");
-        Row { question, answer: Ok(Figures { ours, theirs }) }
+    /// A row without a peer, of figures of which there is at least one.
+    pub(super) fn alone(name: &str, unit: Unit, goal: Goal, why: &str, figures: &[f64]) -> Row {
+        let found = assess::stats::Estimate::of(figures).expect("a row has at least one figure");
+        Row {
+            name: name.to_owned(),
+            ours: unit.show(found.median),
+            theirs: "–".to_owned(),
+            figure: Ok(Figure { median: found.median, interval: found.low.zip(found.high) }),
+            unit,
+            goal,
+            why: why.to_owned(),
+            evidence: String::new(),
+        }
     }
 
-    /// What is judged: the ratios of the pairs, or where there is no peer the figures themselves.
-    /// None where nothing was measured.
-    ///
-    /// # Panics
-    /// If a figure is not finite.
-    pub(super) fn judged(&self) -> Option<Estimate> {
-        let Figures { ours, theirs } = self.answer.as_ref().ok()?;
-        let ratio = |(ours, theirs): (&f64, &f64)| ours / theirs;
-        Some(match self.question.peer {
-            None => estimate(ours),
-            Some(_) => estimate(&ours.iter().zip(theirs).map(ratio).collect::<Vec<_>>()),
-        })
-    }
-
-    /// Whether the median is what was wanted. Where nothing was measured it is not.
+    /// Whether the median meets the target. A row without a figure does not.
     pub(super) fn is_met(&self) -> bool {
-        let goal = self.question.goal;
-        self.judged().is_some_and(|judged| goal.is_met_by(judged.median))
+        self.figure.as_ref().is_ok_and(|found| self.goal.distance(found.median) == 0.0)
     }
 
-    /// Whether the whole interval is within the goal or outside it; none without an interval.
-    pub(super) fn is_decided(&self) -> Option<bool> {
-        let judged = self.judged()?;
-        let (low, high) = judged.low.zip(judged.high)?;
-        Some(self.question.goal.is_decided_by(low, high))
+    /// The figure with its interval, or why there is none.
+    pub(super) fn show(&self) -> String {
+        let show = |value| self.unit.show(value);
+        match &self.figure {
+            Ok(Figure { median, interval: None }) => show(*median),
+            Ok(Figure { median, interval: Some((low, high)) }) => {
+                format!("{} [{}, {}]", show(*median), show(*low), show(*high))
+            }
+            Err(reason) => reason.clone(),
+        }
     }
-}
 
-/// The estimate of figures of which there is at least one.
-pub(super) fn estimate(figures: &[f64]) -> Estimate {
-    Estimate::of(figures).expect("a row has at least one pair")
+    /// The target in words.
+    pub(super) fn target(&self) -> String {
+        let show = |value| self.unit.show(value);
+        match (self.goal.least, self.goal.most) {
+            (None, None) => "–".to_owned(),
+            (Some(least), None) => format!("≥ {}", show(least)),
+            (None, Some(most)) => format!("≤ {}", show(most)),
+            (Some(least), Some(most)) => format!("{} to {}", show(least), show(most)),
+        }
+    }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    /// A row of seven pairs in which ioassay has `ours` and its peer 100.
-    pub(in crate::bench) fn row(ours: [f64; 7], goal: Goal) -> Row {
-        let question = Question {
-            name: "warm pread".into(),
-            peer: Some("fio psync".into()),
-            unit: Unit::PerSecond,
-            goal,
-            why: "It is hard.",
-        };
-        Row::measured(question, ours.to_vec(), vec![100.0; 7])
-    }
-
-    /// A row without a peer.
-    pub(in crate::bench) fn alone(ours: [f64; 7], goal: Goal) -> Row {
-        let question = Question { peer: None, ..row(ours, goal).question };
-        Row::measured(question, ours.to_vec(), Vec::new())
-    }
-
-    /// A row that could not be measured.
-    pub(in crate::bench) fn absent(goal: Goal) -> Row {
-        Row { answer: Err("fio is missing".to_owned()), ..row([1.0; 7], goal) }
-    }
-
-    const OURS: [f64; 7] = [120.0, 90.0, 130.0, 110.0, 140.0, 115.0, 125.0];
-
-    #[test]
-    fn a_ratio_is_taken_in_each_pair() {
-        let theirs = OURS.iter().map(|ours| ours / 2.0).collect();
-        let question = row(OURS, Goal::AtLeast(1.15)).question;
-        let judged = Row::measured(question, OURS.to_vec(), theirs).judged();
-        let judged = judged.expect("it was measured");
-        assert_eq!((judged.median, judged.low, judged.high), (2.0, Some(2.0), Some(2.0)));
+    fn row(least: Option<f64>, most: Option<f64>) -> Row {
+        let figure = Ok(Figure { median: 1.2, interval: Some((0.9, 1.4)) });
+        let alone = Row::alone("warm", Unit::Ratio, Goal { least, most }, "It is hard.", &[1.2]);
+        Row { figure, ..alone }
     }
 
     #[test]
-    fn without_a_peer_the_figure_is_judged() {
-        let row = alone(OURS, Goal::AtMost(120.0));
-        assert_eq!(row.judged().expect("it was measured").median, 120.0);
-        assert!(row.is_met(), "the goal itself is good enough");
-    }
-
-    #[test]
-    fn a_goal_is_met_or_missed_by_the_median() {
-        for (goal, is_met, is_decided) in [
-            (Goal::AtLeast(0.8), true, true),
-            (Goal::AtLeast(1.2), true, false),
-            (Goal::AtLeast(1.21), false, false),
-            (Goal::AtLeast(1.5), false, true),
-            (Goal::AtMost(1.5), true, true),
-            (Goal::AtMost(1.0), false, false),
-            (Goal::Within(0.8, 1.5), true, true),
-            (Goal::Within(1.0, 1.3), true, false),
-            (Goal::Within(1.0, 1.1), false, false),
-            (Goal::Within(1.5, 1.6), false, true),
-            (Goal::Nothing, true, true),
+    fn the_median_meets_a_target_or_misses_it() {
+        for (least, most, is_met, is_decided) in [
+            (Some(0.8), None, true, true),
+            (Some(1.2), None, true, false),
+            (Some(1.5), None, false, true),
+            (None, Some(1.0), false, false),
+            (Some(0.8), Some(1.5), true, true),
+            (None, None, true, true),
         ] {
-            let row = row(OURS, goal);
-            assert_eq!((row.is_met(), row.is_decided()), (is_met, Some(is_decided)), "{goal:?}");
+            let row = row(least, most);
+            let decided = row.goal.is_decided_by(0.9, 1.4);
+            assert_eq!((row.is_met(), decided), (is_met, is_decided), "{:?}", row.goal);
         }
-        for (goal, value) in [
-            (Goal::AtLeast(2.0), 1.5),
-            (Goal::AtMost(2.0), 2.5),
-            (Goal::Within(2.0, 4.0), 1.5),
-            (Goal::Within(2.0, 4.0), 5.0),
-        ] {
-            assert_eq!(goal.distance(value), 0.25, "{goal:?}");
-        }
-    }
-
-    #[test]
-    fn what_was_not_measured_is_not_met() {
-        let row = absent(Goal::AtLeast(1.0));
-        assert!(!row.is_met() && row.judged().is_none());
+        assert_eq!(row(Some(2.4), None).goal.distance(1.2), 0.5);
+        assert_eq!(row(None, Some(1.0)).target(), "≤ 1.00");
+        assert_eq!(row(None, None).show(), "1.20 [0.90, 1.40]");
+        let absent = Row { figure: Err("fio is missing".to_owned()), ..row(None, None) };
+        assert!(!absent.is_met() && absent.show() == "fio is missing");
     }
 
     #[test]
     fn a_figure_is_shown_with_its_unit() {
         for (unit, value, expected) in [
+            (Unit::Ratio, 0.0123, "0.012"),
             (Unit::PerSecond, 28_412_345.0, "28.41 M/s"),
             (Unit::PerSecond, 476_139.0, "476.1 k/s"),
             (Unit::PerSecond, 912.4, "912 /s"),
             (Unit::BytesPerSecond, 14_560_360_000.0, "14.56 GB/s"),
+            (Unit::BytesPerSecond, 9_560_360.0, "9.6 MB/s"),
             (Unit::Nanoseconds, 34.16, "34.2 ns"),
             (Unit::Nanoseconds, 3_416.4, "3416 ns"),
             (Unit::Seconds, 0.756, "0.76 s"),

@@ -1,47 +1,30 @@
-//! ioassay beside its peers, on this machine: interleaved pairs, ratios with intervals, and a
-//! document that says what was wanted, what came, and what was missed.
+//! ioassay beside its peers, on this machine: recipes that the released program runs, and a
+//! document made of its judgement.
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
 mod figure;
-mod worker;
-mod fio;
-mod dd;
-mod likwid;
-mod sysbench;
+mod rows;
 mod stage;
-mod duels;
-mod numbers;
-mod matrix;
-mod ground;
-mod contest;
-mod memory;
-mod writing;
 mod solos;
 mod page;
-mod sections;
 
 use crate::{install, programs};
 use anyhow::{Context, Result, bail, ensure};
-use duels::DUELS;
 use figure::Row;
-use ground::Ground;
-use model::content::Kind;
 use model::random::Rng;
 use model::units;
 use page::Circumstances;
-use sections::Notes;
+use rows::Asked;
+use serde::Deserialize;
 use serde_json::Value;
-use stage::{FILE_BYTES, Stage};
+use stage::Stage;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
-use writing::Site;
 use xshell::Shell;
 
-/// Fewer pairs than this say nothing.
-const PAIRS_MIN: usize = 5;
+/// Fewer rounds have no interval.
+const ROUNDS_MIN: u16 = 6;
 
 /// The same coins fall and the same orders are read in every run.
 const SEED: u64 = 1;
@@ -49,29 +32,45 @@ const SEED: u64 = 1;
 /// The document, in the folder of the workspace.
 const DOCUMENT: &str = "BENCHMARKS.md";
 
-/// To whom the OS gives huge pages that did not reserve them; the word in brackets holds.
-const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+/// The recipes and the table of sections, in the folder of the workspace.
+const FOLDER: &str = "xtask/src/bench";
 
-/// A part of the benchmark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Files,
-    Memory,
-    Writing,
-    Program,
+/// The sections that are measured by recipes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sections {
+    section: Vec<Section>,
+}
+
+/// One of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    /// One of [`page::SECTIONS`].
+    title: String,
+    /// Packages of Debian that have the peers, each with its program.
+    needs: Vec<(String, String)>,
+    /// What is measured and how.
+    method: String,
+    run: Vec<Run>,
+}
+
+/// A recipe, and the rows that its judgement answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Run {
+    recipe: String,
+    row: Vec<Asked>,
 }
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 struct Options {
-    parts: Vec<Part>,
-    pairs: usize,
-    time: Duration,
+    titles: Vec<&'static str>,
+    rounds: u16,
     directory: PathBuf,
-    /// Bytes of the file that is counted.
-    count_bytes: u64,
-    /// Bytes of the file that is written anew.
-    write_bytes: u64,
+    /// The size of all files, if it is not to be that of the recipes.
+    size: Option<String>,
 }
 
 /// Runs the benchmarks of the workspace at `root` and writes the document.
@@ -86,200 +85,147 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     fs::create_dir_all(&options.directory)
         .with_context(|| options.directory.display().to_string())?;
     println!("building");
-    let stage = Stage::new(root, &options.directory, options.time)?;
+    let stage = Stage::new(root, &options.directory)?;
     let host = stage.ioassay(&["host", &options.directory.display().to_string()])?;
-    let host = serde_json::from_str(&host)?;
-    let bench = Bench { root, options: &options, shell: &shell, stage: &stage, host };
-    let mut sections = Vec::new();
-    for part in &options.parts {
-        sections.push(match part {
-            Part::Files => (page::SECTIONS[0], bench.files()?),
-            Part::Memory => (page::SECTIONS[1], bench.memory()?),
-            Part::Writing => (page::SECTIONS[2], bench.writing()?),
-            Part::Program => (page::SECTIONS[3], bench.program()?),
-        });
+    let host: Value = serde_json::from_str(&host)?;
+    let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
+    let mut written = Vec::new();
+    for title in &options.titles {
+        let mut circumstances = Circumstances {
+            host: host.clone(),
+            date: programs::date(root)?,
+            versions: vec![programs::own_version(root, stage.program())?],
+            method: String::new(),
+        };
+        let rows = match sections.section.iter().find(|section| section.title == *title) {
+            Some(section) => measure(section, &options, &shell, &stage, &mut circumstances)?,
+            None => program(&stage, &options, &mut circumstances)?,
+        };
+        written.push((*title, page::section(&circumstances, &rows)));
     }
     let document = root.join(DOCUMENT);
     let old = fs::read_to_string(&document).unwrap_or_default();
-    fs::write(&document, page::OUTLINE.document(&old, &sections))?;
+    fs::write(&document, page::OUTLINE.document(&old, &written))?;
     println!("wrote {}", document.display());
     Ok(())
 }
 
-/// All that the parts have in common.
-struct Bench<'a> {
-    root: &'a Path,
-    options: &'a Options,
-    shell: &'a Shell,
-    stage: &'a Stage,
-    /// What `ioassay host` says.
-    host: Value,
+/// The table of sections, in [`FOLDER`].
+const TABLE: &str = "sections.toml";
+
+/// Runs the recipes of a section, and shows its rows.
+fn measure(
+    section: &Section,
+    options: &Options,
+    shell: &Shell,
+    stage: &Stage,
+    circumstances: &mut Circumstances,
+) -> Result<Vec<Row>> {
+    for (package, program) in &section.needs {
+        // Rows of a peer that is missing say so.
+        if let Err(error) = install::program(shell, package, program) {
+            println!("{error:#}");
+        }
+    }
+    let folder = shell.current_dir().join(FOLDER);
+    circumstances.method = format!("{} {} rounds.", section.method.trim(), options.rounds);
+    let mut rows = Vec::new();
+    for Run { recipe, row } in &section.run {
+        let recipe = folder.join(recipe).display().to_string();
+        let is_of_files = fs::read_to_string(&recipe)?.contains("\nsize = ");
+        let judged = run_recipe(stage, options, &recipe, &folder.join("peers.toml"), is_of_files)?;
+        let peers = judged["peers"].as_array().into_iter().flatten();
+        for version in peers.filter_map(|peer| peer["version"].as_str()) {
+            if !circumstances.versions.iter().any(|known| known == version) {
+                circumstances.versions.push(version.to_owned());
+            }
+        }
+        for row in row.iter().map(|asked| asked.answer(&judged)) {
+            print!("{}", page::line(&row));
+            rows.push(row);
+        }
+    }
+    Ok(rows)
 }
 
-impl Bench<'_> {
-    /// The section about files.
-    fn files(&self) -> Result<String> {
-        let Bench { stage, options, .. } = self;
-        let (pairs, mut rng) = (options.pairs, Rng::new(SEED));
-        install::program(self.shell, "fio", "fio")?;
-        println!("writing a file of 1 GiB in '{}'", options.directory.display());
-        stage.create(Path::new(&stage.file()), FILE_BYTES, Kind::Random)?;
-        let mut rows = Vec::new();
-        for duel in DUELS {
-            add(&mut rows, duels::fight(duel, stage, pairs, &mut rng)?);
-        }
-        add(&mut rows, vec![solos::memory(stage, &mut rng)?]);
-        fs::remove_file(stage.file())?;
-        let circumstances = self.circumstances(vec![self.read("fio", &["--version"])?])?;
-        Ok(sections::files(&circumstances, &rows))
+/// The judgement of a run of `recipe`.
+fn run_recipe(
+    stage: &Stage,
+    options: &Options,
+    recipe: &str,
+    peers: &Path,
+    is_of_files: bool,
+) -> Result<Value> {
+    println!("running {recipe}");
+    let (record, directory) = (stage.path("record.jsonl"), options.directory.display().to_string());
+    if record.exists() {
+        fs::remove_file(&record)?;
     }
-
-    /// The section about writing.
-    fn writing(&self) -> Result<String> {
-        let Bench { stage, options, host, .. } = self;
-        let (size, mut rng) = (options.write_bytes, Rng::new(SEED));
-        let fio = install::program(self.shell, "fio", "fio");
-        let disk_bytes = host.pointer("/storage/free").and_then(Value::as_u64);
-        let disk_bytes = disk_bytes.context("'ioassay host' tells no /storage/free")?;
-        println!("writing files of {} in '{}'", units::bytes(size), options.directory.display());
-        let site = Site::new(stage, fio, size, disk_bytes)?;
-        let (durable, making) = (writing::durable(&site), writing::making(&site, options.time));
-        let calls = sections::calls(&durable);
-        let (pairs, mut rows) = (options.pairs, Vec::new());
-        for contest in durable {
-            let rounds = pairs * writing::DURABLE_TIMES;
-            add(&mut rows, contest::hold(contest, stage, rounds, &mut rng)?);
-        }
-        for contest in making {
-            add(&mut rows, contest::hold(contest, stage, pairs, &mut rng)?);
-        }
-        add(&mut rows, writing::fight(stage, pairs, &mut rng)?);
-        // One that is missing has no version; its rows say so.
-        let versions = ["dd", "fio"].into_iter();
-        let versions = versions.filter_map(|name| self.read(name, &["--version"]).ok());
-        let circumstances = self.circumstances(versions.collect())?;
-        Ok(sections::writing(&circumstances, size, stage.waits(), &calls, &rows))
+    let (record, rounds) = (record.display().to_string(), options.rounds.to_string());
+    let peers = peers.display().to_string();
+    let mut words = vec!["run", recipe, "--rounds", &rounds, "--record", &record];
+    words.extend(["--peers", &peers, "--quiet"]);
+    if is_of_files {
+        words.push(&directory);
+        options.size.iter().for_each(|size| words.extend(["--size", size]));
     }
-
-    /// The section about memory.
-    fn memory(&self) -> Result<String> {
-        let Bench { stage, options, .. } = self;
-        let mut rng = Rng::new(SEED);
-        let size = units::bytes(options.count_bytes);
-        println!("writing a file of {size}, and building and measuring what C compilers make");
-        let (root, shell, host) = (self.root, self.shell, &self.host);
-        let ground = Ground::new(root, shell, stage, host, options.count_bytes, &mut rng)?;
-        let contests = memory::contests(&ground, options.time);
-        let calls = sections::calls(&contests);
-        let mut rows = Vec::new();
-        for contest in contests {
-            add(&mut rows, contest::hold(contest, stage, options.pairs, &mut rng)?);
-        }
-        let huge_pages = fs::read_to_string(HUGE_PAGES).ok();
-        let notes = Notes {
-            huge_pages: huge_pages.as_deref().and_then(chosen).map(str::to_owned),
-            events: ground.sysbench.as_ref().ok().map(|()| self.events()).transpose()?,
-            calls,
-        };
-        let programs: [(&str, &[&str]); 3] =
-            [("likwid-bench", &["-v"]), ("gcc", &["--version"]), ("sysbench", &["--version"])];
-        // One that is missing has no version; its rows say so.
-        let versions = programs.iter().filter_map(|(name, words)| self.read(name, words).ok());
-        let circumstances = self.circumstances(versions.collect())?;
-        Ok(sections::memory(&circumstances, &ground, &notes, &rows))
-    }
-
-    /// The section about the program itself.
-    fn program(&self) -> Result<String> {
-        let Bench { stage, options: Options { pairs, .. }, .. } = self;
-        let (mut rows, mut rng) = (Vec::new(), Rng::new(SEED));
-        add(&mut rows, vec![solos::size(stage)?, solos::start(stage, &mut rng)?]);
-        add(&mut rows, vec![solos::plan(stage, *pairs)?]);
-        for form in solos::FORMS {
-            add(&mut rows, solos::report(stage, form, *pairs)?);
-        }
-        Ok(sections::program(&self.circumstances(Vec::new())?, &rows))
-    }
-
-    /// Where the time of `sysbench memory` goes by default.
-    fn events(&self) -> Result<sysbench::Events> {
-        let words = sysbench::command(&[], self.stage.time);
-        let (program, arguments) = words.split_first().expect("a command has a program");
-        let mut command = Command::new(program);
-        command.args(arguments);
-        sysbench::parse_events(&programs::read(command, 0..=0)?)
-    }
-
-    /// The first line that a program prints, such as its version.
-    fn read(&self, program: &str, arguments: &[&str]) -> Result<String> {
-        programs::first_line(self.root, program, arguments)
-    }
-
-    /// The circumstances, of which `versions` are those of others.
-    fn circumstances(&self, mut versions: Vec<String>) -> Result<Circumstances> {
-        versions.insert(0, programs::own_version(self.root, self.stage.program())?);
-        Ok(Circumstances {
-            host: self.host.clone(),
-            date: programs::date(self.root)?,
-            versions,
-            pairs: self.options.pairs,
-            time: self.options.time,
-        })
-    }
+    stage.ioassay(&words)?;
+    Ok(serde_json::from_str(&stage.ioassay(&["report", &record, "--json"])?)?)
 }
 
-/// Shows `more` rows and adds them.
-fn add(rows: &mut Vec<Row>, more: Vec<Row>) {
-    for row in &more {
-        print!("{}", page::line(row));
+/// The rows of the section about the program itself.
+fn program(
+    stage: &Stage,
+    options: &Options,
+    circumstances: &mut Circumstances,
+) -> Result<Vec<Row>> {
+    let (times, mut rng) = (options.rounds.into(), Rng::new(SEED));
+    circumstances.method = format!(
+        "The size of the program as `cargo build --release` makes it, with its recipes and peers. \
+         The time to start it ({} times, in turn with `true`), to plan and to report ({times} \
+         times each). Memory is the greatest resident size (`VmHWM`), read every millisecond.",
+        solos::STARTS
+    );
+    let mut rows = vec![solos::size(stage)?, solos::start(stage, &mut rng)?];
+    rows.push(solos::plan(stage, times)?);
+    for form in solos::FORMS {
+        rows.extend(solos::report(stage, form, times)?);
     }
-    rows.extend(more);
-}
-
-/// The word that holds, out of `always [madvise] never`.
-fn chosen(words: &str) -> Option<&str> {
-    Some(words.split_once('[')?.1.split_once(']')?.0)
+    rows.push(solos::memory(stage)?);
+    rows.iter().for_each(|row| print!("{}", page::line(row)));
+    Ok(rows)
 }
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {
     let mut options = Options {
-        parts: vec![Part::Files, Part::Memory, Part::Writing, Part::Program],
-        pairs: 7,
-        time: Duration::from_secs(2),
+        titles: page::SECTIONS.to_vec(),
+        rounds: 7,
         directory: root.join("target"),
-        count_bytes: 4 << 30,
-        write_bytes: 1 << 30,
+        size: None,
     };
     let mut rest = words;
     while let [name, after @ ..] = rest {
         let [value, after @ ..] = after else { bail!("{name} has no value") };
-        let number = || value.parse::<u16>().with_context(|| format!("{name} {value}"));
-        match (*name, *value) {
-            ("--only", "files") => options.parts = vec![Part::Files],
-            ("--only", "memory") => options.parts = vec![Part::Memory],
-            ("--only", "writing") => options.parts = vec![Part::Writing],
-            ("--only", "program") => options.parts = vec![Part::Program],
-            ("--only", _) => bail!("--only {value}: there are files, memory, writing and program"),
-            ("--pairs", _) => options.pairs = usize::from(number()?),
-            ("--time", _) => options.time = Duration::from_secs(number()?.into()),
-            ("--dir", _) => options.directory = PathBuf::from(value),
-            ("--count-size", _) => options.count_bytes = units::parse_bytes(value)?,
-            ("--write-size", _) => options.write_bytes = units::parse_bytes(value)?,
-            _ => bail!(
-                "bench has no option `{name}`: it has --only, --pairs, --time, --dir, \
-                 --count-size and --write-size"
-            ),
+        match *name {
+            "--only" => {
+                let is_it = |title: &&&str| title.to_lowercase().ends_with(value);
+                let title = page::SECTIONS.iter().find(is_it);
+                let title = title.with_context(|| {
+                    format!("--only {value}: there are files, memory, writing and program")
+                })?;
+                options.titles = vec![title];
+            }
+            "--rounds" => {
+                options.rounds = value.parse().with_context(|| format!("--rounds {value}"))?;
+            }
+            "--dir" => options.directory = PathBuf::from(value),
+            "--size" => options.size = Some(units::bytes(units::parse_bytes(value)?)),
+            _ => bail!("bench has no option `{name}`: it has --only, --rounds, --dir and --size"),
         }
         rest = after;
     }
-    let pairs = options.pairs;
-    ensure!(pairs >= PAIRS_MIN, "--pairs {pairs}: at least {PAIRS_MIN} say anything");
-    ensure!(!options.time.is_zero(), "--time 0: a trial lasts a second at least");
-    let count_bytes = options.count_bytes;
-    ensure!(count_bytes >= 1 << 20, "--count-size {count_bytes}: at least 1MiB");
-    let write_bytes = options.write_bytes;
-    let is_whole = write_bytes.is_multiple_of(writing::BLOCK_BYTES);
-    ensure!(is_whole, "--write-size {write_bytes}: whole MiB are written");
+    let rounds = options.rounds;
+    ensure!(rounds >= ROUNDS_MIN, "--rounds {rounds}: fewer than {ROUNDS_MIN} have no interval");
     Ok(options)
 }
 
@@ -290,38 +236,17 @@ mod tests {
     #[test]
     fn options_are_read() {
         let parse = |options: &[&str]| parse(Path::new("/w"), options);
-        let usual = Options {
-            parts: vec![Part::Files, Part::Memory, Part::Writing, Part::Program],
-            pairs: 7,
-            time: Duration::from_secs(2),
-            directory: PathBuf::from("/w/target"),
-            count_bytes: 4 << 30,
-            write_bytes: 1 << 30,
-        };
-        assert_eq!(parse(&[]).expect("there are usual ones"), usual);
-        let given = "--dir /d --pairs 5 --time 1 --only memory --count-size 64MiB \
-                     --write-size 512MiB";
-        let given: Vec<&str> = given.split(' ').collect();
-        let expected = Options {
-            parts: vec![Part::Memory],
-            pairs: 5,
-            time: Duration::from_secs(1),
-            directory: PathBuf::from("/d"),
-            count_bytes: 64 << 20,
-            write_bytes: 512 << 20,
-        };
-        assert_eq!(parse(&given).expect("all known"), expected);
-        assert_eq!(parse(&["--only", "files"]).expect("known").parts, [Part::Files]);
-        assert_eq!(parse(&["--only", "writing"]).expect("known").parts, [Part::Writing]);
+        let usual = parse(&[]).expect("there are usual ones");
+        assert_eq!((usual.titles.len(), usual.rounds, usual.size), (4, 7, None));
+        let given = ["--dir", "/d", "--rounds", "9", "--only", "program", "--size", "64MiB"];
+        let given = parse(&given).expect("all are known");
+        assert_eq!(given.titles, ["The program"]);
+        assert_eq!((given.rounds, given.size.as_deref()), (9, Some("64MiB")));
         for (options, expected) in [
-            (vec!["--pairs"], "--pairs has no value"),
-            (vec!["--pairs", "4"], "at least 5"),
-            (vec!["--pairs", "x"], "--pairs x"),
-            (vec!["--time", "0"], "a second at least"),
+            (vec!["--rounds"], "--rounds has no value"),
+            (vec!["--rounds", "5"], "have no interval"),
+            (vec!["--rounds", "x"], "--rounds x"),
             (vec!["--only", "disk"], "files, memory, writing and program"),
-            (vec!["--count-size", "4K"], "ambiguous"),
-            (vec!["--count-size", "9KiB"], "at least 1MiB"),
-            (vec!["--write-size", "1025KiB"], "whole MiB"),
             (vec!["--speed", "9"], "no option `--speed`"),
         ] {
             let error = parse(&options).expect_err("it is wrong").to_string();
@@ -330,8 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn the_word_in_brackets_holds() {
-        assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
-        assert_eq!(chosen("always\n"), None);
+    fn every_section_has_its_recipes_and_rows() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench");
+        let table = fs::read_to_string(folder.join(TABLE)).expect("it is ours");
+        let sections: Sections = toml::from_str(&table).expect("it is whole");
+        let titles: Vec<&str> = sections.section.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, page::SECTIONS[..3]);
+        for run in sections.section.iter().flat_map(|section| &section.run) {
+            assert!(folder.join(&run.recipe).is_file() && !run.row.is_empty(), "{}", run.recipe);
+        }
     }
 }

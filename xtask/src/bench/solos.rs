@@ -1,12 +1,10 @@
 //! What is asked of ioassay alone: how long it plans and reports, and what memory it takes.
 
-use super::duels;
-use super::figure::{Goal, Question, Row, Unit, estimate};
+use super::figure::{Goal, Row, Unit};
 use super::stage::Stage;
 use anyhow::{Context, Result, ensure};
+use assess::stats::Estimate;
 use model::random::Rng;
-use model::trial::Job;
-use std::borrow::Cow;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -17,8 +15,8 @@ use std::time::{Duration, Instant};
 const RECORD_BYTES: u64 = 100 << 20;
 
 /// Trials, short and long, whose peaks of memory are compared.
-const SHORT: Duration = Duration::from_secs(1);
-const LONG: Duration = Duration::from_secs(10);
+const SHORT: &str = "1s";
+const LONG: &str = "10s";
 
 /// A recipe of 10 000 cases, none of which is refused.
 fn recipe_of_10_000_cases() -> String {
@@ -68,14 +66,9 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
         ensure!(text.lines().count() > 10_000, "ioassay planned fewer than 10 000 cases");
         seconds.push(took);
     }
-    let question = Question {
-        name: Cow::Borrowed("planning 10 000 cases: wall time"),
-        peer: None,
-        unit: Unit::Seconds,
-        goal: Goal::AtMost(1.0),
-        why: "Each case is parsed, compared with those before it, checked and printed.",
-    };
-    Ok(Row::measured(question, seconds, Vec::new()))
+    let why = "Each case is parsed, compared with those before it, checked and printed.";
+    let name = "planning 10 000 cases: wall time";
+    Ok(Row::alone(name, Unit::Seconds, Goal::at_most(1.0), why, &seconds))
 }
 
 /// How many times the program is started.
@@ -83,15 +76,10 @@ pub(super) const STARTS: usize = 100;
 
 /// How large the program is.
 pub(super) fn size(stage: &Stage) -> Result<Row> {
-    let question = Question {
-        name: Cow::Borrowed("the program's file"),
-        peer: None,
-        unit: Unit::Bytes,
-        goal: Goal::AtMost(10.0 * f64::from(1 << 20)),
-        why: "It has all libraries in it but the C library, and the recipes and peers.",
-    };
-    let bytes = fs::metadata(stage.program())?.len();
-    Ok(Row::measured(question, vec![bytes as f64], Vec::new()))
+    let why = "It has all libraries in it but the C library, and the recipes and peers.";
+    let bytes = fs::metadata(stage.program())?.len() as f64;
+    let most = Goal::at_most(10.0 * f64::from(1 << 20));
+    Ok(Row::alone("the program's file", Unit::Bytes, most, why, &[bytes]))
 }
 
 /// How long it takes to say the version, beside a program that does nothing.
@@ -117,15 +105,11 @@ pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
         ours.push(own);
         nothing.push(idle);
     }
-    println!("starting `true` takes {}", Unit::Seconds.show(estimate(&nothing).median));
-    let question = Question {
-        name: Cow::Borrowed("starting it, to say its version: wall time"),
-        peer: None,
-        unit: Unit::Seconds,
-        goal: Goal::AtMost(0.005),
-        why: "Most of it is what it takes to start any program: the loader maps and relocates it.",
-    };
-    Ok(Row::measured(question, ours, Vec::new()))
+    let idle = Estimate::of(&nothing).expect("it was started");
+    println!("starting `true` takes {}", Unit::Seconds.show(idle.median));
+    let why = "Most of it is what it takes to start any program: the loader maps and relocates it.";
+    let name = "starting it, to print its version: wall time";
+    Ok(Row::alone(name, Unit::Seconds, Goal::at_most(0.005), why, &ours))
 }
 
 /// The forms in which a large record is reported, and the most seconds that may take.
@@ -163,16 +147,13 @@ pub(super) fn report(
         seconds.push(took);
         bytes.push(peak as f64);
     }
-    let question = |quantity, unit, goal| Question {
-        name: Cow::Owned(format!("reporting a record of 100 MiB as {form}: {quantity}")),
-        peer: None,
-        unit,
-        goal,
-        why: "Nearly all of it is reading 100 MiB of JSON and building the trials from it.",
+    let row = |quantity, unit, most, figures: &[f64]| {
+        let name = format!("reporting a record of 100 MiB as {form}: {quantity}");
+        let why = "Nearly all of it is reading 100 MiB of JSON and building the trials from it.";
+        Row::alone(&name, unit, Goal::at_most(most), why, figures)
     };
-    let time = question("wall time", Unit::Seconds, Goal::AtMost(seconds_most));
-    let memory = question("memory", Unit::Bytes, Goal::AtMost(REPORT_BYTES_MOST));
-    Ok(vec![Row::measured(time, seconds, Vec::new()), Row::measured(memory, bytes, Vec::new())])
+    let time = row("wall time", Unit::Seconds, seconds_most, &seconds);
+    Ok(vec![time, row("memory", Unit::Bytes, REPORT_BYTES_MOST, &bytes)])
 }
 
 /// Runs a command to its end: the seconds that it took, and the most bytes that it had resident.
@@ -216,27 +197,28 @@ fn enlarge(record: &str, bytes: u64, large: &mut impl Write) -> Result<()> {
     Ok(large.flush()?)
 }
 
-/// The peak of a worker's memory after ten times as many operations, beside that after a short
-/// trial.
-pub(super) fn memory(stage: &Stage, rng: &mut Rng) -> Result<Row> {
-    let mut peak = |time| {
-        let mut worker = stage.worker(time)?;
-        let seed = rng.next_u64();
-        worker.trial(&Job { case: duels::null_case(time)?, seed, file: None, source: None })?;
-        worker.peak_memory_bytes()
+/// The job of a worker that moves no data for so long.
+const NULL_JOB: &str = "job seed=1 peer=rust engine=null cache=as-is pattern=random stride=1 \
+    size=1GiB block=4KiB depth=1 threads=1 share=contiguous touch=none isa=auto advice=none \
+    submission=enter ops=0 time=";
+
+/// The peak of a worker's memory in a long trial, beside that in a short one.
+pub(super) fn memory(stage: &Stage) -> Result<Row> {
+    let peak = |time: &str| {
+        stage.go_on()?;
+        let job = stage.path("job");
+        fs::write(&job, format!("{NULL_JOB}{time}\ngo\n"))?;
+        let mut command = Command::new(stage.program());
+        let (_, bytes) = watched(command.arg("worker").stdin(fs::File::open(job)?))?;
+        Ok::<f64, anyhow::Error>(bytes as f64)
     };
-    let (theirs, ours) = (vec![peak(SHORT)?], vec![peak(LONG)?]);
-    let question = Question {
-        name: Cow::Borrowed(
-            "peak of the worker's memory after 10 s of null, beside that after 1 s",
-        ),
-        peer: Some(Cow::Borrowed("after 1 s")),
-        unit: Unit::Bytes,
-        goal: Goal::AtMost(1.05),
-        why: "The histogram has a fixed size; the list of latencies told at the end has one line \
-              for each that occurred, and a longer trial sees more different ones.",
-    };
-    Ok(Row::measured(question, ours, theirs))
+    let (short, long) = (peak(SHORT)?, peak(LONG)?);
+    let why = "The histogram has a fixed size; the list of latencies told at the end has one line \
+               for each that occurred, and a longer trial sees more different ones.";
+    let name = "peak memory of a worker in 10 s of null, beside that in 1 s";
+    let row = Row::alone(name, Unit::Ratio, Goal::at_most(1.05), why, &[long / short]);
+    let theirs = format!("in 1 s: {}", Unit::Bytes.show(short));
+    Ok(Row { ours: Unit::Bytes.show(long), theirs, ..row })
 }
 
 fn timed(stage: &Stage, arguments: &[&str]) -> Result<(String, f64)> {

@@ -1,0 +1,266 @@
+//! Rows out of the judgement of a run, which `ioassay report --json` prints.
+
+use super::figure::{Figure, Goal, Row, Unit};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The name of ioassay's own worker as a peer.
+const OWN: &str = "rust";
+
+/// A row that is asked for, as `sections.toml` has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    name: String,
+    /// The axes that tell the case from all others of the run, as the JSON has them.
+    case: BTreeMap<String, Value>,
+    /// The axes of the case it is compared with, where they differ.
+    #[serde(default)]
+    with: BTreeMap<String, Value>,
+    /// What is compared.
+    of: Quantity,
+    least: Option<f64>,
+    most: Option<f64>,
+    #[serde(default)]
+    why: String,
+}
+
+/// What is taken from a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Quantity {
+    /// Bytes a second: durable ones where the case claims that they are.
+    Throughput,
+    Iops,
+    /// Time of a thread for an operation.
+    Time,
+    /// CPU time of an operation.
+    Cpu,
+}
+
+impl Quantity {
+    fn unit(self) -> Unit {
+        match self {
+            Quantity::Throughput => Unit::BytesPerSecond,
+            Quantity::Iops => Unit::PerSecond,
+            Quantity::Time | Quantity::Cpu => Unit::Nanoseconds,
+        }
+    }
+
+    /// The key of it in the JSON.
+    fn key(self) -> &'static str {
+        match self {
+            Quantity::Throughput => "throughput",
+            Quantity::Iops => "iops",
+            Quantity::Time => "ns_per_op",
+            Quantity::Cpu => "cpu_ns_per_op",
+        }
+    }
+
+    /// The figure of a case; CPU time has no interval.
+    fn of(self, case: &Value) -> Option<Figure> {
+        let found = &case[self.key()];
+        let median = found.as_f64().or(found["median"].as_f64())?;
+        let interval = found["low"].as_f64().zip(found["high"].as_f64());
+        Some(Figure { median, interval })
+    }
+}
+
+impl Asked {
+    /// The row, out of the judgement of a run.
+    pub(super) fn answer(&self, run: &Value) -> Row {
+        let has_peer = !self.with.is_empty();
+        let answer = self.find(run);
+        let goal = Goal { least: self.least, most: self.most };
+        let of_quantity = self.of.unit();
+        let unit = if has_peer { Unit::Ratio } else { of_quantity };
+        let shown = |case: &Value| self.of.of(case).map(|found| of_quantity.show(found.median));
+        let dash = || "–".to_owned();
+        let (ours, theirs, evidence) = match &answer {
+            Ok((ours, theirs)) => {
+                let named = || shown(theirs).map(|shown| format!("{}: {shown}", peer(theirs)));
+                let [evidence, other] = [ours, theirs].map(|case| evidence(case));
+                let both = if has_peer { format!("{evidence} · {other}") } else { evidence };
+                let theirs = if has_peer { named() } else { None };
+                (shown(ours).unwrap_or_else(dash), theirs.unwrap_or_else(dash), both)
+            }
+            Err(_) => (dash(), dash(), String::new()),
+        };
+        let figure = answer.and_then(|(ours, theirs)| match has_peer {
+            true => self.ratio(run, ours, theirs),
+            false => self.of.of(ours).ok_or_else(|| "it has no such figure".to_owned()),
+        });
+        let (name, why) = (self.name.clone(), self.why.clone());
+        Row { name, ours, theirs, figure, unit, goal, why, evidence }
+    }
+
+    /// ioassay's case, and the one that differs from it in the axes of `with` alone: the fastest,
+    /// if several do. Without such axes both are the same.
+    fn find<'a>(&self, run: &'a Value) -> Result<(&'a Value, &'a Value), String> {
+        let asked = || {
+            let cases = run["cases"].as_array().into_iter().flatten();
+            cases.filter(|case| case["role"] == "asked")
+        };
+        let is_ours = |case: &&Value| {
+            let is_it = |(axis, value): (&String, &Value)| has(run, case, axis, value);
+            peer(case) == OWN && self.case.iter().all(is_it)
+        };
+        let rate = |case: &&Value| case["throughput"]["median"].as_f64().unwrap_or(0.0);
+        let theirs_of = |ours: &'a Value| {
+            let is_theirs = |case: &&Value| {
+                let axes = ours["case"].as_object().into_iter().flatten();
+                axes.into_iter()
+                    .all(|(axis, value)| has(run, case, axis, self.with.get(axis).unwrap_or(value)))
+            };
+            let found = asked().filter(is_theirs);
+            found.max_by(|one, other| rate(one).total_cmp(&rate(other)))
+        };
+        let mut pairs = asked().filter(is_ours).filter_map(|ours| Some((ours, theirs_of(ours)?)));
+        let Some((ours, theirs)) = pairs.next() else {
+            let mut skips = run["skips"].as_array().into_iter().flatten();
+            let skip = skips.find(|skip| Some(&skip["case"]["peer"]) == self.with.get("peer"));
+            let reason = skip.and_then(|skip| skip["reason"].as_str());
+            return Err(reason.unwrap_or("no case of the run is this one").to_owned());
+        };
+        match lack(ours).or_else(|| lack(theirs)) {
+            Some(reason) => Err(reason),
+            None => Ok((ours, theirs)),
+        }
+    }
+
+    /// The ratio of ours to theirs: that of ioassay's own comparison if this is a rate and there is
+    /// one, else that of the medians, which has no interval.
+    fn ratio(&self, run: &Value, ours: &Value, theirs: &Value) -> Result<Figure, String> {
+        let compared = run["comparisons"].as_array().into_iter().flatten();
+        let of = |found: &&Value, case: &Value, base: &Value| {
+            found["case"] == case["id"] && found["base"] == base["id"]
+        };
+        let is_rate = matches!(self.of, Quantity::Throughput | Quantity::Iops);
+        for found in compared.filter(|_| is_rate) {
+            let number = |key: &str| found[key].as_f64();
+            let interval = number("low").zip(number("high"));
+            let Some(median) = number("ratio") else { continue };
+            if of(&found, ours, theirs) {
+                return Ok(Figure { median, interval });
+            }
+            if of(&found, theirs, ours) {
+                let interval = interval.map(|(low, high)| (1.0 / high, 1.0 / low));
+                return Ok(Figure { median: 1.0 / median, interval });
+            }
+        }
+        let [ours, theirs] = [ours, theirs].map(|case| self.of.of(case));
+        let (Some(ours), Some(theirs)) = (ours, theirs) else {
+            return Err("one of them has no such figure".to_owned());
+        };
+        Ok(Figure { median: ours.median / theirs.median, interval: None })
+    }
+}
+
+fn peer(case: &Value) -> &str {
+    case["case"]["peer"].as_str().unwrap_or(OWN)
+}
+
+/// Whether a case has this value of an axis. `cores` is as many as there are; `best` is any peer.
+fn has(run: &Value, case: &Value, axis: &str, value: &Value) -> bool {
+    let of_case = &case["case"][axis];
+    match value.as_str() {
+        Some("cores") => *of_case == run["host"]["cores"],
+        Some("best") => of_case != OWN,
+        _ => of_case == value,
+    }
+}
+
+/// Why a case has no figure to be compared, if it has none.
+fn lack(case: &Value) -> Option<String> {
+    let has_none = case["n"].as_u64() == Some(0) || case["verdict"] == "void";
+    has_none.then(|| {
+        let failure = case["failures"][0]["reason"].as_str();
+        let finding = case["findings"][0]["message"].as_str();
+        let reason = failure.or(finding).unwrap_or("no trial was done");
+        format!("{} is {}: {reason}", peer(case), text(&case["verdict"]))
+    })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// What the OS counted around a case: what served it, what devices moved beside what it moved, and
+/// whether its bytes were checked.
+fn evidence(case: &Value) -> String {
+    let mut words = vec![text(&case["served_by"]).to_owned()];
+    let device = case["writing"]["device_write_bytes"].as_f64().or(case["device_bytes"].as_f64());
+    if let (Some(device), Some(moved)) = (device, case["bytes_per_trial"].as_f64()) {
+        words.push(format!("device {:.0} %", 100.0 * device / moved.max(1.0)));
+    }
+    words.push(match case["digest_verified"].as_bool() {
+        Some(true) => "bytes right".to_owned(),
+        Some(false) => "bytes wrong".to_owned(),
+        None => String::new(),
+    });
+    if case["verdict"] != "sound" {
+        let codes = case["findings"].as_array().into_iter().flatten();
+        let codes = codes.filter(|found| found["severity"] != "note");
+        let codes: Vec<&str> = codes.map(|found| text(&found["code"])).collect();
+        words.push(format!("{}: {}", text(&case["verdict"]), codes.join(" ")));
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn case(id: &str, peer: &str, rate: f64, verdict: &str) -> Value {
+        json!({
+            "id": id, "role": "asked", "n": 7, "verdict": verdict, "served_by": "device",
+            "case": { "peer": peer, "engine": "uring", "block": 4096 },
+            "throughput": { "median": rate, "low": null, "high": null },
+            "cpu_ns_per_op": 1e9 / rate, "device_bytes": 200, "bytes_per_trial": 100,
+            "digest_verified": null, "failures": [],
+            "findings": [{ "code": "Foreign", "severity": "doubt", "message": "others read" }],
+        })
+    }
+
+    fn run(verdict: &str) -> Value {
+        let cases = [case("a", "rust", 20.0, "sound"), case("b", "fio", 10.0, verdict)];
+        let compared = json!({ "case": "b", "base": "a", "ratio": 0.5, "low": 0.4, "high": 0.8 });
+        let skip = json!({ "case": { "peer": "dd" }, "reason": "the peer dd has no engine uring" });
+        json!({ "cases": cases, "comparisons": [compared], "skips": [skip] })
+    }
+
+    fn row(run: &Value, of: &str, with: &str) -> Row {
+        let text = format!("name = 'r'\nof = '{of}'\ncase = {{ engine = 'uring' }}\nwith = {with}");
+        toml::from_str::<Asked>(&text).expect("it is whole").answer(run)
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_comparison_turned_to_ours() {
+        let row = row(&run("doubtful"), "throughput", "{ peer = 'fio' }");
+        let expected = Figure { median: 2.0, interval: Some((1.25, 2.5)) };
+        assert_eq!(row.figure, Ok(expected));
+        assert_eq!((row.ours.as_str(), row.theirs.as_str()), ("0.0 MB/s", "fio: 0.0 MB/s"));
+        let expected = "device, device 200 % · device, device 200 %, doubtful: Foreign";
+        assert_eq!(row.evidence, expected);
+    }
+
+    #[test]
+    fn what_is_not_compared_has_the_ratio_of_the_medians() {
+        let row = row(&run("sound"), "cpu", "{ peer = 'fio' }");
+        assert_eq!(row.figure, Ok(Figure { median: 0.5, interval: None }));
+        assert_eq!(self::row(&run("sound"), "throughput", "{}").unit, Unit::BytesPerSecond);
+        let best = self::row(&run("sound"), "throughput", "{ peer = 'best' }");
+        assert_eq!(best.figure.map(|found| found.median), Ok(2.0));
+    }
+
+    #[test]
+    fn what_is_missing_gives_its_reason() {
+        let reason = |with: &str| row(&run("void"), "throughput", with).show();
+        assert_eq!(reason("{ peer = 'fio' }"), "fio is void: others read");
+        assert_eq!(reason("{ peer = 'dd' }"), "the peer dd has no engine uring");
+        assert_eq!(reason("{ peer = 'zebra' }"), "no case of the run is this one");
+    }
+}
