@@ -29,44 +29,43 @@ use std::process::ExitCode;
 const HELP: &str = "\
 ioassay's own chores
 
-  cargo xtask test   all that must hold: format, lints, style, tests; installs what the tests
-                     need (as root on Debian; elsewhere it names what is missing)
-  cargo xtask tidy   style alone: every rule of STYLE.md that a program can check
+  cargo xtask test   check format, lints, style and tests; installs the programs that tests need
+                     (as root on Debian; elsewhere it names what is missing)
+  cargo xtask tidy   check only style: every rule of STYLE.md that a program can check
   cargo xtask simulate [--check]
-                     the simulations behind the figures of METHODOLOGY.md, into its tables; with
-                     --check fewer of them, held against the tables
-  cargo xtask ci     test, where a missing rustfmt or clippy is a failure (as with CI=true)
+                     write the tables of simulations in METHODOLOGY.md; with --check, run fewer
+                     simulations and compare them with the tables
+  cargo xtask ci     test, but fail if rustfmt or clippy is missing (as with CI=true)
   cargo xtask audit [RECORD...]
-                     what ioassay says of records, recomputed from their raw lines by a second
-                     implementation in Python that shares no code with it: each value that differs.
-                     Without a record those that are kept, and three fresh ones
+                     recompute reports from the raw lines of records, with a second implementation
+                     in Python that shares no code, and print each value that differs. Without a
+                     record, audits the kept ones and three fresh ones
   cargo xtask fuzz [--seconds N | --inputs N] [--seed N] [--only TEXT]
-                     inputs that nobody would write, made of good ones, for N seconds (60) or until
-                     there are N: times, sizes, cases, lines of workers, recipes, tables of peers,
-                     and records in every form of a report. What fails is kept in xtask/fuzz/corpus
+                     mutate valid inputs for N seconds (60) or N inputs: times, sizes, cases, lines
+                     of workers, recipes, tables of peers, and records in every form of a report.
+                     Keeps failing inputs in xtask/fuzz/corpus
   cargo xtask bench [--only files|memory|writing|program] [--rounds N] [--dir DIR] [--size SIZE]
-                     ioassay beside fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md: the
-                     recipes of xtask/src/bench/, run by the released program in N rounds (7), with
+                     compare ioassay with fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md:
+                     the released program runs the recipes of xtask/src/bench/ in N rounds (7), with
                      test files in DIR (target/), of SIZE instead of 1 or 2 GiB. Half an hour
   cargo xtask honesty [--only TEXT] [--clean [N]] [--dir DIR]
-                     ioassay, fio and dd on each known fault, planted for real below DIR (target/;
-                     root), into HONESTY.md: six minutes. With --only those faults whose names have
-                     TEXT in them, printed and not written. With --clean the section about N (20)
-                     quick surveys of /dev/shm and as many of DIR, without a fault, instead: half an
-                     hour
+                     run ioassay, fio and dd on each known fault, planted for real below DIR
+                     (target/; root), into HONESTY.md: six minutes. --only TEXT prints the faults
+                     with TEXT in their names and writes nothing. --clean instead runs N (20) quick
+                     surveys of /dev/shm and of DIR without a fault: half an hour
   cargo xtask repeat [--pairs N] [--dir DIR] [--records FOLDER]
-                     one small recipe N + 1 (41) times, with nothing changed: how often two records
-                     that follow each other are called different, and how often the earlier's
-                     interval holds the later's figure, into METHODOLOGY.md. Test files are in DIR
-                     (target/), records in FOLDER (target/repetitions/): those that are there are
-                     judged again, not made again. Half an hour on a quiet machine
+                     run one small recipe N + 1 (41) times without a change, and write into
+                     METHODOLOGY.md how often consecutive records are called different, and how
+                     often the earlier one's interval holds the later one's figure. Test files are
+                     in DIR (target/), records in FOLDER (target/repetitions/); existing records
+                     are reused. Half an hour on a quiet machine
   cargo xtask lab [--quick] [--only TEXT] [--jobs N] [--folder FOLDER]
-                     ioassay in emulated machines with other kernels, devices and file systems, into
-                     docs/lab.md, N (2) machines at a time. With --quick those rows that the test
-                     command has, with --only those whose names have TEXT in them; neither is
-                     written. Images, and what machines printed, are kept in FOLDER (target/lab/)
-  cargo xtask show   rewrite the output and the pictures of records/ that documents show, with
-                     today's `ioassay report`";
+                     run ioassay in emulated machines with other kernels, devices and file systems,
+                     N (2) at a time, into docs/lab.md. --quick runs the rows of the test command,
+                     --only TEXT those with TEXT in their names; neither writes. Keeps images and
+                     the machines' output in FOLDER (target/lab/)
+  cargo xtask show   rewrite the output and the pictures of records/ in the documents, with today's
+                     `ioassay report`";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

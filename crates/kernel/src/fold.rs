@@ -6,7 +6,7 @@ use model::content::{DIGEST_PAGE, WORD_BYTES, weight};
 /// A word as it lies in a file: little-endian, in memory not aligned.
 pub(crate) type Word = [u8; WORD_BYTES as usize];
 
-/// What a loop does with each vector it reads.
+/// A loop's operation on each vector.
 pub(crate) trait Fold {
     /// `sum` and `vector` together.
     ///

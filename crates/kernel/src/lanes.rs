@@ -1,4 +1,4 @@
-//! What the loops ask of an instruction set, and how they walk an array.
+//! The operations that loops need of an instruction set, and their order over an array.
 //!
 //! A loop is written once, generic over [`Lanes`], and always inlined into a function of one
 //! instruction set, which decides how it is compiled: see the macro `instructions`.

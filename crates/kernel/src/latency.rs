@@ -34,7 +34,7 @@ fn touch_pages(words: &mut [u64], step: usize, word: u64) {
 /// The wrapping sum of the first of every `step` words. No load waits for another.
 fn read_pages(words: &[u64], step: usize) -> u64 {
     words.iter().step_by(step).fold(0, |sum: u64, first| {
-        // SAFETY: a reference is valid, aligned and initialised, and nobody writes to it
+        // SAFETY: a reference is valid, aligned and initialised, and nothing writes to it
         // meanwhile. The load is volatile: each pass must do it, though it reads the same.
         sum.wrapping_add(unsafe { std::ptr::from_ref(first).read_volatile() })
     })

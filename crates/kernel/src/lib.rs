@@ -1,8 +1,8 @@
 //! Loops over memory, written for each instruction set.
 //!
-//! The table [`KERNELS`] has one row for each kernel and instruction set. A row gives its loop
-//! out only on a processor that can run it, as a plain safe function: the question is asked once,
-//! before the timed loop, never in it. Every row is tested against a naive loop.
+//! The table [`KERNELS`] has one row for each kernel and instruction set. A row returns its loop,
+//! as a plain safe function, only on a processor that can run it: that is checked once, before the
+//! timed loop. Every row is tested against a naive loop.
 //!
 //! This crate calls no OS and allocates nothing that grows with its data.
 //!

@@ -17,7 +17,7 @@ unsafe impl Lanes for u64 {
 
     #[inline(always)]
     unsafe fn load(from: &Unaligned<u64>) -> u64 {
-        // SAFETY: a reference is valid, aligned as its type asks, and initialised, and nobody
+        // SAFETY: a reference is valid, aligned as its type requires, and initialised, and nothing
         // writes to it meanwhile.
         unsafe { std::ptr::from_ref(from).read_volatile() }.0
     }
@@ -45,7 +45,7 @@ unsafe impl Lanes for u64 {
 
     #[inline(always)]
     unsafe fn count(self, integers: u64, value: u64) -> u64 {
-        // All are counted in the lower half: no more than 2³² - 1 are asked for.
+        // All counts fit into the lower half: at most 2³² - 1.
         let is_low = integers as u32 == value as u32;
         let is_high = (integers >> 32) as u32 == value as u32;
         in_register(self + u64::from(is_low) + u64::from(is_high))

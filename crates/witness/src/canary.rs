@@ -28,8 +28,8 @@ impl Canary {
         Canary::open(directory)?.written(directory)
     }
 
-    /// As [`Canary::create`], of a file that has a name for that time: some file systems sync
-    /// nothing of a file that nobody can find again.
+    /// As [`Canary::create`], of a file that has a name for that time: some file systems do not
+    /// sync a file without a name.
     pub(crate) fn create_named(directory: &Path) -> Result<Canary, Error> {
         Canary::open_named(directory)?.written(directory)
     }

@@ -43,8 +43,8 @@ fn quota_of(group: &Path) -> Option<f64> {
     Some(quota as f64 / period as f64)
 }
 
-/// What the control groups of this process allow it of each of the devices `nodes`, the tightest
-/// of all up the path.
+/// The limits of this process's control groups for each of the devices `nodes`: the tightest on the
+/// path.
 pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> Vec<Limit> {
     // Version 1 has a controller of another name.
     let mut groups = directories(root, "self", "blkio");
@@ -131,8 +131,8 @@ fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What one group leaves, if it has a limit. Cached pages of files count as usage to the OS, but
-/// they give way.
+/// The memory that a group leaves, if it has a limit. The OS counts cached pages as usage, but they
+/// can be reclaimed.
 fn left_in(group: &Path) -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -145,7 +145,7 @@ fn left_in(group: &Path) -> Option<u64> {
 
 /// Bytes of cached files of a group and all below it, from its `memory.stat`.
 fn parse_reclaimable(memory_stat: &str) -> u64 {
-    // Version 1 tells of the group alone by the short names, and of all below by these.
+    // In version 1, the short names are for the group alone, and these include all below.
     let names = match value_of(memory_stat, "total_inactive_file") {
         Some(_) => ["total_inactive_file", "total_active_file"],
         None => ["inactive_file", "active_file"],

@@ -22,15 +22,15 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of a sector in `/sys/block/X/stat`, whatever the device's own sectors are.
 const SECTOR: u64 = 512;
-/// Bytes read of a counter file: what is wanted of `/proc/vmstat`, which is longer than a page on
-/// some machines, is in its first half.
+/// Bytes read of a counter file. `/proc/vmstat` is longer than a page on some machines, but its
+/// first half has the needed counters.
 const BUFFER: usize = 16 << 10;
 
 /// Takes evidence about one process. All that can be opened and looked up once is.
 #[derive(Debug)]
 pub struct Witness<'a> {
     pid: u32,
-    /// The file, and the probe that tells the truth about it.
+    /// The file, and the probe that is right about it.
     file: Option<(&'a File, Probe)>,
     clock: Option<libc::clockid_t>,
     io: Option<File>,
@@ -54,7 +54,7 @@ struct Devices {
 }
 
 impl Devices {
-    /// A counter that a canary did not move is not asked: its zero would mean nothing.
+    /// Skip a counter that a canary did not move: its zero would mean nothing.
     fn of(storage: &Storage) -> Devices {
         let open_all = |names: Vec<&str>| {
             let files: Option<Vec<File>> =
@@ -68,7 +68,7 @@ impl Devices {
     }
 }
 
-/// What PSI tells of, three times the same.
+/// The three files of PSI.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pressure<T> {
     cpu: T,
@@ -76,7 +76,7 @@ struct Pressure<T> {
     memory: T,
 }
 
-/// What was counted up to one moment, since whatever each counter began with.
+/// The counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     at_ns: u64,
@@ -146,7 +146,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The counters just before the process is told to go.
+    /// The counters just before the process starts its trial.
     pub fn before(&mut self) -> Snapshot {
         let residency = self.residency();
         let threads = threads(self.pid);
@@ -336,7 +336,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         residency_before: before.residency,
         residency_after: after.residency,
         task_read_bytes: delta(|s| s.read_bytes),
-        // To hear the word to go moves it: where it stands still it does not count.
+        // Reading the start command moves it: if it stands still, it does not count.
         task_rchar_bytes: delta(|s| s.rchar).filter(|bytes| *bytes > 0),
         device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.moved?.reads)),

@@ -1,7 +1,7 @@
 //! Whether the counters of devices count, tried on a canary file (METHODOLOGY.md).
 //!
-//! A counter that stands still while the block layer moves bytes tells nothing by its zero: the
-//! OS was told not to count (`queue/iostats`), or whoever wrote the driver forgot it.
+//! The zero of a counter that stands still while the block layer moves bytes means nothing:
+//! counting is off (`queue/iostats`), or the driver does not count.
 
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::error::Error;
@@ -72,7 +72,7 @@ pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Resu
         reader.read_at(&mut block.0, offset).map_err(Error::refused_on("read again", file))?;
     }
     let after = look(&storage.layers);
-    // What the page cache served proves nothing: the block layer itself must have been asked.
+    // Bytes from the page cache prove nothing: requests must have reached the block layer.
     let asked = own_reads().zip(read_before).map(|(after, before)| after.saturating_sub(before));
     let was_asked = asked.is_some_and(|bytes| bytes as f64 >= SEEN_LEAST * length as f64);
     for ((layer, before), after) in storage.layers.iter_mut().zip(before).zip(after) {
@@ -87,10 +87,10 @@ pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Resu
     Ok(())
 }
 
-/// What is known of counters without a file of one's own: where the OS is told not to count.
+/// What is known about counters without a canary: whether counting is off.
 ///
-/// What is made of other devices counts by itself, whatever `queue/iostats` says there; and a
-/// flush is counted in any case.
+/// Devices made of others count whatever their `queue/iostats` says; and flushes are always
+/// counted.
 pub(crate) fn try_nothing(storage: &mut Storage) {
     let Some(Layer { nodes, counts, .. }) = storage.layers.first_mut() else { return };
     let is_off = |node: &String| {
@@ -104,7 +104,7 @@ pub(crate) fn try_nothing(storage: &mut Storage) {
     }
 }
 
-/// What the devices of each layer have counted so far.
+/// The counters of each layer's devices.
 fn look(layers: &[Layer]) -> Vec<Option<Traffic>> {
     let stat =
         |node: &String| traffic::parse_stat(&std::fs::read_to_string(traffic::stat_of(node)).ok()?);

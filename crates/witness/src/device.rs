@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Overlays of loops of overlays end somewhere; what is deeper is not looked for.
 const DEPTH: u32 = 8;
 
-/// What is at the bottom of a mount.
+/// The storage at the bottom of a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ground {
     pub(crate) medium: Medium,
@@ -23,9 +23,9 @@ pub(crate) struct Ground {
     pub(crate) layers: Vec<Layer>,
     /// Bytes of the block devices that the file system is made on; 0 if they do not tell.
     pub(crate) size: u64,
-    /// What is mounted so that a sync flushes nothing.
+    /// Mounts that make a sync flush nothing.
     pub(crate) barriers_off: Vec<String>,
-    /// What a reader should know, a sentence each.
+    /// Notes for the reader, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ fn unseen(note: String) -> Ground {
     Ground::of(Medium::Unseen, vec![note])
 }
 
-/// What a reader should know of how often a byte is written.
+/// A note about how often a byte is written.
 fn note_of_layers(layers: &[Layer]) -> Option<String> {
     let (bottom, top) = (layers.first()?, layers.last()?);
     let below = || bottom.nodes.join(", ");
@@ -278,7 +278,7 @@ fn note_of_layers(layers: &[Layer]) -> Option<String> {
     }
 }
 
-/// What a reader should know of a disk that is not what its name suggests.
+/// A note about a disk that is not what its name suggests.
 fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     let is = |kind| is_numbered(name, kind);
     if is("nbd") || is("rbd") || is("drbd") {
@@ -298,7 +298,7 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     is_remote.then(|| format!("{name}: this device is across a network ({transport})"))
 }
 
-/// What the OS takes a device for: `/sys/block/X/queue/write_cache`, which root may change.
+/// The OS's view of a write cache: `/sys/block/X/queue/write_cache`, which root may change.
 fn write_cache(text: &str) -> Option<WriteCache> {
     match text {
         "write back" => Some(WriteCache::Back),

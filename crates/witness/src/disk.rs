@@ -38,7 +38,7 @@ pub struct Disk {
     pub objections: Vec<String>,
 }
 
-/// Looks at the block device at `path`, or that a link there leads to, and at who uses it.
+/// Inspects the block device at `path` (or the target of a link), and its users.
 ///
 /// It is in use if it, a partition of it or the disk that it is a partition of is mounted, used
 /// for swap or a part of another device, if a loop device is made of it, or if another device is
@@ -140,8 +140,8 @@ fn try_head(device: &File, length: u64, storage: &mut Storage) {
     }
 }
 
-/// Drops what is cached of the head of a device; how many pages stayed. Nothing is written back:
-/// whoever made a page dirty shall decide when it is written.
+/// Evicts the cached head of a device; returns how many pages stayed. Writes nothing back: that is
+/// up to the program that made a page dirty.
 fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
     rustix::fs::fadvise(device, 0, NonZeroU64::new(length), Advice::DontNeed)
         .map_err(Error::refused_on("evict", device))?;
@@ -188,7 +188,7 @@ fn is_claimed(path: &Path) -> bool {
     rustix::fs::open(path, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY)
 }
 
-/// What is used for swap: devices and files.
+/// Swap devices and files.
 fn swaps() -> Vec<Identity> {
     let text = std::fs::read("/proc/swaps").unwrap_or_default();
     parse_swaps(&text).iter().filter_map(|path| Identity::at(path)).collect()
@@ -240,7 +240,7 @@ impl Family {
     }
 }
 
-/// Who uses devices.
+/// The users of devices.
 struct Users {
     root: Root,
     mounts: Vec<Mount>,
@@ -336,14 +336,14 @@ impl Users {
         objections
     }
 
-    /// Another device that is the same disk, reached in another way: a disk tells who it is.
+    /// Another device that is the same disk on another path, by the disk's own identifier.
     fn twin_of(&self, name: &str, path: &Path) -> Option<String> {
         let told = |path: &Path| {
             let files = [path.join("wwid"), path.join("device/wwid")];
             files.iter().find_map(|file| text(file)).filter(|wwid| !wwid.is_empty())
         };
         let own = told(path)?;
-        // The ways to one NVMe disk are hidden: nobody can open them.
+        // The paths to one NVMe disk are hidden: they can't be opened.
         let is_hidden =
             |disk: &Path| text(&disk.join("hidden")).is_some_and(|hidden| hidden == "1");
         let is_twin = |disk: &PathBuf| {

@@ -1,4 +1,4 @@
-//! What can go wrong when the OS is asked, with the remedy.
+//! Errors of the OS, with remedies.
 
 use model::evidence::Residency;
 use std::fs::File;
@@ -12,7 +12,7 @@ pub enum Error {
     /// A step was refused.
     #[error("failed to {attempt} '{}': {answer}", path.display())]
     Refused {
-        /// What was tried, as in "failed to open".
+        /// The OS's answer.
         attempt: &'static str,
         /// On what.
         path: PathBuf,
@@ -49,9 +49,9 @@ pub enum Error {
         residency.pages
     )]
     Stayed {
-        /// What the probe said at the end.
+        /// The last result of the probe.
         residency: Residency,
-        /// Why, as far as can be told, and what may help.
+        /// The cause, as far as known, and what may help.
         cause: &'static str,
     },
     /// A file that was read whole is not in the page cache.
@@ -62,7 +62,7 @@ pub enum Error {
         residency.pages
     )]
     NotWarm {
-        /// What the probe said at the end.
+        /// The last result of the probe.
         residency: Residency,
         /// How often the file was read.
         passes: u32,
@@ -74,7 +74,7 @@ pub enum Error {
         path.display()
     )]
     NoMemoryGroup {
-        /// What was tried.
+        /// The attempt.
         attempt: &'static str,
         /// On what.
         path: PathBuf,
@@ -101,7 +101,7 @@ impl Error {
         move |answer| Error::Refused { attempt, path: path.to_path_buf(), answer: answer.into() }
     }
 
-    /// The same for an open file, whose path the OS is asked for.
+    /// The same for an open file, whose path the OS reports.
     pub(crate) fn refused_on<A: Into<io::Error>>(
         attempt: &'static str,
         file: &File,

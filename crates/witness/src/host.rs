@@ -10,9 +10,9 @@ use procfs::{FromRead, Meminfo};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the OS tells of this machine. The kernels know which `isas` they can use.
+/// This machine, as the OS reports it. The kernels know which `isas` they can use.
 ///
-/// What it does not tell is empty or none.
+/// Unknown values are empty or none.
 pub fn host(isas: Vec<Isa>) -> Host {
     host_at(&Root::machine(), isas)
 }
@@ -124,8 +124,8 @@ const SHARED_LEVEL_LEAST: u32 = 3;
 /// Bytes of all caches of the highest level that the CPUs have, each counted once however many
 /// CPUs share it, and bytes of the largest one of them. In a VM it may be the share of the host.
 ///
-/// None where the OS tells of none; nor where it ends with caches of the second level that cores
-/// have for themselves: many an ARM server has a cache behind them that it does not tell of.
+/// None if the OS reports none, or only second-level caches private to each core: many ARM servers
+/// have a further cache that the OS does not report.
 fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     let mut caches: BTreeMap<(u32, String), u64> = BTreeMap::new();
     for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
@@ -210,12 +210,12 @@ fn is_cpu_of_qemu(cpuinfo: &str) -> bool {
         && cpuinfo_value(cpuinfo, "CPU part") == Some("0x051")
 }
 
-/// What gives a hypervisor away.
+/// Signs of a hypervisor.
 #[derive(Default)]
 struct Signs {
     /// Whether the processor is a program.
     is_emulated: bool,
-    /// What Xen says of itself.
+    /// Xen's own entry.
     xen: Option<String>,
     /// The flag that every x86 hypervisor sets, and bare metal never.
     cpu_flag: bool,

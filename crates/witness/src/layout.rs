@@ -33,7 +33,7 @@ struct Extent {
     reserved_flags: [u32; 3],
 }
 
-/// Extents asked for at once: 28 KiB.
+/// Extents per request: 28 KiB.
 const EXTENTS: usize = 512;
 
 /// A header with room for the answer.
@@ -114,7 +114,7 @@ impl Tally {
     }
 
     fn add(&mut self, extent: &Extent) {
-        // What is allocated behind the end of the file is no part of it.
+        // Blocks allocated behind the end of the file do not belong to it.
         let start = extent.logical.clamp(self.end.min(self.size), self.size);
         let end = extent.logical.saturating_add(extent.length);
         let length = end.clamp(start, self.size) - start;
@@ -143,8 +143,8 @@ impl Tally {
     }
 }
 
-/// Where extents are not told, holes may be. A file system that knows of none answers that there
-/// are none; it is believed only if it has as many blocks as that takes.
+/// Without a report of extents, holes are possible. A file system without support reports none; we
+/// believe that only if it has enough blocks.
 fn by_seeking(file: &File, size: u64) -> io::Result<Option<Layout>> {
     let position = rustix::fs::tell(file)?;
     let holes = holes(file, size);

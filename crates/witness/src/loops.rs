@@ -56,7 +56,7 @@ pub(crate) struct Loop {
     pub(crate) name: String,
     /// The path that the file had when it was attached, maybe in another container.
     pub(crate) path: String,
-    /// The file; none where nobody tells.
+    /// The file, if known.
     pub(crate) file: Option<Identity>,
 }
 
@@ -70,7 +70,8 @@ pub(crate) fn all(root: &Root) -> Vec<Loop> {
             Ok(file) => Some(file),
             // It was detached meanwhile.
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return None,
-            // Nobody may ask. The path may lead to another file by now, but all else is worse.
+            // Without permission to ask. The path may lead to another file by now, but there is
+            // nothing better.
             Err(_) => Identity::at(Path::new(&path)),
         };
         Some(Loop { name, path, file })
@@ -78,7 +79,7 @@ pub(crate) fn all(root: &Root) -> Vec<Loop> {
     disks.filter_map(of_disk).collect()
 }
 
-/// What the OS says of the file behind a loop device.
+/// The file behind a loop device, as the OS reports it.
 fn ask(node: &File) -> io::Result<Identity> {
     // SAFETY: for this number the kernel writes a `struct loop_info64`, which `LoopInfo` has the
     // size and at least the alignment of, or nothing and an error.

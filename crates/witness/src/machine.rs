@@ -1,6 +1,6 @@
-//! What the OS tells of the whole machine: time of its CPUs, pressure, dirty pages.
+//! Counters of the whole machine: CPU time, pressure, dirty pages.
 
-/// Where the OS tells of memory.
+/// The OS's file about memory.
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
 
 /// Of the first line of `/proc/stat`.

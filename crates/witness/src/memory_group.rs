@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What the names of these groups begin with; the number of their maker follows.
+/// The prefix of these groups' names, followed by the PID of their creator.
 const PREFIX: &str = "ioassay-";
-/// How often a group that still has somebody in it is tried to be removed.
+/// The number of attempts to remove a group that still has members.
 const REMOVALS: u32 = 50;
 /// How long is waited between two of these: a second in all.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
@@ -19,8 +19,8 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 /// A control group that limits memory. When it is dropped, those in it are ended, and it is
 /// removed. A process has one at a time, and must not be in it itself.
 ///
-/// What its members allocate and what they bring into the page cache counts. A page of a file
-/// that somebody else brought there does not, so that a file must be evicted before.
+/// Memory that its members allocate counts, and pages that they bring into the page cache. Pages
+/// that other processes brought there do not count, so files must be evicted first.
 #[derive(Debug)]
 pub struct MemoryGroup {
     directory: PathBuf,
@@ -33,7 +33,7 @@ struct Version {
     limit: &'static str,
     /// Absent where the OS does not account for swap.
     swap: &'static str,
-    /// What the limit of swap is, given that of memory, so that nothing is swapped.
+    /// The limit of swap for a limit of memory, so that nothing is swapped.
     swap_limit: fn(u64) -> u64,
 }
 
@@ -74,7 +74,7 @@ impl MemoryGroup {
         &self.directory
     }
 
-    /// Bytes that its members may use: what was asked for, to the page, as the OS tells it.
+    /// Bytes that its members may use: the requested limit, rounded to pages, as the OS reports it.
     pub fn limit(&self) -> u64 {
         self.limit
     }
@@ -171,7 +171,7 @@ fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGro
     Ok(group)
 }
 
-/// Removes the groups below `parent` whose makers are no more, if nobody is in them.
+/// Removes empty groups below `parent` whose creators have ended.
 fn remove_left(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let maker = entry.file_name().to_str().and_then(maker_of);
@@ -187,8 +187,7 @@ fn maker_of(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// The limit that the OS tells, if it is the one asked for, but for the page that it may be
-/// rounded to.
+/// The limit that the OS reports, if it is the requested one, rounded to a page.
 fn confirmed(told: &str, asked: u64) -> io::Result<u64> {
     let page = rustix::param::page_size() as u64;
     let limit = told.trim().parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! What is mounted, and which mount a file is on.
+//! Mounts, and the mount of a file.
 
 use crate::error::{Error, descriptor_path};
 use crate::root::Root;
@@ -24,7 +24,7 @@ pub(crate) struct Mount {
     pub(crate) point: PathBuf,
     /// `ext4`, `fuse.sshfs` …
     pub(crate) file_system: String,
-    /// What was mounted: a device node, a server's export, any name.
+    /// The source: a device node, a server's export, any name.
     pub(crate) source: PathBuf,
     /// The options of the mount, then those of the file system, each once.
     pub(crate) options: Vec<String>,
@@ -36,8 +36,7 @@ impl Mount {
         self.options.iter().filter_map(move |option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// What keeps a sync of files here from flushing the caches of devices: an option of the
-    /// mount.
+    /// The mount option that keeps a sync from flushing the devices' caches.
     pub(crate) fn barriers_off(&self) -> Option<String> {
         let option = barrier_option(self.options.iter().map(String::as_str))?;
         Some(unflushed(&self.file_system, &self.point, option))

@@ -8,14 +8,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Bytes read of what the OS tells of a process: tens of thousands of mappings.
+/// The bytes read of a process's mappings: enough for tens of thousands.
 const TEXT_MOST: u64 = 4 << 20;
 
 /// Bytes of each node in a process's memory of its own, and in its mappings of `file`. None where
 /// there is one node only, and where the OS does not tell: nothing is read then.
 ///
-/// What programs and libraries are made of is left out, and so is the page cache that nobody maps:
-/// no counter tells where that lies.
+/// Leaves out programs and libraries, and unmapped page cache, whose node no counter shows.
 pub(crate) fn node_bytes(pid: u32, file: Option<&File>) -> Option<BTreeMap<u32, u64>> {
     static HAS_SEVERAL: LazyLock<bool> = LazyLock::new(|| has_several(&Root::machine()));
     if !*HAS_SEVERAL {

@@ -1,8 +1,8 @@
 //! The page cache: how much of a file is in it, and how to put it in or out, with proof.
 //!
-//! No probe is believed without proof on the file system at hand, see
-//! [`storage`](crate::storage()): cachestat says 0 of every file on overlayfs, and mincore says
-//! "all" to whoever neither owns a file nor may write it.
+//! A probe must first prove itself on the file system, see [`storage`](crate::storage()): cachestat
+//! reports 0 for every file on overlayfs, and mincore reports "all" for a file that you neither own
+//! nor can write.
 
 use crate::error::Error;
 use model::evidence::{Probe, Residency};
@@ -122,7 +122,7 @@ fn mincore(file: &File, range: Range<u64>) -> io::Result<u64> {
     Ok(cached)
 }
 
-/// A part of a file mapped only to be asked about: nobody may read or write through it.
+/// A part of a file, mapped only for queries: it can't be read or written.
 struct Window {
     address: *mut c_void,
     length: usize,
@@ -268,8 +268,7 @@ fn read_whole(file: &File) -> io::Result<()> {
 ///
 /// Dirty pages are written back first, or they would stay (METHODOLOGY.md).
 ///
-/// # Errors
-/// [`Error::NotDropped`] for whoever is not root.
+/// # Errors [`Error::NotDropped`] without root.
 pub fn drop_all() -> Result<(), Error> {
     rustix::fs::sync();
     // 1 is for pages, 2 for directory entries and inodes.

@@ -20,10 +20,10 @@ const FEW: u64 = 16 << 20;
 /// More dirty bytes than these are waited for while they become fewer by this much in a
 /// [`WINDOW`]. Others' dirty pages that nobody writes yet stay for half a minute.
 const FALL: u64 = 1 << 20;
-/// Bytes of a file that are written in one go: between two, the limit is looked at.
+/// Bytes written at a time; the limit is checked in between.
 const STEP: u64 = 16 << 20;
 
-/// What was left when it was waited no longer.
+/// What remained when the wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
     /// Whether the devices were quiet. If not, the limit was reached.
@@ -98,7 +98,7 @@ fn wait(storage: &Storage, start: Instant, limit: Duration) -> Settled {
     }
 }
 
-/// What is seen at one moment.
+/// The state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     at: Duration,

@@ -32,7 +32,7 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
     }
 }
 
-/// What cpufreq says of all CPUs, each answer once.
+/// cpufreq's values of all CPUs, each once.
 fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
     let cpus = entries(&root.at(CPU));
     let told = cpus.filter_map(|cpu| text(&cpu.join("cpufreq").join(name)));
@@ -41,8 +41,7 @@ fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Whether DAMON runs, by its threads or by a module of its own; none where the OS tells of
-/// neither.
+/// Whether DAMON runs, by its threads or its module; none if the OS shows neither.
 fn damon(root: &Root) -> Option<bool> {
     let threads = entries(&root.at(DAMON)).filter_map(|thread| text(&thread.join("state")));
     let modules = ["damon_reclaim", "damon_lru_sort", "damon_stat"]

@@ -1,4 +1,4 @@
-//! What storage a directory or a file is on, and what works there, tried on a canary file.
+//! The storage of a directory or a file, and what works there, tested on a canary file.
 
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::cgroup;
@@ -35,9 +35,8 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
 
 /// Looks at the storage of a user's own file, which is never opened for writing, nor evicted.
 ///
-/// What can be tried only by writing or evicting is tried on a canary file beside it. Where none
-/// can be made, it is taken to work and a note says so: whoever evicts the file will have proof
-/// or an error.
+/// A canary file beside it tests what takes writing or evicting. If none can be created, we assume
+/// that it works, and a note says so: evicting the file later gives proof or an error.
 ///
 /// # Errors
 /// [`Error::NotAFile`] when it is not a regular file, or what the OS answered to a step.
@@ -124,7 +123,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
     })
 }
 
-/// What a reader should know of a file system or of the files on it.
+/// Notes about a file system, or the files on it.
 fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
     let kind = &mount.file_system;
     let mut notes = Vec::new();
@@ -219,7 +218,7 @@ fn nothing_is_kept(canary: &File) -> bool {
     may_ask_mincore(canary) && by_mapping && says(Probe::Cachestat).map_or(true, is_none)
 }
 
-/// Looks again at what may be different for the file itself: who may ask, and its own flags.
+/// Checks again what may differ for the file itself: permissions and its flags.
 fn look_at_file(file: &File, storage: &mut Storage) {
     let page = rustix::param::page_size() as u64;
     let mut notes = Vec::new();

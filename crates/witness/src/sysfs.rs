@@ -21,7 +21,7 @@ pub(crate) fn chosen(text: &str) -> Option<String> {
     marked.or(alone).map(str::to_string)
 }
 
-/// What is in a directory, in the order of the names; nothing if there is no such directory.
+/// The entries of a directory, ordered by name; none if it does not exist.
 pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -1,4 +1,4 @@
-//! What block devices are made of, and how often those below move a byte (METHODOLOGY.md).
+//! The layers of block devices, and how often each moves a byte (METHODOLOGY.md).
 //!
 //! It is read from sysfs alone, which needs no rights. What sysfs does not tell is not guessed:
 //! then it is not known how often a byte is moved, and bytes are counted further up.
@@ -121,7 +121,7 @@ impl Spread {
             // Linear or striped.
             (0, _) if !uuid.ends_with("-cow") => Spread::SPLIT,
             (_, 1..) => Spread::copies(Amplification::of(images as u32)),
-            // A RAID of a level that is not told, a thin volume, a snapshot, a cache.
+            // A RAID of unknown level, a thin volume, a snapshot, a cache.
             _ if hidden.iter().any(|name| name.contains("vdata") || name.contains("vpool")) => {
                 Spread::UNKNOWN
             }
@@ -163,7 +163,7 @@ impl Node {
         file_name(&self.path)
     }
 
-    /// What LVM calls it, if it is a mapped device; else empty.
+    /// LVM's name, if it is a mapped device; else empty.
     fn mapped_name(&self) -> String {
         text(&self.path.join("dm/name")).unwrap_or_default()
     }

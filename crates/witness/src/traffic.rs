@@ -1,4 +1,4 @@
-//! What block devices counted: the requests that they completed, and those that they have not.
+//! The counters of block devices: completed requests, and those in flight.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ pub(crate) fn stat_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("stat")
 }
 
-/// The file of disk `name` in which it tells of requests that are not complete.
+/// The file of disk `name` with its requests in flight.
 pub(crate) fn in_flight_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("inflight")
 }

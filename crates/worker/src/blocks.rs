@@ -16,7 +16,7 @@ pub type Own<E> = (E, Walk, Desk);
 /// A thread that moves blocks.
 struct Mover<'a, E, L> {
     thread: u32,
-    /// Of the engine, to be told with an error.
+    /// The engine's name, for errors.
     name: &'a str,
     io: E,
     walk: Walk,
@@ -46,8 +46,8 @@ impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
     }
 }
 
-/// Runs `threads` threads, of which each has what `make` makes for it, and tells the client what
-/// came of it. `name` is that of the engine, to be told with an error.
+/// Runs `threads` threads, each with its own result of `make`, and reports the outcome to the
+/// client. `name` is the engine's, for errors.
 pub fn move_blocks<E: BlockIo, L: Look + Sync>(
     name: &str,
     threads: u32,

@@ -15,7 +15,7 @@ use model::sample::{Latencies, Span};
 use std::io;
 use std::time::Duration;
 
-/// What one thread is to read or to write.
+/// One thread's part of the work.
 #[derive(Debug)]
 pub struct Walk {
     visits: Visits,
@@ -158,7 +158,7 @@ impl Desk {
     }
 }
 
-/// What is done so far.
+/// The state so far.
 #[derive(Default)]
 struct Done {
     /// The time that there is for it.

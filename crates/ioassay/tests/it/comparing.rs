@@ -72,7 +72,7 @@ fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
     run(&desk, "a", &["--block=4KiB", "--threads=1"]);
     run(&desk, "b", &["--block=8KiB", "--threads=2", "--size=512KiB"]);
     let expected = [
-        "'a' (A) and 'b' (B) do not measure the same",
+        "'a' (A) and 'b' (B) measure different things",
         "--anyway",
         "): 4KiB in A, 8KiB in B",
         "): 1 in A, 2 in B",

@@ -160,7 +160,7 @@ fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
         file.read_exact_at(&mut byte, place).unwrap();
         let right = byte[0];
         file.write_all_at(&[!right], place).unwrap();
-        let expected = format!("byte {place} is {:#04x}, not {right:#04x}", !right);
+        let expected = format!("byte {place} is {:#04x} instead of {right:#04x}", !right);
         desk.refuses(&["data", "verify", "new", "--seed", "9"], &["'new'", &expected]);
     }
 }

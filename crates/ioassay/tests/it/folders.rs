@@ -70,7 +70,7 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
     assert!(folder.exists());
 
     let said = text(&desk.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]).stderr);
-    assert!(said.contains("removed './ioassay-run-") && said.contains("was killed"), "{said}");
+    assert!(said.contains("removed './ioassay-run-") && said.contains("a killed run"), "{said}");
     assert!(!folder.exists(), "{said}");
     // The other one lives, and keeps its folder.
     assert_eq!(folders(desk.directory()).len(), 1);

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Bytes asked for in one read: enough to keep every device busy, however it is read.
+/// Bytes per read: enough to keep every device busy.
 const READ_BYTES: usize = 16 << 20;
 
 /// Loads a range of a file.
@@ -56,7 +56,7 @@ impl BlockIo for Load {
     const ENDS_WITH_PASS: bool = true;
 
     fn begin_pass(&mut self) -> io::Result<()> {
-        // What was loaded is given back first: there is never more than one copy.
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         self.memory = None;
         let pages = if self.work.advice == Advice::HugePage {
             Some(Pages::Huge)

@@ -1,4 +1,5 @@
-//! What the timed loop asks of an engine, and the ways to move a block from a file to the program.
+//! The interface of engines for the timed loop, and the ways to move a block from a file to the
+//! program.
 //!
 //! An engine belongs to one thread: it is made by it before the barrier and dropped after the
 //! clock has stopped.

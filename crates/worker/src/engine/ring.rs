@@ -33,8 +33,8 @@ pub struct Flight {
     pub moved: usize,
 }
 
-/// The OS is told of an eighth of the depth at once. To tell it only when nothing is complete any
-/// more saves calls but lets the device run dry; to tell it of each block costs a call for each.
+/// Submits an eighth of the depth at once. Submitting only when nothing has completed saves calls
+/// but lets the device run dry; submitting each block costs a call each.
 const BATCHES_IN_DEPTH: usize = 8;
 
 /// A call for a single block pays only if there is no other to wait for.
