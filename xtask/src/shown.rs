@@ -89,7 +89,7 @@ fn whole(report: &str) -> Result<String> {
     Ok(report.to_owned())
 }
 
-/// The first table without the columns after p50, up to CPU/op: it then fits a narrow page.
+/// The first table without the columns from p50 to CPU/op: it then fits a narrow page.
 fn table(report: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains("CPU/op"));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
@@ -98,7 +98,7 @@ fn table(report: &str) -> Result<String> {
         let end = header.find(name).map(|at| at + name.len());
         end.with_context(|| format!("its table has no column {name}"))
     };
-    let (from, to) = (end_of("p50")?, end_of("CPU/op")?);
+    let (from, to) = (end_of("of ceiling")?, end_of("CPU/op")?);
     let is_row = |line: &str| line.starts_with("  ");
     let narrow = |line: &&str| {
         if is_row(line) {
@@ -143,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_table_loses_the_columns_from_p50_to_cpu() {
-        let report = "head\n\n          p50   p99  CPU/op  verdict\nmemory (a long title)\n  \
-                      µ rows 1 µs  2 µs    3 µs  sound\np50: a note\n\nnote\n";
+        let report = "head\n\n   of ceiling   p50  CPU/op  verdict\nmemory (a long title)\n  \
+                      µ rows 1 %  2 µs    3 µs  sound\np50: a note\n\nnote\n";
         let document = "a\n<!-- table of records/x -->\n```text\nold\n```\n";
         let new = with_blocks(document, &|_| Ok(report.to_owned())).expect("it has a table");
-        let expected = "a\n<!-- table of records/x -->\n```text\n          p50  verdict\n\
-                        memory (a long title)\n  µ rows 1 µs  sound\np50: a note\n```\n";
+        let expected = "a\n<!-- table of records/x -->\n```text\n   of ceiling  verdict\n\
+                        memory (a long title)\n  µ rows 1 %  sound\np50: a note\n```\n";
         assert_eq!(new, expected);
-        assert!(with_blocks(document, &|_| Ok("p50  p99\n".to_owned())).is_err());
+        assert!(with_blocks(document, &|_| Ok("of ceiling  p99\n".to_owned())).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Flags, their help and the manual, recipes, ids, labels, columns of CSV and JSON, labels of
 //! metrics, and the wire are all made of it.
 
+mod say;
 mod table;
 
 use crate::axes::{Axes, Given};
@@ -12,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 pub use table::AXES;
+
+use say::Say;
 
 /// One axis.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ pub struct Axis {
     pub baseline: Option<Usual>,
     /// How an id says a value.
     word: Word,
-    /// How a sentence says a value, which replaces `{}`.
-    phrase: &'static str,
+    /// How people are told a value.
+    say: Say,
     get: fn(&Case) -> Option<String>,
     set: fn(&mut Case, &str) -> Result<(), ParseError>,
 }
@@ -133,7 +136,7 @@ impl Axis {
         across: Across::Apart,
         baseline: None,
         word: Word::After("", None),
-        phrase: "{}",
+        say: Say::of("{}"),
         get: |_| None,
         set: |_, _| Ok(()),
     };
@@ -176,8 +179,27 @@ impl Axis {
     /// How a sentence says the value of `case`: `depth 8`, `1 thread`.
     pub fn phrase(&self, case: &Case) -> Option<String> {
         let value = self.value(case)?;
-        let plural = if value == "1" { self.phrase.strip_suffix('s') } else { None };
-        Some(plural.unwrap_or(self.phrase).replace("{}", &value))
+        Some(self.say.phrase(&value))
+    }
+
+    /// How a label says the value of `case`: `4KiB`, `depth 8`.
+    pub fn label(&self, case: &Case) -> Option<String> {
+        Some(self.say(&self.value(case)?))
+    }
+
+    /// The same where there is little room: `4KiB`, `d8`.
+    pub fn short_label(&self, case: &Case) -> Option<String> {
+        Some(self.say.short_label(&self.value(case)?))
+    }
+
+    /// How a label says this value.
+    pub fn say(&self, value: &str) -> String {
+        self.say.label(value)
+    }
+
+    /// Whether a label need not say this value: it is what one expects where nothing is said.
+    pub fn is_quiet(&self, value: &str) -> bool {
+        self.across == Across::Same || self.say.is_quiet(value)
     }
 
     /// Its help: what it means, and its values.
@@ -386,7 +408,7 @@ mod tests {
             let name = axis.name;
             let called = axis.elsewhere.iter().chain([&axis.flag]);
             assert!(called.copied().all(|name| names.insert(name)), "{name}: a flag of two axes");
-            assert!(!axis.meaning.is_empty() && axis.phrase.contains("{}"), "{name}");
+            assert!(!axis.meaning.is_empty() && axis.say.phrase("7").contains('7'), "{name}");
             let kinds = Kind::ALL.iter().filter(|kind| axis.usual.of(**kind).is_some());
             for kind in kinds {
                 let mut case = Case::blank(*kind);

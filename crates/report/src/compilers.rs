@@ -2,6 +2,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line, joined};
 use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure};
@@ -16,25 +17,25 @@ use model::peer::Peer;
 
 /// A row for each build of the counting loop, with the vectors that its object code has.
 pub fn compilers(assessment: &Assessment, style: &Style) -> String {
+    let labels = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&labels, style));
     for version in versions(assessment) {
         out.push_str(&style.wrap("", Paint::Plain, &version));
     }
     out.push('\n');
-    out.push_str(&rows(assessment).render(style));
+    out.push_str(&rows(assessment, &labels).render(style));
     let answer =
         answer(assessment).map(|text| format!("\n{}", style.wrap("", Paint::Plain, &text)));
     out.extend(answer);
-    out.push_str(&frame::below(assessment, style, &|id| id.to_string()));
+    out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
     out
 }
 
 /// How far builds of the same loop are apart; none where only one was measured.
 pub(crate) fn answer(assessment: &Assessment) -> Option<String> {
-    let name = |id: &str| {
-        let found = assessment.cases.iter().find(|case| case.id == id);
-        found.map_or(id.to_string(), label)
-    };
+    let labels = Labels::of(assessment);
+    let name = |id: &str| labels.name(id);
     let all = assessment.builds.iter().filter_map(|builds| said(assessment, builds, &name));
     let sentences: Vec<Sentence> = all.collect();
     (!sentences.is_empty()).then(|| paragraph(&sentences, &name))
@@ -87,7 +88,7 @@ fn base(assessment: &Assessment) -> &str {
     cases.map(|case| case.case.peer.as_str()).next().unwrap_or(OWN_PEER)
 }
 
-fn rows(assessment: &Assessment) -> Grid {
+fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         left("built with", 3),
@@ -101,18 +102,23 @@ fn rows(assessment: &Assessment) -> Grid {
     for summary in &assessment.cases {
         let peer = assessment.peers.iter().find(|peer| peer.name == summary.case.peer);
         let ratio = assessment.comparisons.iter().find(|c| c.case == summary.id);
-        grid.row(cells(summary, peer, ratio));
+        grid.row(cells(summary, peer, ratio, labels));
     }
     grid
 }
 
-fn cells(summary: &Summary, peer: Option<&Peer>, ratio: Option<&Comparison>) -> Vec<Cell> {
+fn cells(
+    summary: &Summary,
+    peer: Option<&Peer>,
+    ratio: Option<&Comparison>,
+    labels: &Labels,
+) -> Vec<Cell> {
     let paint = words::verdict_paint(summary);
     let said = |text: String| Cell::new(figure(summary, text), paint);
     let (median, interval) = words::main_figure(summary);
     let plain = |text: String| Cell::new(text, Paint::Plain);
     vec![
-        plain(label(summary)),
+        plain(label(summary, labels)),
         plain(peer.and_then(flags).unwrap_or_default()),
         plain(vectors(summary, peer)),
         said(median),
@@ -123,12 +129,11 @@ fn cells(summary: &Summary, peer: Option<&Peer>, ratio: Option<&Comparison>) -> 
     ]
 }
 
-fn label(summary: &Summary) -> String {
-    let Some(work) = summary.case.memory() else { return summary.id.clone() };
-    if summary.case.peer == OWN_PEER {
-        return format!("rust, {} {}", work.kernel, work.isa);
-    }
-    summary.case.peer.clone()
+/// The program, and what else differs among its rows.
+fn label(summary: &Summary, labels: &Labels) -> String {
+    let phrases = labels.phrases(&summary.case).into_iter().filter(|p| p.axis != "peer");
+    let peer = std::iter::once(summary.case.peer.clone());
+    joined(peer.chain(phrases.map(|phrase| phrase.short)))
 }
 
 /// The options of a build, without what is in every one.

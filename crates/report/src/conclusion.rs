@@ -1,9 +1,9 @@
-//! What follows from a run in plain sentences, and the names of its cases: as the view of its
-//! recipe says both.
+//! What follows from a run in plain sentences, and how its cases are called: as the view of its
+//! recipe has both.
 
-use crate::names::Names;
+use crate::labels::Labels;
 use crate::sentence::{Sentence, beside_lead, paragraph};
-use crate::writes::{WriteNames, said_rate};
+use crate::writes::said_rate;
 use crate::{
     closing, compilers, counting, latency, memory, strategies, survey, syncs, touching, versus,
 };
@@ -11,41 +11,20 @@ use assess::Assessment;
 use assess::decision::Lead;
 use assess::summary::ServedBy;
 
-/// The name that a case has, by its id.
-pub(crate) type Naming<'a> = Box<dyn Fn(&str) -> String + 'a>;
-
-/// The names of the cases of an assessment.
-pub(crate) fn naming(assessment: &Assessment) -> Naming<'_> {
+/// How the cases of an assessment are called.
+pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     match assessment.recipe.as_str() {
-        "survey" => Box::new(survey::naming(assessment)),
-        "count-tens" => Box::new(|id| counting::name(assessment, id)),
-        "touch-pages" => Box::new(touching::naming(assessment)),
-        "write-strategies" | "sync-latency" => {
-            let names = WriteNames::of(assessment);
-            Box::new(move |id| names.name(assessment, id))
-        }
-        _ => {
-            let names = Names::of(assessment);
-            Box::new(move |id| names.short(id))
-        }
-    }
-}
-
-/// What those names leave out because it is common to all; nothing where they are whole.
-pub(crate) fn left_out_of_names(assessment: &Assessment) -> String {
-    match assessment.recipe.as_str() {
-        "survey" | "count-tens" | "touch-pages" => String::new(),
-        "write-strategies" | "sync-latency" => {
-            let size = WriteNames::of(assessment).size();
-            size.map(|size| format!("a file of {}", model::units::bytes(size))).unwrap_or_default()
-        }
-        _ => Names::of(assessment).said_once(),
+        "survey" => survey::labels(assessment),
+        "count-tens" => counting::labels(assessment),
+        "touch-pages" => touching::labels(assessment),
+        _ => Labels::of(assessment),
     }
 }
 
 /// The answer, a paragraph each; nothing where the recipe asks for figures only.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let name = naming(assessment);
+    let labels = labels(assessment);
+    let name = |id: &str| labels.name(id);
     match assessment.recipe.as_str() {
         "survey" => vec![closing::closing(assessment, &name)],
         "page-latency" => latency::answer(assessment),
@@ -55,13 +34,14 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
         "touch-pages" => touching::closing(assessment),
         "sync-latency" => syncs::answer(assessment),
         "compilers" => compilers::answer(assessment).into_iter().collect(),
-        _ => of_any(assessment, &name),
+        _ => of_any(assessment, &labels),
     }
 }
 
 /// What follows from a run of any recipe: which case is the fastest, and which differ.
-pub(crate) fn of_any(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let decided = versus::decided(assessment, name);
+pub(crate) fn of_any(assessment: &Assessment, labels: &Labels) -> Vec<String> {
+    let name = &|id: &str| labels.name(id);
+    let decided = versus::decided(assessment, labels);
     let all = fastest(assessment, name).into_iter().chain(decided);
     all.map(|sentences| paragraph(&sentences, name)).collect()
 }

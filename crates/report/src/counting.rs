@@ -3,6 +3,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line};
 use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, is_virtual, listed};
@@ -10,7 +11,7 @@ use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, Figure};
 use assess::decision::{Decided, Decision};
 use assess::summary::Summary;
-use model::case::{Advice, Cache, Engine, Isa, MemoryWork, OWN_PEER, Pages, ReadWork, Work};
+use model::case::{Cache, Engine, Work};
 use model::host::Storage;
 use model::units;
 
@@ -53,10 +54,10 @@ impl Place {
 }
 
 impl Place {
-    /// A word that tells rows apart that are not under their heading.
+    /// The word that a label has for it.
     fn word(self) -> &'static str {
         match self {
-            Place::Memory => "",
+            Place::Memory => "loaded",
             Place::PageCache => "warm",
             Place::Cold => "cold",
             Place::Direct => "direct",
@@ -70,25 +71,28 @@ const LEGEND: &str = "counting: the rate once the data is mapped or loaded; set-
 
 /// Counting, a table for each size of the file, with set-up apart; then the answer.
 pub fn counting(assessment: &Assessment, style: &Style) -> String {
+    let labels = labels(assessment);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&labels, style));
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push('\n');
-    out.push_str(&rows(assessment).render(style));
+    out.push_str(&rows(assessment, &labels).render(style));
     out.push_str(&style.wrap("", Paint::Plain, &counted(assessment)));
-    out.push_str(&frame::below(assessment, style, &|id| name(assessment, id)));
+    out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
     out.push_str(&closing(assessment, style));
     out
 }
 
-/// The plain name of a case by its id.
-pub(crate) fn name(assessment: &Assessment, id: &str) -> String {
-    match assessment.cases.iter().find(|summary| summary.id == id) {
-        Some(summary) => {
-            let place = Place::of(&summary.case.work).map_or("", Place::word);
-            format!("{place} {}", label(summary)).trim_start().to_string()
-        }
-        None => id.to_string(),
-    }
+/// How the cases of this view are called: below its heading a row says what differs there.
+pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
+    let has_sizes = sizes(assessment).len() > 1;
+    Labels::by(assessment, move |case| {
+        let is_memory = case.memory().is_some();
+        let place = Place::of(&case.work).filter(|_| !is_memory).map(Place::word);
+        let place = place.unwrap_or(if is_memory { "memory" } else { "" }).to_string();
+        let size = case.file_size().filter(|_| has_sizes);
+        size.map_or(place.clone(), |size| format!("{} {place}", units::bytes(size)))
+    })
 }
 
 fn sizes(assessment: &Assessment) -> Vec<u64> {
@@ -99,7 +103,7 @@ fn sizes(assessment: &Assessment) -> Vec<u64> {
     sizes
 }
 
-fn rows(assessment: &Assessment) -> Grid {
+fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("counting", 0),
@@ -113,7 +117,7 @@ fn rows(assessment: &Assessment) -> Grid {
     let sizes = sizes(assessment);
     let memory = assessment.cases.iter().filter(|summary| summary.case.memory().is_some());
     for summary in memory {
-        grid.row(cells(summary, assessment.storage.as_ref()));
+        grid.row(cells(summary, assessment.storage.as_ref(), labels));
     }
     for &size in &sizes {
         for place in PLACES {
@@ -126,14 +130,14 @@ fn rows(assessment: &Assessment) -> Grid {
                 grid.heading(&format!("{} {}", units::bytes(size), place.title()));
             }
             for summary in here {
-                grid.row(cells(summary, assessment.storage.as_ref()));
+                grid.row(cells(summary, assessment.storage.as_ref(), labels));
             }
         }
     }
     grid
 }
 
-fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
+fn cells(summary: &Summary, storage: Option<&Storage>, labels: &Labels) -> Vec<Cell> {
     let paint = words::verdict_paint(summary);
     let said = |text: String| Cell::new(figure(summary, text), paint);
     let (total, interval) = words::main_figure(summary);
@@ -141,7 +145,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
     let once_loaded = loaded.map_or(total.clone(), |l| units::rate(l.throughput.median));
     let load = loaded.map_or(NONE.to_string(), |l| units::nanoseconds(l.load_ns.median));
     vec![
-        Cell::new(format!("  {}", label(summary)), Paint::Plain),
+        Cell::new(format!("  {}", labels.below(summary)), Paint::Plain),
         said(once_loaded),
         said(load),
         said(total),
@@ -150,55 +154,6 @@ fn cells(summary: &Summary, storage: Option<&Storage>) -> Vec<Cell> {
         Cell::new(words::served_by(summary, storage), Paint::Plain),
         Cell::new(words::verdict(summary), paint),
     ]
-}
-
-/// What a row does, in plain words.
-fn label(summary: &Summary) -> String {
-    let mut words = match &summary.case.work {
-        Work::Memory(work) => memory_words(work),
-        Work::Read(work) => file_words(work),
-        Work::Write(_) => vec![summary.id.clone()],
-    };
-    if summary.case.peer != OWN_PEER {
-        words.insert(0, summary.case.peer.clone());
-    }
-    match summary.case.threads() {
-        1 => words.join(" "),
-        threads => format!("{}, {threads} threads", words.join(" ")),
-    }
-}
-
-fn memory_words(work: &MemoryWork) -> Vec<String> {
-    let mut words = vec![format!("kernel {} {}", work.kernel, work.isa)];
-    if work.pages == Pages::Base {
-        words.push("base pages".to_string());
-    }
-    words
-}
-
-fn file_words(work: &ReadWork) -> Vec<String> {
-    let mut words = vec![match (work.engine, work.io.cache) {
-        (Engine::Load, Cache::Warm) => "loaded (warm)".to_string(),
-        (Engine::Load, Cache::AsIs) => "loaded".to_string(),
-        (Engine::Load, Cache::Cold | Cache::Direct) => format!("loaded ({})", work.io.cache),
-        (engine, _) => engine.to_string(),
-    }];
-    // A mapping and what is loaded are touched where they are: a block is no transfer.
-    if !matches!(work.engine, Engine::Load | Engine::Mmap) {
-        words.push(units::bytes(work.io.block));
-    }
-    match work.advice {
-        Advice::None => {}
-        Advice::HugePage => words.push("huge pages".to_string()),
-        advice => words.push(advice.to_string()),
-    }
-    if work.isa != Isa::Auto {
-        words.push(work.isa.to_string());
-    }
-    if work.io.depth > 1 {
-        words.push(format!("depth {}", work.io.depth));
-    }
-    words
 }
 
 fn closing(assessment: &Assessment, style: &Style) -> String {
@@ -219,18 +174,23 @@ fn answers(assessment: &Assessment) -> Vec<Vec<String>> {
         let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
         return vec![vec![none.to_string()]];
     }
-    let name = |id: &str| name(assessment, id);
+    let labels = labels(assessment);
+    let name = |id: &str| labels.name(id);
     let of_size = |answer: &CountingAnswer| {
-        let mut sentences = vec![verdict(assessment, answer)];
+        let mut sentences = vec![verdict(assessment, answer, &name)];
         sentences.extend(ceilings(answer));
-        let claims = answer.claims.iter().map(|claim| said_claim(assessment, claim));
+        let claims = answer.claims.iter().map(|claim| said_claim(claim, &name));
         let paragraphs = [sentences].into_iter().chain(claims);
         paragraphs.map(|sentences| paragraph(&sentences, &name)).collect()
     };
     assessment.counting.iter().map(of_size).collect()
 }
 
-fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> Sentence {
+fn verdict(
+    assessment: &Assessment,
+    answer: &CountingAnswer,
+    name: &dyn Fn(&str) -> String,
+) -> Sentence {
     let size = units::bytes(answer.size);
     let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
@@ -240,7 +200,7 @@ fn verdict(assessment: &Assessment, answer: &CountingAnswer) -> Sentence {
     };
     let figures = format!(
         "the fastest count from it ({}) moves {}",
-        name(assessment, &device.row.id),
+        name(&device.row.id),
         units::rate(device.throughput.median)
     );
     let Some(decided) = &answer.disk_is_faster else {
@@ -298,7 +258,7 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
 }
 
 /// The claim that started the question, and what is fair to say beside it.
-fn said_claim(assessment: &Assessment, claim: &Claim) -> Vec<Sentence> {
+fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
     let first = Sentence::decided(&claim.holds, |decision| {
         format!(
             "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
@@ -319,7 +279,7 @@ fn said_claim(assessment: &Assessment, claim: &Claim) -> Vec<Sentence> {
             format!(
                 "Against the other way to the same file with the highest median ({}, {}) it is {}: \
                  {}.",
-                name(assessment, &fair.figure.row.id),
+                name(&fair.figure.row.id),
                 units::rate(fair.figure.throughput.median),
                 said_ratio(&fair.holds.ratio()),
                 holds(decision, &fair.holds),

@@ -3,7 +3,7 @@
 use crate::conclusion;
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
-use crate::names::Names;
+use crate::labels::{Labels, common_line, joined};
 use crate::style::{Paint, Style};
 use crate::versus;
 use crate::words::{self, listed};
@@ -58,13 +58,10 @@ impl Way {
 /// Throughput of engines by threads, with the idle share of threads beside it and the least,
 /// mean and greatest round below it.
 pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
-    let names = Names::of(assessment);
+    let names = Labels::of(assessment);
     let blocks = blocks(assessment);
     let mut out = frame::head(assessment, style);
-    let common = names.said_once();
-    if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
-    }
+    out.push_str(&common_line(&names, style));
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push_str(&shades(style));
     for block in &blocks {
@@ -73,11 +70,11 @@ pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
     if blocks.is_empty() {
         out.push_str("\nno case was measured\n");
     }
-    let versus = versus::list(assessment, &|id| names.short(id), style);
+    let versus = versus::list(assessment, &names, style);
     if !versus.is_empty() {
         out.push_str(&format!("\n{versus}"));
     }
-    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
     let answer = conclusion::answer(assessment);
     if !answer.is_empty() {
         out.push('\n');
@@ -166,7 +163,7 @@ impl<'a> Block<'a> {
     }
 }
 
-fn table(block: &Block, assessment: &Assessment, names: &Names, style: &Style) -> String {
+fn table(block: &Block, assessment: &Assessment, names: &Labels, style: &Style) -> String {
     let (title, served_by) = (title(block, names), served_by(block, assessment));
     let mut out = style.wrap("", Paint::Plain, &format!("{title}, served by {served_by}"));
     let beside = style.width.saturating_sub(THREADS_WIDTH) / CELL_WIDTH;
@@ -197,33 +194,21 @@ fn part(block: &Block, ways: &[Way]) -> Grid {
 }
 
 /// What all cells of the table share: `cold random 4KiB`, and what else tells it from others.
-pub(crate) fn title(block: &Block, names: &Names) -> String {
-    let of = |(way, threads, _): &(Way, u32, Content)| {
-        let work = ReadWork {
-            io: Io { threads: *threads, ..block.alike.io },
-            engine: way.engine,
-            ..block.alike
-        };
-        let id = Case { peer: way.peer.clone(), work: Work::Read(work) }.id();
-        let short = names.short(&id);
-        // A name that nothing could be left out of says nothing that its table does not.
-        let words = if short == id { "" } else { &short };
-        words.split_whitespace().map(str::to_string).collect::<Vec<_>>()
+pub(crate) fn title(block: &Block, names: &Labels) -> String {
+    let work = ReadWork {
+        io: Io { threads: block.threads()[0], ..block.alike.io },
+        engine: block.ways().first().map_or(Engine::Pread, |way| way.engine),
+        ..block.alike
     };
-    let mut words = block.cells.first().map(of).unwrap_or_default();
-    for cell in &block.cells {
-        let other = of(cell);
-        words.retain(|word| other.contains(word));
-    }
+    let phrases = names.phrases(&Case::own(Work::Read(work)));
+    let is_shared = |axis: &str| !["peer", "engine", "threads"].contains(&axis);
     let alike = &block.alike;
-    let mut title = vec![
-        alike.io.cache.to_string(),
-        alike.io.pattern.to_string(),
-        units::bytes(alike.io.block),
-    ];
-    words.retain(|word| !title.contains(word));
-    title.extend(words);
-    title.join(" ")
+    let first =
+        [alike.io.cache.to_string(), alike.io.pattern.to_string(), units::bytes(alike.io.block)];
+    let others = phrases.into_iter().filter(|phrase| {
+        is_shared(phrase.axis) && !["cache", "pattern", "block"].contains(&phrase.axis)
+    });
+    joined(first.into_iter().chain(others.map(|phrase| phrase.said)))
 }
 
 /// A figure and the line below it.

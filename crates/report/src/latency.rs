@@ -2,7 +2,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::labels::{Labels, common_line, joined};
 use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, listed};
@@ -12,7 +12,6 @@ use assess::percentile::Percentile;
 use assess::summary::Summary;
 use model::case::{Io, ReadWork};
 use model::plan::Role;
-use model::units;
 
 /// Rows that differ in their number of iterations only, fewest first; no limit comes last.
 struct Group<'a> {
@@ -23,9 +22,10 @@ struct Group<'a> {
 /// Latency of pages by cache state, order and number of iterations, and how the answer changes
 /// with that number.
 pub fn latency(assessment: &Assessment, style: &Style) -> String {
-    let names = Names::of(assessment);
-    let groups = groups(assessment);
+    let names = Labels::of(assessment);
+    let groups = groups(assessment, &names);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&names, style));
     out.push('\n');
     if groups.is_empty() {
         out.push_str("no case was measured\n");
@@ -35,11 +35,11 @@ pub fn latency(assessment: &Assessment, style: &Style) -> String {
         out.push('\n');
         out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     }
-    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
     out
 }
 
-fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
+fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
     let mut groups: Vec<(ReadWork, Group)> = Vec::new();
     for summary in assessment.cases.iter().filter(|summary| summary.role == Role::Asked) {
         let Some(work) = summary.case.read() else { continue };
@@ -47,7 +47,7 @@ fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
         match groups.iter_mut().find(|(known, _)| *known == alike) {
             Some((_, group)) => group.rows.push((work, summary)),
             None => {
-                let group = Group { title: title(work), rows: vec![(work, summary)] };
+                let group = Group { title: title(labels, summary), rows: vec![(work, summary)] };
                 groups.push((alike, group));
             }
         }
@@ -60,16 +60,13 @@ fn groups(assessment: &Assessment) -> Vec<Group<'_>> {
     groups
 }
 
-fn title(work: &ReadWork) -> String {
-    let (cache, pattern, engine) = (work.io.cache, work.io.pattern, work.engine);
-    let mut title = format!("{cache} {pattern}: {engine}, {}", units::bytes(work.io.block));
-    if work.io.depth > 1 {
-        title.push_str(&format!(", depth {}", work.io.depth));
+/// What a group is called: the label of any of its rows, without their number of operations.
+fn title(labels: &Labels, summary: &Summary) -> String {
+    let phrases = labels.phrases(&summary.case).into_iter().filter(|phrase| phrase.axis != "ops");
+    match joined(phrases.map(|phrase| phrase.said)) {
+        title if title.is_empty() => "reads".to_string(),
+        title => title,
     }
-    if work.io.threads > 1 {
-        title.push_str(&format!(", {}", words::count(work.io.threads as usize, "thread")));
-    }
-    title
 }
 
 /// How many reads a trial has: the limit, or all of a file that is passed once.
@@ -146,10 +143,11 @@ fn legend(groups: &[Group], style: &Style) -> String {
 
 /// What a read takes, and how that changes with the number of iterations, for each group.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let (names, groups) = (Names::of(assessment), groups(assessment));
+    let names = Labels::of(assessment);
+    let groups = groups(assessment, &names);
     let changes = groups.iter().map(|group| change(group, &assessment.iterations));
     let all = typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes);
-    all.map(|sentences| paragraph(&sentences, &|id| names.short(id))).collect()
+    all.map(|sentences| paragraph(&sentences, &|id| names.name(id))).collect()
 }
 
 /// What a read takes where most of them were made.
@@ -160,22 +158,17 @@ fn typical(groups: &[Group]) -> Option<Sentence> {
         let Some((_, summary)) = longest else { continue };
         let Some((p50, p99)) = summary.latency.p50.zip(summary.latency.p99) else { continue };
         let [p50, p99] = [p50, p99].map(|percentile| words::percentile(Some(percentile)));
-        texts.push(format!("{} {p50} and {p99}", name(group)));
+        texts.push(format!("{} {p50} and {p99}", group.title));
         rows.push(*summary);
     }
     let text = format!("A read takes (p50 and p99): {}.", texts.join("; "));
     (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
-/// `warm random`.
-fn name<'a>(group: &'a Group) -> &'a str {
-    group.title.split(':').next().unwrap_or_default()
-}
-
 /// How the answer changes from the fewest iterations to the most: the rows' own figures, and
 /// whether the throughput differs.
 fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
-    let title = name(group);
+    let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
         return vec![Sentence::plain(format!("{title}: no figure stands."))];

@@ -11,7 +11,7 @@
 mod style;
 mod markup;
 mod words;
-mod names;
+mod labels;
 mod writes;
 mod sentence;
 mod sparkline;

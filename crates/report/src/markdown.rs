@@ -5,6 +5,7 @@ use crate::conclusion;
 use crate::control;
 use crate::frame;
 use crate::grid::{Cell, Column, Grid, left, right};
+use crate::labels::Labels;
 use crate::markup::{block, fenced, inline};
 use crate::missed;
 use crate::records;
@@ -22,17 +23,18 @@ use model::plan::Role;
 
 /// A run as Markdown.
 pub fn markdown(assessment: &Assessment) -> String {
-    let name = conclusion::naming(assessment);
+    let labels = conclusion::labels(assessment);
+    let name = |id: &str| labels.name(id);
     let mut page = Page::titled(&frame::title(assessment));
     page.list(&frame::surroundings(assessment));
     page.warnings(&frame::missing(assessment));
     page.paragraphs(&conclusion::answer(assessment));
-    tables(&mut page, assessment, &name);
+    tables(&mut page, assessment, &labels);
     let control =
         assessment.control.as_ref().map(|control| control::said(assessment, control, &name));
     page.paragraphs(control.as_slice());
     if !assessment.comparisons.is_empty() {
-        page.table(&versus::grid(assessment, &name));
+        page.table(&versus::grid(assessment, &labels));
         page.paragraphs(versus::unlisted(&assessment.comparisons).as_slice());
     }
     let findings = assessment.findings.iter().map(|found| {
@@ -56,7 +58,7 @@ pub fn markdown_of_records(versus: &Versus, paths: [&str; 2]) -> String {
     page.list(&[format!("A: {a}"), format!("B: {b}")]);
     page.warnings(&records::obstacles(versus));
     page.paragraph(&records::closing(versus));
-    page.left_out_of_names(&records::names(versus).said_once());
+    page.common(&records::names(versus).said_once());
     page.table(&records::table(versus));
     page.section("Also not the same", said(&records::others(versus)));
     page.section("Left out", said(&records::left_out(&versus.left_out)));
@@ -113,16 +115,16 @@ impl Page {
         }
     }
 
-    fn left_out_of_names(&mut self, common: &str) {
+    fn common(&mut self, common: &str) {
         if !common.is_empty() {
-            self.paragraph(&format!("Left out of the names: {common}."));
+            self.paragraph(&format!("Common to all rows: {common}."));
         }
     }
 }
 
 /// The asked cases: those that read, and those that write, with what was accepted and what was
 /// durable apart.
-fn tables(page: &mut Page, assessment: &Assessment, name: &dyn Fn(&str) -> String) {
+fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     let (written, read): (Vec<&Summary>, Vec<&Summary>) =
         asked.partition(|summary| summary.case.write().is_some());
@@ -130,7 +132,8 @@ fn tables(page: &mut Page, assessment: &Assessment, name: &dyn Fn(&str) -> Strin
         page.paragraph("No case was measured.");
         return;
     }
-    page.left_out_of_names(&conclusion::left_out_of_names(assessment));
+    page.common(&labels.said_once());
+    let name = &|id: &str| labels.name(id);
     if !read.is_empty() {
         page.table(&read_table(assessment, &read, name));
     }

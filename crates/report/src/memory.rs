@@ -2,6 +2,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line, joined};
 use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, listed};
@@ -10,7 +11,7 @@ use assess::decision::Decision;
 use assess::levels::{Level, Levels};
 use assess::saturation::Saturation;
 use assess::summary::Summary;
-use model::case::{MemoryWork, OWN_PEER, Pages};
+use model::case::{MemoryWork, Pages};
 use model::units;
 
 /// Fewer working sets are no ladder.
@@ -20,22 +21,24 @@ const STEPS_LEAST: usize = 3;
 /// numbers of threads that suffice.
 pub fn memory(assessment: &Assessment, style: &Style) -> String {
     let series = series(assessment);
+    let labels = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&labels, style));
     out.push_str(&style.wrap("", Paint::Plain, &caches(assessment)));
     if !series.is_empty() {
         let title = "by working set: bytes a second, or the time of a load that waits for the \
                      last one";
         out.push_str(&format!("\n{}", style.wrap("", Paint::Strong, title)));
-        out.push_str(&ladder(&series).render(style));
+        out.push_str(&ladder(&series, &labels).render(style));
     }
     let on_ladder = |summary: &&Summary| series.iter().any(|column| column.holds(summary));
     let rest: Vec<&Summary> = assessment.cases.iter().filter(|s| !on_ladder(s)).collect();
     if !rest.is_empty() {
-        out.push_str(&format!("\n{}", rows(&rest).render(style)));
+        out.push_str(&format!("\n{}", rows(&rest, &labels).render(style)));
     }
     out.push('\n');
     out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
-    out.push_str(&frame::below(assessment, style, &|id| id.to_string()));
+    out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
     out
 }
 
@@ -51,7 +54,8 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
         }
     }
     let all = levels.chain(saturations.iter().map(said_saturations));
-    all.map(|sentence| paragraph(&[sentence], &str::to_string)).collect()
+    let labels = Labels::of(assessment);
+    all.map(|sentence| paragraph(&[sentence], &|id| labels.name(id))).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {
@@ -75,22 +79,12 @@ impl Series<'_> {
         self.steps.iter().any(|(_, step)| step.id == summary.id)
     }
 
-    fn title(&self) -> String {
-        let MemoryWork { kernel, isa, pages, threads, .. } = self.alike;
-        let mut words = vec![kernel.to_string()];
-        if kernel.has_vectors() {
-            words.push(isa.to_string());
-        }
-        if pages == Pages::Base {
-            words.push("(base)".to_string());
-        }
-        if threads > 1 {
-            words.push(format!("t{threads}"));
-        }
-        if self.peer != OWN_PEER {
-            words.insert(0, self.peer.to_string());
-        }
-        words.join(" ")
+    /// Its label: that of any of its cases, without what differs among them.
+    fn title(&self, labels: &Labels) -> String {
+        let phrases =
+            self.steps.first().map_or(Vec::new(), |(_, first)| labels.phrases(&first.case));
+        let told = phrases.into_iter().filter(|phrase| phrase.axis != "working_set");
+        joined(told.map(|phrase| phrase.short))
     }
 }
 
@@ -110,13 +104,13 @@ fn series(assessment: &Assessment) -> Vec<Series<'_>> {
     all
 }
 
-fn ladder(series: &[Series]) -> Grid {
+fn ladder(series: &[Series], labels: &Labels) -> Grid {
     let mut sets: Vec<u64> =
         series.iter().flat_map(|series| series.steps.iter().map(|(set, _)| *set)).collect();
     sets.sort_unstable();
     sets.dedup();
     let mut columns = vec![right("working set", 0)];
-    columns.extend(series.iter().map(|series| right(&series.title(), 0)));
+    columns.extend(series.iter().map(|series| right(&series.title(labels), 0)));
     let mut grid = Grid::new(columns);
     for set in sets {
         let mut row = vec![Cell::new(units::bytes(set), Paint::Plain)];
@@ -138,7 +132,7 @@ fn median(summary: &Summary) -> Cell {
     Cell::new(figure(summary, format!("{median}{mark}")), words::verdict_paint(summary))
 }
 
-fn rows(summaries: &[&Summary]) -> Grid {
+fn rows(summaries: &[&Summary], labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("loop", 0),
         right("figure", 0),
@@ -154,7 +148,7 @@ fn rows(summaries: &[&Summary]) -> Grid {
         let said = |text: String| Cell::new(figure(summary, text), paint);
         let bus = summary.bus.map_or(NONE.to_string(), |bus| units::rate(bus.median));
         grid.row(vec![
-            Cell::new(label(summary), Paint::Plain),
+            Cell::new(labels.short(&summary.id), Paint::Plain),
             said(median),
             said(interval),
             said(bus),
@@ -164,21 +158,6 @@ fn rows(summaries: &[&Summary]) -> Grid {
         ]);
     }
     grid
-}
-
-fn label(summary: &Summary) -> String {
-    let Some(work) = summary.case.memory() else { return summary.id.clone() };
-    let mut label = format!("{} {}", work.kernel, work.isa);
-    if summary.case.peer != OWN_PEER {
-        label = format!("{} {label}", summary.case.peer);
-    }
-    if work.pages == Pages::Base {
-        label.push_str(", base pages");
-    }
-    if work.threads > 1 {
-        label.push_str(&format!(", {} threads", work.threads));
-    }
-    label
 }
 
 fn pages_of(pages: Pages) -> &'static str {

@@ -1,7 +1,7 @@
 //! A plan before it is run: what would be measured, what not, and why not.
 
 use crate::frame;
-use crate::names::Names;
+use crate::labels::Labels;
 use crate::style::{Paint, Style};
 use crate::words::count;
 use model::plan::{Plan, Role};
@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 4;
 pub fn plan(plan: &Plan, style: &Style) -> String {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);
-    let names = Names::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
+    let names = Labels::of_cases(asked.chain(plan.skips.iter().map(|skip| &skip.case)));
 
     let (cases, rounds) = (count(plan.cases.len(), "case"), count(plan.rounds as usize, "round"));
     let repeated = match plan.invocations {
@@ -33,7 +33,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     let mut out = style.wrap("", Paint::Plain, &title);
     let common = names.said_once();
     if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
+        out.push_str(&style.wrap("", Paint::Plain, &format!("common to all cases: {common}")));
     }
     let roles = [
         (Role::Asked, "measured"),
@@ -45,7 +45,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
             .cases
             .iter()
             .filter(|planned| planned.role == role)
-            .map(|planned| names.short(&planned.case.id()))
+            .map(|planned| names.label(&planned.case))
             .collect();
         if !ids.is_empty() {
             out.push_str(&section(title, style));

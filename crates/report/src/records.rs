@@ -2,7 +2,7 @@
 
 use crate::frame::on;
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::labels::{Labels, common_line};
 use crate::sentence::said_ratio;
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, per_second, times};
@@ -35,10 +35,7 @@ pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
     for text in others(versus) {
         out.push_str(&style.wrap("also   ", Paint::Faint, &text));
     }
-    let common = names(versus).said_once();
-    if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
-    }
+    out.push_str(&common_line(&names(versus), style));
     out.push('\n');
     out.push_str(&table(versus).render(style));
     out.push('\n');
@@ -60,8 +57,8 @@ pub(crate) fn others(versus: &Versus) -> Vec<String> {
 }
 
 /// The names of the cases that both have.
-pub(crate) fn names(versus: &Versus) -> Names {
-    Names::of_cases(versus.pairs.iter().map(|pair| &pair.a.case))
+pub(crate) fn names(versus: &Versus) -> Labels<'_> {
+    Labels::of_cases(versus.pairs.iter().map(|pair| &pair.a.case))
 }
 
 /// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
@@ -112,8 +109,8 @@ pub(crate) fn table(versus: &Versus) -> Grid {
 }
 
 /// The name of a case; of two that are not the same, both.
-pub(crate) fn name(pair: &Pair, names: &Names) -> String {
-    let (a, b) = (names.short(&pair.a.id), names.short(&pair.b.id));
+pub(crate) fn name(pair: &Pair, names: &Labels) -> String {
+    let (a, b) = (names.label(&pair.a.case), names.label(&pair.b.case));
     if a == b { a } else { format!("{a} → {b}") }
 }
 
@@ -202,7 +199,7 @@ struct Asked<'a> {
 }
 
 /// In how many cases B is faster, slower, or neither.
-fn verdicts(versus: &Versus, names: &Names) -> String {
+fn verdicts(versus: &Versus, names: &Labels) -> String {
     let asked = versus.pairs.iter().filter_map(|pair| {
         let decided = Decided::differs(pair.comparison.clone(), [&pair.b, &pair.a])?;
         Some(Asked { pair, decided })

@@ -3,18 +3,19 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, Told, common_line, told_once};
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::sparkline::sparkline;
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, figure, times, times_interval};
-use crate::writes::{self, WriteNames, accepted, durable, said_rate};
+use crate::writes::{self, accepted, durable, said_rate};
 use assess::Assessment;
 use assess::comparison::Comparison;
 use assess::course::{Change, Course};
 use assess::decision::{Decision, Lead};
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
-use model::case::{Allocation, Cache, Case, Fill, Io, OWN_PEER, Op, Sync};
+use model::case::{Allocation, Cache, Case, Fill, Io, Op, Sync};
 use model::case::{WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
@@ -86,17 +87,6 @@ impl Group {
             Group::OnlySynced => "nothing is written",
         }
     }
-
-    /// What the title has said.
-    fn implies(self) -> &'static str {
-        match self {
-            Group::OwnBuffer => "buffered",
-            Group::PastCache => "direct",
-            Group::Copy => "copy",
-            Group::OnlySynced => "nothing written",
-            _ => "",
-        }
-    }
 }
 
 const LEGEND: &str = "accepted: until the last write had returned; durable: throughput including \
@@ -109,13 +99,10 @@ const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB; some to
 
 /// Ways to write, each with its two rates; then the answer.
 pub fn strategies(assessment: &Assessment, style: &Style) -> String {
-    let names = WriteNames::of(assessment);
-    let name = |id: &str| names.name(assessment, id);
+    let names = Labels::of(assessment);
+    let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
-    if let Some(size) = names.size() {
-        let text = format!("each trial writes up to {}", units::bytes(size));
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    }
+    out.push_str(&common_line(&names, style));
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push_str(&style.wrap("", Paint::Faint, UNITS));
     out.push('\n');
@@ -138,7 +125,7 @@ pub fn strategies(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-fn rows(assessment: &Assessment, names: &WriteNames) -> Grid {
+fn rows(assessment: &Assessment, names: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("accepted", 0),
@@ -158,41 +145,23 @@ fn rows(assessment: &Assessment, names: &WriteNames) -> Grid {
         if here.is_empty() {
             continue;
         }
-        let (common, labels) = labels(group, &here, names);
+        let Told { common, own } = labels(&here, names);
         let common = if common.is_empty() { common } else { format!(" ({common})") };
         grid.heading(&format!("{}{common}", group.title()));
-        for (summary, label) in here.iter().zip(labels) {
-            grid.row(cells(summary, assessment.storage.as_ref(), label));
+        for (summary, label) in here.iter().zip(own) {
+            grid.row(cells(summary, assessment.storage.as_ref(), format!("  {label}")));
         }
     }
     grid
 }
 
-/// What all rows of a group have in common, and what each has besides: of one row its first word.
-fn labels(group: Group, here: &[&Summary], names: &WriteNames) -> (String, Vec<String>) {
-    let phrases = |summary: &&Summary| {
-        let mut said = names.phrases(&summary.case);
-        said.retain(|phrase| phrase != group.implies() && *phrase != summary.case.peer);
-        if group == Group::Peers || summary.case.peer != OWN_PEER {
-            said.insert(0, summary.case.peer.clone());
-        }
-        said
+/// What all rows of a group have in common, and what each has besides.
+fn labels(here: &[&Summary], names: &Labels) -> Told {
+    let said = |summary: &&Summary| {
+        let phrases = names.phrases(&summary.case).into_iter();
+        phrases.map(|phrase| phrase.said).collect()
     };
-    let all: Vec<Vec<String>> = here.iter().map(phrases).collect();
-    let common: Vec<String> = match all.as_slice() {
-        [one] => one[1..].to_vec(),
-        [first, others @ ..] => {
-            let is_common = |phrase: &&String| others.iter().all(|other| other.contains(phrase));
-            first.iter().filter(is_common).cloned().collect()
-        }
-        [] => Vec::new(),
-    };
-    let label = |said: &Vec<String>| {
-        let own: Vec<&str> =
-            said.iter().filter(|phrase| !common.contains(phrase)).map(String::as_str).collect();
-        format!("  {}", own.join(" "))
-    };
-    (common.join(", "), all.iter().map(label).collect())
+    told_once(here.iter().map(said).collect())
 }
 
 fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {

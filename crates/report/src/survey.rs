@@ -3,18 +3,16 @@
 use crate::closing::closing;
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::labels::{Labels, joined};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure};
-use crate::writes::{accepted, durable, sync_name};
+use crate::words::{self, NONE, figure};
+use crate::writes::{accepted, durable};
 use assess::Assessment;
 use assess::summary::Summary;
-use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Op, ReadWork, Sync};
+use model::case::{Cache, Case, Engine, Op, Sync};
 use model::case::{Work, WriteEngine, WriteWork};
 use model::host::Storage;
-use model::pattern::{Pattern, Share};
 use model::units;
-use std::collections::HashMap;
 
 /// The rows of a survey by what is below each other on the way to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +45,18 @@ impl Rung {
         }
     }
 
+    /// The word that a label has for it.
+    fn word(self) -> &'static str {
+        match self {
+            Rung::Memory => "memory",
+            Rung::PageCache => "warm",
+            Rung::Cold => "cold",
+            Rung::Direct => "direct",
+            Rung::AsIs => "as-is",
+            Rung::Writing => "write",
+        }
+    }
+
     /// What it is called.
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -74,7 +84,7 @@ impl Rung {
 /// The survey: about one screen at 100 columns.
 pub fn survey(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
-    let name = naming(assessment);
+    let name = |id: &str| labels.name(id);
     let mut out = frame::head(assessment, style);
     out.push('\n');
     out.push_str(&rows(assessment, &labels).render(style));
@@ -94,10 +104,9 @@ pub fn survey(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// The name that a case has in this view, by its id.
-pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
-    let (labels, names) = (labels(assessment), Names::of(assessment));
-    move |id| labels.get(id).cloned().unwrap_or_else(|| names.short(id))
+/// How the cases of this view are called: below its rung a row says what differs there.
+pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
+    Labels::by(assessment, |case| Rung::of(case).map_or("", Rung::word).to_string())
 }
 
 /// The cases on each rung of the ladder, with its title; none where it is empty.
@@ -110,7 +119,7 @@ pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>
     all.filter(|(_, cases)| !cases.is_empty()).collect()
 }
 
-fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
+fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("throughput", 0),
@@ -124,13 +133,15 @@ fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
     ]);
     for rung in RUNGS {
         let on_rung = |summary: &&Summary| Rung::of(&summary.case) == Some(rung);
-        let mut summaries = assessment.cases.iter().filter(on_rung).peekable();
-        if summaries.peek().is_some() {
-            grid.heading(rung.heading());
+        let summaries: Vec<&Summary> = assessment.cases.iter().filter(on_rung).collect();
+        if !summaries.is_empty() {
+            let common = labels.said_of_group(rung.word(), &summaries);
+            let common = if common.is_empty() { common } else { format!(": {common}") };
+            grid.heading(&format!("{}{common}", rung.heading()));
         }
         for summary in summaries {
-            let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);
-            let (storage, label) = (assessment.storage.as_ref(), rung_label(rung, label));
+            let storage = assessment.storage.as_ref();
+            let label = format!("  {}", label_on_rung(labels, summary));
             match summary.case.write() {
                 None => grid.row(cells(summary, storage, label)),
                 Some(work) => {
@@ -149,18 +160,17 @@ fn rows(assessment: &Assessment, labels: &HashMap<String, String>) -> Grid {
     grid
 }
 
-/// A row's label, shorter: the title of its rung has said the cache state and what `d` is.
-pub(crate) fn rung_label(rung: Rung, label: &str) -> String {
-    let said = match rung {
-        Rung::Memory => "memory ",
-        Rung::PageCache => "warm ",
-        Rung::Cold => "cold ",
-        Rung::Direct => "direct ",
-        Rung::AsIs => "as-is ",
-        Rung::Writing => "write ",
+/// The label of a row below its rung, where the rung has said its word.
+pub(crate) fn label_on_rung(labels: &Labels, summary: &Summary) -> String {
+    let short = |short: String| match short.as_str() {
+        "sequential" => "seq.".to_string(),
+        "random" => "rand.".to_string(),
+        "overwritten" => "over".to_string(),
+        _ => short,
     };
-    let short = label.strip_prefix(said).unwrap_or(label);
-    format!("  {}", short.replace(" sequential", " seq.").replace(" depth ", " d"))
+    let phrases = labels.phrases(&summary.case);
+    let said = joined(phrases.into_iter().map(|phrase| short(phrase.short)));
+    if said.is_empty() { labels.short(&summary.id) } else { said }
 }
 
 fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
@@ -246,123 +256,4 @@ fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Ra
         Cell::new(at_end(words::served_by(summary, storage)), Paint::Plain),
         Cell::new(words::verdict(summary), paint),
     ]
-}
-
-/// How much a label says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// What a reader of a survey asks for.
-    Short,
-    /// With the engine or the instruction set.
-    Longer,
-}
-
-/// A label in plain words for each id: the shortest that no other row has; at last the id.
-pub(crate) fn labels(assessment: &Assessment) -> HashMap<String, String> {
-    let mut labels = HashMap::new();
-    for detail in [Detail::Short, Detail::Longer] {
-        let measured = assessment.cases.iter().map(|summary| &summary.case);
-        let all: Vec<(String, String)> = measured
-            .chain(assessment.skips.iter().map(|skip| &skip.case))
-            .filter(|case| Rung::of(case).is_some())
-            .map(|case| (case.id(), label(case, detail)))
-            .collect();
-        let mut times: HashMap<&str, usize> = HashMap::new();
-        for (_, label) in &all {
-            *times.entry(label).or_default() += 1;
-        }
-        for (id, label) in &all {
-            let is_alone = times[label.as_str()] == 1;
-            if is_alone && !labels.contains_key(id) {
-                labels.insert(id.clone(), label.clone());
-            }
-        }
-    }
-    labels
-}
-
-fn label(case: &Case, detail: Detail) -> String {
-    match &case.work {
-        Work::Memory(work) => memory_label(work, detail),
-        Work::Read(work) => file_label(work, detail),
-        Work::Write(work) => write_label(work, detail),
-    }
-}
-
-fn write_label(work: &WriteWork, detail: Detail) -> String {
-    let mut words = vec!["write".to_string()];
-    if work.op == Op::Copy {
-        words.push("copy".to_string());
-    }
-    if detail == Detail::Longer {
-        words.push(work.engine.to_string());
-    }
-    if work.io.cache != Cache::AsIs {
-        words.push(work.io.cache.to_string());
-    }
-    let block = units::bytes(work.io.block);
-    match (work.op, work.every) {
-        (Op::Sync, _) => words.push("nothing,".to_string()),
-        (_, 0) => words.extend([block, pattern(work.io.pattern, work.io.stride)]),
-        (_, 1) => words.push(format!("each {block}")),
-        (_, every) => words.push(format!("each {every} of {block}")),
-    }
-    if work.every > 0 && detail == Detail::Longer {
-        words.push(pattern(work.io.pattern, work.io.stride));
-    }
-    if detail == Detail::Longer || work.sync == Sync::FileRange {
-        words.push(sync_name(work.sync).to_string());
-    }
-    if work.io.depth > 1 {
-        words.push(format!("depth {}", work.io.depth));
-    }
-    if work.io.threads > 1 {
-        words.push(count(work.io.threads as usize, "thread"));
-    }
-    words.join(" ")
-}
-
-fn memory_label(work: &MemoryWork, detail: Detail) -> String {
-    let kernel = match work.kernel {
-        Kernel::Chase => "random load",
-        kernel => kernel.name(),
-    };
-    let threads = count(work.threads as usize, "thread");
-    match detail {
-        Detail::Short if work.kernel == Kernel::Chase && work.threads == 1 => {
-            format!("memory {kernel}")
-        }
-        Detail::Short => format!("memory {kernel}, {threads}"),
-        Detail::Longer => {
-            let (isa, working_set) = (work.isa, units::bytes(work.working_set));
-            format!("memory {kernel} {isa} {working_set}, {threads}")
-        }
-    }
-}
-
-fn file_label(work: &ReadWork, detail: Detail) -> String {
-    let mut words = vec![work.io.cache.to_string()];
-    // Past the page cache all engines ask the same device; before it they differ.
-    if work.io.cache != Cache::Direct || detail == Detail::Longer {
-        words.push(work.engine.to_string());
-    }
-    words.push(units::bytes(work.io.block));
-    words.push(pattern(work.io.pattern, work.io.stride));
-    if work.io.share == Share::Interleaved {
-        words.push(work.io.share.to_string());
-    }
-    if work.io.depth > 1 {
-        words.push(format!("depth {}", work.io.depth));
-    }
-    if work.io.threads > 1 {
-        words.push(count(work.io.threads as usize, "thread"));
-    }
-    words.join(" ")
-}
-
-fn pattern(pattern: Pattern, stride: u64) -> String {
-    match pattern {
-        Pattern::Sequential | Pattern::Random => pattern.to_string(),
-        Pattern::Strided => format!("stride {stride}"),
-    }
 }

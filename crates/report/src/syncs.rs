@@ -3,10 +3,11 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line, joined};
 use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure};
-use crate::writes::{self, WriteNames, durable, sync_name};
+use crate::writes::{self, durable, sync_name};
 use assess::Assessment;
 use assess::finding::Code;
 use assess::percentile::Percentile;
@@ -24,9 +25,10 @@ const LEGEND: &str = "timed: how many syncs; percentiles are service times (clos
 
 /// Syncs by what was written before them, and what a commit costs.
 pub fn syncs(assessment: &Assessment, style: &Style) -> String {
-    let names = WriteNames::of(assessment);
-    let name = |id: &str| names.name(assessment, id);
+    let names = Labels::of(assessment);
+    let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&names, style));
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push('\n');
     let groups = groups(assessment);
@@ -99,27 +101,16 @@ fn placed(allocation: Allocation) -> &'static str {
     }
 }
 
-/// What comes before a sync.
-fn label(group: &Group, work: &WriteWork, summary: &Summary, names: &WriteNames) -> String {
-    let block = units::bytes(work.io.block);
-    let mut said = vec![match (work.op, work.sync, work.every) {
-        (Op::Sync, ..) => "after nothing".to_string(),
-        (_, Sync::Dsync, _) => format!("each {block}"),
-        (_, _, 0) => "after all of it".to_string(),
-        (_, _, every) => format!("after {}", units::bytes(work.io.block.saturating_mul(every))),
-    }];
-    if work.allocation != group.usual() {
-        said.push(placed(work.allocation).to_string());
-    }
-    let is_usual = |phrase: &String| {
-        let of_block = *phrase == block || *phrase == "at once" || *phrase == "nothing written";
-        let of_sync = phrase.starts_with(sync_name(work.sync));
-        let of_engine = *phrase == work.engine.name();
-        let of_file = ["overwritten", "appended", "preallocated"].contains(&phrase.as_str());
-        of_block || of_sync || of_engine || of_file
+/// What comes before a sync: what the heading has not said.
+fn label(group: &Group, work: &WriteWork, summary: &Summary, names: &Labels) -> String {
+    let is_said = |axis: &str| match axis {
+        "sync" => true,
+        "allocation" => work.allocation == group.usual(),
+        _ => false,
     };
-    said.extend(names.phrases(&summary.case).into_iter().filter(|phrase| !is_usual(phrase)));
-    format!("  {}", said.join(" "))
+    let phrases = names.phrases(&summary.case).into_iter();
+    let told = joined(phrases.filter(|p| !is_said(p.axis)).map(|phrase| phrase.short));
+    if told.is_empty() { format!("  {}", names.short(&summary.id)) } else { format!("  {told}") }
 }
 
 /// Percentiles of what makes the data durable: of the sync, or of the write that is one.
@@ -130,7 +121,7 @@ fn latency<'a>(work: &WriteWork, summary: &'a Summary) -> Option<&'a Latency> {
     }
 }
 
-fn rows(groups: &[Group], names: &WriteNames) -> Grid {
+fn rows(groups: &[Group], names: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("timed", 4),
@@ -216,10 +207,9 @@ fn standing<'a>(groups: &[Group<'a>]) -> Vec<(&'a WriteWork, &'a Summary)> {
 
 /// What is known of what a sync comes to, for the rows that stand.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let names = WriteNames::of(assessment);
+    let names = Labels::of(assessment);
     let said = closing(assessment, &standing(&groups(assessment)));
-    let paragraph =
-        |sentences: Vec<Sentence>| paragraph(&sentences, &|id: &str| names.name(assessment, id));
+    let paragraph = |sentences: Vec<Sentence>| paragraph(&sentences, &|id: &str| names.name(id));
     said.map(paragraph).into_iter().collect()
 }
 
@@ -269,7 +259,7 @@ fn commit<'a>((work, summary): &(&'a WriteWork, &'a Summary)) -> Option<Commit<'
     let mut what = vec![format!("{} {}", units::bytes(work.io.block), placed(work.allocation))];
     what.extend((work.io.pattern == Pattern::Random).then(|| "at random".to_string()));
     what.extend((work.io.cache == Cache::Direct).then(|| "direct".to_string()));
-    what.push(sync_name(work.sync).to_string());
+    what.push(sync_name(work.sync));
     Some(Commit { what: what.join(", "), rate, each, summary })
 }
 

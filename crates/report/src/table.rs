@@ -2,7 +2,7 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::labels::{Labels, common_line};
 use crate::style::{Paint, Style};
 use crate::versus;
 use crate::words::{self, NONE, figure};
@@ -15,13 +15,9 @@ use model::plan::Role;
 /// All cases of any recipe, as a table of at most the style's width: the columns that matter
 /// least are left out. Figures of void cases stand in brackets.
 pub fn table(assessment: &Assessment, style: &Style) -> String {
-    let names = Names::of(assessment);
+    let names = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
-    let common = names.said_once();
-    if !common.is_empty() {
-        let text = format!("left out of the names: {common}");
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    }
+    out.push_str(&common_line(&names, style));
     out.push('\n');
     if assessment.cases.is_empty() {
         out.push_str("no case was measured\n");
@@ -31,15 +27,15 @@ pub fn table(assessment: &Assessment, style: &Style) -> String {
             out.push_str(&style.wrap("", Paint::Faint, words::SERVICE_TIME));
         }
     }
-    let versus = versus::list(assessment, &|id| names.short(id), style);
+    let versus = versus::list(assessment, &names, style);
     if !versus.is_empty() {
         out.push_str(&format!("\n{versus}"));
     }
-    out.push_str(&frame::below(assessment, style, &|id| names.short(id)));
+    out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
     out
 }
 
-fn rows(assessment: &Assessment, names: &Names) -> Grid {
+fn rows(assessment: &Assessment, names: &Labels) -> Grid {
     // Which of its rates is the figure of a row that writes is said wherever one writes.
     let kind_rank = if writes::any(assessment) { 0 } else { 1 };
     let mut grid = Grid::new(vec![
@@ -74,7 +70,7 @@ fn rows(assessment: &Assessment, names: &Names) -> Grid {
     grid
 }
 
-fn cells(summary: &Summary, storage: Option<&Storage>, names: &Names) -> Vec<Cell> {
+fn cells(summary: &Summary, storage: Option<&Storage>, names: &Labels) -> Vec<Cell> {
     let verdict = words::verdict_paint(summary);
     let plain = |text: String| Cell::new(text, Paint::Plain);
     let said = |text: String| Cell::new(figure(summary, text), verdict);

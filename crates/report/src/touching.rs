@@ -2,15 +2,16 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
+use crate::labels::{Labels, common_line, joined};
 use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, count, figure, listed, times, times_interval};
-use crate::writes::{self, WriteNames, sync_name};
+use crate::words::{self, NONE, figure, listed, times, times_interval};
+use crate::writes::{self, sync_name};
 use assess::Assessment;
 use assess::summary::Summary;
 use assess::touching::{Phase, Touching};
-use model::case::{Advice, Cache, Case, Engine, Kernel, MemoryWork, OWN_PEER, Pages, ReadWork};
-use model::case::{Sync, Work, WriteEngine, WriteWork};
+use model::case::{Cache, Case, Engine, Kernel, MemoryWork};
+use model::case::{Sync, Work, WriteEngine};
 use model::host::Storage;
 use model::plan::Role;
 use model::units;
@@ -26,8 +27,10 @@ const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's st
 
 /// Touching pages: how fast each way is, what the time was spent on, and the answer.
 pub fn touching(assessment: &Assessment, style: &Style) -> String {
-    let name = naming(assessment);
+    let labels = labels(assessment);
+    let name = |id: &str| labels.name(id);
     let mut out = frame::head(assessment, style);
+    out.push_str(&common_line(&labels, style));
     out.push_str(&style.wrap("", Paint::Faint, LEGEND));
     out.push('\n');
     out.push_str(&rates(assessment).render(style));
@@ -36,7 +39,7 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&spent(assessment).render(style));
     }
     let page = assessment.host.page;
-    let beside = writes::beside(assessment, &|summary| phase(summary, page).is_none(), &name);
+    let beside = writes::beside(assessment, &|summary| phase_of(summary, page).is_none(), &name);
     out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     out.push_str(&frame::below(assessment, style, &name));
     out.push('\n');
@@ -46,26 +49,20 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// The name that a case has in this view, by its id.
-pub(crate) fn naming(assessment: &Assessment) -> impl Fn(&str) -> String {
-    let names = WriteNames::of(assessment);
+/// How the cases of this view are called: below its heading a row says what differs there.
+pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     let page = assessment.host.page;
-    let touched = move |id: &str| {
-        let summary = find(assessment, id)?;
-        Some(format!("{} {}", verb(phase(summary, page)?), label(summary)))
-    };
-    move |id| touched(id).unwrap_or_else(|| names.name(assessment, id))
+    Labels::by(assessment, move |case| phase(case, page).map_or("", verb).to_string())
 }
 
 fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
     assessment.cases.iter().find(|summary| summary.id == id)
 }
 
-/// What a row does to a page, which has so many bytes: it moves no more at a time. None for what
-/// touches no pages, and for a control.
-fn phase(summary: &Summary, page: u64) -> Option<Phase> {
-    match &summary.case.work {
-        _ if summary.role == Role::Control => None,
+/// What a case does to a page, which has so many bytes: it moves no more at a time. None for what
+/// touches no pages.
+fn phase(case: &Case, page: u64) -> Option<Phase> {
+    match &case.work {
         Work::Memory(work) => match work.kernel {
             Kernel::FirstTouch | Kernel::TouchPages => Some(Phase::Write),
             Kernel::ReadPages => Some(Phase::Read),
@@ -78,6 +75,11 @@ fn phase(summary: &Summary, page: u64) -> Option<Phase> {
             (work.engine != WriteEngine::Null && work.io.block <= page).then_some(Phase::Write)
         }
     }
+}
+
+/// The same of a row; none for a control.
+fn phase_of(summary: &Summary, page: u64) -> Option<Phase> {
+    (summary.role != Role::Control).then(|| phase(&summary.case, page)).flatten()
 }
 
 fn verb(phase: Phase) -> &'static str {
@@ -100,83 +102,24 @@ fn heading(assessment: &Assessment, phase: Phase) -> String {
 
 fn common_sync(assessment: &Assessment) -> Option<Sync> {
     let page = assessment.host.page;
-    let all = assessment.cases.iter().filter(|summary| phase(summary, page).is_some());
+    let all = assessment.cases.iter().filter(|summary| phase_of(summary, page).is_some());
     let mut syncs = all.filter_map(|summary| Some(summary.case.write()?.sync));
     let first = syncs.next()?;
     syncs.all(|sync| sync == first).then_some(first)
 }
 
-/// Where the page is, and how it is touched.
-fn label(summary: &Summary) -> String {
-    let mut said = match &summary.case.work {
-        Work::Memory(work) => memory(work),
-        Work::Read(work) => read(work),
-        Work::Write(work) => written(work),
-    };
-    if summary.case.peer != OWN_PEER {
-        said.insert(0, summary.case.peer.clone());
-    }
-    match summary.case.threads() {
-        1 => {}
-        threads => said.push(count(threads as usize, "thread")),
-    }
-    said.join(", ")
-}
-
-fn memory(work: &MemoryWork) -> Vec<String> {
-    let touch = match work.kernel {
-        Kernel::FirstTouch => "memory, first touch",
-        _ => "memory, second touch",
-    };
-    let huge = (work.pages == Pages::Huge).then(|| "huge pages".to_string());
-    [touch.to_string()].into_iter().chain(huge).collect()
-}
-
-/// A block is named where it is no transfer of its own, as in a mapping, no more than that.
-fn way(engine: &str, is_mapped: bool, block: u64) -> String {
-    if is_mapped {
-        format!("file, {engine}")
-    } else {
-        format!("file, {engine} {}", units::bytes(block))
-    }
-}
-
-fn read(work: &ReadWork) -> Vec<String> {
-    let mut said = vec![way(work.engine.name(), work.engine == Engine::Mmap, work.io.block)];
-    said.extend(cache(work.io.cache));
-    if work.advice != Advice::None {
-        said.push(work.advice.to_string());
-    }
-    said.extend((work.io.depth > 1).then(|| format!("depth {}", work.io.depth)));
-    said
-}
-
-fn written(work: &WriteWork) -> Vec<String> {
-    let mut said = vec![way(work.engine.name(), work.engine == WriteEngine::Mmap, work.io.block)];
-    said.extend(cache(work.io.cache));
-    said.extend((work.io.depth > 1).then(|| format!("depth {}", work.io.depth)));
-    said
-}
-
-fn cache(cache: Cache) -> Option<String> {
-    (cache != Cache::AsIs).then(|| cache.to_string())
-}
-
-/// A row for each case of both phases, made by `cells`, which the sync of the phase is named to
-/// where the heading does not say it.
+/// A row for each case of both phases, made by `cells`.
 fn grid(assessment: &Assessment, mut grid: Grid, cells: &dyn Fn(&Summary) -> Vec<Cell>) -> Grid {
-    let common = common_sync(assessment);
+    let labels = labels(assessment);
     for of in Phase::ALL {
         let page = assessment.host.page;
-        let here = || assessment.cases.iter().filter(|summary| phase(summary, page) == Some(*of));
+        let is_here = |summary: &&Summary| phase_of(summary, page) == Some(*of);
+        let here = || assessment.cases.iter().filter(is_here);
         if here().next().is_some() {
             grid.heading(&heading(assessment, *of));
         }
         for summary in here() {
-            let sync = summary.case.write().filter(|_| common.is_none());
-            let sync = sync.map_or(String::new(), |work| format!(", {}", sync_name(work.sync)));
-            let label = format!("  {}{sync}", label(summary));
-            let label = Cell::new(label, Paint::Plain);
+            let label = Cell::new(format!("  {}", labels.below(summary)), Paint::Plain);
             grid.row([label].into_iter().chain(cells(summary)).collect());
         }
     }
@@ -251,20 +194,21 @@ pub(crate) fn closing(assessment: &Assessment) -> Vec<String> {
                     memory, touched alike.";
         return vec![none.to_string()];
     }
-    let name = naming(assessment);
-    let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase));
+    let labels = labels(assessment);
+    let name = |id: &str| labels.name(id);
+    let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase, &labels));
     let all = phases.chain([intervals(assessment)]).chain(first_touch(assessment));
     all.map(|sentence| paragraph(&[sentence], &name)).collect()
 }
 
 /// What a phase costs by each way, those together that found the file alike.
-fn said(assessment: &Assessment, phase: Phase) -> Option<Sentence> {
+fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
     let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
     let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
     for held in of_phase() {
         let Some(file) = find(assessment, &held.file.id) else { continue };
         let cache = file_cache(&file.case);
-        let text = format!("{} {}", costs(held), by(file));
+        let text = format!("{} {}", costs(held), by(file, labels));
         match caches.iter_mut().find(|(known, _)| *known == cache) {
             Some((_, ways)) => ways.push(text),
             None => caches.push((cache, vec![text])),
@@ -308,14 +252,10 @@ fn costs(held: &Touching) -> String {
 }
 
 /// By what a page of a file is touched: its label without what the sentence has said.
-fn by(file: &Summary) -> String {
-    let cache = file_cache(&file.case).to_string();
-    let label = label(file).replace("file, ", "").replace(" 1B", "");
-    let said: Vec<&str> = label.split(", ").filter(|phrase| *phrase != cache).collect();
-    match said.as_slice() {
-        ["buffered", more @ ..] => [&["through a buffer"], more].concat().join(" "),
-        all => format!("by {}", all.join(" ")),
-    }
+fn by(file: &Summary, labels: &Labels) -> String {
+    let phrases = labels.phrases(&file.case).into_iter();
+    let said = phrases.filter(|phrase| !["cache", "block"].contains(&phrase.axis));
+    format!("by {}", joined(said.map(|phrase| phrase.said)))
 }
 
 /// What stands in brackets, once for all sentences.

@@ -1,7 +1,7 @@
 //! How the figures of a recipe went from run to run.
 
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::Names;
+use crate::labels::{Labels, common_line};
 use crate::sparkline::{STEPS_MAX, sparkline};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, interval, say, tally, times};
@@ -18,7 +18,7 @@ const STEP_RUNS: usize = 10;
 /// The trend of all cases, after the run that `last` judges; `number` is which it was, from 1.
 pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -> String {
     let all = trends.all();
-    let names = Names::of(last);
+    let names = Labels::of(last);
     let title = format!("run {number} · {} · {}", last.recipe, last.began);
     let mut out = format!("{}\n", style.paint(&title, Paint::Strong));
     let mut about = vec![tally(&last.tally())];
@@ -27,10 +27,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
         about.push(codes.join(", "));
     }
     out.push_str(&style.wrap("", Paint::Plain, &about.join(" · ")));
-    let common = names.said_once();
-    if !common.is_empty() {
-        out.push_str(&style.wrap("", Paint::Plain, &format!("left out of the names: {common}")));
-    }
+    out.push_str(&common_line(&names, style));
     if all.is_empty() {
         out.push_str("no run has a figure that stands\n");
         return out;
@@ -54,7 +51,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     out
 }
 
-fn cells(trend: &Trend, names: &Names) -> Vec<Cell> {
+fn cells(trend: &Trend, names: &Labels) -> Vec<Cell> {
     let plain = |text: String| Cell::new(text, Paint::Plain);
     let say = say(trend.quantity);
     let last = trend.runs.last().copied().flatten();
@@ -78,7 +75,7 @@ fn blocks(trend: &Trend) -> String {
     last.iter().map(|run| run.and_then(|_| blocks.next()).unwrap_or(GAP)).collect()
 }
 
-fn step(trend: &Trend, trends: &Trends, names: &Names, style: &Style) -> String {
+fn step(trend: &Trend, trends: &Trends, names: &Labels, style: &Style) -> String {
     let Some(step) = trend.step else { return String::new() };
     let say = words::say(trend.quantity);
     let at = trends.forgotten() + step.at + 1;

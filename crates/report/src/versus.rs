@@ -1,7 +1,7 @@
 //! Comparisons of cases that differ in one axis only.
 
 use crate::grid::{Cell, Grid, left, right};
-use crate::names::{Apart, Names, words as words_of};
+use crate::labels::{Apart, Labels};
 use crate::sentence::{Sentence, said_ratio};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
@@ -17,23 +17,19 @@ use std::collections::HashMap;
 const LISTED_MAX: usize = 12;
 
 /// The comparisons as a table, or nothing if there are none.
-pub(crate) fn list(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-    style: &Style,
-) -> String {
+pub(crate) fn list(assessment: &Assessment, labels: &Labels, style: &Style) -> String {
     if assessment.comparisons.is_empty() {
         return String::new();
     }
-    let mut out = grid(assessment, name).render(style);
+    let mut out = grid(assessment, labels).render(style);
     let unlisted = unlisted(&assessment.comparisons);
     out.extend(unlisted.map(|text| style.wrap("", Paint::Plain, &text)));
     out
 }
 
-/// The comparisons that are listed; `name` gives the name that a case has in the view.
-pub(crate) fn grid(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Grid {
-    let (comparisons, label) = (&assessment.comparisons, labels(assessment, name));
+/// The comparisons that are listed.
+pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
+    let (comparisons, label) = (&assessment.comparisons, self::labels(assessment, labels));
     let is_listed = |found: &&Comparison| {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
     };
@@ -68,61 +64,29 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     (!others.is_empty()).then(|| format!("and {}", listed(&others)))
 }
 
-/// What two cases are called in a view where `name` gives the name of each.
-pub(crate) fn in_view(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-) -> impl Fn(&Comparison) -> Apart {
-    let (names, cases) = (Names::of(assessment), by_id(assessment));
-    move |found| {
-        pair(found, &cases, &|summary| match name(&summary.id) {
-            // A case that has no name of its own is called by its id there.
-            id if id == summary.id => names.own_words(&id),
-            name => words_of(&name),
-        })
-    }
+/// What two compared cases are called beside each other.
+fn apart(found: &Comparison, labels: &Labels) -> Apart {
+    Apart::of(&labels.words(&found.case), &labels.words(&found.base))
 }
 
-/// What a comparison is called there: `mmap vs pread, cold (in doubt)` where a row is doubtful.
-pub(crate) fn labels(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-) -> impl Fn(&Comparison) -> String {
-    let (apart, cases) = (in_view(assessment, name), by_id(assessment));
-    move |found| format!("{}{}", apart(found), doubt(found, &cases))
+/// What a comparison is called: `mmap vs pread, cold (in doubt)` where a row is doubtful.
+pub(crate) fn labels<'a>(
+    assessment: &'a Assessment,
+    labels: &'a Labels,
+) -> impl Fn(&Comparison) -> String + 'a {
+    let cases = by_id(assessment);
+    move |found| format!("{}{}", apart(found, labels), doubt(found, &cases))
 }
 
 /// ` (in doubt)` where a row of a comparison is doubtful.
-pub(crate) fn doubt(found: &Comparison, cases: &HashMap<&str, &Summary>) -> &'static str {
+fn doubt(found: &Comparison, cases: &HashMap<&str, &Summary>) -> &'static str {
     let mut rows = [&found.case, &found.base].into_iter().filter_map(|id| cases.get(id.as_str()));
     if rows.any(|row| row.verdict != Verdict::Sound) { " (in doubt)" } else { "" }
 }
 
 /// The cases by their id: of thousands, each is asked for.
-pub(crate) fn by_id(assessment: &Assessment) -> HashMap<&str, &Summary> {
+fn by_id(assessment: &Assessment) -> HashMap<&str, &Summary> {
     assessment.cases.iter().map(|summary| (summary.id.as_str(), summary)).collect()
-}
-
-/// What tells the two cases from each other, and what they share; `words` gives those for a case.
-pub(crate) fn pair(
-    found: &Comparison,
-    cases: &HashMap<&str, &Summary>,
-    words: &dyn Fn(&Summary) -> Vec<String>,
-) -> Apart {
-    let of = |id: &str| cases.get(id).copied();
-    let Some((case, base)) = of(&found.case).zip(of(&found.base)) else {
-        return Apart::of(&words_of(&found.case), &words_of(&found.base));
-    };
-    let is_of_peers = case.case.peer != base.case.peer;
-    let named = |summary: &Summary| {
-        let (mut words, peer) = (words(summary), &summary.case.peer);
-        // No id names this program's own worker, which others are held against.
-        if is_of_peers && !words.contains(peer) {
-            words.insert(0, peer.clone());
-        }
-        words
-    };
-    Apart::of(&named(case), &named(base))
 }
 
 /// Of more than this the clearest are told.
@@ -130,20 +94,15 @@ const DECIDED_MOST: usize = 6;
 
 /// What the rounds decide, whatever the number of threads, and how many comparisons they do not:
 /// `mmap vs pread, warm 4KiB: 2.96× to 3.15×`.
-pub(crate) fn decided(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-) -> Option<Vec<Sentence>> {
-    let (all, apart) = (asked(assessment), in_view(assessment, name));
+pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Option<Vec<Sentence>> {
+    let all = asked(assessment);
     if all.is_empty() {
         return None;
     }
-    let is_threads =
-        |word: &String| word.strip_prefix('t').is_some_and(|n| n.parse::<u32>().is_ok());
     let mut groups: Vec<(Apart, Vec<&Decided>)> = Vec::new();
     for decided in &all {
-        let mut apart = apart(decided.comparison());
-        apart.shared.retain(|word| !is_threads(word));
+        let mut apart = apart(decided.comparison(), labels);
+        apart.shared.retain(|word| word.axis != "threads");
         match groups.iter_mut().find(|(known, _)| *known == apart) {
             Some((_, members)) => members.push(decided),
             None => groups.push((apart, vec![decided])),
@@ -214,11 +173,18 @@ mod tests {
     use crate::sentence::paragraph;
     use crate::tests::made;
     use assess::finding::Verdict;
+    use model::case::{Cache, Case, Engine, Io, ReadWork, Work};
+    use model::zoo;
+
+    fn case(engine: Engine, threads: usize) -> Case {
+        let io = Io { threads: threads as u32, cache: Cache::Cold, ..zoo::plain().io };
+        Case::own(Work::Read(ReadWork { io, engine, ..zoo::plain() }))
+    }
 
     fn found(threads: usize, difference: Difference) -> Comparison {
         Comparison {
-            case: format!("mmap cold t{threads}"),
-            base: format!("pread cold t{threads}"),
+            case: case(Engine::Mmap, threads).id(),
+            base: case(Engine::Pread, threads).id(),
             pairs: 10,
             invocations: 1,
             ratio: 1.2,
@@ -230,11 +196,25 @@ mod tests {
         }
     }
 
+    /// A run of these comparisons, whose cases all stand, sound or in doubt.
+    fn run_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Assessment {
+        let one = || made::rich().cases.remove(0);
+        let summary =
+            |case: Case| Summary { id: case.id(), case, verdict, findings: Vec::new(), ..one() };
+        let is_there = |case: &Case| {
+            comparisons.iter().any(|found| [&found.case, &found.base].contains(&&case.id()))
+        };
+        let threads = (0..20).map(|n| n + 1);
+        let all = threads.flat_map(|n| [Engine::Mmap, Engine::Pread].map(|e| case(e, n)));
+        let cases = all.filter(is_there).map(summary).collect();
+        Assessment { cases, comparisons, ..made::all_failed() }
+    }
+
     fn said(count: usize) -> String {
         let cycle = [Difference::Different, Difference::Equivalent, Difference::Inconclusive];
-        let all: Vec<Comparison> = (0..count).map(|n| found(n, cycle[n % 3])).collect();
-        let assessment = Assessment { comparisons: all, ..made::all_failed() };
-        list(&assessment, &str::to_string, &Style { colour: false, width: 80 })
+        let all: Vec<Comparison> = (0..count).map(|n| found(n + 1, cycle[n % 3])).collect();
+        let assessment = run_of(all, Verdict::Sound);
+        list(&assessment, &Labels::of(&assessment), &Style { colour: false, width: 80 })
     }
 
     #[test]
@@ -243,23 +223,15 @@ mod tests {
         assert_eq!(said(LISTED_MAX).lines().count(), 1 + LISTED_MAX);
         let many = said(14);
         assert_eq!(many.matches("different").count(), 5, "{many}");
-        assert!(many.contains("mmap vs pread, cold t3"), "{many}");
+        assert!(many.contains("mmap vs pread, t4"), "{many}");
         assert!(said(3).contains("inconclusive (n ≈ 21)"), "{}", said(3));
         assert!(many.ends_with("and 5 equivalent and 4 inconclusive\n"), "{many}");
     }
 
-    /// What is decided of cases that all stand, sound or in doubt.
     fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
-        let summary = |id: &String| {
-            let one = made::rich().cases.remove(0);
-            Summary { id: id.clone(), verdict, findings: Vec::new(), ..one }
-        };
-        let mut ids: Vec<&String> = comparisons.iter().flat_map(|c| [&c.case, &c.base]).collect();
-        ids.dedup();
-        let cases = ids.into_iter().map(summary).collect();
-        let assessment = Assessment { cases, comparisons, ..made::all_failed() };
-        let sentences = decided(&assessment, &str::to_string)?;
-        Some(paragraph(&sentences, &str::to_string))
+        let assessment = run_of(comparisons, verdict);
+        let labels = Labels::of(&assessment);
+        Some(paragraph(&decided(&assessment, &labels)?, &|id| labels.name(id)))
     }
 
     #[test]
@@ -270,7 +242,7 @@ mod tests {
         let open = |threads| found(threads, Difference::Inconclusive);
         assert_eq!(said(Vec::new()), None);
         let all = said(vec![different(1), Comparison { ratio: 1.5, ..different(2) }]).unwrap();
-        let clearest = "The clearest: mmap vs pread, cold: 1.20× to 1.50×.";
+        let clearest = "The clearest: mmap vs pread: 1.20× to 1.50×.";
         assert_eq!(all, format!("Of 2 comparisons, 2 found a difference and 0 none. {clearest}"));
         let mixed = said(vec![different(1), open(2)]).unwrap();
         assert!(mixed.ends_with("1 found a difference and 0 none; 1 is open."), "{mixed}");

@@ -1,5 +1,6 @@
 //! The table itself.
 
+use super::say::{BEGINNINGS, FILLS, LOOPS, SYNCS, Say};
 use super::{Across, Axis, Domain, Usual, Word, count, put, small};
 use crate::case::{Advice, Allocation, Cache, Engine, Fill, Isa, Kernel, Kind, OWN_PEER, Op};
 use crate::case::{Pages, Submission, Sync, Touch, WriteEngine};
@@ -19,6 +20,7 @@ pub const AXES: &[Axis] = &[
         before: Some(OWN_PEER),
         baseline: Some(Usual::every(OWN_PEER)),
         word: Word::After("", Some(OWN_PEER)),
+        say: Say::of("{}").quiet(OWN_PEER),
         get: |case| Some(case.peer.clone()),
         set: |case, text| {
             case.peer = text.parse::<PeerName>()?.to_string();
@@ -33,6 +35,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Write, Op::NAMES)]),
         usual: Usual::write("write"),
         across: Across::Insisted,
+        say: Say::of("{}").called(&[("sync", "nothing written")]).quiet("write"),
         get: |case| Some(case.write()?.op.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.op), text.parse()),
         ..Axis::PLAIN
@@ -47,6 +50,7 @@ pub const AXES: &[Axis] = &[
             let work = case.memory()?;
             Some(format!("memory {} {}", work.kernel, work.isa))
         }),
+        say: Say::of("{}").called(LOOPS),
         get: |case| Some(case.memory()?.kernel.to_string()),
         set: |case, text| put(case.memory_mut().map(|work| &mut work.kernel), text.parse()),
         ..Axis::PLAIN
@@ -77,7 +81,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::memory("huge"),
         before: Some("huge"),
         word: Word::After("pages:", Some("huge")),
-        phrase: "{} pages",
+        say: Say::of("{} pages").text("{} pages").quiet("huge"),
         get: |case| Some(case.memory()?.pages.to_string()),
         set: |case, text| put(case.memory_mut().map(|work| &mut work.pages), text.parse()),
         ..Axis::PLAIN
@@ -92,7 +96,7 @@ pub const AXES: &[Axis] = &[
         before: Some("4KiB"),
         across: Across::Insisted,
         word: Word::After("step:", Some("4KiB")),
-        phrase: "step {}",
+        say: Say::of("step {}").text("step {}").quiet("4KiB"),
         get: |case| {
             let work = case.memory().filter(|work| work.kernel.touches_pages())?;
             Some(units::bytes(work.step))
@@ -131,6 +135,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Cache::NAMES), (Kind::Write, Cache::NAMES)]),
         usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
         across: Across::Insisted,
+        say: Say::of("{}").quiet("as-is"),
         get: |case| Some(case.io()?.cache.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.cache), text.parse()),
         ..Axis::PLAIN
@@ -161,7 +166,7 @@ pub const AXES: &[Axis] = &[
         symbols: &[("page", "as many as a page has bytes")],
         usual: Usual::files("16"),
         word: Word::Silent,
-        phrase: "stride {}",
+        say: Say::of("stride {}").text("by {}"),
         get: |case| Some(case.io()?.stride.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.stride), count("stride", text, 1)),
         ..Axis::PLAIN
@@ -174,7 +179,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Bytes,
         usual: Usual { read: Some("4KiB"), write: Some("1MiB"), memory: None },
         across: Across::Insisted,
-        phrase: "blocks of {}",
+        say: Say::of("blocks of {}"),
         get: |case| Some(units::bytes(case.io()?.block)),
         set: |case, text| put(case.io_mut().map(|io| &mut io.block), units::parse_bytes(text)),
         ..Axis::PLAIN
@@ -188,7 +193,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::files("1"),
         across: Across::Insisted,
         word: Word::After("d", None),
-        phrase: "depth {}",
+        say: Say::of("depth {}").text("depth {}").short("d{}").quiet("1"),
         get: |case| Some(case.io()?.depth.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.depth), small("depth", text)),
         ..Axis::PLAIN
@@ -207,7 +212,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::every("1"),
         across: Across::Insisted,
         word: Word::After("t", None),
-        phrase: "{} threads",
+        say: Say::of("{} threads").text("{} threads").short("t{}").quiet("1"),
         get: |case| Some(case.threads().to_string()),
         set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
         ..Axis::PLAIN
@@ -218,7 +223,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Work on the bytes that were read; count is of the 4-byte value 10",
         domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
         usual: Usual::read("sum"),
-        phrase: "touch {}",
+        say: Say::of("touch {}").text("touch {}"),
         get: |case| Some(case.read()?.touch.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.touch), text.parse()),
         ..Axis::PLAIN
@@ -235,6 +240,7 @@ pub const AXES: &[Axis] = &[
             let isa = case.read()?.isa;
             (isa != Isa::Auto).then(|| isa.to_string())
         }),
+        say: Say::of("{}").quiet("auto"),
         get: |case| match case.kind() {
             Kind::Read => Some(case.read()?.isa.to_string()),
             Kind::Memory => Some(case.memory()?.isa.to_string()),
@@ -256,7 +262,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::read("none"),
         baseline: Some(Usual::read("none")),
         word: Word::After("advice:", Some("none")),
-        phrase: "advice {}",
+        say: Say::of("advice {}").text("advice {}").called(&[("none", "no advice")]).quiet("none"),
         get: |case| Some(case.read()?.advice.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.advice), text.parse()),
         ..Axis::PLAIN
@@ -268,7 +274,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
         usual: Usual::write("none"),
         word: Word::After("alloc:", None),
-        phrase: "allocation {}",
+        say: Say::of("allocation {}").called(BEGINNINGS).quiet("none"),
         get: |case| Some(case.write()?.allocation.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.allocation), text.parse()),
         ..Axis::PLAIN
@@ -282,7 +288,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::write("fdatasync"),
         across: Across::Insisted,
         word: Word::After("sync:", None),
-        phrase: "sync {}",
+        say: Say::of("sync {}").called(SYNCS),
         get: |case| Some(case.write()?.sync.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.sync), text.parse()),
         ..Axis::PLAIN
@@ -296,7 +302,10 @@ pub const AXES: &[Axis] = &[
         usual: Usual::write("0"),
         across: Across::Insisted,
         word: Word::After("every:", Some("0")),
-        phrase: "a sync every {} blocks",
+        say: Say::of("a sync every {} blocks")
+            .text("every {}")
+            .called(&[("0", "at the end"), ("1", "each")])
+            .quiet("0"),
         get: |case| Some(case.write()?.every.to_string()),
         set: |case, text| {
             put(case.write_mut().map(|work| &mut work.every), count("every", text, 0))
@@ -310,7 +319,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
         usual: Usual::write("random"),
         word: Word::After("fill:", Some("random")),
-        phrase: "fill {}",
+        say: Say::of("fill {}").text("fill {}").called(FILLS).quiet("random"),
         get: |case| Some(case.write()?.fill.to_string()),
         set: |case, text| put(case.write_mut().map(|work| &mut work.fill), text.parse()),
         ..Axis::PLAIN
@@ -322,7 +331,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Share::NAMES), (Kind::Write, Share::NAMES)]),
         usual: Usual::files("contiguous"),
         word: Word::After("", Some("contiguous")),
-        phrase: "share {}",
+        say: Say::of("share {}").quiet("contiguous"),
         get: |case| Some(case.io()?.share.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.share), text.parse()),
         ..Axis::PLAIN
@@ -334,7 +343,7 @@ pub const AXES: &[Axis] = &[
         domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
         usual: Usual::read("enter"),
         word: Word::After("", Some("enter")),
-        phrase: "submission {}",
+        say: Say::of("submission {}").quiet("enter"),
         get: |case| Some(case.read()?.submission.to_string()),
         set: |case, text| put(case.read_mut().map(|work| &mut work.submission), text.parse()),
         ..Axis::PLAIN
@@ -352,7 +361,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::files("0"),
         across: Across::Insisted,
         word: Word::After("ops:", Some("0")),
-        phrase: "{} operations",
+        say: Say::of("{} operations").text("{} ops").called(&[("0", "no limit of ops")]).quiet("0"),
         get: |case| Some(case.io()?.ops.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.ops), count("ops", text, 0)),
         ..Axis::PLAIN
@@ -366,7 +375,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::files("1GiB"),
         across: Across::Insisted,
         word: Word::After("of ", None),
-        phrase: "a file of {}",
+        say: Say::of("a file of {}").text("of {}"),
         get: |case| Some(units::bytes(case.io()?.size)),
         set: |case, text| put(case.io_mut().map(|io| &mut io.size), units::parse_bytes(text)),
         ..Axis::PLAIN
@@ -380,7 +389,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual { read: Some("1s"), write: Some("1s"), memory: Some("200ms") },
         across: Across::Same,
         word: Word::Silent,
-        phrase: "trials of {}",
+        say: Say::of("trials of {}").text("for {}"),
         get: |case| Some(units::time(case.time())),
         set: |case, text| put(Some(case.time_mut()), units::parse_time(text)),
         ..Axis::PLAIN

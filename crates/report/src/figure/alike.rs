@@ -1,16 +1,14 @@
 //! Cases that are alike but for some axes: which lines belong into one picture, and what they are
 //! called there.
 
-use crate::names::{Names, spelled};
-use crate::words::{self, count, listed};
-use crate::writes::WriteNames;
-use assess::Assessment;
+use crate::labels::{Labels, Told, told_once};
+use crate::words::{self, listed};
 use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::trend::Quantity;
-use model::case::{Case, Engine, OWN_PEER, Work};
+use model::axis::Axis;
+use model::case::{Case, OWN_PEER, Work};
 use model::plan::Role;
-use model::units;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -185,105 +183,30 @@ pub(super) fn fewest(cases: Vec<&Summary>) -> Vec<&Summary> {
 
 /// A value of an axis for a title: `2 threads`, `depth 8`, `warm`.
 pub(super) fn say_value(axis: &str, value: &str) -> String {
-    match axis {
-        "threads" => spelled(&format!("t{value}")),
-        "depth" => format!("depth {value}"),
-        "sync" if value == "none" => "no sync".to_string(),
-        "size" => format!("of {value}"),
-        "pages" => format!("{value} pages"),
-        _ => value.to_string(),
-    }
+    Axis::named(axis).map_or_else(|| value.to_string(), |axis| axis.say(value))
 }
 
-/// What lines of one picture are called.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Labels {
-    /// What each has for itself.
-    pub(super) own: Vec<String>,
-    /// What all have in common; empty where it is one line.
-    pub(super) common: String,
-}
-
-/// What cases are called in pictures: in words for people, not in those of an id.
-pub(super) struct Labeller {
-    names: Names,
-    written: WriteNames,
-    /// Whether each case reads its whole file, so that how many reads that takes tells nothing.
-    is_whole: bool,
-}
-
-impl Labeller {
-    pub(super) fn of(assessment: &Assessment) -> Labeller {
-        let mut files = asked(&assessment.cases).filter_map(|summary| summary.case.read());
-        let is_whole = files.all(|work| work.io.ops >= work.io.blocks());
-        Labeller { names: Names::of(assessment), written: WriteNames::of(assessment), is_whole }
-    }
-
-    /// The words for a case.
-    pub(super) fn words(&self, summary: &Summary) -> Vec<String> {
-        let case = &summary.case;
-        match &case.work {
-            Work::Write(_) => self.written.phrases(case),
-            Work::Read(work) => {
-                // Only io_uring has more than one in flight.
-                let is_plain = |word: &str| word == "d1" && work.engine != Engine::Uring;
-                let is_all = |word: &str| word.starts_with("ops:") && self.is_whole;
-                let words = self.names.own_words(&summary.id);
-                let told = words.iter().filter(|word| !is_plain(word) && !is_all(word));
-                told.map(|word| short(word)).collect()
-            }
-            Work::Memory(work) => {
-                let own = Some(case.peer.clone()).filter(|peer| *peer != OWN_PEER);
-                let words = [
-                    work.kernel.to_string(),
-                    work.isa.to_string(),
-                    units::bytes(work.working_set),
-                    format!("{} pages", work.pages),
-                    count(work.threads as usize, "thread"),
-                ];
-                own.into_iter().chain(words).collect()
-            }
-        }
-    }
+/// The words of a case's label.
+pub(super) fn label_words(summary: &Summary, labels: &Labels) -> Vec<String> {
+    let phrases = labels.phrases(&summary.case);
+    let said: Vec<String> = phrases.into_iter().map(|phrase| phrase.said).collect();
+    if said.is_empty() { vec![labels.name(&summary.id)] } else { said }
 }
 
 /// The words of lines, each of which stands for some cases.
-pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
+pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Told {
     let all = lines.iter().map(|line| words_of_line(line, names)).collect();
-    let Labels { own, common } = told_once(all);
+    let Told { own, common } = told_once(all);
     let own = own.into_iter().zip(lines).map(|(own, line)| {
         let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
         own + if is_doubtful { " ?" } else { "" }
     });
-    Labels { own: own.collect(), common }
-}
-
-/// Names without the words that all of them have.
-pub(super) fn told_once(all: Vec<Vec<String>>) -> Labels {
-    let Some((first, others)) = all.split_first() else {
-        return Labels { own: Vec::new(), common: String::new() };
-    };
-    let is_common = |word: &&String| others.iter().all(|other| other.contains(word));
-    let mut common: Vec<String> = match others {
-        [] => Vec::new(),
-        _ => first.iter().filter(is_common).cloned().collect(),
-    };
-    // A line that has no other word keeps the first.
-    let is_bare = |words: &Vec<String>| words.iter().all(|word| common.contains(word));
-    if all.iter().any(is_bare) && !common.is_empty() {
-        common.remove(0);
-    }
-    let own = all.iter().map(|words| {
-        let own: Vec<String> =
-            words.iter().filter(|word| !common.contains(word)).cloned().collect();
-        own.join(" ")
-    });
-    Labels { own: own.collect(), common: listed(&common) }
+    Told { own: own.collect(), common }
 }
 
 /// The words that the names of all cases of a line share, and which rate they are of.
-fn words_of_line(line: &[&Summary], names: &Labeller) -> Vec<String> {
-    let mut all = line.iter().map(|summary| names.words(summary));
+fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
+    let mut all = line.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();
     for other in all {
         words.retain(|word| other.contains(word));
@@ -291,16 +214,4 @@ fn words_of_line(line: &[&Summary], names: &Labeller) -> Vec<String> {
     let kind = line.first().map_or("", |summary| words::rate_kind(summary));
     words.extend(Some(kind.to_string()).filter(|kind| !kind.is_empty()));
     words
-}
-
-/// A word of an id, longer where nobody would know it.
-fn short(word: &str) -> String {
-    let is_number = |rest: &str| rest.parse::<u32>().is_ok();
-    if word.strip_prefix(['t', 'd']).is_some_and(is_number) {
-        return spelled(word);
-    }
-    match word.strip_prefix("ops:") {
-        Some(ops) => format!("{ops} reads"),
-        None => word.replace("advice:", "advice "),
-    }
 }

@@ -1,13 +1,12 @@
 //! Cases compared: the ratio of each two with its interval, on an axis of logarithms around 1.
 
 use super::Drawing;
-use super::alike::Labeller;
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::measure::wrapped;
 use super::palette::{Colour, FAINT, GRID, INK, SERIES};
-use crate::names::Names;
+use crate::labels::Labels;
 use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
 use assess::Assessment;
@@ -29,19 +28,15 @@ struct Row<'a> {
 
 /// The comparisons within a record; none where there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
-    let (names, cases) = (Labeller::of(assessment), versus::by_id(assessment));
-    let label = |found| {
-        let apart = versus::pair(found, &cases, &|summary| names.words(summary));
-        format!("{apart}{}", versus::doubt(found, &cases))
-    };
+    let labels = Labels::of(assessment);
+    let label = versus::labels(assessment, &labels);
     let rows = assessment.comparisons.iter().map(|found| (label(found), found));
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 
 /// The cases of two records, B by A; none where nothing is compared.
 pub(super) fn compared_records(versus: &Versus) -> Option<Drawing> {
-    let cases = versus.pairs.iter().map(|pair| &pair.a.case);
-    let names = Names::of_cases(cases);
+    let names = crate::records::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::records::name(pair, &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
     draw("B compared with A", "B by A", rows.collect())

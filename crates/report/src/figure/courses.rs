@@ -1,12 +1,13 @@
 //! How the rate of a case went over time: a strip for each, from 0 to its highest.
 
 use super::Drawing;
-use super::alike::{LINES_MOST, Labeller, asked, labels};
+use super::alike::{LINES_MOST, asked, labels};
 use super::axis::{Axis, labels_along, labels_width};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::measure::{shortened, wrapped};
 use super::palette::{FAINT, GRID, INK, SERIES, VOID};
+use crate::labels::Labels;
 use crate::words::count;
 use assess::Assessment;
 use assess::course::{Change, Course};
@@ -27,7 +28,7 @@ const BELOW: f64 = 8.0;
 
 /// Pictures of a few courses each, those with a step first.
 pub(super) fn courses(assessment: &Assessment) -> Vec<Drawing> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let mut all: Vec<(&Summary, &Course)> = asked(&assessment.cases)
         .filter_map(|summary| Some((summary, summary.course.as_ref()?)))
         .filter(|(_, course)| course.rates.iter().any(|rate| *rate > 0.0))

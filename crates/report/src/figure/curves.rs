@@ -3,13 +3,13 @@
 
 use super::Drawing;
 use super::alike::{
-    Labeller, Labels, PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted,
-    standing,
+    PARTED_BY, Part, axes_but, grouped, is_rate, labels, own_first, parted, standing,
 };
 use super::axis::{Axis, frame, labels_width};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
+use crate::labels::{Labels, Told};
 use crate::words::{Say, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
@@ -99,7 +99,7 @@ const PICTURES_MOST: usize = 8;
 
 /// A picture for each axis that has enough values, and for each kind of figure.
 pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let mut drawings = Vec::new();
     for along in ALONG {
         for is_of_rates in [true, false] {
@@ -141,13 +141,13 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
     groups.into_iter().filter_map(line).collect()
 }
 
-fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labeller) -> Option<Drawing> {
+fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> Option<Drawing> {
     let lines = &part.things;
     if lines.is_empty() {
         return None;
     }
     let cases: Vec<Vec<&Summary>> = lines.iter().map(|line| line.cases.clone()).collect();
-    let Labels { own, common } = labels(&cases, names);
+    let Told { own, common } = labels(&cases, names);
     let say: Say = if is_of_rates { units::rate } else { units::nanoseconds };
     let points = || lines.iter().flat_map(|line| &line.points);
     let mut values: Vec<f64> = points().map(|(x, _)| *x).collect();

@@ -2,14 +2,13 @@
 
 use super::Drawing;
 use super::alike::{
-    Labeller, Labels, asked, axes, axes_but, grouped, is_rate, labels, say_value, value,
+    asked, axes, axes_but, grouped, is_rate, label_words, labels, say_value, value,
 };
 use super::curves::capital;
 use super::table::{Better, Cell, Table};
 use crate::heatmap::{self, Block, Content};
-use crate::names::Names;
+use crate::labels::{Labels, Told, joined};
 use crate::words::{self, NOT_DURABLE, listed, main_estimate};
-use crate::writes::WriteNames;
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
 use model::case::{Case, Op, Sync, Work};
@@ -50,11 +49,11 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
 
 /// Threads by engines, for each cache state and block.
 fn methods(assessment: &Assessment) -> Vec<Table> {
-    let names = Names::of(assessment);
+    let names = Labels::of(assessment);
     heatmap::blocks(assessment).iter().map(|block| method(block, assessment, &names)).collect()
 }
 
-fn method(block: &Block, assessment: &Assessment, names: &Names) -> Table {
+fn method(block: &Block, assessment: &Assessment, names: &Labels) -> Table {
     let ways = block.ways();
     let cell = |content: Option<Content>| match content {
         None => Cell::Empty,
@@ -90,7 +89,7 @@ fn method(block: &Block, assessment: &Assessment, names: &Names) -> Table {
 
 /// Each way to write, with what was accepted and what was durable.
 fn strategies(assessment: &Assessment) -> Option<Table> {
-    let names = WriteNames::of(assessment);
+    let names = Labels::of(assessment);
     let writes = |summary: &&Summary| {
         summary.role == Role::Asked && summary.case.write().is_some_and(|work| work.op != Op::Sync)
     };
@@ -105,7 +104,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
             None if words::is_not_durable(summary) => Cell::Void(vec![NOT_DURABLE.to_string()]),
             durable => Cell::of(summary, rate(durable)),
         };
-        (names.phrases(&summary.case).join(" "), vec![accepted, durable])
+        (names.name(&summary.id), vec![accepted, durable])
     };
     let rows: Vec<(String, Vec<Cell>)> = assessment.cases.iter().filter(writes).map(row).collect();
     (rows.len() > 1).then(|| Table {
@@ -123,7 +122,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
 
 /// A row for all cases that are alike but for one axis, whose values are the columns.
 fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let has = |summary: &&Summary| value(&summary.case, axis).is_some();
     let cases: Vec<&Summary> = asked(&assessment.cases).filter(has).collect();
     let columns = values(&cases, axis);
@@ -147,7 +146,6 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
         "ops" if value == "0" => "until the time is over".to_string(),
         "ops" if value == "all" => "all reads".to_string(),
         "ops" => format!("{value} reads"),
-        "sync" => words_of_sync(value),
         _ => say_value(axis, value),
     };
     (rows.len() > 1 && columns.len() > 1).then(|| Table {
@@ -165,25 +163,13 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
     })
 }
 
-/// What is done before each sync, without its name: `pwrite 1MiB overwritten every 16`.
-fn before_syncs(lines: &[Vec<&Summary>], names: &Labeller) -> Labels {
+/// What is done before each sync, without its name: `1MiB every 16`.
+fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Told {
     let label = |line: &Vec<&Summary>| {
-        let summary = line[0];
-        let sync = summary.case.write().map_or("", |work| crate::writes::sync_name(work.sync));
-        let words =
-            names.words(summary).into_iter().filter_map(|word| match word.strip_prefix(sync) {
-                Some("") => None,
-                Some(every) => Some(every.trim().to_string()),
-                None => Some(word),
-            });
-        words.collect::<Vec<_>>().join(" ")
+        let phrases = line.first().map_or(Vec::new(), |summary| names.phrases(&summary.case));
+        joined(phrases.into_iter().filter(|p| p.axis != "sync").map(|phrase| phrase.said))
     };
-    Labels { own: lines.iter().map(label).collect(), common: String::new() }
-}
-
-fn words_of_sync(value: &str) -> String {
-    let known = Sync::ALL.iter().find(|sync| sync.name() == value);
-    known.map_or(value, |sync| crate::writes::sync_name(*sync)).to_string()
+    Told { own: lines.iter().map(label).collect(), common: String::new() }
 }
 
 fn common(common: &str) -> String {
@@ -251,7 +237,7 @@ struct Plane<'a> {
 /// Tables of the two axes that the most cases vary in and nothing else, then of those two that the
 /// most of the others do, and so on.
 fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
     let all = left.clone();
     let mut tables = Vec::new();
@@ -299,7 +285,7 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     planes
 }
 
-fn plane_table(plane: &Plane, names: &Labeller, metric: Metric) -> Table {
+fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
     // Columns are few and rows are many.
@@ -345,8 +331,8 @@ fn plane_table(plane: &Plane, names: &Labeller, metric: Metric) -> Table {
 }
 
 /// The words that the names of all of some cases share.
-fn shared(cases: &[&Summary], names: &Labeller) -> Vec<String> {
-    let mut all = cases.iter().map(|summary| names.words(summary));
+fn shared(cases: &[&Summary], names: &Labels) -> Vec<String> {
+    let mut all = cases.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();
     for other in all {
         words.retain(|word| other.contains(word));

@@ -2,13 +2,14 @@
 //! bounds it.
 
 use super::Drawing;
-use super::alike::{Labeller, Labels, asked, is_rate, told_once};
+use super::alike::{asked, is_rate, label_words};
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, Note, void_key};
 use super::measure::{width, wrapped};
 use super::palette::{Colour, FAINT, GRID, INK, SERIES, VOID};
-use crate::survey::{RUNGS, Rate, Rung, labels, rung_label};
+use crate::labels::{Labels, Told, told_once};
+use crate::survey::{RUNGS, Rate, Rung, label_on_rung, labels};
 use crate::words::{self, NOT_DURABLE, count, listed};
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -126,7 +127,7 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
             asked(&assessment.cases).filter(on_rung).map(move |summary| (rung, summary))
         })
         .collect();
-    let Labels { own, common } = names(assessment, &on_rungs);
+    let Told { own, common } = names(assessment, &on_rungs);
     let (mut rows, mut last) = (Vec::new(), None);
     for ((rung, summary), label) in on_rungs.into_iter().zip(own) {
         if last.replace(rung) != Some(rung) {
@@ -138,17 +139,16 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
 }
 
 /// What bars are called: in a survey as in its table.
-fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Labels {
+fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Told {
     if assessment.recipe != "survey" {
-        let names = Labeller::of(assessment);
-        return told_once(on_rungs.iter().map(|(_, summary)| names.words(summary)).collect());
+        let names = Labels::of(assessment);
+        return told_once(
+            on_rungs.iter().map(|(_, summary)| label_words(summary, &names)).collect(),
+        );
     }
     let labels = labels(assessment);
-    let own = on_rungs.iter().map(|(rung, summary)| {
-        let label = labels.get(&summary.id).map_or(summary.id.as_str(), String::as_str);
-        rung_label(*rung, label).trim().to_string()
-    });
-    Labels { own: own.collect(), common: String::new() }
+    let own = on_rungs.iter().map(|(_, summary)| label_on_rung(&labels, summary));
+    Told { own: own.collect(), common: String::new() }
 }
 
 fn bars(summary: &Summary, label: &str) -> Vec<Bar> {

@@ -2,12 +2,13 @@
 //! on axes of logarithms, so that a tail of one in a thousand is as wide as one in ten.
 
 use super::Drawing;
-use super::alike::{Labeller, Labels, Part, asked, fewest, grouped, labels, parted};
+use super::alike::{Part, asked, fewest, grouped, labels, parted};
 use super::axis::{Axis, frame};
 use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::curves::capital;
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
+use crate::labels::{Labels, Told};
 use crate::words::{count, listed};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -46,7 +47,7 @@ const COUNT_LEAST: u64 = 20;
 
 /// A picture for each block and pattern whose operations were timed one by one, and for syncs.
 pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let mut drawings = Vec::new();
     for of in [Of::Operations, Of::Syncs] {
         let is_timed = |summary: &&Summary| {
@@ -105,7 +106,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<Drawing> {
+fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Drawing> {
     let stands = |summary: &&&Summary| summary.verdict.stands();
     let cases: Vec<&Summary> = part.things.iter().filter(stands).copied().collect();
     if cases.is_empty() {
@@ -113,7 +114,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labeller) -> Option<D
     }
     let void = part.things.len() - cases.len();
     let lines: Vec<Vec<&Summary>> = cases.iter().map(|summary| vec![*summary]).collect();
-    let Labels { own, common } = labels(&lines, names);
+    let Told { own, common } = labels(&lines, names);
     let curves: Vec<Vec<(f64, f64)>> =
         cases.iter().filter_map(|summary| Some(curve(latency(of, summary)?))).collect();
     let points = || curves.iter().flatten();

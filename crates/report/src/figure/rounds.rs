@@ -2,12 +2,13 @@
 //! drifted.
 
 use super::Drawing;
-use super::alike::{Labeller, asked, labels};
+use super::alike::{asked, labels};
 use super::axis::{Axis, labels_along};
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::measure::wrapped;
 use super::palette::{FAINT, GRID, INK, SERIES};
+use crate::labels::Labels;
 use crate::words::count;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -39,7 +40,7 @@ struct Row<'a> {
 
 /// The rounds of all cases that were asked for and have some; none where all have but one.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
-    let names = Labeller::of(assessment);
+    let names = Labels::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
         .filter_map(|summary| Some(Row { summary, dots: dots(summary)? }))
         .filter(|row| row.dots.len() > 1)

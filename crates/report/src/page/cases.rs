@@ -59,13 +59,13 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
             }
         }
     };
-    let common = conclusion::left_out_of_names(assessment);
+    let common = conclusion::labels(assessment).said_once();
     let all = assessment.measured().count();
     html! {
         @if all > CASES_MAX {
             p.hint { "The first " (CASES_MAX) " of " (all) " cases: --csv and --json have all." }
         }
-        @if !common.is_empty() { p.hint { "Left out of the names: " (common) "." } }
+        @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
         (scroll("Cases, with what they came to and what that is worth", rows))
         p.hint { (LEGEND) @if writes::any(assessment) { (LEGEND_WRITES) } "." }
     }

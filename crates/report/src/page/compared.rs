@@ -2,6 +2,7 @@
 
 use super::sheet::scroll;
 use crate::control;
+use crate::labels::Labels;
 use crate::versus;
 use crate::words::{self, NONE, times, times_interval};
 use assess::Assessment;
@@ -18,7 +19,7 @@ const LEGEND: &str = "ratio: median of the rates of the same rounds, the first c
                       how many rounds it would take to decide";
 
 /// The comparisons of a record.
-pub(super) fn table(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
+pub(super) fn table(assessment: &Assessment, labels: &Labels) -> Markup {
     let all = &assessment.comparisons;
     if all.is_empty() {
         return html! {};
@@ -28,7 +29,7 @@ pub(super) fn table(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> M
         shown.sort_by_key(|found| found.difference != Difference::Different);
         shown.truncate(SHOWN_MAX);
     }
-    let label = versus::labels(assessment, name);
+    let label = versus::labels(assessment, labels);
     html! {
         @if all.len() > SHOWN_MAX {
             p.hint { (SHOWN_MAX) " of " (all.len()) " comparisons, those that differ first." }

@@ -18,7 +18,7 @@ mod records;
 
 pub use records::page_of_records;
 
-use crate::conclusion::naming;
+use crate::conclusion;
 use crate::figure::figures;
 use crate::frame;
 use crate::words::sentence;
@@ -33,13 +33,14 @@ const CASES_MAX: usize = 400;
 ///
 /// The same assessment gives the same bytes. Whatever a record holds is shown as text.
 pub fn page(assessment: &Assessment) -> String {
-    let name = naming(assessment);
+    let labels = conclusion::labels(assessment);
+    let name = |id: &str| labels.name(id);
     let anchors = evidence::Anchors::of(assessment);
     let link = |id: &str| anchors.link(id, &name(id));
     let mut sections = vec![Section::new("answer", "Answer", answer::said(assessment))];
     sections.push(Section::new("figures", "Figures", sheet::pictures(&figures(assessment))));
     sections.push(Section::new("cases", "Cases", cases::table(assessment, &link)));
-    sections.push(Section::new("compared", "Compared", compared::table(assessment, &name)));
+    sections.push(Section::new("compared", "Compared", compared::table(assessment, &labels)));
     sections.push(Section::new("found", "Findings", found::findings(assessment, &link)));
     sections.push(Section::new(
         "failed",

@@ -4,7 +4,7 @@ use super::sheet::{Section, Sheet, facts, list, pictures, scroll};
 use super::{CASES_MAX, answer, compared, found, origin};
 use crate::figure::figures_of_records;
 use crate::frame;
-use crate::names::Names;
+use crate::labels::Labels;
 use crate::records::{self, closing, left_out, name, obstacles, origin as said_origin, speed};
 use crate::words::{sentence, times};
 use assess::Assessment;
@@ -58,7 +58,7 @@ fn answer(versus: &Versus) -> Markup {
     }
 }
 
-fn table(pairs: &[Pair], names: &Names) -> Markup {
+fn table(pairs: &[Pair], names: &Labels) -> Markup {
     let common = names.said_once();
     let rows = html! {
         thead {
@@ -79,13 +79,13 @@ fn table(pairs: &[Pair], names: &Names) -> Markup {
         @if pairs.len() > CASES_MAX {
             p.hint { "The first " (CASES_MAX) " of " (pairs.len()) " cases: --json has all." }
         }
-        @if !common.is_empty() { p.hint { "Left out of the names: " (common) "." } }
+        @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
         (scroll("Cases of both records, compared", rows))
         p.hint { (LEGEND) "." }
     }
 }
 
-fn row(pair: &Pair, names: &Names) -> Markup {
+fn row(pair: &Pair, names: &Labels) -> Markup {
     let found = &pair.comparison;
     html! {
         tr class=(compared::class_of(found.difference)) {
@@ -122,14 +122,14 @@ fn others(versus: &Versus) -> Markup {
 
 /// One of the two: what its figures are worth, what was found, and where it was made.
 fn one(path: &str, assessment: &Assessment) -> Markup {
-    let names = Names::of(assessment);
+    let names = Labels::of(assessment);
     html! {
         (facts(vec![("file", path.to_string()), ("began", assessment.began.clone())]))
         (answer::tally(assessment))
         @for found in &assessment.findings {
-            (found::finding(found, &|id| html! { (names.short(id)) }))
+            (found::finding(found, &|id| html! { (names.name(id)) }))
         }
-        (found::failures(assessment, &|id| html! { (names.short(id)) }))
+        (found::failures(assessment, &|id| html! { (names.name(id)) }))
         details {
             summary { "Host, storage, method and command" }
             (origin::said(assessment))

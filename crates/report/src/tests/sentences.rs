@@ -1,6 +1,7 @@
 //! Whatever a record holds: no sentence names a row that is void, and none names a doubtful one
 //! without saying so.
 
+use crate::labels::Labels;
 use crate::{closing, conclusion};
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -134,7 +135,11 @@ proptest! {
             format!("<{}>", index.expect("a sentence names cases of the record"))
         };
         check(&assessment, &closing::closing(&assessment, &place));
-        for text in conclusion::of_any(&assessment, &place) {
+        let labels = Labels::by(&assessment, |case| {
+            let index = assessment.cases.iter().position(|summary| summary.case == *case);
+            format!("<{}>", index.expect("a label is of a case of the record"))
+        });
+        for text in conclusion::of_any(&assessment, &labels) {
             check(&assessment, &text);
         }
         // Nothing is decided of the disk by what is void or in doubt.

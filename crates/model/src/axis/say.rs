@@ -1,0 +1,79 @@
+//! What labels and sentences say of a value.
+
+/// How people are told the values of an axis.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Say {
+    /// In a sentence; the value replaces `{}`, here and below.
+    phrase: &'static str,
+    /// In a label.
+    text: &'static str,
+    /// The same where there is little room.
+    short: &'static str,
+    /// Values that have words of their own.
+    called: &'static [(&'static str, &'static str)],
+    /// The value that need not be said.
+    quiet: Option<&'static str>,
+}
+
+impl Say {
+    pub(super) const fn of(phrase: &'static str) -> Say {
+        Say { phrase, text: "{}", short: "{}", called: &[], quiet: None }
+    }
+    pub(super) const fn text(self, text: &'static str) -> Say {
+        Say { text, short: text, ..self }
+    }
+    pub(super) const fn short(self, short: &'static str) -> Say {
+        Say { short, ..self }
+    }
+    pub(super) const fn called(self, called: &'static [(&'static str, &'static str)]) -> Say {
+        Say { called, ..self }
+    }
+    pub(super) const fn quiet(self, value: &'static str) -> Say {
+        Say { quiet: Some(value), ..self }
+    }
+    pub(super) fn phrase(&self, value: &str) -> String {
+        singular(self.phrase, value).replace("{}", value)
+    }
+    pub(super) fn label(&self, value: &str) -> String {
+        self.own(self.text, value)
+    }
+    pub(super) fn short_label(&self, value: &str) -> String {
+        self.own(self.short, value)
+    }
+    pub(super) fn is_quiet(&self, value: &str) -> bool {
+        self.quiet == Some(value)
+    }
+    fn own(&self, text: &'static str, value: &str) -> String {
+        let own = self.called.iter().find(|(known, _)| *known == value);
+        own.map_or_else(|| singular(text, value).replace("{}", value), |(_, own)| own.to_string())
+    }
+}
+
+/// The text for this value: of one thing without its final `s`.
+fn singular<'a>(text: &'a str, value: &str) -> &'a str {
+    let one = if value == "1" { text.strip_suffix('s') } else { None };
+    one.unwrap_or(text)
+}
+
+/// Loops that labels call something else.
+pub(super) const LOOPS: &[(&str, &str)] = &[
+    ("chase", "random load"),
+    ("first-touch", "first touch"),
+    ("touch-pages", "second touch"),
+    ("read-pages", "page reads"),
+];
+
+/// What labels call the beginnings of a file that is written.
+pub(super) const BEGINNINGS: &[(&str, &str)] = &[
+    ("none", "new file"),
+    ("fallocate", "preallocated"),
+    ("overwrite", "overwritten"),
+    ("append", "appended"),
+];
+
+/// What labels call what makes written data durable: as the manual has it.
+pub(super) const SYNCS: &[(&str, &str)] =
+    &[("none", "no sync"), ("dsync", "O_DSYNC"), ("sync-file-range", "sync_file_range")];
+
+/// What labels call the data that is written.
+pub(super) const FILLS: &[(&str, &str)] = &[("constant", "constant byte"), ("zero", "zeros")];

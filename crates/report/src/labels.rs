@@ -1,0 +1,542 @@
+//! Labels of cases that are shown together, made of their axes: each names the axes in which it
+//! differs from the others, and what is common to all is said once.
+
+use crate::style::{Paint, Style};
+use crate::words::listed;
+use assess::Assessment;
+use assess::summary::Summary;
+use model::axis::{AXES, Axis, Domain};
+use model::case::{Case, Kind, OWN_PEER, Op};
+use model::pattern::Pattern;
+use model::plan::Role;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Labels name these axes first, in this order; the others follow as the table has them.
+const FIRST: [&str; 10] =
+    ["peer", "op", "cache", "kernel", "working_set", "isa", "engine", "block", "pattern", "stride"];
+
+/// What a label says of one axis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    /// The axis; `kind` for what is done at all, `group` for where the case stands.
+    pub(crate) axis: &'static str,
+    /// As a sentence has it: `depth 8`.
+    pub(crate) said: String,
+    /// As a cell has it: `d8`.
+    pub(crate) short: String,
+}
+
+/// Cases of one group and one kind.
+type Place = (String, Kind);
+
+/// A value, as labels tell values apart, and the same in full words.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Value {
+    text: String,
+    phrase: String,
+    /// Whether it is worth a word where all have it.
+    is_told: bool,
+}
+
+/// A value of each axis that has one.
+type Values = BTreeMap<&'static str, Value>;
+
+/// How the cases of a report are called.
+pub(crate) struct Labels<'a> {
+    cases: HashMap<String, &'a Case>,
+    group: Box<dyn Fn(&Case) -> String + 'a>,
+    /// The kinds of work in each group.
+    kinds: HashMap<String, HashSet<Kind>>,
+    /// What all cases of a place have in common that are more than one.
+    common: HashMap<Place, Values>,
+    /// The same of all cases of a kind, wherever they stand.
+    everywhere: HashMap<Kind, Values>,
+    /// An axis, and all else of cases that differ in it alone.
+    alone: HashSet<(&'static str, u64)>,
+}
+
+impl<'a> Labels<'a> {
+    /// Labels for the cases of an assessment.
+    pub(crate) fn of(assessment: &'a Assessment) -> Labels<'a> {
+        Labels::by(assessment, |_| String::new())
+    }
+
+    /// The same where the cases stand in groups: `group` has the words that tell one from another,
+    /// and a label names what differs within its group.
+    pub(crate) fn by(
+        assessment: &'a Assessment,
+        group: impl Fn(&Case) -> String + 'a,
+    ) -> Labels<'a> {
+        let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
+        let skipped: Vec<&Case> = assessment.skips.iter().map(|skip| &skip.case).collect();
+        let shown: Vec<&Case> =
+            asked.map(|summary| &summary.case).chain(skipped.iter().copied()).collect();
+        let measured = assessment.measured().map(|summary| (summary.id.clone(), &summary.case));
+        let skipped = skipped.into_iter().map(|case| (case.id(), case));
+        Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group))
+    }
+
+    /// Labels for cases that are listed together.
+    pub(crate) fn of_cases(cases: impl Iterator<Item = &'a Case>) -> Labels<'a> {
+        let cases: Vec<&Case> = cases.collect();
+        let ids = model::axis::ids(cases.iter().copied());
+        let named = ids.into_iter().zip(cases.iter().copied()).collect();
+        Labels::new(&cases, named, Box::new(|_| String::new()))
+    }
+
+    fn new(
+        shown: &[&'a Case],
+        cases: HashMap<String, &'a Case>,
+        group: Box<dyn Fn(&Case) -> String + 'a>,
+    ) -> Labels<'a> {
+        let mut kinds: HashMap<String, HashSet<Kind>> = HashMap::new();
+        let mut places: HashMap<Place, Vec<Values>> = HashMap::new();
+        let mut by_kind: HashMap<Kind, Vec<Values>> = HashMap::new();
+        let mut seen: HashMap<(&'static str, u64), Value> = HashMap::new();
+        let mut alone = HashSet::new();
+        for case in shown {
+            let (group, values) = (group(case), values(case));
+            kinds.entry(group.clone()).or_default().insert(case.kind());
+            for (axis, value) in &values {
+                let rest = (*axis, all_but(axis, &group, &values));
+                if seen.entry(rest).or_insert_with(|| value.clone()) != value {
+                    alone.insert(rest);
+                }
+            }
+            places.entry((group, case.kind())).or_default().push(values.clone());
+            by_kind.entry(case.kind()).or_default().push(values);
+        }
+        let common = places.into_iter().map(|(place, all)| (place, common(&all))).collect();
+        let everywhere =
+            by_kind.into_iter().map(|(kind, all)| (kind, self::common(&all))).collect();
+        Labels { cases, group, kinds, common, everywhere, alone }
+    }
+
+    /// What a label says of `case`, each axis by itself.
+    pub(crate) fn phrases(&self, case: &Case) -> Vec<Phrase> {
+        let (group, values) = ((self.group)(case), values(case));
+        let of_kind = self.said_of_kind(&group, case.kind());
+        let is_quiet = |axis: &Axis, value: &Value| {
+            axis.is_quiet(&value.text) || is_of_what_is_written(axis, case)
+        };
+        let place = (group, case.kind());
+        let common = self.common_of(&place);
+        let differs = |axis: &&Axis| {
+            let value = values.get(axis.name)?;
+            (common.get(axis.name) != Some(value)).then_some(value)
+        };
+        let is_told = |axis: &&Axis| {
+            differs(axis).is_some_and(|value| {
+                !is_quiet(axis, value)
+                    || (axis.name != "time" && common.contains_key(axis.name))
+                    || is_held_against(axis)
+                        && self.alone.contains(&(axis.name, all_but(axis.name, &place.0, &values)))
+            })
+        };
+        let is_known = |axis: &&Axis| differs(axis).is_some() && axis.name != "time";
+        let mut told: Vec<&Axis> = ordered().filter(is_told).collect();
+        if told.is_empty() && place.0.is_empty() {
+            told = ordered().filter(is_known).collect();
+        }
+        let said = told.iter().filter_map(|axis| phrase(axis, case));
+        let is_new = |p: &Phrase| p.axis != "cache" || p.said != place.0;
+        of_kind.into_iter().chain(said.filter(is_new)).collect()
+    }
+
+    /// What a kind of work is called where others stand beside it.
+    fn said_of_kind(&self, group: &str, kind: Kind) -> Option<Phrase> {
+        let has = |wanted: Kind| self.kinds.get(group).is_some_and(|kinds| kinds.contains(&wanted));
+        // Memory is named where anything else is, writing where something is read.
+        let is_told = match kind {
+            Kind::Read => false,
+            Kind::Write => has(Kind::Read),
+            Kind::Memory => has(Kind::Read) || has(Kind::Write),
+        };
+        let said = Some(kind.name()).filter(|said| is_told && *said != group);
+        said.map(|said| Phrase { axis: "kind", said: said.to_string(), short: said.to_string() })
+    }
+
+    /// What the cases of a place have in common; of one alone, what all of its kind have.
+    fn common_of(&self, place: &Place) -> &Values {
+        static NONE: Values = Values::new();
+        let of_place = self.common.get(place).filter(|common| !common.is_empty());
+        of_place.or_else(|| self.everywhere.get(&place.1)).unwrap_or(&NONE)
+    }
+
+    /// The words of the label of the case with this id, and of its group.
+    fn with_group(&self, id: &str) -> Option<Vec<Phrase>> {
+        let case = self.cases.get(id)?;
+        let group = (self.group)(case);
+        let group = Phrase { axis: "group", said: group.clone(), short: group };
+        let group = Some(group).filter(|group| !group.said.is_empty());
+        Some(group.into_iter().chain(self.phrases(case)).collect())
+    }
+
+    /// The same as phrases of which no two are of one axis; the id where that is not known.
+    pub(crate) fn words(&self, id: &str) -> Vec<Phrase> {
+        let unknown = || vec![Phrase { axis: "id", said: id.to_string(), short: id.to_string() }];
+        self.with_group(id).filter(|words| !words.is_empty()).unwrap_or_else(unknown)
+    }
+
+    /// The label of `case` for a cell.
+    pub(crate) fn label(&self, case: &Case) -> String {
+        let said = joined(self.phrases(case).into_iter().map(|phrase| phrase.short));
+        if said.is_empty() { case.id() } else { said }
+    }
+
+    /// The label of the case with this id, for a sentence.
+    pub(crate) fn name(&self, id: &str) -> String {
+        joined(self.words(id).into_iter().map(|phrase| phrase.said))
+    }
+
+    /// The same for a cell.
+    pub(crate) fn short(&self, id: &str) -> String {
+        joined(self.words(id).into_iter().map(|phrase| phrase.short))
+    }
+
+    /// The same below the heading of its group.
+    pub(crate) fn below(&self, summary: &Summary) -> String {
+        let phrases = self.phrases(&summary.case);
+        if phrases.is_empty() {
+            return self.short(&summary.id);
+        }
+        joined(phrases.into_iter().map(|phrase| phrase.short))
+    }
+
+    /// What is common to all, in full words: `pread, depth 1 and a file of 256MiB`.
+    pub(crate) fn said_once(&self) -> String {
+        let of = |kind: Kind| {
+            let said = said_of(self.everywhere.get(&kind)?);
+            (!said.is_empty()).then(|| (kind, listed(&said)))
+        };
+        let mut all = Kind::ALL.iter().filter_map(|kind| of(*kind));
+        let (first, others) = (all.next(), all.map(|(kind, said)| format!("; {kind}: {said}")));
+        first.map_or(String::new(), |(_, said)| said + &others.collect::<String>())
+    }
+
+    /// What the cases of a group have in common and not all of their kind have, in full words.
+    pub(crate) fn said_of_group(&self, group: &str, summaries: &[&Summary]) -> String {
+        let Some(first) = summaries.first() else { return String::new() };
+        let kind = first.case.kind();
+        let common = self.common.get(&(group.to_string(), kind));
+        let (Some(common), Some(all)) = (common, self.everywhere.get(&kind)) else {
+            return String::new();
+        };
+        let own = common
+            .iter()
+            .filter(|(axis, _)| !all.contains_key(*axis) && !["cache", "time"].contains(axis));
+        let own: Values = own.map(|(axis, value)| (*axis, value.clone())).collect();
+        listed(&said_of(&own))
+    }
+}
+
+/// What is common to all rows, as a line above them; nothing where that is nothing.
+pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
+    match labels.said_once() {
+        common if common.is_empty() => String::new(),
+        common => style.wrap("", Paint::Plain, &format!("common to all rows: {common}")),
+    }
+}
+
+/// Phrases beside each other: what counts things has a comma before it.
+pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
+    let mut out = String::new();
+    for phrase in phrases {
+        let counts = phrase.starts_with(|c: char| c.is_ascii_digit()) && phrase.contains(' ');
+        out.push_str(match out.is_empty() {
+            true => "",
+            false if counts => ", ",
+            false => " ",
+        });
+        out.push_str(&phrase);
+    }
+    out
+}
+
+/// All axes in the order in which labels name them.
+fn ordered() -> impl Iterator<Item = &'static Axis> {
+    let first = FIRST.iter().filter_map(|name| Axis::named(name));
+    first.chain(AXES.iter().filter(|axis| !FIRST.contains(&axis.name)))
+}
+
+fn phrase(axis: &Axis, case: &Case) -> Option<Phrase> {
+    let (said, short) = match axis.name {
+        "ops" if is_whole(case) => ("all ops".to_string(), "all ops".to_string()),
+        _ => (axis.label(case)?, axis.short_label(case)?),
+    };
+    Some(Phrase { axis: axis.name, said, short })
+}
+
+/// Whether rows are held against others that differ in this axis alone: then each says its value.
+fn is_held_against(axis: &Axis) -> bool {
+    axis.baseline.is_some() || matches!(axis.domain, Domain::Count(1)) || axis.name == "time"
+}
+
+/// Whether an axis tells what is written where nothing is.
+fn is_of_what_is_written(axis: &Axis, case: &Case) -> bool {
+    let only_syncs = case.write().is_some_and(|work| work.op == Op::Sync);
+    only_syncs && ["cache", "engine", "block", "pattern", "stride", "every"].contains(&axis.name)
+}
+
+/// Whether each block is moved once: how many that are is told by the block and the size.
+fn is_whole(case: &Case) -> bool {
+    case.io().is_some_and(|io| io.ops == io.blocks())
+}
+
+/// The values of a case, without those that mean nothing in it.
+fn values(case: &Case) -> Values {
+    let strided = case.io().is_some_and(|io| io.pattern == Pattern::Strided);
+    let has_vectors = case.memory().is_none_or(|work| work.kernel.has_vectors());
+    let has_meaning = |axis: &&Axis| match axis.name {
+        "stride" => strided,
+        "isa" => has_vectors,
+        _ => true,
+    };
+    let value = |axis: &'static Axis| {
+        let (text, phrase) = match axis.name {
+            "ops" if is_whole(case) => ("all".to_string(), "each block once".to_string()),
+            _ => (axis.value(case)?, axis.phrase(case)?),
+        };
+        let is_usual = axis.is_quiet(&text) || (axis.name == "peer" && text == OWN_PEER);
+        let is_told = axis.name != "time" && (!is_usual || axis.word(case).is_some());
+        Some((axis.name, Value { text, phrase, is_told }))
+    };
+    AXES.iter().filter(has_meaning).filter_map(value).collect()
+}
+
+/// What several cases have in common, of the axes that they have; one alone has nothing.
+fn common(all: &[Values]) -> Values {
+    let mut common = Values::new();
+    if all.len() < 2 {
+        return common;
+    }
+    let mut differing: HashSet<&'static str> = HashSet::new();
+    for (axis, value) in all.iter().flatten() {
+        if common.entry(*axis).or_insert_with(|| value.clone()) != value {
+            differing.insert(*axis);
+        }
+    }
+    common.retain(|axis, _| !differing.contains(axis));
+    common
+}
+
+/// Values in full words, without those that nobody misses.
+fn said_of(values: &Values) -> Vec<String> {
+    let told = ordered().filter_map(|axis| values.get(axis.name));
+    told.filter(|value| value.is_told).map(|value| value.phrase.clone()).collect()
+}
+
+/// All that a case has besides one axis.
+fn all_but(axis: &str, group: &str, values: &Values) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    group.hash(&mut hasher);
+    for (known, value) in values.iter().filter(|(known, _)| **known != axis) {
+        (known, value).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Two labels as one: what tells them from each other, and what they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Apart {
+    pub(crate) one: String,
+    pub(crate) other: String,
+    pub(crate) shared: Vec<Phrase>,
+}
+
+impl Apart {
+    pub(crate) fn of(one: &[Phrase], other: &[Phrase]) -> Apart {
+        let own = |words: &[Phrase], other: &[Phrase]| {
+            let own = words.iter().filter(|word| !other.contains(word));
+            let own = joined(own.map(|word| word.said.clone()));
+            // Where all else is left out of the labels, one that tells nothing has none.
+            if own.is_empty() { "without".to_string() } else { own }
+        };
+        let shared = one.iter().filter(|word| other.contains(word)).cloned().collect();
+        Apart { one: own(one, other), other: own(other, one), shared }
+    }
+}
+
+/// `mmap vs pread, cold 4KiB`.
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Apart { one, other, shared } = self;
+        let shared = joined(shared.iter().map(|word| word.short.clone()));
+        match shared.is_empty() {
+            true => write!(f, "{one} vs {other}"),
+            false => write!(f, "{one} vs {other}, {shared}"),
+        }
+    }
+}
+
+/// What things that are shown together are called.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// What each has for itself.
+    pub(crate) own: Vec<String>,
+    /// What all have in common; empty where it is one thing.
+    pub(crate) common: String,
+}
+
+/// Labels without the words that all of them have.
+pub(crate) fn told_once(all: Vec<Vec<String>>) -> Told {
+    let Some((first, others)) = all.split_first() else {
+        return Told { own: Vec::new(), common: String::new() };
+    };
+    let is_common = |word: &&String| others.iter().all(|other| other.contains(word));
+    let mut common: Vec<String> = match others {
+        [] => Vec::new(),
+        _ => first.iter().filter(is_common).cloned().collect(),
+    };
+    // A label that has no other word keeps the first.
+    let is_bare = |words: &Vec<String>| words.iter().all(|word| common.contains(word));
+    if all.iter().any(is_bare) && !common.is_empty() {
+        common.remove(0);
+    }
+    let own =
+        |words: &Vec<String>| joined(words.iter().filter(|word| !common.contains(word)).cloned());
+    Told { own: all.iter().map(own).collect(), common: listed(&common) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::case::{Advice, Cache, Engine, Io, ReadWork, Work, WriteEngine, WriteWork};
+    use model::pattern::Pattern;
+    use model::zoo;
+    use proptest::prelude::*;
+
+    /// The labels of all of these, as a table has them.
+    fn labels_of(cases: &[Case]) -> Vec<String> {
+        let labels = Labels::of_cases(cases.iter());
+        cases.iter().map(|case| labels.label(case)).collect()
+    }
+
+    fn read(io: Io, engine: Engine) -> Case {
+        Case::own(Work::Read(ReadWork { io, engine, ..zoo::plain() }))
+    }
+
+    #[test]
+    fn what_is_common_is_said_once() {
+        let cases = [
+            read(Io { threads: 1, ..zoo::plain().io }, Engine::Mmap),
+            read(Io { threads: 2, ..zoo::plain().io }, Engine::Pread),
+        ];
+        assert_eq!(labels_of(&cases), ["mmap", "pread t2"]);
+        assert_eq!(
+            Labels::of_cases(cases.iter()).said_once(),
+            "as-is, blocks of 4KiB, sequential, depth 1, touch sum and a file of 1MiB"
+        );
+        assert_eq!(labels_of(&cases[..1]), ["mmap 4KiB sequential touch sum of 1MiB"]);
+    }
+
+    #[test]
+    fn a_usual_value_is_said_where_another_row_differs_in_it_alone() {
+        let io = Io { cache: Cache::Direct, pattern: Pattern::Random, ..zoo::plain().io };
+        let all = [1, 2, 4].map(|depth| read(Io { depth, ..io }, Engine::Uring));
+        assert_eq!(labels_of(&all), ["d1", "d2", "d4"]);
+        let advised = |advice| Case::own(Work::Read(ReadWork { advice, ..zoo::plain() }));
+        let all = [Advice::None, Advice::Random].map(advised);
+        assert_eq!(labels_of(&all), ["no advice", "advice random"]);
+    }
+
+    #[test]
+    fn what_reads_and_what_writes_is_told_apart() {
+        let write = |engine, block| {
+            let io = Io { block, ..zoo::plain_write().io };
+            Case::own(Work::Write(WriteWork { io, engine, ..zoo::plain_write() }))
+        };
+        let with_block = |block| read(Io { block, ..zoo::plain().io }, Engine::Pread);
+        let cases = [
+            write(WriteEngine::Write, 4096),
+            write(WriteEngine::Pwrite, 8192),
+            with_block(4096),
+            with_block(8192),
+        ];
+        assert_eq!(labels_of(&cases), ["write write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
+        let said = Labels::of_cases(cases.iter()).said_once();
+        assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
+    }
+
+    #[test]
+    fn of_two_labels_it_is_said_once_what_they_share() {
+        let word = |axis, said: &str| Phrase { axis, said: said.into(), short: said.into() };
+        let of = |one: &[Phrase], other: &[Phrase]| Apart::of(one, other).to_string();
+        let (mmap, pread) = (word("engine", "mmap"), word("engine", "pread"));
+        let (cold, block) = (word("cache", "cold"), word("block", "4KiB"));
+        let pair = of(&[mmap.clone(), cold.clone(), block.clone()], &[pread, cold.clone(), block]);
+        assert_eq!(pair, "mmap vs pread, cold 4KiB");
+        assert_eq!(of(&[cold.clone(), mmap], &[cold]), "mmap vs without, cold");
+    }
+
+    /// A case of the zoo with a few axes at values of their own.
+    fn any_case() -> impl Strategy<Value = Case> {
+        let all = zoo::cases();
+        let values = |axis: &'static Axis, case: &Case| -> Vec<String> {
+            let names = axis.names(case.kind()).iter().map(|name| name.to_string());
+            let numbers = ["1", "2", "8", "4096", "0", "200ms", "4KiB"].map(str::to_string);
+            let peers = ["rust", "zebra"].map(str::to_string);
+            names.chain(numbers).chain(peers).collect()
+        };
+        let change = (any::<prop::sample::Index>(), any::<prop::sample::Index>());
+        (prop::sample::select(all), prop::collection::vec(change, 0..3)).prop_map(
+            move |(mut case, changes)| {
+                for (axis, value) in changes {
+                    let axis = &AXES[axis.index(AXES.len())];
+                    let values = values(axis, &case);
+                    // A value that the axis has not leaves the case as it was.
+                    let _ = axis.set(&mut case, &values[value.index(values.len())]);
+                }
+                Case::from_axes(&case.axes()).expect("it was just written")
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(64) })]
+        #[test]
+        fn labels_and_ids_are_unique_and_name_what_differs(
+            cases in prop::collection::vec(any_case(), 2..16)
+        ) {
+            let mut cases = cases;
+            let mut known = HashSet::new();
+            // Of what only syncs, what it would write means nothing.
+            let only_syncs = |case: &Case| case.write().is_some_and(|work| work.op == Op::Sync);
+            // Nor has a loop without vectors an instruction set.
+            let has_isa = |case: &Case| case.memory().is_none_or(|work| work.kernel.has_vectors());
+            let is_known = |case: &Case| !only_syncs(case) && has_isa(case);
+            cases.retain(|case| is_known(case) && known.insert(case.clone()));
+            let ids: HashSet<String> = model::axis::ids(cases.iter()).into_iter().collect();
+            prop_assert_eq!(ids.len(), cases.len());
+            let labels = Labels::of_cases(cases.iter());
+            let said: Vec<String> = cases.iter().map(|case| labels.label(case)).collect();
+            for (a, one) in cases.iter().enumerate() {
+                for (b, other) in cases.iter().enumerate().take(a) {
+                    prop_assert_ne!(&said[a], &said[b], "{:?} {:?}", one, other);
+                    let (one_said, other_said) = (labels.phrases(one), labels.phrases(other));
+                    let of = |all: &[Phrase], axis: &str| {
+                        all.iter().find(|phrase| phrase.axis == axis).map(|p| p.said.clone())
+                    };
+                    let (one_has, other_has) = (values(one), values(other));
+                    let same_kind = one.kind() == other.kind();
+                    for axis in AXES.iter().filter(|axis| same_kind && axis.name != "time") {
+                        let (x, y) = (one_has.get(axis.name), other_has.get(axis.name));
+                        if x.is_some() && y.is_some() && x != y {
+                            let told = of(&one_said, axis.name) != of(&other_said, axis.name);
+                            prop_assert!(told, "{}: {} and {}", axis.name, said[a], said[b]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_labels_differ_where_cases_differ() {
+        let cases = zoo::cases();
+        let short: HashSet<String> = labels_of(&cases).into_iter().collect();
+        assert_eq!(short.len(), cases.len());
+    }
+}
