@@ -177,6 +177,9 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
+    # A pattern without steps has one fixed stride, whatever older records say.
+    if told.get("pattern", "strided") != "strided":
+        told["stride"] = 1
     return told
 
 

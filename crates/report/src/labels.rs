@@ -1,5 +1,4 @@
-//! Labels of cases that are shown together, made of their axes: each names the axes in which it
-//! differs from the others, and what is common to all is said once.
+//! Labels of cases that are shown together, made of the axes in which they differ.
 
 use crate::style::{Paint, Style};
 use crate::words::listed;
@@ -30,7 +29,6 @@ pub(crate) struct Phrase {
 
 /// Cases of one group and one kind.
 type Place = (String, Kind);
-
 /// A value, as labels tell values apart, and the same in full words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Value {
@@ -49,7 +47,7 @@ pub(crate) struct Labels<'a> {
     group: Box<dyn Fn(&Case) -> String + 'a>,
     /// The kinds of work in each group.
     kinds: HashMap<String, HashSet<Kind>>,
-    /// What all cases of a place have in common that are more than one.
+    /// What all cases of a place have in common.
     common: HashMap<Place, Values>,
     /// The same of all cases of a kind, wherever they stand.
     everywhere: HashMap<Kind, Values>,
@@ -495,7 +493,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(64) })]
+        #![proptest_config(ProptestConfig {
+            max_shrink_iters: 200,
+            ..ProptestConfig::with_cases(64)
+        })]
         #[test]
         fn labels_and_ids_are_unique_and_name_what_differs(
             cases in prop::collection::vec(any_case(), 2..16)
