@@ -264,7 +264,10 @@ mod tests {
 
     #[test]
     fn findings_and_their_definitions_are_there() {
-        check(&with(&[(FINDINGS, CODES)], check_findings), &["METHODOLOGY.md:1: it is missing"]);
+        check(
+            &with(&[(FINDINGS, CODES)], check_findings),
+            &["METHODOLOGY.md:1: missing: one names"],
+        );
         let files = [(FINDINGS, "enum Code {}\n"), (METHODOLOGY, "# M\n")];
         check(&with(&files, check_findings), &["crates/assess/src/finding.rs:1: no codes"]);
     }

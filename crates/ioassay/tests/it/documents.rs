@@ -156,6 +156,11 @@ fn check(path: &str) {
         let words: Vec<&str> = small.iter().map(String::as_str).collect();
         let output = desk.ioassay(&words);
         let may_doubt = measures || words[0] == "report" || words[0] == "compare";
+        // Another program's I/O can void every case of a run this small: then two records have
+        // nothing to compare, and say so.
+        if words[0] == "compare" && text(&output.stderr).contains(": Foreign") {
+            continue;
+        }
         let is_done = match output.status.code() {
             Some(0) => true,
             Some(1) => may_doubt,
