@@ -11,6 +11,7 @@
 mod style;
 mod markup;
 mod words;
+mod told;
 mod labels;
 mod writes;
 mod sentence;

@@ -3,10 +3,11 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Labels, Told, common_line, told_once};
+use crate::labels::{Labels, common_line};
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::sparkline::sparkline;
 use crate::style::{Paint, Style};
+use crate::told::{Told, told_once};
 use crate::words::{self, NONE, figure, times, times_interval};
 use crate::writes::{self, accepted, durable, said_rate};
 use assess::Assessment;

@@ -3,8 +3,9 @@
 use crate::closing::closing;
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Labels, joined};
+use crate::labels::Labels;
 use crate::style::{Paint, Style};
+use crate::told::joined;
 use crate::words::{self, NONE, figure};
 use crate::writes::{accepted, durable};
 use assess::Assessment;

@@ -1,7 +1,8 @@
 //! Cases that are alike but for some axes: which lines belong into one picture, and what they are
 //! called there.
 
-use crate::labels::{Labels, Told, told_once};
+use crate::labels::Labels;
+use crate::told::{Told, told_once};
 use crate::words::{self, listed};
 use assess::finding::Verdict;
 use assess::summary::Summary;

@@ -7,7 +7,8 @@ use super::alike::{
 use super::curves::capital;
 use super::table::{Better, Cell, Table};
 use crate::heatmap::{self, Block, Content};
-use crate::labels::{Labels, Told, joined};
+use crate::labels::Labels;
+use crate::told::{Told, joined};
 use crate::words::{self, NOT_DURABLE, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};

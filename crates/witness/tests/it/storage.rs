@@ -151,7 +151,7 @@ fn mincore_is_used_on_overlayfs_where_cachestat_sees_nothing() {
     let Some((mounted, on_overlay)) = made("overlayfs", make) else { return };
     assert_eq!(on_overlay.residency_probe, Some(Probe::Mincore), "{on_overlay:#?}");
     assert!(on_overlay.evictable, "{on_overlay:#?}");
-    check_note(&on_overlay, "mincore is used");
+    check_note(&on_overlay, "using mincore");
     let below = storage(mounted.point.parent().unwrap()).unwrap();
     assert_eq!(on_overlay.devices, below.devices);
     assert_eq!(on_overlay.medium, below.medium);
