@@ -1,9 +1,8 @@
-//! The least that reading a file at random costs: `pread` in a loop, with no clock and no histogram
-//! in it. `cargo xtask bench` compares the timed loop with it.
+//! The minimum cost of random reads: `pread` in a loop, without a clock or histogram. `cargo xtask
+//! bench` compares the timed loop with it.
 //!
-//! It is a peer that has this one case. The blocks come in the order in which a trial with the
-//! job's seed reads them, into the same kind of buffer. Operations are not timed one by one, and
-//! nothing is summed.
+//! It is a peer that can run only this case. It reads blocks in the same order as a trial with the
+//! job's seed, into the same kind of buffer. It neither times single operations nor sums anything.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use worker::buffer::Buffers;
 
-/// The clock is read once in so many operations: its share of one is below 0.02 ns.
+/// Operations between two clock readings, which makes a reading's share below 0.02 ns each.
 const OPS_BETWEEN_LOOKS: u64 = 4096;
 
 fn main() -> io::Result<()> {
@@ -60,8 +59,8 @@ fn perform(job: &Job) -> io::Result<Outcome> {
     let Work::Read(work) = &job.case.work else { return Err(Error::other("no file is read")) };
     let path = job.file.as_deref().ok_or_else(|| Error::other("the job has no file"))?;
     let (file, visits) = (File::open(path)?, work.io.visits(0, job.seed));
-    // On a thread of its own, as a worker reads: where a process has more than one thread, the OS
-    // counts the users of an open file with an atomic operation at each call.
+    // Read on a separate thread, as a worker does. In a multithreaded process, each call updates
+    // the open file's reference count atomically.
     let span = std::thread::scope(|scope| {
         #[expect(clippy::disallowed_methods, reason = "without a thread it has nothing to do")]
         let reader = scope.spawn(|| read(&file, &visits, work.io.block, job.case.time()));
@@ -71,7 +70,7 @@ fn perform(job: &Job) -> io::Result<Outcome> {
     Ok(Outcome::Done(Sample { spans: vec![span], latencies, ..Sample::default() }))
 }
 
-/// Reads blocks of `file` in this order, round and round, until `time` is over.
+/// Reads blocks of `file` in this order, repeatedly, until `time` is up.
 fn read(file: &File, visits: &Visits, block: u64, time: Duration) -> io::Result<Span> {
     let mut buffers = Buffers::new(1, block as usize)?;
     let (mut ops, mut bytes, mut step) = (0, 0, 0);

@@ -10,10 +10,10 @@ use model::pattern::{Pattern, Share, Steps};
 use model::sample::Span;
 use std::io;
 
-/// What a thread needs to move blocks.
+/// One thread's engine, its part of the work and its counters.
 pub type Own<E> = (E, Walk, Desk);
 
-/// A thread that moves blocks.
+/// A team member that moves blocks.
 struct Mover<'a, E, L> {
     thread: u32,
     /// The engine's name, for errors.
@@ -71,8 +71,8 @@ fn obstacle(name: &str, error: &io::Error) -> Obstacle {
     }
 }
 
-/// The bytes of a file of `size` that a thread visits by `steps` over blocks of `block`, where they
-/// are one run; else the whole file.
+/// The bytes of a file of `size` that a thread visits. If they are not one contiguous run, this is
+/// the whole file.
 pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: u64) -> Range {
     if pattern != Pattern::Sequential || share != Share::Contiguous {
         return Range { offset: 0, length: size };
@@ -81,7 +81,7 @@ pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: 
     Range { offset, length: (steps.count * block).min(size - offset) }
 }
 
-/// No look at the bytes: they were delivered, or never came to the program.
+/// Touch none: the loop ignores the bytes, which may not even be in the program's memory.
 #[derive(Debug)]
 pub struct LookAway;
 

@@ -1,10 +1,10 @@
-//! Memory that blocks are read into.
+//! Memory for the blocks that an engine reads.
 
 use crate::memory::{advise, cannot_map};
 use memmap2::{Advice, MmapMut};
 use std::io;
 
-/// One buffer for each slot, page-aligned, written once so that no page fault is timed.
+/// One page-aligned buffer per slot. Each is written once in advance, so no page fault is timed.
 #[derive(Debug)]
 pub struct Buffers {
     memory: MmapMut,
@@ -12,15 +12,16 @@ pub struct Buffers {
     stride: usize,
 }
 
-/// O_DIRECT wants buffers at multiples of the device's block, of which no usual one is larger.
+/// O_DIRECT requires buffers aligned to the device's logical block, which is at most 4 KiB.
 const ALIGN: usize = 4096;
 
 impl Buffers {
-    /// `slots` buffers of `block` bytes, in huge pages where those fit into them whole: a ring's
-    /// buffers count as locked memory by the pages they lie in, of which there may be little.
+    /// Allocates `slots` buffers of `block` bytes, in huge pages where whole ones fit. Registered
+    /// buffers count against the locked-memory limit by the pages they occupy, and that limit is
+    /// often low.
     ///
     /// # Errors
-    /// When the OS has no room for them, with the size.
+    /// When the OS cannot allocate them; the error states the size.
     pub fn new(slots: usize, block: usize) -> io::Result<Buffers> {
         let stride = block.checked_next_multiple_of(ALIGN);
         let bytes = stride.and_then(|stride| stride.checked_mul(slots));

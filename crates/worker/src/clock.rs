@@ -1,8 +1,8 @@
-//! The time of the timed loop.
+//! Clocks for the timed loop.
 //!
-//! Spans are timed by the OS's monotonic clock. Single operations are timed by the processor's
-//! time stamp counter where the OS itself trusts it, for that costs a third of a call of the OS's
-//! clock; elsewhere by the OS's clock too.
+//! The OS's monotonic clock times spans. The processor's time stamp counter times single operations
+//! if the OS itself uses it: reading it costs a third of a call to the OS's clock. Otherwise the
+//! OS's clock times both.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;
@@ -17,18 +17,18 @@ pub fn os_now_ns() -> u64 {
 /// A clock for single operations.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Nanoseconds a tick of the time stamp counter, times 2³²; none to ask the OS instead.
+    /// Nanoseconds per tick of the time stamp counter, times 2³². `None` means use the OS's clock.
     ns_per_tick: Option<u64>,
 }
 
 impl Clock {
-    /// The best clock of this machine. The first call calibrates it, which takes 20 ms.
+    /// The best clock on this machine. The first call calibrates it, which takes 20 ms.
     pub fn get() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(|| Clock { ns_per_tick: tsc::calibrate(Duration::from_millis(20)) })
     }
 
-    /// Nanoseconds since some moment.
+    /// Nanoseconds since an arbitrary moment.
     #[inline(always)]
     pub fn now_ns(&self) -> u64 {
         match self.ns_per_tick {
@@ -37,8 +37,8 @@ impl Clock {
         }
     }
 
-    /// Like [`Clock::now_ns`], but read only after all loads before it have their data. An
-    /// operation that is itself a load (a touch of a mapping) would else be timed too short.
+    /// Like [`Clock::now_ns`], but waits for all earlier loads to complete. Without that, an
+    /// operation that is itself a load (a touch of a mapping) would appear too short.
     #[inline(always)]
     pub fn now_after_loads_ns(&self) -> u64 {
         match self.ns_per_tick {
@@ -59,14 +59,14 @@ mod tsc {
     use std::arch::x86_64::{_mm_lfence, _rdtsc};
     use std::time::Duration;
 
-    /// Where the OS keeps its time by the counter, it has checked that the counter runs at one
-    /// speed on all processors and goes on in sleep; where it does not, it had a reason.
+    /// An OS that uses the counter as its clocksource has verified it: it runs at the same rate on
+    /// all processors and does not stop when they sleep.
     fn is_trusted() -> bool {
         let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc")
     }
 
-    /// Nanoseconds a tick, times 2³².
+    /// Nanoseconds per tick, times 2³².
     pub(super) fn calibrate(length: Duration) -> Option<u64> {
         if !is_trusted() {
             return None;
@@ -78,7 +78,7 @@ mod tsc {
         u64::try_from((u128::from(ns) << 32) / u128::from(ticks.max(1))).ok()
     }
 
-    /// Both clocks at one moment: of several readings, the one that nothing came between.
+    /// Reads both clocks as close together as possible: the tightest of 20 readings.
     fn together() -> (u64, u64) {
         let reading = || {
             let before = read_after_loads();
@@ -92,13 +92,13 @@ mod tsc {
 
     #[inline(always)]
     pub(super) fn read() -> u64 {
-        // SAFETY: RDTSC reads a register; every x86-64 processor has it.
+        // SAFETY: RDTSC only reads a register, and every x86-64 processor has it.
         unsafe { _rdtsc() }
     }
 
     #[inline(always)]
     pub(super) fn read_after_loads() -> u64 {
-        // SAFETY: LFENCE is part of SSE2, which every x86-64 processor has; it accesses nothing.
+        // SAFETY: LFENCE is part of SSE2, which every x86-64 processor has. It accesses no memory.
         unsafe { _mm_lfence() };
         read()
     }
@@ -130,7 +130,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(50));
         let (end, os_end) = (clock.now_after_loads_ns(), os_now_ns());
         let (length, os_length) = ((end - start) as f64, (os_end - os_start) as f64);
-        // Being interrupted between the two readings moves them apart, by far less than this.
+        // An interrupt between the two readings can skew them, but by far less than this.
         assert!((length / os_length - 1.0).abs() < 0.2, "{length} ns and {os_length} ns");
     }
 }

@@ -1,8 +1,8 @@
-//! The timed loop. Every engine that moves blocks runs through it and through no other.
+//! The timed loop, shared by every engine that moves blocks.
 //!
-//! It is compiled once for each engine and each way to touch, so that nothing is chosen while the
-//! clock runs. Between the barrier and the end it neither allocates nor locks nor logs, and makes
-//! no system call but the engine's.
+//! The compiler generates a copy for each engine and touch, so nothing is dispatched while the
+//! clock runs. Between the barrier and the end, it does not allocate, lock or log, and the only
+//! system calls are the engine's.
 
 use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
@@ -25,19 +25,19 @@ pub struct Walk {
     syncing: Syncing,
 }
 
-/// When a thread has what it wrote made durable.
+/// When a thread makes its writes durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Syncing {
     /// Never.
     Never,
     /// Each write is durable when it returns.
     Writes,
-    /// By a call after so many blocks each, and one at the end.
+    /// A separate call after every `every` blocks, and one at the end.
     Calls { every: u64 },
 }
 
 impl Walk {
-    /// The part of `thread` in `work`, in the order that `seed` decides.
+    /// `thread`'s part of `work`, in the order that `seed` determines.
     pub fn of_read(work: &ReadWork, thread: u32, seed: u64) -> Walk {
         Walk {
             visits: work.io.visits(thread, seed),
@@ -48,7 +48,7 @@ impl Walk {
         }
     }
 
-    /// The part of `thread` in `work`, in the order that `seed` decides.
+    /// `thread`'s part of `work`, in the order that `seed` determines.
     pub fn of_write(work: &WriteWork, thread: u32, seed: u64) -> Walk {
         let syncing = match work.sync {
             Sync::None => Syncing::Never,
@@ -66,7 +66,7 @@ impl Walk {
         }
     }
 
-    /// Offset and length of the `index`-th block of this thread; the file's last may be short.
+    /// Offset and length of this thread's `index`-th block. The file's last block may be short.
     #[inline(always)]
     fn block(&self, index: u64) -> (u64, usize) {
         let (offset, length) = self.visits.block(index);
@@ -78,13 +78,13 @@ fn whole_ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Does something with the bytes of a block that came from an offset: the answers are added up.
+/// Touches the bytes of a block. The loop adds up the results, which become the digest.
 pub trait Look {
-    /// Looks at `bytes`, which are the file's at `offset`.
+    /// Touches `bytes`, the file's content at `offset`.
     fn look(&self, offset: u64, bytes: &[u8]) -> u64;
 }
 
-/// Slots and counters that the loop needs, allocated before the clock starts.
+/// What the loop writes to, allocated before the clock starts.
 #[derive(Debug)]
 pub struct Desk {
     meter: Meter,
@@ -100,7 +100,7 @@ struct Slot {
     length: usize,
 }
 
-/// The syncs of one thread that were calls of their own.
+/// One thread's separate sync calls.
 #[derive(Debug, Default)]
 struct Syncs {
     meter: Meter,
@@ -108,20 +108,20 @@ struct Syncs {
     last: Option<Synced>,
 }
 
-/// A sync.
+/// A completed sync call.
 #[derive(Debug, Clone, Copy)]
 struct Synced {
-    /// How many operations were complete before it.
+    /// Operations completed before it.
     ops: u64,
-    /// When the last of them had returned.
+    /// When the last of them was acknowledged.
     accepted_ns: u64,
-    /// When it had returned itself.
+    /// When the sync returned.
     synced_ns: u64,
 }
 
 impl Syncs {
-    /// How many operations are complete when the next sync is due; never on the way, if there is
-    /// one at the end only.
+    /// The operation count at which the next sync is due. If there is only one sync, at the end,
+    /// this never comes due.
     #[inline(always)]
     fn due(&self, walk: &Walk) -> u64 {
         match walk.syncing {
@@ -132,7 +132,7 @@ impl Syncs {
 }
 
 impl Desk {
-    /// A desk of one of `threads` threads, for `depth` operations in flight and a trial of `time`.
+    /// For one of `threads` threads, with `depth` operations in flight, in a trial of `time`.
     pub fn new(depth: u32, threads: u32, time: Duration) -> Desk {
         Desk {
             meter: Meter::new(),
@@ -147,21 +147,21 @@ impl Desk {
         self.meter.latencies()
     }
 
-    /// Latencies of the syncs that were calls of their own.
+    /// Latencies of the separate sync calls.
     pub fn syncs(&self) -> Latencies {
         self.syncs.meter.latencies()
     }
 
-    /// The steps of [`Span::progress`] of the `span` that was driven.
+    /// The steps of [`Span::progress`] for the completed `span`.
     pub fn progress(&self, span: &Span) -> Vec<u64> {
         self.progress.steps(span.end_ns - span.start_ns, span.bytes)
     }
 }
 
-/// The state so far.
+/// What the loop has done so far.
 #[derive(Default)]
 struct Done {
-    /// The time that there is for it.
+    /// The time limit.
     time_ns: u64,
     bytes: u64,
     ops: u64,
@@ -169,14 +169,16 @@ struct Done {
     load_ns: u64,
 }
 
-/// Moves the blocks of `walk` until its time is over, or, if it does not repeat, until each was
-/// moved once. What is in flight at the end is waited for and counts; then it is synced.
+/// Moves the blocks of `walk` until the time is up, or once each if it does not repeat. Operations
+/// in flight at the end are completed and counted. A final sync follows if the case has separate
+/// sync calls.
 ///
-/// The time is counted from the `start` of the first thread. The stamp that ends the last operation
-/// of a pass begins the next pass. The span's progress is at the desk: see [`Desk::progress`].
+/// Time is counted from the `start` of the first thread. The timestamp that ends a pass also begins
+/// the next one. [`Desk::progress`] returns the span's progress.
 ///
 /// # Errors
-/// That of the engine. Where it writes, with the bytes that this thread had written before.
+/// The engine's error. For an engine that writes, it includes how many bytes this thread had
+/// written.
 pub fn drive<E: BlockIo, L: Look>(
     io: &mut E,
     walk: &Walk,
@@ -199,7 +201,7 @@ pub fn drive<E: BlockIo, L: Look>(
         }
         false => error,
     })?;
-    // Two clocks may disagree by a few nanoseconds in a million.
+    // The two clocks may differ by a few parts per million.
     let load_ns = load_ns.min(end_ns - start_ns);
     let sync_ns = desk.syncs.total_ns;
     let digest = Some(digest);
@@ -231,7 +233,8 @@ fn passes<E: BlockIo, L: Look>(
         let (mut submitted, mut reaped) = (0u64, 0u64);
         let before = done.ops;
         loop {
-            // No block is begun before a sync that is due when those before it are complete.
+            // Blocks after a due sync must not start before it, so the loop stops submitting at
+            // that point.
             let stop = if E::WRITES { count.min(desk.syncs.due(walk) - before) } else { count };
             while submitted < stop && submitted - reaped < walk.depth as u64 {
                 let slot = (submitted - reaped) as usize;
@@ -251,7 +254,7 @@ fn passes<E: BlockIo, L: Look>(
                     done.bytes += length as u64;
                 }
                 reaped += 1;
-                // One stamp ends this operation and begins the next.
+                // One timestamp ends this operation and begins the next.
                 if submitted < stop && (E::ENDS_WITH_PASS || now < end) {
                     let (offset, length) = walk.block(submitted);
                     desk.slots[slot] = Slot { since_ns: now, offset, length };
@@ -273,7 +276,7 @@ fn passes<E: BlockIo, L: Look>(
     }
 }
 
-/// Has what was written made durable, in a call of its own. Answers when it had returned.
+/// Makes all writes so far durable with a separate call. Returns the time at which it completed.
 #[inline(never)]
 fn sync<E: BlockIo>(io: &mut E, clock: Clock, desk: &mut Desk, ops: u64) -> io::Result<u64> {
     io.flush()?;
@@ -288,8 +291,8 @@ fn sync<E: BlockIo>(io: &mut E, clock: Clock, desk: &mut Desk, ops: u64) -> io::
     Ok(now)
 }
 
-/// Ends what was driven: syncs what was written since the last sync. Answers when the last block
-/// had been moved, and when the last sync had returned.
+/// Syncs what was written since the last sync. Returns when the last block was moved and when the
+/// last sync returned.
 fn finish<E: BlockIo>(
     io: &mut E,
     walk: &Walk,
@@ -309,7 +312,7 @@ fn finish<E: BlockIo>(
                 sync(io, clock, desk, ops)?;
             }
             let last = desk.syncs.last.expect("the last operation was synced just now");
-            // Where nothing is moved, the syncs are the operations.
+            // If nothing is moved, the syncs are the operations.
             let end_ns = if E::MOVES { last.accepted_ns } else { last.synced_ns };
             Ok((end_ns, Some(last.synced_ns)))
         }

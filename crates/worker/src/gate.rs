@@ -1,22 +1,22 @@
-//! The gate that all threads of a team wait at, and the moment at which the first of them begins.
+//! The gate at which a team's threads wait, and the moment at which the first of them begins.
 //!
-//! To wake a thread takes the OS microseconds, hundreds of them milliseconds. They wait on one
-//! word that no lock protects, so that a thread that is awake waits for nobody. Where each has a
-//! processor, those that are awake also spin until the last one is: they then begin together.
-//! Where there are more threads than processors spinning would keep the others from waking.
+//! Waking one thread takes microseconds, and waking hundreds takes milliseconds. The threads wait
+//! on one lock-free word, so a thread that is awake waits for no other. If every thread has a
+//! processor, those that are awake spin until the last one is, and all begin together. With more
+//! threads than processors, spinning would delay the others.
 
 use crate::usage::Between;
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A thread spins for the others this long at most: they may wait for a processor that another
-/// program has.
+/// Maximum time that a thread spins for the others, which may be waiting for a processor that
+/// another program is using.
 const SPIN_MOST: Duration = Duration::from_millis(2);
 
 const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
-/// Nobody begins.
+/// No thread begins.
 const SHUT: u32 = 2;
 
 /// Where threads wait to begin.
@@ -24,24 +24,24 @@ const SHUT: u32 = 2;
 pub struct Gate {
     state: AtomicU32,
     threads: u32,
-    /// Whether each thread has a processor.
+    /// Whether there are enough processors for all threads.
     spins: bool,
     awake: AtomicU32,
     start: Start,
-    /// What the process used since the threads began.
+    /// What the process has used since the threads began.
     used: Between,
 }
 
-/// When the first thread began. The time of a trial is that of all its threads: who wakes late has
-/// less of it, and all end together.
+/// When the first thread began. All threads share the trial's time: one that wakes late has less of
+/// it, and all end together.
 #[derive(Debug, Default)]
 pub struct Start {
-    /// 0 as long as none began.
+    /// 0 until a thread has begun.
     first_ns: AtomicU64,
 }
 
 impl Start {
-    /// How long after the first thread one begins that begins at `now_ns`.
+    /// How long after the first thread a thread begins that begins at `now_ns`.
     pub fn late_ns(&self, now_ns: u64) -> u64 {
         let first = self.first_ns.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed);
         first.map_or_else(|first_ns| now_ns.saturating_sub(first_ns), |_| 0)
@@ -49,7 +49,7 @@ impl Start {
 }
 
 impl Gate {
-    /// A gate for so many threads.
+    /// A gate for `threads` threads.
     pub fn new(threads: u32) -> Gate {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Gate {
@@ -62,20 +62,21 @@ impl Gate {
         }
     }
 
-    /// Lets all begin, or none.
+    /// Lets all threads begin, or none.
     pub fn decide(&self, begins: bool) {
         if begins && !self.spins {
             self.used.begin();
         }
         self.state.store(if begins { OPEN } else { SHUT }, Ordering::Release);
-        // It fails only for an address that is none.
+        // This can fail only for an invalid address.
         let _ = futex::wake(&self.state, futex::Flags::PRIVATE, i32::MAX as u32);
     }
 
-    /// Waits until it is decided whether to begin.
+    /// Waits for the decision and returns it: whether to begin.
     pub fn pass(&self) -> bool {
         while self.state.load(Ordering::Acquire) == CLOSED {
-            // It ends early by a signal, or where the word has changed: then it is looked at again.
+            // The wait can end early, on a signal or if the word has changed; the loop checks
+            // again.
             let _ = futex::wait(&self.state, futex::Flags::PRIVATE, CLOSED, None);
         }
         let begins = self.state.load(Ordering::Acquire) == OPEN;
@@ -89,7 +90,7 @@ impl Gate {
     fn gather(&self) {
         if self.awake.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.used.begin();
-            // All leave now: this is one more than there are.
+            // Going past the thread count releases all spinning threads.
             self.awake.fetch_add(1, Ordering::Release);
             return;
         }
@@ -97,7 +98,7 @@ impl Gate {
         while self.awake.load(Ordering::Acquire) <= self.threads && began.elapsed() < SPIN_MOST {
             std::hint::spin_loop();
         }
-        // Who no longer waits for the last one begins without it; later calls do nothing.
+        // A thread that gave up waiting begins without the rest; later calls have no effect.
         self.used.begin();
     }
 
@@ -106,7 +107,7 @@ impl Gate {
         &self.start
     }
 
-    /// What the process used: it ends when the last thread is done.
+    /// What the process used, until the last thread is done.
     pub fn used(&self) -> &Between {
         &self.used
     }
@@ -116,7 +117,7 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// How many of `threads` threads begin.
+    /// Checks how many of `threads` threads begin.
     fn check(threads: u32, begins: bool) {
         let gate = Gate::new(threads);
         let began = AtomicU32::new(0);

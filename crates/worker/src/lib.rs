@@ -1,9 +1,9 @@
-//! A worker: does one job at a time, and times nothing but the job.
+//! A worker: performs one job at a time, and times nothing else.
 //!
-//! It knows no statistic, judges nothing and takes no evidence: it answers each job with what it
-//! timed. Every engine, whether it reads or writes, runs through the one loop in [`drive`].
+//! It computes no statistics, makes no judgements and collects no evidence: it answers each job
+//! with what it timed. Every engine that reads or writes runs through the one loop in [`drive`].
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 pub mod clock;
 pub mod usage;

@@ -1,4 +1,4 @@
-//! Anonymous memory, in the pages that it is to have.
+//! Anonymous memory with the requested page size.
 
 use memmap2::{Advice, MmapMut};
 use model::case::Pages;
@@ -6,13 +6,13 @@ use model::memory::huge_span;
 use std::io;
 use std::sync::OnceLock;
 
-/// A huge page where a page is 4 KiB, in bytes: both on x86-64 and on 64-bit ARM.
+/// Size of a huge page, in bytes, on machines with 4 KiB pages: x86-64 and 64-bit ARM.
 const HUGE_BYTES_USUAL: usize = 2 << 20;
 
-/// Where the OS tells how large one is.
+/// Where the OS states the size of a huge page.
 const HUGE_BYTES: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
 
-/// Bytes of a huge page of this machine. It is asked for once, before anything is timed.
+/// Size of this machine's huge pages, in bytes. Read once, before anything is timed.
 fn huge_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -22,10 +22,10 @@ fn huge_bytes() -> usize {
     })
 }
 
-/// The smallest page of any machine, in bytes.
+/// The smallest page size of any supported machine, in bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// Memory of one thread. It begins at a page; at a huge page, if it was to have those.
+/// One thread's memory. It starts at a page boundary, or at a huge page's if it uses those.
 #[derive(Debug)]
 pub struct Memory {
     map: MmapMut,
@@ -34,13 +34,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Maps `length` bytes, all zero. The OS gives a page when it is first touched.
+    /// Maps `length` zeroed bytes. The OS allocates a page when it is first touched.
     ///
-    /// With [`Pages::Huge`] they lie in huge pages over their [`huge_span`], where the OS has some
-    /// to give. With none it is left to the OS.
+    /// With [`Pages::Huge`], the memory uses huge pages within its [`huge_span`], if the OS has
+    /// any. With `None`, the OS decides.
     ///
     /// # Errors
-    /// When the OS has no such room, with the size.
+    /// When the OS cannot map that much; the error states the size.
     pub fn map(length: usize, pages: Option<Pages>) -> io::Result<Memory> {
         Memory::try_map(length, pages).map_err(|error| cannot_map(length, &error))
     }
@@ -57,7 +57,7 @@ impl Memory {
         let huge = huge_bytes();
         let span = huge_span(length as u64, huge as u64).map(|span| span.max(1) as usize);
         let span = span.ok_or_else(overflow)?;
-        // What is mapped before the first huge page and behind the last is never touched.
+        // The mapping before the first huge page and after the last is never touched.
         let mapped = span.checked_add(huge).ok_or_else(overflow)?;
         let map = MmapMut::map_anon(mapped)?;
         let address = map.as_ptr().addr();
@@ -66,42 +66,42 @@ impl Memory {
         Ok(Memory { map, start, length })
     }
 
-    /// Maps `length` bytes and writes every page of them, twice. The OS places a page near the
-    /// thread that writes it first; and it may give out one that a hypervisor took away and has
-    /// to give back, so only what was written once is sure to be there.
+    /// Maps `length` bytes and writes every page twice. The OS places a page near the thread that
+    /// first writes it. Under a hypervisor, a page may not be backed by real memory until it is
+    /// written.
     ///
     /// # Errors
     /// As for [`Memory::map`].
     pub fn resident(length: usize, pages: Pages) -> io::Result<Memory> {
         let mut memory = Memory::map(length, Some(pages))?;
         for page in memory.bytes_mut().chunks_mut(PAGE_BYTES) {
-            // SAFETY: the reference is valid and ours alone. Only as a volatile write is it sure
-            // to be there: the next line writes the same byte.
+            // SAFETY: the reference is valid and unique. The write is volatile because the compiler
+            // could otherwise drop it: the next line overwrites the same byte.
             unsafe { std::ptr::from_mut(&mut page[0]).write_volatile(0x5A) };
         }
         memory.bytes_mut().fill(0xA5);
         Ok(memory)
     }
 
-    /// Its bytes.
+    /// The memory as bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.map[self.start..self.start + self.length]
     }
 
-    /// Its bytes, to write to.
+    /// The memory as mutable bytes.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.map[self.start..self.start + self.length]
     }
 
-    /// Its whole words.
+    /// The memory as words.
     pub fn words(&self) -> &[u64] {
         // SAFETY: any 8 bytes are a valid word.
         whole(unsafe { self.bytes().align_to::<u64>() })
     }
 
-    /// Its whole words, to write to.
+    /// The memory as mutable words.
     pub fn words_mut(&mut self) -> &mut [u64] {
         // SAFETY: any 8 bytes are a valid word, and any word is 8 valid bytes.
         let (before, words, _) = unsafe { self.bytes_mut().align_to_mut::<u64>() };
@@ -109,13 +109,13 @@ impl Memory {
         words
     }
 
-    /// Its whole words as doubles.
+    /// The memory as doubles.
     pub fn doubles(&self) -> &[f64] {
         // SAFETY: any 8 bytes are a valid double.
         whole(unsafe { self.bytes().align_to::<f64>() })
     }
 
-    /// Its whole words as doubles, to write to.
+    /// The memory as mutable doubles.
     pub fn doubles_mut(&mut self) -> &mut [f64] {
         // SAFETY: any 8 bytes are a valid double, and any double is 8 valid bytes.
         let (before, doubles, _) = unsafe { self.bytes_mut().align_to_mut::<f64>() };
@@ -124,21 +124,21 @@ impl Memory {
     }
 }
 
-/// What is aligned of bytes: all of them but for an odd tail.
+/// The aligned middle of a slice: all of it except an odd tail.
 fn whole<'a, T>((before, whole, _): (&[u8], &'a [T], &[u8])) -> &'a [T] {
     assert!(before.is_empty(), "memory begins at a page");
     whole
 }
 
-/// An OS without huge pages refuses all advice about them. What the memory then lies in is seen
-/// by whoever takes the evidence.
+/// Gives the OS advice about huge pages. An OS without huge pages rejects it, but that is no error:
+/// the evidence shows which pages were used.
 pub(crate) fn advise(map: &MmapMut, advice: Advice, offset: usize, length: usize) {
     if let Err(error) = map.advise_range(advice, offset, length) {
         log::debug!("madvise '{advice:?}' of {length} bytes failed: {error}");
     }
 }
 
-/// The error for memory that cannot be had.
+/// The error when memory cannot be mapped.
 pub(crate) fn cannot_map(length: usize, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("mapping {length} bytes of memory failed: {error}"))
 }

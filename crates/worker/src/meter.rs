@@ -1,37 +1,37 @@
-//! Counts latencies in constant memory.
+//! Records latencies in constant memory.
 
 use hdrhistogram::Histogram;
 use model::sample::Latencies;
 
-/// Latencies of one thread. A latency is kept to within 1/256 of it; the longest is exact.
+/// One thread's latencies, each to within 1/256; the longest is exact.
 #[derive(Debug)]
 pub struct Meter {
     histogram: Histogram<u64>,
     max_ns: u64,
 }
 
-/// An hour; what is longer is counted as an hour, and exact as the longest.
+/// One hour. Longer latencies count as an hour, but the longest remains exact.
 const LONGEST_NS: u64 = 3600 * 1_000_000_000;
 
 impl Meter {
-    /// A meter with nothing in it. All memory it will ever need is allocated here.
+    /// An empty meter. It allocates all the memory it will ever need.
     pub fn new() -> Meter {
         let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, 2)
             .expect("the bounds and two digits are valid for a histogram");
-        // The first write to each page of the counters must not be timed.
+        // Touch the counters' pages now, so that no page fault is timed.
         histogram.saturating_record(LONGEST_NS);
         histogram.reset();
         Meter { histogram, max_ns: 0 }
     }
 
-    /// Counts a latency.
+    /// Records a latency.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
         self.histogram.saturating_record(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
     }
 
-    /// What was counted. A latency stands for a range; its middle is given.
+    /// The recorded latencies. A bucket is reported as the middle of its range.
     pub fn latencies(&self) -> Latencies {
         let counts = self.histogram.iter_recorded().map(|bucket| {
             let lowest = self.histogram.lowest_equivalent(bucket.value_iterated_to());

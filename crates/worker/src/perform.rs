@@ -1,4 +1,4 @@
-//! Carries out one job: makes the engines or the arrays, and has a team run them.
+//! Performs one job: creates the engines or the arrays and has a team run them.
 
 use crate::blocks::{LookAway, Own, move_blocks, range_of};
 use crate::drive::{Desk, Look, Walk};
@@ -19,7 +19,7 @@ use model::trial::{Job, Outcome};
 use std::io;
 use std::path::Path;
 
-/// Carries out `job`. The client is told an outcome, unless it says that it shall not begin.
+/// Performs `job`. The client receives an outcome unless it refuses to begin.
 pub fn perform(job: &Job, client: &mut impl Client) {
     match (&job.case.work, &job.file) {
         (Work::Memory(work), _) => perform_memory(work, job.seed, client),
@@ -35,7 +35,7 @@ pub fn perform(job: &Job, client: &mut impl Client) {
     }
 }
 
-/// Chooses the loop by what is done with the bytes.
+/// Selects the loop for the touch.
 fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Client) {
     match work.touch {
         Touch::None => perform_engine(work, seed, path, &LookAway, client),
@@ -51,12 +51,12 @@ fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Clie
     }
 }
 
-/// The outcome where the processor has not the instructions that were asked for.
+/// The outcome for a processor without the requested instructions.
 fn lacks(isa: Isa) -> Outcome {
     Outcome::Unavailable { reason: format!("this processor has no {isa}") }
 }
 
-/// Chooses the loop by engine.
+/// Selects the loop for the engine.
 fn perform_engine(
     work: &ReadWork,
     seed: u64,
@@ -128,7 +128,7 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
     team::run(work.threads, prepare, &mut Relay::new(client));
 }
 
-/// A thread that walks through arrays.
+/// A team member that runs a kernel over arrays.
 struct Walker {
     thread: u32,
     arrays: Arrays,
@@ -150,12 +150,12 @@ impl Member for Walker {
     }
 }
 
-/// What a touch `page` steps by on every machine, in bytes: no page is smaller, so at least one
-/// byte of each is loaded. Peers step by as many.
+/// The step of touch `page` in bytes, the same on every machine and for every peer. No page is
+/// smaller, so it loads at least one byte of each.
 const TOUCH_BYTES: usize = 4096;
 
-/// Touch page: one byte of every 4 KiB is loaded. The sum of them proves nothing, it only keeps
-/// the compiler from leaving the loads out.
+/// Touch page: loads one byte of every 4 KiB. The sum only keeps the compiler from removing the
+/// loads.
 struct LookAtPages;
 
 impl Look for LookAtPages {
@@ -180,7 +180,7 @@ impl Look for LookAtAll {
     }
 }
 
-/// Touch count: how many 4-byte integers of the block are [`COUNTED`].
+/// Touch count: counts the block's 4-byte integers that equal [`COUNTED`].
 struct LookForCounted(Count);
 
 impl Look for LookForCounted {

@@ -1,4 +1,4 @@
-//! Carries out a job that writes a file.
+//! Performs a job that writes a file.
 
 use crate::blocks::{LookAway, Own, move_blocks, range_of};
 use crate::drive::{Desk, Walk};
@@ -25,7 +25,7 @@ use std::io;
 use std::marker;
 use std::path::Path;
 
-/// Carries out `job`, which is to do `work`.
+/// Performs `job`, whose work is `work`.
 pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
     let (file, copied) = (job.file.as_deref(), job.source.as_deref());
     let nowhere = Path::new("");
@@ -52,14 +52,14 @@ pub fn perform_write(job: &Job, work: &WriteWork, client: &mut impl Client) {
 struct Writing<'a> {
     work: &'a WriteWork,
     seed: u64,
-    /// The file that is written.
+    /// The file to write.
     file: &'a Path,
-    /// The file that is copied.
+    /// The file to copy.
     copied: &'a Path,
 }
 
 impl Writing<'_> {
-    /// Chooses the loop that writes by engine.
+    /// Selects the engine that writes.
     fn write(&self, client: &mut impl Client) {
         let Writing { work, file, .. } = *self;
         let failed = |error| Obstacle::failed("preparing to write", file, &error);
@@ -93,7 +93,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Chooses the loop that copies by engine.
+    /// Selects the engine that copies.
     fn copy(&self, client: &mut impl Client) {
         let Writing { work, copied, .. } = *self;
         let block = work.io.block as usize;
@@ -130,7 +130,7 @@ impl Writing<'_> {
         client.outcome(Outcome::Failed { reason });
     }
 
-    /// Has a team write, each thread by an engine that `make` makes for it.
+    /// Runs a team that writes; `make` creates each thread's engine.
     fn run<E: BlockIo>(
         &self,
         make: impl Fn(u32) -> Result<E, Obstacle> + marker::Sync,
@@ -165,7 +165,7 @@ impl Writing<'_> {
         })
     }
 
-    /// The bytes that a thread writes.
+    /// The bytes that `thread` writes.
     fn range(&self, thread: u32) -> Range {
         let WriteWork { io: Io { pattern, share, block, size, .. }, .. } = *self.work;
         range_of(pattern, share, self.work.io.steps(thread), block, size)

@@ -1,44 +1,44 @@
-//! How far a thread came in each tenth of a second.
+//! A thread's progress in each tenth of a second.
 
 use model::sample::PROGRESS_NS;
 use std::time::Duration;
 
-/// Steps beyond those of the time that a trial is given: what was begun is brought to its end,
-/// which may take this many times 100 ms.
+/// Extra steps beyond a trial's time: operations that already started may take up to this many
+/// times 100 ms to complete.
 const SLACK_STEPS: usize = 600;
 
-/// Steps of all threads of a trial together: half of what a reader of the protocol takes.
+/// Maximum steps for all threads of a trial: half of what a reader of the protocol accepts.
 const STEPS_MAX: usize = 1 << 19;
 
-/// Bytes of the operations that were completed in each [`PROGRESS_NS`] since a thread's start.
+/// Bytes of the operations completed in each [`PROGRESS_NS`] since a thread's start.
 ///
-/// It looks at sums only, so that an operation costs no more than one comparison. All memory it
-/// will ever need is allocated when it is made; when that is full, the last step takes the rest.
+/// It is given running totals, so an operation costs one comparison. All memory is allocated in
+/// advance; once it is full, the last step absorbs the rest.
 #[derive(Debug)]
 pub struct Progress {
-    /// The steps that are over.
+    /// The finished steps.
     steps: Vec<u64>,
-    /// How many steps there may be, the one that is not over included.
+    /// Maximum number of steps, including the unfinished one.
     steps_max: usize,
-    /// When the step that is not over ends; never, if it is the last.
+    /// When the unfinished step ends; never, if it is the last.
     edge_ns: u64,
-    /// The sum of the steps that are over.
+    /// The sum of the finished steps.
     told: u64,
 }
 
 impl Progress {
-    /// The progress of one of `threads` threads in a trial of `time`.
+    /// Progress for one of `threads` threads in a trial of `time`.
     pub fn new(time: Duration, threads: u32) -> Progress {
         let wanted = time.as_nanos() / u128::from(PROGRESS_NS);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).saturating_add(SLACK_STEPS);
         let steps_max = wanted.min(STEPS_MAX / threads.max(1) as usize).max(1);
-        // Each page of it is written here: its first write must not be timed.
+        // Touch each page now, so that no page fault is timed.
         let mut steps = vec![1; steps_max];
         steps.clear();
         Progress { steps, steps_max, edge_ns: u64::MAX, told: 0 }
     }
 
-    /// The thread starts at `now_ns` of its clock.
+    /// The thread starts at `now_ns` on its clock.
     pub fn start(&mut self, now_ns: u64) {
         self.steps.clear();
         self.told = 0;
@@ -46,7 +46,7 @@ impl Progress {
         self.next_edge();
     }
 
-    /// An operation is complete at `now_ns`. Before it there were `bytes`.
+    /// An operation completed at `now_ns`; `bytes` is the total before it.
     #[inline(always)]
     pub fn reach(&mut self, now_ns: u64, bytes: u64) {
         if now_ns >= self.edge_ns {
@@ -68,14 +68,14 @@ impl Progress {
         self.edge_ns = if is_last { u64::MAX } else { self.edge_ns.saturating_add(PROGRESS_NS) };
     }
 
-    /// The steps of a span that lasted `length_ns` and moved `bytes`, the last of them a part.
+    /// The steps of a span that lasted `length_ns` and moved `bytes`. The last step is partial.
     pub fn steps(&self, length_ns: u64, bytes: u64) -> Vec<u64> {
         let count = usize::try_from(length_ns / PROGRESS_NS).unwrap_or(usize::MAX);
         let count = count.saturating_add(1).min(self.steps_max);
         let mut steps = self.steps.clone();
         steps.push(bytes - self.told);
-        // Where the last operation was over long before the span, nothing came in between. The
-        // clock of spans is another one: by it, the span may be a step shorter than its parts.
+        // If the last operation ended long before the span, the steps between them are empty. Spans
+        // use another clock, by which the span may be a step shorter.
         let beyond: u64 = steps.drain(count.min(steps.len())..).sum();
         steps.resize(count, 0);
         steps[count - 1] += beyond;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Steps by the definition: each operation is put where it was completed.
+    /// Oracle: puts each operation into the step in which it completed.
     fn naive(ops: &[(u64, u64)], length_ns: u64, steps_max: usize) -> Vec<u64> {
         let mut steps = vec![0; ((length_ns / PROGRESS_NS + 1) as usize).min(steps_max)];
         let last = steps.len() - 1;

@@ -1,4 +1,4 @@
-//! Passes on what the client says to a team, and what the team says to the client.
+//! Connects the client that requested a job to the team that runs it.
 
 use crate::clock::os_now_ns;
 use crate::engine::Obstacle;
@@ -6,27 +6,27 @@ use crate::team::Conductor;
 use model::sample::{Latencies, Sample, Span, Usage};
 use model::trial::Outcome;
 
-/// Whoever asked for a job: is told when it is ready and what came of it.
+/// Receives "ready" and the outcome of a job.
 pub trait Client {
-    /// All is prepared. Answers whether the job shall begin.
+    /// Everything is prepared. Returns whether to begin.
     fn ready(&mut self) -> bool;
 
-    /// What came of it. The job's threads are there until this returns.
+    /// The job's outcome. Its threads exist until this returns.
     fn outcome(&mut self, outcome: Outcome);
 }
 
 /// One thread's part of a sample.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// Its time.
+    /// The thread's times and counts.
     pub span: Span,
-    /// Latencies of its operations, if they were timed one by one.
+    /// Latencies of its operations, if each was timed.
     pub latencies: Latencies,
     /// Latencies of its syncs.
     pub syncs: Latencies,
 }
 
-/// Stands between a client and a team.
+/// Passes a client's decision to a team and the team's results to the client.
 #[derive(Debug)]
 pub struct Relay<'a, C> {
     client: &'a mut C,
@@ -35,7 +35,7 @@ pub struct Relay<'a, C> {
 }
 
 impl<'a, C: Client> Relay<'a, C> {
-    /// A relay for `client`. The setup of the job begins now.
+    /// A relay for `client`. The job's setup time starts now.
     pub fn new(client: &'a mut C) -> Relay<'a, C> {
         Relay { client, began_ns: os_now_ns(), setup_ns: 0 }
     }

@@ -1,4 +1,4 @@
-//! The worker's side of the protocol: jobs come in as lines, outcomes go out as lines.
+//! The worker's side of the protocol: it reads jobs and writes outcomes, one per line.
 
 use crate::clock::Clock;
 use crate::perform::perform;
@@ -7,12 +7,12 @@ use model::trial::Outcome;
 use model::wire::{PROTOCOL, Reply, Request};
 use std::io::{self, BufRead, Write};
 
-/// Serves jobs from `input` until it ends, which is how a worker is told to end.
+/// Serves jobs from `input` until it ends, which tells the worker to exit.
 ///
 /// # Errors
-/// When `output` cannot be written to, or a line of `input` is not of the protocol.
+/// When writing to `output` fails, or a line of `input` violates the protocol.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
-    // Calibrated before the first job, so that no job waits for it.
+    // Calibrate before the first job, so that no job waits for it.
     Clock::get();
     let mut link = Link { input, output, line: String::new(), error: None };
     link.say(&Reply::Hello {
@@ -23,7 +23,7 @@ pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     link.next_line()?;
     while !link.line.is_empty() {
         match Request::decode(link.line.trim_end()).map_err(io::Error::other)? {
-            // The job takes the lines up to the one after its outcome.
+            // This consumes lines up to and including the one after the job's outcome.
             Request::Job(job) => perform(&job, &mut link),
             Request::Go => link.next_line()?,
         }
@@ -32,11 +32,11 @@ pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The two ends of the conversation.
+/// Both directions of the connection.
 struct Link<I, O> {
     input: I,
     output: O,
-    /// The last line that came; empty at the end of the input.
+    /// The last line received; empty at the end of the input.
     line: String,
     error: Option<io::Error>,
 }
@@ -63,7 +63,8 @@ impl<I: BufRead, O: Write> Link<I, O> {
         let lines: String = Reply::of(outcome).iter().map(|r| r.encode() + "\n").collect();
         self.output.write_all(lines.as_bytes())?;
         self.output.flush()?;
-        // The next line says that the evidence was taken: until it comes, the threads stay.
+        // The next line confirms that the evidence was collected; the threads stay until it
+        // arrives.
         self.next_line()
     }
 }

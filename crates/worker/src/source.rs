@@ -1,43 +1,42 @@
-//! Where the bytes come from that are written: memory that is filled before the clock starts.
+//! The data to write, in memory that is filled before the clock starts.
 //!
-//! Stamped content comes again every [`STAMP_PERIOD`], but for the first word of each page. So one
-//! buffer holds all there is to write, and a block is ready after one store for each page of it.
+//! Stamped content repeats every [`STAMP_PERIOD`] except for the first word of each page. So one
+//! buffer holds everything, and preparing a block takes one store per page.
 
 use crate::buffer::Buffers;
 use model::content::{Content, Kind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
 use std::io;
 use std::ops::Range;
 
-/// Makes the blocks that one thread writes.
+/// Prepares the blocks that one thread writes.
 #[derive(Debug)]
 pub struct Source {
     content: Content,
     pool: Pool,
-    /// Where the block of each slot lies.
+    /// Where each slot's block is.
     made: Box<[Made]>,
 }
 
-/// The memory that blocks lie in.
+/// The memory that holds the blocks.
 #[derive(Debug)]
 enum Pool {
-    /// The same bytes whatever the offset; all slots may share them.
+    /// The same bytes at every offset, so all slots share them.
     Plain(Buffers),
-    /// A period and a block more. The block at an offset begins at its place in the period: there
-    /// may be one at a time.
+    /// One period plus one block, for a depth of 1. A block starts at its offset within the period.
     Period(Buffers),
-    /// The same for several at a time. A block whose pages in the period are those of another that
-    /// is in flight is put together in a window of its slot.
+    /// The same for a larger depth. If another block in flight uses the same pages of the period,
+    /// the block is assembled in its slot's window.
     Windows {
         period: Buffers,
-        /// For each page of the period, whether a block in flight has it.
+        /// For each page of the period, whether a block in flight uses it.
         busy: Box<[bool]>,
         windows: Buffers,
-        /// The place in the period of the first byte of each window.
+        /// For each window, the offset within the period of its first byte.
         places: Box<[usize]>,
     },
 }
 
-/// A block that was made: a part of a region.
+/// A prepared block: a part of a region.
 #[derive(Debug, Clone, Copy, Default)]
 struct Made {
     region: usize,
@@ -46,7 +45,7 @@ struct Made {
 }
 
 impl Made {
-    /// The pages of the region that it lies in.
+    /// The pages of the region that it covers.
     fn pages(self) -> Range<usize> {
         self.start / PAGE..(self.start + self.length).div_ceil(PAGE)
     }
@@ -56,13 +55,13 @@ const PERIOD: usize = STAMP_PERIOD as usize;
 const PAGE: usize = STAMP_PAGE as usize;
 
 impl Source {
-    /// A source of blocks of up to `block` bytes of `content`, of which `depth` may be in flight.
+    /// A source of blocks of up to `block` bytes of `content`, up to `depth` of them in flight.
     ///
     /// # Panics
-    /// If it is content of a kind that is never written.
+    /// If `content` is of a kind that is never written.
     ///
     /// # Errors
-    /// When the OS has no room for the buffers, with the size.
+    /// When the OS cannot allocate the buffers; the error states the size.
     pub fn new(content: Content, block: usize, depth: usize) -> io::Result<Source> {
         let pool = match content.kind {
             Kind::Constant | Kind::Zero => {
@@ -86,9 +85,9 @@ impl Source {
         Ok(Source { content, pool, made: vec![Made::default(); depth].into_boxed_slice() })
     }
 
-    /// Makes the block of `length` bytes at `offset`, a multiple of the size of blocks, in `slot`,
-    /// whose last block is out of use. No byte of a block changes until another is made in its
-    /// slot.
+    /// Prepares the `length` bytes at `offset`, a multiple of the block size, in `slot`, whose
+    /// previous block must be out of use. A block's bytes stay unchanged until the next one is
+    /// prepared in its slot.
     #[inline]
     pub fn make(&mut self, slot: usize, offset: u64, length: usize) {
         let first = (offset % STAMP_PAGE) as usize;
@@ -123,20 +122,20 @@ impl Source {
         };
     }
 
-    /// The block that was last made in `slot`.
+    /// The block last prepared in `slot`.
     #[inline]
     pub fn block(&self, slot: usize) -> &[u8] {
         let Made { region, start, length } = self.made[slot];
         &self.region_bytes(region)[start..start + length]
     }
 
-    /// Which of [`Source::regions`] the block lies in that was last made in `slot`.
+    /// The index within [`Source::regions`] of the block last prepared in `slot`.
     #[inline]
     pub fn region(&self, slot: usize) -> usize {
         self.made[slot].region
     }
 
-    /// The memory that blocks lie in. It stays where it is as long as the source does.
+    /// The memory that holds the blocks. It does not move during the source's lifetime.
     pub fn regions(&self) -> impl Iterator<Item = &[u8]> {
         let count = match &self.pool {
             Pool::Plain(_) | Pool::Period(_) => 1,
@@ -155,7 +154,7 @@ impl Source {
     }
 }
 
-/// A period of `content`, and as much of the next as a block of `more` bytes may reach into it.
+/// One period of `content`, and as much of the next as a block of `more` bytes can reach into.
 fn period(content: Content, more: usize) -> io::Result<Buffers> {
     let bytes = PERIOD.checked_add(more).and_then(|bytes| bytes.checked_next_multiple_of(PAGE));
     let mut period = Buffers::new(1, bytes.unwrap_or(usize::MAX))?;
@@ -167,15 +166,15 @@ fn period(content: Content, more: usize) -> io::Result<Buffers> {
     Ok(period)
 }
 
-/// Bytes of the most pages that a block lies in, at a multiple of its size: one more where a block
-/// may begin within a page and end in another.
+/// Size of the pages that a block can cover: one page more if a block can start within a page and
+/// end in another.
 fn window_bytes(block: usize) -> usize {
     let fits = block.is_multiple_of(PAGE) || PAGE.is_multiple_of(block);
     let more = if fits { 0 } else { PAGE };
     block.checked_next_multiple_of(PAGE).and_then(|bytes| bytes.checked_add(more)).unwrap_or(block)
 }
 
-/// Fills `window` with a `period` that comes again and again, from its byte `place` on.
+/// Fills `window` with the repeating `period`, starting at byte `place` of it.
 fn fill_window(window: &mut [u8], period: &[u8], place: usize) {
     let (first, rest) = window.split_at_mut(window.len().min(PERIOD - place));
     first.copy_from_slice(&period[place..place + first.len()]);
@@ -184,8 +183,8 @@ fn fill_window(window: &mut [u8], period: &[u8], place: usize) {
     }
 }
 
-/// Stores the stamp of each page that the block of `length` bytes at `offset` lies in. The first
-/// of them is at the start of `pages`.
+/// Stores the stamp of each page that the `length` bytes at `offset` cover. `pages` starts with the
+/// first of these pages.
 #[inline]
 fn stamp(content: Content, pages: &mut [u8], offset: u64, length: usize) {
     const PAGE_WORDS: u64 = STAMP_PAGE / WORD_BYTES;
@@ -205,8 +204,8 @@ mod tests {
         Content { seed: 9, size: u64::MAX, kind }
     }
 
-    /// Every block is what the content has at its offset, whatever was made before it, and stays so
-    /// while others are made.
+    /// Every block equals the content at its offset, whatever was prepared before, and stays so
+    /// while others are prepared.
     fn check(kind: Kind, depth: usize, block: usize, offsets: &[u64]) {
         let content = content(kind);
         let mut source = Source::new(content, block, depth).expect("there is room for little");
@@ -250,7 +249,7 @@ mod tests {
             block in 1usize..20_000,
             depth in 1usize..5,
             indexes in proptest::collection::vec(0u64..1000, 1..20),
-            // Blocks a period apart lie in the same place of it.
+            // Whether blocks are a period apart, so that they share the same place within it.
             twins: bool,
         ) {
             let step = if twins { STAMP_PERIOD } else { 1 };

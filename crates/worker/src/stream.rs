@@ -1,4 +1,4 @@
-//! The memory loop: passes of a kernel over arrays of its thread's own, until the time is over.
+//! The memory loop: runs passes of a kernel over the thread's own arrays until the time is up.
 
 use crate::clock::os_now_ns;
 use crate::gate::Start;
@@ -11,25 +11,24 @@ use model::memory::TRIAD_FACTOR;
 use model::sample::Span;
 use std::io;
 
-/// One cache line, in words. A chase has one pointer in each; bulk kernels count lines too.
+/// A cache line, in words. A chase has one pointer per line, and bulk kernels count lines, too.
 const LINE_WORDS: usize = 8;
 const LINE_BYTES: u64 = LINE_WORDS as u64 * WORD_BYTES;
 
-/// Loads in a pass of a chase, which goes on where the last one ended.
+/// Loads per pass of a chase, which continues where the last pass ended.
 const CHASE_STEPS: u64 = 1000;
 
-/// Passes are doubled between two looks at the clock until they take as long: a look takes some
-/// 30 ns, and so do the call of a kernel and its first loads, of which a pass over 4 KiB is not
-/// much more.
+/// Passes between two clock readings are doubled until they take this long. A reading takes about
+/// 30 ns, as do the kernel's call and first loads; a pass over 4 KiB takes little more.
 const LOOK_NS: u64 = 100_000;
 
-/// The arrays of one thread, and what is done with them.
+/// One thread's arrays, and what it does with them.
 #[derive(Debug)]
 pub struct Arrays {
     task: Task,
-    /// Bytes of one array.
+    /// Size of one array in bytes.
     size: u64,
-    /// Words that are touched in a pass, where only some are.
+    /// Words touched per pass, for kernels that touch only some.
     touches: u64,
     time_ns: u64,
     progress: Progress,
@@ -49,33 +48,33 @@ enum Task {
     ReadPages { read: fn(&[u64], usize) -> u64, step: usize, source: Memory },
 }
 
-/// Touches the pages of memory that is new in each pass. There is never more than that of one.
+/// Touches fresh memory in each pass. It never maps more than one pass's memory.
 ///
-/// What a program pays for memory that it takes and gives back is in the time: a pass unmaps the
-/// memory of the pass before, maps its own, and touches each page, which the OS has to find and to
-/// clear. Unmapping and mapping are told apart, as [`Span::load_ns`]. In the first pass too there
-/// is memory to be unmapped, so that all passes are alike.
+/// The time includes what a program pays to allocate and free memory. A pass unmaps the previous
+/// pass's memory, maps its own and touches each page, which the OS must find and clear. Time spent
+/// mapping and unmapping is reported separately, as [`Span::load_ns`]. The first pass also has
+/// memory to unmap, so that all passes are alike.
 #[derive(Debug)]
 struct FirstTouch {
     touch: fn(&mut [u64], usize, u64),
-    /// Words from one touch to the next.
+    /// Words between two touches.
     step: usize,
-    /// Of the last pass; before the first one, memory that was written when it was prepared. None
+    /// The last pass's memory; before the first pass, memory written during preparation. `None`
     /// only between two mappings.
     target: Option<Memory>,
     size: usize,
     pages: Pages,
     word: u64,
-    /// How long unmapping and mapping took in all passes.
+    /// Time spent mapping and unmapping in all passes.
     load_ns: u64,
 }
 
 impl Arrays {
-    /// Allocates and fills the arrays of `thread`. The thread that will use them must call this:
-    /// the OS places a page where it is first written.
+    /// Allocates and fills `thread`'s arrays. The thread that will use them must call this, because
+    /// the OS places a page near the thread that first writes it.
     ///
     /// # Errors
-    /// When the OS has no room for an array, with its size.
+    /// When the OS cannot allocate an array; the error states its size.
     pub fn new(work: &MemoryWork, run: Run, thread: u32, seed: u64) -> io::Result<Arrays> {
         let content = work.content(thread, seed);
         let array = || Memory::resident(content.size as usize, work.pages);
@@ -120,12 +119,13 @@ impl Arrays {
         Ok(Arrays { task, size: content.size, touches: work.touches(), time_ns, progress })
     }
 
-    /// Runs whole passes until the time is over, counted from the `start` of the first thread; at
-    /// least one.
+    /// Runs whole passes, at least one, until the time is up, counted from the `start` of the first
+    /// thread.
     ///
-    /// The span's digest is the sum of what every pass has read or counted; where the kernel
-    /// writes it is that of [`Arrays::left`]: see [`MemoryWork::expected_digest`]. An operation is
-    /// a line of an array, a load of a chase, or a page. For its progress see [`Arrays::progress`].
+    /// The span's digest is the sum over all passes of what they read or counted; for kernels that
+    /// write, it comes from [`Arrays::left`]: see [`MemoryWork::expected_digest`]. An operation is
+    /// a cache line, a load of a chase, or a page. [`Arrays::progress`] returns the span's
+    /// progress.
     pub fn drive(&mut self, start: &Start) -> Span {
         let (ops, bytes) = self.moved();
         let (mut passes, mut batch, mut digest) = (0u64, 1u64, 0u64);
@@ -154,20 +154,20 @@ impl Arrays {
         }
     }
 
-    /// The steps of [`Span::progress`] of the `span` that was driven: the bytes of passes count
-    /// when those are over.
+    /// The steps of [`Span::progress`] for the completed `span`. The bytes of a pass count when it
+    /// completes.
     pub fn progress(&self, span: &Span) -> Vec<u64> {
         self.progress.steps(span.end_ns - span.start_ns, span.bytes)
     }
 
-    /// The sum of the words that were left, where the kernel writes: the digest of its span. It is
-    /// taken when all threads are done, for it reads the arrays.
+    /// For kernels that write, the sum of the words in the target: the span's digest. It reads the
+    /// arrays, so call it only when all threads are done.
     pub fn left(&self) -> Option<u64> {
         self.task.left()
     }
 
-    /// Operations and bytes of one pass. As STREAM counts them, the bytes of all arrays: what is
-    /// read and what is written.
+    /// Operations and bytes of one pass. Like STREAM, it counts the bytes of all arrays, both read
+    /// and written.
     fn moved(&self) -> (u64, u64) {
         let arrays = match self.task {
             Task::Read { .. } | Task::Count { .. } | Task::Write { .. } => 1,
@@ -183,8 +183,8 @@ impl Arrays {
 }
 
 impl Task {
-    /// Runs so many passes. Answers the sum of what they have read or counted; 0 where they only
-    /// write, or follow pointers.
+    /// Runs `passes` passes. Returns the sum of what they read or counted; 0 for kernels that only
+    /// write or follow pointers.
     fn run(&mut self, passes: u64) -> u64 {
         let mut sum = 0u64;
         match self {
@@ -224,7 +224,7 @@ impl Task {
         sum
     }
 
-    /// How long its memory took to be mapped, where that is a part of its passes.
+    /// Time spent mapping memory, for kernels whose passes do that.
     fn load_ns(&self) -> u64 {
         match self {
             Task::FirstTouch(first) => first.load_ns,
@@ -232,12 +232,12 @@ impl Task {
         }
     }
 
-    /// The sum of the words that it left in its target, of those that it was to write; none if it
-    /// has no target.
+    /// The sum of the words that the kernel should have written to its target; `None` if it has no
+    /// target.
     fn left(&self) -> Option<u64> {
         let (target, stride) = match self {
             Task::Write { target, .. } | Task::Copy { target, .. } => (target, 1),
-            // The sum of a double is that of its bits.
+            // A double contributes its bits.
             Task::Triad { target, .. } => (target, 1),
             Task::TouchPages { target, step, .. } => (target, *step),
             Task::FirstTouch(first) => (first.target.as_ref()?, first.step),
@@ -252,7 +252,7 @@ impl Task {
 }
 
 impl FirstTouch {
-    /// One pass.
+    /// Runs one pass.
     fn run(&mut self) {
         let start_ns = os_now_ns();
         self.target = None;
@@ -270,7 +270,7 @@ mod tests {
     use model::sample::{PROGRESS_NS, Sample};
     use std::time::Duration;
 
-    /// Runs `kernel` and checks what its span tells; answers what it worked on.
+    /// Runs `kernel`, checks its span and returns the span and the arrays.
     fn check(kernel: Kernel, working_set: u64, step: u64, pages: Pages) -> (Arrays, Span) {
         let time = Duration::from_millis(2);
         let work =

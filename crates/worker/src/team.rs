@@ -1,10 +1,10 @@
-//! Threads that begin together and stay until everything about them has been read.
+//! Threads that begin together and stay until all evidence about them has been read.
 //!
-//! A thread's life: prepare, wait at the gate, do the timed part, wait until all have done theirs,
-//! tell what came of it, wait until it is dismissed. Nobody tells while others are still timed: it
-//! would take their processors. The last wait is there for the evidence: the context switches of a
-//! thread that has ended can no longer be read, nor what pages its memory had. So what it prepared
-//! stays as long as it does.
+//! A thread prepares, waits at the gate, runs the timed part, waits for the others, reports its
+//! result and waits to be dismissed. No thread reports while others are being timed, because that
+//! would take processor time from them. The last wait preserves evidence: once a thread ends, its
+//! context switches and the pages of its memory can no longer be read. So everything it prepared
+//! lives as long as it does.
 
 use crate::engine::Obstacle;
 use crate::gate::{Gate, Start};
@@ -15,25 +15,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Barrier, PoisonError, RwLock, mpsc};
 use std::thread;
 
-/// What a thread has prepared, and what it does with it.
+/// What a thread prepared, and how it uses it.
 pub trait Member: Sized {
-    /// What the timed part gives.
+    /// The raw result of the timed part.
     type Timed;
-    /// What is told of it.
+    /// The result that it reports.
     type Told: Send;
 
     /// The timed part, and nothing else.
     fn perform(&mut self, start: &Start) -> Self::Timed;
 
-    /// Ends at once what goes on beside the thread.
+    /// Stops its background threads at once.
     fn let_go(&mut self) {}
 
-    /// What is told of the timed part, when all are done with theirs; `counted` was read just
-    /// before and just after it.
+    /// Turns the result of the timed part into the reported one, after all threads are done.
+    /// `counted` was read just before and just after the timed part.
     fn tell(&mut self, timed: Self::Timed, counted: Counted) -> Result<Self::Told, Obstacle>;
 }
 
-/// A thread's own counters, just before and just after its timed part.
+/// A thread's own counters, read just before and just after its timed part.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// Just before.
@@ -43,26 +43,26 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Tells in `span` what was counted.
+    /// Adds the difference to `span`.
     pub fn tell(self, span: Span) -> Span {
         self.begin.tell(self.end, span)
     }
 }
 
-/// Whoever tells a team when to begin and hears what came of it.
+/// Decides whether a team begins, and receives its results.
 pub trait Conductor<T> {
-    /// All threads are ready: shall they begin? If not, nothing more is heard of them.
+    /// All threads are ready. Returns whether they begin; if not, [`Conductor::end`] is not called.
     fn begin(&mut self) -> bool;
 
-    /// All threads are done, and still there; or one met an obstacle. One result a thread, in
-    /// their order; and what the process used from their begin to the end of the last one.
+    /// All threads are done and still exist, or one met an obstacle. `results` has one entry per
+    /// thread, in order; `used` is what the process used while they worked.
     fn end(&mut self, results: Result<Vec<T>, Obstacle>, used: Usage);
 }
 
-/// Runs `count` threads. Each makes its own things with `prepare` and, when all have and the
-/// conductor says so, does its timed part.
+/// Runs `count` threads. Each prepares with `prepare`; when all have and the conductor agrees, each
+/// runs its timed part.
 ///
-/// A panic of a thread leaves the others waiting for ever: a worker process aborts on panic.
+/// If a thread panics, the others wait forever, so a worker process aborts on panic.
 pub fn run<M: Member>(
     count: u32,
     prepare: impl Fn(u32) -> Result<M, Obstacle> + Sync,
@@ -71,7 +71,7 @@ pub fn run<M: Member>(
     let gate = Gate::new(count);
     let at_work = AtomicU32::new(count);
     let all_done = Barrier::new(count as usize);
-    // Threads are dismissed when the conductor lets go of it: however many there are.
+    // Releasing this lock dismisses any number of threads at once.
     let dismissed = RwLock::new(());
     let until_dismissed = dismissed.write().unwrap_or_else(PoisonError::into_inner);
     let (tell_ready, hear_ready) = mpsc::channel::<Result<(), Obstacle>>();
@@ -183,7 +183,7 @@ mod tests {
         assert!(script.began && script.heard.is_empty());
     }
 
-    /// Counts those that are there.
+    /// Counts the instances that exist.
     struct Present<'a>(&'a AtomicU32);
 
     impl Drop for Present<'_> {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(script.heard, [Err(obstacle())]);
     }
 
-    /// Does nothing that is timed, and takes long to tell of it.
+    /// Has an instant timed part, but takes long to report.
     struct Talker;
 
     impl Member for Talker {
@@ -278,7 +278,7 @@ mod tests {
         let mut patient = Patient::default();
         run(3, |_| Ok(Talker), &mut patient);
         assert_eq!(patient.told.len(), 3);
-        // Threads talk for 90 ms. What is left of it is the way through the gate.
+        // The threads report for 90 ms in total. What remains is the time spent passing the gate.
         assert!(patient.used.cpu_ns.is_some_and(|ns| ns < TALK_NS), "{:?}", patient.used);
     }
 }

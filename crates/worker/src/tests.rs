@@ -1,4 +1,4 @@
-//! Every engine over the zoo of awkward cases.
+//! Every engine on the zoo of awkward cases.
 
 use crate::perform::perform;
 use crate::relay::Client;
@@ -17,7 +17,7 @@ use std::time::Duration;
 mod forbidden;
 mod writing;
 
-/// Says yes, and keeps what it is told.
+/// Agrees to begin and keeps the outcome.
 struct Listener {
     file: Option<PathBuf>,
     outcome: Option<Outcome>,
@@ -31,7 +31,7 @@ impl Client for Listener {
     fn outcome(&mut self, outcome: Outcome) {
         assert!(self.outcome.is_none(), "a job has one outcome");
         if let Some(file) = &self.file {
-            // The page cache cannot drop what is still mapped.
+            // The page cache cannot evict pages that are still mapped.
             let maps = std::fs::read_to_string("/proc/self/maps").expect("this is Linux");
             let file = file.file_name().and_then(|name| name.to_str()).expect("a plain name");
             assert!(!maps.contains(file), "{file} is still mapped");
@@ -49,7 +49,7 @@ fn outcome(work: Work, file: Option<PathBuf>) -> (Job, Outcome) {
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
 
-/// A file with `content`, in the crate's folder: a file system in memory would refuse O_DIRECT.
+/// A file with `content`, in the crate's folder because tmpfs may refuse O_DIRECT.
 fn file_of(content: Content) -> tempfile::NamedTempFile {
     let mut bytes = vec![0; content.size as usize];
     content.fill(0, &mut bytes);
@@ -58,7 +58,7 @@ fn file_of(content: Content) -> tempfile::NamedTempFile {
     file
 }
 
-/// The sample; none, and it is said, if this machine cannot.
+/// The sample; `None`, with a message, if this machine does not support the job.
 fn sample_of(job: &Job, outcome: Outcome) -> Option<Sample> {
     match outcome {
         Outcome::Done(sample) => Some(sample),
@@ -73,7 +73,7 @@ fn sample_of(job: &Job, outcome: Outcome) -> Option<Sample> {
     }
 }
 
-/// Runs `work` over a real file; answers the sample after checking all that must be true of it.
+/// Reads a real file, checks every invariant of the sample and returns it.
 fn check(work: ReadWork) -> Option<Sample> {
     let kind = if work.touch == Touch::Count { Kind::Ints(20) } else { Kind::Random };
     let content = Content { seed: SEED, size: work.io.size, kind };
@@ -103,7 +103,7 @@ fn check(work: ReadWork) -> Option<Sample> {
     Some(sample)
 }
 
-/// No thread tells of more CPU time than it had; what comes after the spans is not in it.
+/// No thread reports more CPU time than its span lasted: what follows the span is excluded.
 fn check_usage(sample: &Sample) {
     for span in &sample.spans {
         let span_ns = span.synced_ns.unwrap_or(0).max(span.end_ns) - span.start_ns;
@@ -113,11 +113,11 @@ fn check_usage(sample: &Sample) {
     }
     let own_ns: u64 = sample.spans.iter().filter_map(|span| span.cpu_ns).sum();
     let all_ns = sample.usage.cpu_ns.expect("so it has of a process");
-    // Both clocks are read one after the other, at the start and at the end.
+    // The process's clock and the threads' are read one after the other, at both ends.
     assert!(all_ns + 1_000_000 * sample.spans.len() as u64 >= own_ns, "{sample:?}");
 }
 
-/// What went before the first block is told where there is such work, and only there.
+/// Loading time is reported if and only if the case loads anything.
 fn check_loading(work: &ReadWork, sample: &Sample) {
     let is_load = work.engine == Engine::Load;
     let loads = is_load || work.engine == Engine::Mmap || work.advice != Advice::None;
@@ -131,7 +131,7 @@ fn check_loading(work: &ReadWork, sample: &Sample) {
     }
 }
 
-/// The steps of a span are as many as it lasted, and hold all its bytes.
+/// A span has as many steps as its duration requires, and they hold all its bytes.
 fn check_progress(sample: &Sample) {
     for span in &sample.spans {
         let steps = (span.end_ns - span.start_ns) / PROGRESS_NS + 1;
@@ -148,7 +148,7 @@ fn engines() -> impl Iterator<Item = Engine> {
 fn every_engine_reads_every_shape_exactly_once() {
     for shape in zoo::shapes() {
         for engine in engines().filter(|engine| shape.io.depth == 1 || *engine == Engine::Uring) {
-            // A cold file is read once; what the cache really holds is not this test's matter.
+            // A cold file is read once. This test does not check what the page cache holds.
             check(ReadWork { io: Io { cache: Cache::Cold, ..shape.io }, engine, ..shape });
         }
     }
@@ -257,8 +257,7 @@ fn a_sum_is_the_same_with_every_isa() {
     }
 }
 
-/// A file in which one page has changed places with another is read as it should be, and is not
-/// what it should be.
+/// A file with two pages swapped is read correctly, but has the wrong digest.
 #[test]
 fn a_block_in_the_place_of_another_is_found() {
     let work = ReadWork {
@@ -299,11 +298,11 @@ fn pages_that_are_touched_ahead_are_read_right() {
     let (engine, advice) = (Engine::Mmap, Advice::TouchAhead);
     for shape in zoo::shapes().into_iter().filter(|shape| shape.io.depth == 1) {
         check(ReadWork { io: Io { cache: Cache::Cold, ..shape.io }, engine, advice, ..shape });
-        // Pass after pass, each with a mapping and threads of its own.
+        // Several passes, each with its own mapping and helpers.
         let time = Duration::from_millis(3);
         check(ReadWork { io: Io { time, ops: 0, ..shape.io }, engine, advice, ..shape });
     }
-    // More pieces than threads, and an odd last one.
+    // More pieces than helpers, and an odd last piece.
     let size = (17 << 20) + 4097;
     check(ReadWork {
         io: Io { size, cache: Cache::Cold, threads: 2, ..zoo::plain().io },
@@ -373,10 +372,10 @@ fn a_missing_file_is_said() {
     }
 }
 
-/// Runs a loop over memory, and checks all that must be true of its sample.
+/// Runs a memory loop and checks every invariant of its sample.
 fn check_memory(work: MemoryWork) {
     let (job, outcome) = outcome(Work::Memory(work), None);
-    // Which isa a kernel has no form in is the business of the table of kernels.
+    // The table of kernels decides which instruction sets a kernel supports.
     if kernel::variant(work.kernel, work.isa).is_none() {
         assert!(matches!(outcome, Outcome::Unavailable { .. }), "{outcome:?}");
         return;

@@ -1,8 +1,8 @@
-//! What the OS counts of this process and its threads, read by the worker itself.
+//! What the OS counts for this process and its threads, read by the worker itself.
 //!
-//! From outside a trial can only be counted together with what comes after it: the export of its
-//! histograms, the check of its arrays. So each thread reads its own counters just before its span
-//! begins and just after it has ended.
+//! From outside, a trial's counters would include what follows it: exporting its histograms and
+//! verifying its arrays. So each thread reads its own counters just before its span begins and just
+//! after it ends.
 
 use model::sample::{Seat, Span, Usage};
 use rustix::time::{ClockId, clock_gettime};
@@ -11,14 +11,14 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use witness::counters::parse_run_delay;
 
-/// Reads the counters of the thread that made it.
+/// Reads the counters of the thread that created it.
 #[derive(Debug)]
 pub struct Counter {
-    /// None where the OS has no such file.
+    /// `None` if the OS has no such file.
     schedstat: Option<File>,
 }
 
-/// What was counted of a thread up to one moment.
+/// A thread's counters at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     cpu_ns: u64,
@@ -27,12 +27,12 @@ pub struct Reading {
 }
 
 impl Counter {
-    /// A counter of the thread that calls this, which must be the one that reads it.
+    /// A counter for the calling thread, which must also be the one that reads it.
     pub fn of_this_thread() -> Counter {
         Counter { schedstat: File::open("/proc/thread-self/schedstat").ok() }
     }
 
-    /// Reads it. Nothing is allocated.
+    /// Reads the counters, without allocating.
     pub fn read(&self) -> Reading {
         let mut text = [0; 80];
         let length = self.schedstat.as_ref().and_then(|file| file.read_at(&mut text, 0).ok());
@@ -42,7 +42,7 @@ impl Counter {
 }
 
 impl Reading {
-    /// Tells in `span` what was counted from this reading to the `end` of it.
+    /// Adds to `span` what was counted between this reading and `end`.
     pub fn tell(self, end: Reading, span: Span) -> Span {
         let waited = |end_ns: u64| Some(end_ns.saturating_sub(self.run_delay_ns?));
         Span {
@@ -55,12 +55,12 @@ impl Reading {
     }
 }
 
-/// What was counted of all threads of this process, those of the OS that work for it included.
+/// The counters of the whole process, including kernel threads that work for it.
 pub fn of_process() -> Usage {
     let cpu_ns = Some(nanoseconds(ClockId::ProcessCPUTime));
-    // SAFETY: all fields are integers, for which zeros are valid.
+    // SAFETY: all fields are integers, for which zero is valid.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the only memory written to is `used`, which lives through the call.
+    // SAFETY: the call writes only to `used`, which outlives it.
     if unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut used) } != 0 {
         return Usage { cpu_ns, ..Usage::default() };
     }
@@ -80,7 +80,7 @@ pub fn of_process() -> Usage {
     }
 }
 
-/// What a process used between two moments.
+/// What the process used between two moments.
 #[derive(Debug, Default)]
 pub struct Between {
     begin: OnceLock<Usage>,
@@ -88,17 +88,17 @@ pub struct Between {
 }
 
 impl Between {
-    /// The first moment is now.
+    /// Marks the first moment. Later calls have no effect.
     pub fn begin(&self) {
         self.begin.get_or_init(of_process);
     }
 
-    /// The second moment is now.
+    /// Marks the second moment. Later calls have no effect.
     pub fn end(&self) {
         self.end.get_or_init(of_process);
     }
 
-    /// What was used; nothing is known if a moment did not come.
+    /// What was used between them; all unknown if a moment was never marked.
     pub fn usage(&self) -> Usage {
         match (self.begin.get(), self.end.get()) {
             (Some(begin), Some(end)) => end.since(begin),
@@ -112,11 +112,11 @@ fn nanoseconds(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Where this thread runs now.
+/// The CPU and node that this thread runs on now.
 fn seat() -> Option<Seat> {
     let (mut cpu, mut node) = (0u32, 0u32);
     let none = std::ptr::null_mut::<libc::c_void>();
-    // SAFETY: the only memory written to is `cpu` and `node`, which live through the call.
+    // SAFETY: the call writes only to `cpu` and `node`, which outlive it.
     let outcome = unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, none) };
     (outcome == 0).then_some(Seat { cpu, node })
 }
@@ -143,7 +143,7 @@ mod tests {
         let idle = begin.tell(counter.read(), Span::default());
         burn(Duration::from_millis(5));
         let busy = begin.tell(counter.read(), Span::default());
-        // The other thread had 30 ms at most; sleeping and starting it takes far less.
+        // The other thread used at most 30 ms; starting it and waiting for it takes far less.
         assert!(idle.cpu_ns.is_some_and(|ns| ns < 20_000_000), "{idle:?}");
         assert!(busy.cpu_ns > idle.cpu_ns, "{busy:?} after {idle:?}");
         assert!(busy.end_seat.is_some(), "{busy:?}");

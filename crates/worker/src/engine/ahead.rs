@@ -1,5 +1,5 @@
-//! Touches the pages of a mapping ahead of the thread that reads it, so that the page faults, and
-//! the reads of the device that they wait for, are others' to pay.
+//! Touches the pages of a mapping ahead of the reading thread, so that helper threads take the page
+//! faults and wait for the device.
 
 use memmap2::Mmap;
 use std::hint::black_box;
@@ -9,20 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Threads that touch.
+/// Number of helper threads.
 const HELPERS: usize = 6;
 
-/// Bytes that one of them takes at a time.
+/// Bytes that a helper claims at a time.
 const PIECE_BYTES: usize = 2 << 20;
 
-/// The smallest page of any machine, in bytes.
+/// The smallest page size of any supported machine, in bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// A helper needs next to nothing.
+/// A helper's stack; it needs almost none.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Threads that go through a range of a mapping in file order. They end when all of it was
-/// touched, and at the latest when this is dropped, which waits for them.
+/// Helper threads that touch a range of a mapping in file order. They end when they have touched
+/// all of it. Dropping this stops them early and joins them.
 #[derive(Debug)]
 pub struct Ahead {
     task: Arc<Task>,
@@ -33,16 +33,16 @@ pub struct Ahead {
 struct Task {
     map: Arc<Mmap>,
     range: Range<usize>,
-    /// The piece that is the next to be taken.
+    /// The next piece to claim.
     next: AtomicUsize,
     stop: AtomicBool,
 }
 
 impl Ahead {
-    /// Begins to touch the pages of `range`, which lies within `map` and is not empty.
+    /// Starts touching the pages of `range`, which must be non-empty and within `map`.
     ///
     /// # Errors
-    /// When the OS gives no more threads.
+    /// When the OS cannot start another thread.
     pub fn start(map: &Arc<Mmap>, range: Range<usize>) -> io::Result<Ahead> {
         let is_within = range.start < range.end && range.end <= map.len();
         assert!(is_within, "what is touched ahead is a part of the mapping");
@@ -74,7 +74,7 @@ impl Drop for Ahead {
 }
 
 impl Task {
-    /// One helper's work: takes piece after piece until none is left or it is stopped.
+    /// One helper's work: claims and touches pieces until none are left or it is stopped.
     fn touch(&self) {
         loop {
             let piece = self.next.fetch_add(1, Ordering::Relaxed);
@@ -92,9 +92,9 @@ impl Task {
     }
 }
 
-/// One place in each page of `range` that begins in its `piece`-th part; none behind its end.
+/// One offset in each page of the `piece`-th piece of `range`; none past its end.
 fn places(range: &Range<usize>, piece: usize) -> impl Iterator<Item = usize> + use<> {
-    // The first page may begin before the range: it too is part of the mapping.
+    // The range may start inside a page. The start of that page is in the mapping, too.
     let first = range.start / PAGE_BYTES * PAGE_BYTES;
     let start = first.saturating_add(piece.saturating_mul(PIECE_BYTES));
     (start..range.end.min(start.saturating_add(PIECE_BYTES))).step_by(PAGE_BYTES)

@@ -1,8 +1,8 @@
-//! Loads what the thread is to touch into anonymous memory by large reads, then gives the blocks
-//! from there: the way of a program that reads its input before it begins.
+//! Loads the thread's whole range into anonymous memory with large reads, then returns blocks from
+//! there. Programs that read all their input before processing it do this.
 //!
-//! Each pass loads anew, within the timed region, into memory that was never touched, as for such
-//! a program. A pass that was begun is brought to its end: see [`BlockIo::ENDS_WITH_PASS`].
+//! Each pass loads again, within the timed region, into fresh memory, as such a program would. A
+//! pass always runs to completion: see [`BlockIo::ENDS_WITH_PASS`].
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::memory::Memory;
@@ -20,15 +20,15 @@ pub struct Load {
     file: File,
     work: ReadWork,
     range: Range,
-    /// What the range is loaded into; none before the first pass.
+    /// The loaded range; `None` before the first pass.
     memory: Option<Memory>,
-    /// Of the block that was submitted, from the start of the range.
+    /// The submitted block's offset, relative to the start of the range.
     offset: usize,
     length: usize,
 }
 
 impl Load {
-    /// An engine for the `range` of `file`, in which all its blocks lie.
+    /// An engine for `range` of `file`, which must contain all its blocks.
     pub fn new(file: File, work: &ReadWork, range: Range) -> Load {
         Load { file, work: *work, range, memory: None, offset: 0, length: 0 }
     }
@@ -56,7 +56,7 @@ impl BlockIo for Load {
     const ENDS_WITH_PASS: bool = true;
 
     fn begin_pass(&mut self) -> io::Result<()> {
-        // Request a whole block even if the file ends within it: O_DIRECT requires that.
+        // Unmap the previous pass's memory first, so there is never more than one copy.
         self.memory = None;
         let pages = if self.work.advice == Advice::HugePage {
             Some(Pages::Huge)
@@ -64,7 +64,7 @@ impl BlockIo for Load {
             advise(&self.file, &self.work, self.range)?;
             None
         };
-        // Whole blocks are asked for even where the file ends within one: O_DIRECT wants that.
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let length = self.range.length.next_multiple_of(self.work.io.block);
         let mut memory = Memory::map(length as usize, pages)?;
         self.fill(memory.bytes_mut())?;

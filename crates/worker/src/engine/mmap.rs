@@ -1,7 +1,7 @@
-//! `mmap(2)`: a block is where the page cache has it; touching it is the I/O.
+//! `mmap(2)`: a block is accessed in place in the page cache, so touching it is the I/O.
 //!
-//! The file is mapped anew for each pass, within the timed region. Else the page faults would be
-//! paid in the first pass only, and the figure would depend on how long a trial lasts.
+//! Each pass maps the file again, within the timed region. Otherwise only the first pass would take
+//! page faults, and the figure would depend on the trial's length.
 
 use super::ahead::Ahead;
 use super::{BlockIo, Range};
@@ -19,18 +19,18 @@ pub struct Mapping {
     advice: Advice,
     range: Range,
     map: Option<Arc<Mmap>>,
-    /// Those that touch it ahead of this thread, if that was the advice.
+    /// The helpers that touch it ahead of this thread, if the advice asks for them.
     ahead: Option<Ahead>,
     offset: usize,
     length: usize,
 }
 
 impl Mapping {
-    /// An engine for the `range` of `file`.
+    /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Mapping> {
         let held = file.metadata()?.len();
         if held < work.io.size {
-            // To touch what lies past the end of a file would kill the worker.
+            // Touching a page past the end of the file would raise SIGBUS and kill the worker.
             return Err(io::Error::other(format!(
                 "the file has {held} bytes, fewer than the {} to read",
                 work.io.size
@@ -41,8 +41,8 @@ impl Mapping {
     }
 }
 
-/// The error where the OS does not take `advice`. Before Linux 5.14 it cannot populate a mapping on
-/// demand, and answers as to advice that it does not know.
+/// The error when the OS rejects `advice`. Linux before 5.14 cannot populate a mapping on demand
+/// and answers EINVAL, as it does for unknown advice.
 fn refusal(advice: Advice, error: &io::Error) -> io::Error {
     let is_unknown = advice == Advice::Populate && error.raw_os_error() == Some(libc::EINVAL);
     let kind = if is_unknown { io::ErrorKind::Unsupported } else { error.kind() };
@@ -54,9 +54,9 @@ impl BlockIo for Mapping {
 
     fn begin_pass(&mut self) -> io::Result<()> {
         self.let_go();
-        // SAFETY: the mapping is only read, by this thread and by those that touch it ahead. Nobody
-        // who keeps to the rules changes the file: it is a test file of ours, or one that its owner
-        // asked us to read and nothing else; the bytes are summed, never trusted.
+        // SAFETY: this thread and its helpers only read the mapping. The file should not change
+        // meanwhile: it is our own test file or one that the user asked us to read. If it does,
+        // only the sum is wrong, because the bytes are summed and never interpreted.
         let map = unsafe { MmapOptions::new().len(self.size).map(&self.file)? };
         let advice = match self.advice {
             Advice::None | Advice::TouchAhead => None,
@@ -95,7 +95,7 @@ impl BlockIo for Mapping {
     }
 
     fn let_go(&mut self) {
-        // Those that touch the mapping hold it too, until they have ended.
+        // Stop the helpers first: they hold references to the mapping.
         self.ahead = None;
         self.map = None;
     }

@@ -1,7 +1,6 @@
-//! The interface of engines for the timed loop, and the ways to move a block from a file to the
-//! program.
+//! The interface between engines and the timed loop, and the engines that read.
 //!
-//! An engine belongs to one thread: it is made by it before the barrier and dropped after the
+//! An engine belongs to one thread, which creates it before the barrier and drops it after the
 //! clock has stopped.
 
 pub mod null;
@@ -20,21 +19,21 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Moves blocks: what the timed loop asks of an engine.
+/// What the timed loop needs from an engine.
 pub trait BlockIo {
-    /// Whether touching the bytes is itself the I/O, as with a mapping: the clock must then be
-    /// read after the loads and the stores that may fault.
+    /// Whether touching the bytes is itself the I/O, as with a mapping. If so, the clock must be
+    /// read after the loads and stores that may fault.
     const LOADS_ARE_IO: bool;
 
-    /// Whether a pass that was begun is brought to its end, though the time be over: where a pass
-    /// begins with the work of the whole pass, half of one would be charged with all of it.
+    /// Whether a pass runs to completion even if the time is up. An engine that does a whole pass's
+    /// work at its start would otherwise charge all of it to a partial pass.
     const ENDS_WITH_PASS: bool = false;
 
-    /// Whether it writes a file, which may then have to be synced.
+    /// Whether it writes a file, which may then need a sync.
     const WRITES: bool = false;
 
-    /// Whether an operation moves its block. Where it does not, the loop meters no operation and
-    /// counts no byte: the syncs alone are told.
+    /// Whether an operation moves its block. If not, the loop counts no operations or bytes and
+    /// records only the syncs.
     const MOVES: bool = true;
 
     /// Called before the first block of each pass, within the timed region.
@@ -42,59 +41,59 @@ pub trait BlockIo {
         Ok(())
     }
 
-    /// Whether there is work in [`BlockIo::begin_pass`]; it is then told apart.
+    /// Whether [`BlockIo::begin_pass`] does work; its time is then reported separately.
     fn loads(&self) -> bool {
         false
     }
 
-    /// Begins to move the `length` bytes at `offset` by way of `slot`, which must be free.
+    /// Starts moving the `length` bytes at `offset` through `slot`, which must be free.
     fn submit(&mut self, slot: usize, offset: u64, length: usize) -> io::Result<()>;
 
-    /// Waits for a block that was submitted: its slot, which is free again, and its bytes, if they
-    /// came to the program. All `length` bytes have arrived; a short or failed operation is an
+    /// Waits for a submitted block. Returns its slot, now free again, and its bytes, if they
+    /// reached the program. All `length` bytes have arrived: a short or failed operation is an
     /// error.
     fn reap(&mut self) -> io::Result<(usize, &[u8])>;
 
-    /// Gives the OS what it still keeps of the blocks that were reaped. Called where it writes,
-    /// when nothing is in flight: before each sync and at the end.
+    /// Hands the OS the reaped blocks that the engine still buffers. The loop calls it on engines
+    /// that write, before each sync and at the end, with nothing in flight.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Bytes of blocks that were reaped and that the OS was not given yet.
+    /// Bytes of reaped blocks that are still buffered in the program.
     fn kept(&self) -> u64 {
         0
     }
 
-    /// Has the OS make durable what was written. Called where it writes and syncs by a call, when
-    /// nothing is in flight and all was flushed.
+    /// Makes everything written durable. The loop calls it if the case has separate sync calls,
+    /// with nothing in flight and everything flushed.
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Called when the clock has stopped, also after an error. Ends what goes on beside the thread
-    /// and lets go of what would keep the file in the page cache. Memory that no file is behind
-    /// stays until the engine is dropped: its pages are evidence.
+    /// Called after the clock has stopped, even after an error. Stops background threads and
+    /// releases whatever would keep the file in the page cache. Anonymous memory stays until the
+    /// engine is dropped: its pages are evidence.
     fn let_go(&mut self) {}
 }
 
-/// Why an engine could not be made.
+/// Why a job could not be done.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// This machine cannot do it.
+    /// This machine does not support it.
     Unavailable(String),
-    /// It went wrong.
+    /// It failed.
     Failed(String),
 }
 
 impl Obstacle {
-    /// For an error that means that something went wrong.
+    /// An [`Obstacle::Failed`] that names the file.
     pub fn failed(tried: &str, path: &Path, error: &io::Error) -> Obstacle {
         Obstacle::Failed(format!("{tried} {} failed: {error}", path.display()))
     }
 }
 
-/// Opens the file of a job: read-only, whatever the case; past the page cache if it says so.
+/// Opens the job's file read-only, with O_DIRECT if the case bypasses the page cache.
 pub fn open(path: &Path, work: &ReadWork) -> Result<File, Obstacle> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -109,18 +108,19 @@ pub fn open(path: &Path, work: &ReadWork) -> Result<File, Obstacle> {
     })
 }
 
-/// The part of the file that this thread reads, if it is one run of bytes: what advice is about.
+/// The part of the file that a thread reads, for advice to the OS; the whole file unless it is one
+/// run.
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub length: u64,
 }
 
-/// Tells the OS about the use of `file`, by `posix_fadvise(2)`.
+/// Passes the advice for `range` to the OS with `posix_fadvise(2)`.
 pub fn advise(file: &File, work: &ReadWork, range: Range) -> io::Result<()> {
-    // To the OS, advice about no bytes is advice about all that follow.
+    // `posix_fadvise` takes a length of 0 as "to the end of the file".
     let Some(length) = NonZeroU64::new(range.length) else { return Ok(()) };
     let advice = match work.advice {
         Advice::None => return Ok(()),
@@ -137,13 +137,13 @@ pub fn advise(file: &File, work: &ReadWork, range: Range) -> io::Result<()> {
     })
 }
 
-/// An error that names the operation and where it was tried.
+/// An error that names the operation, its offset and its length.
 fn io_error(tried: &str, offset: u64, length: usize, error: io::Error) -> io::Error {
     let text = format!("{tried} of {length} bytes at offset {offset} failed: {error}");
     io::Error::new(error.kind(), text)
 }
 
-/// The error for a file that ends before its size.
+/// The error for a file that is shorter than expected.
 fn ended_early(offset: u64, length: usize, got: usize) -> io::Error {
     let text = format!("the file ended: got {got} of {length} bytes at offset {offset}");
     io::Error::new(io::ErrorKind::UnexpectedEof, text)

@@ -1,10 +1,10 @@
-//! Moves nothing: what the loop then takes is the tool's own overhead.
+//! Moves nothing, so the loop's time is the tool's own overhead.
 
 use super::BlockIo;
 use std::collections::VecDeque;
 use std::io;
 
-/// The null engine. Slots come back in the order they were submitted.
+/// The null engine. Slots come back in the order of submission.
 #[derive(Debug)]
 pub struct Null {
     submitted: VecDeque<usize>,

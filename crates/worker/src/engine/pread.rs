@@ -1,4 +1,4 @@
-//! `pread(2)`: one call a block, one block in flight.
+//! `pread(2)`: one call per block, one block in flight.
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Reads at an offset.
+/// Reads at explicit offsets.
 #[derive(Debug)]
 pub struct Pread {
     file: File,
@@ -19,7 +19,7 @@ pub struct Pread {
 }
 
 impl Pread {
-    /// An engine for the `range` of `file`.
+    /// An engine for `range` of `file`.
     pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Pread> {
         let buffers = Buffers::new(1, work.io.block as usize)?;
         Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
@@ -45,7 +45,7 @@ impl BlockIo for Pread {
 
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
-        // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let mut filled = 0;
         while filled < self.length {
             let buffer = &mut self.buffers.slot_mut(0)[filled..];

@@ -1,11 +1,11 @@
-//! `read(2)` where the file stands, bare or through a buffer of the program's own; `lseek(2)` only
-//! where the next block is not the next one.
+//! `read(2)` at the file offset, either directly or through a user-space buffer. It calls
+//! `lseek(2)` only if the next block is not adjacent.
 //!
-//! The buffer is that of C's stdio, as by `fseek` and `fgetc`: 4 KiB, which is what glibc gives to
-//! a file on most file systems. A block that follows the last one is taken from the buffer, which
-//! one `read(2)` fills where it has run empty. Any other block is sought, and what was buffered is
-//! lost, even where it holds that block, which glibc would find; so the two differ for blocks out
-//! of order within a page. A block of the buffer's size or more goes past an empty buffer.
+//! The buffer works like C stdio with `fseek` and `fgetc`: 4 KiB, which is glibc's choice on most
+//! file systems. An adjacent block comes from the buffer, and one `read(2)` refills an empty
+//! buffer. Any other block needs a seek, which discards the buffer even if it holds that block.
+//! glibc would find the block there, so the two differ for out-of-order blocks within a page. A
+//! block at least as large as the buffer bypasses an empty buffer.
 
 use super::{BlockIo, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
@@ -13,10 +13,10 @@ use model::case::{Advice, ReadWork};
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 
-/// Bytes of the buffer.
+/// Size of the buffer in bytes.
 const BUFFER_BYTES: usize = 4096;
 
-/// Reads where the file stands.
+/// Reads at the file offset.
 #[derive(Debug)]
 pub struct Read<F> {
     file: F,
@@ -29,14 +29,14 @@ pub struct Read<F> {
 }
 
 impl Read<File> {
-    /// An engine for the `range` of `file`, whose offset must be 0 and nobody else's.
+    /// A direct engine for `range` of `file`, whose offset must be 0 and not shared.
     pub fn bare(file: File, work: &ReadWork, range: Range) -> io::Result<Read<File>> {
         Read::new(file, work, range)
     }
 }
 
 impl Read<BufReader<File>> {
-    /// The same through a buffer.
+    /// The same, through a buffer.
     pub fn buffered(
         file: File,
         work: &ReadWork,
@@ -53,7 +53,7 @@ impl<F> Read<F> {
     }
 }
 
-/// A file, bare or behind a buffer.
+/// A file with its own offset, direct or buffered.
 pub trait Standing: io::Read + Seek {
     /// The file itself.
     fn file(&self) -> &File;
@@ -93,7 +93,7 @@ impl<F: Standing> BlockIo for Read<F> {
         if self.position != self.offset {
             self.position = self.file.seek(SeekFrom::Start(self.offset))?;
         }
-        // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let mut filled = 0;
         while filled < self.length {
             match self.file.read(&mut self.buffers.slot_mut(0)[filled..]) {

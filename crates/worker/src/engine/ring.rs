@@ -1,4 +1,4 @@
-//! An io_uring of one thread, and what of it is the same for those that read, write and copy.
+//! A thread's io_uring: the part that reading, writing and copying share.
 
 use super::Obstacle;
 use io_uring::{IoUring, squeue};
@@ -8,28 +8,28 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// A ring, and how much is in flight in it. When it is dropped it waits for that, so it is to be
-/// dropped before the memory and the files that it works on: as the first field of its owner.
+/// A ring and its operations in flight. Dropping it waits for them, so it must be dropped before
+/// the memory and files they use: make it its owner's first field.
 pub struct Ring {
     ring: IoUring,
-    /// Operations that were queued and have not come back.
+    /// Operations that were queued and have not completed.
     in_flight: usize,
-    /// Those of them of which the OS was not told yet.
+    /// Those of them that were not yet submitted to the OS.
     untold: usize,
-    /// The OS is told of so many at once.
+    /// How many operations are submitted per call.
     batch: usize,
     /// Whether buffers are registered.
     has_buffers: bool,
 }
 
-/// What is in flight in a slot.
+/// The operation in flight in a slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Flight {
-    /// Where the block begins.
+    /// The block's offset.
     pub offset: u64,
-    /// Bytes of the block.
+    /// The block's length in bytes.
     pub length: usize,
-    /// How many of them were moved.
+    /// How many of them were moved so far.
     pub moved: usize,
 }
 
@@ -37,25 +37,25 @@ pub struct Flight {
 /// but lets the device run dry; submitting each block costs a call each.
 const BATCHES_IN_DEPTH: usize = 8;
 
-/// A call for a single block pays only if there is no other to wait for.
+/// Submitting a single block is worth a call only if there is nothing to wait for.
 const BATCH_MIN: usize = 2;
 
-/// How long what is in flight may take to end where the OS cannot be asked to wait for it.
+/// How long operations in flight may take to complete when `io_uring_enter` no longer works.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// So often it is looked whether it has.
+/// How often to check for completions meanwhile.
 const DRAIN_STEP: Duration = Duration::from_millis(1);
 
 /// The submission thread sleeps after this long without work.
 const SQPOLL_IDLE_MS: u32 = 100;
 
 impl Ring {
-    /// A ring for `depth` operations in flight on `files`, which are registered in this order.
-    /// Must be called by the thread that will use it.
+    /// A ring for `depth` operations in flight on `files`, which it registers in this order. The
+    /// thread that will use it must call this.
     pub fn new(depth: u32, submission: Submission, files: &[&File]) -> Result<Ring, Obstacle> {
         let ring = build(depth, submission).map_err(unavailable("io_uring_setup"))?;
-        // Where the OS forbids that alone, it is known before anything is in flight.
-        // SAFETY: no memory is handed over, and nothing is queued.
+        // Some sandboxes forbid only `io_uring_enter`: find out before anything is in flight.
+        // SAFETY: the call passes no memory, and nothing is queued.
         unsafe { ring.submitter().enter::<libc::sigset_t>(0, 0, 0, None) }
             .map_err(unavailable("io_uring_enter"))?;
         let files: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
@@ -66,10 +66,10 @@ impl Ring {
         Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_buffers: false })
     }
 
-    /// Registers `buffers` in this order. Answers whether the OS let them be.
+    /// Registers `buffers` in this order. Returns whether the OS accepted them.
     ///
     /// # Safety
-    /// They are valid, and given back only when the ring was dropped.
+    /// The buffers must stay valid until the ring is dropped.
     pub unsafe fn register<'a>(
         &mut self,
         buffers: impl Iterator<Item = &'a [u8]>,
@@ -79,14 +79,15 @@ impl Ring {
             iov_len: buffer.len(),
         };
         let vectors: Vec<libc::iovec> = buffers.map(vector).collect();
-        // SAFETY: the caller vouches for the buffers; the OS has read the list when this returns.
+        // SAFETY: the caller guarantees that the buffers stay valid. The OS has copied `vectors` by
+        // the time the call returns.
         match unsafe { self.ring.submitter().register_buffers(&vectors) } {
             Ok(()) => {
                 self.has_buffers = true;
                 Ok(true)
             }
-            // Without privileges no more than `ulimit -l` allows can be registered, often 8 MiB.
-            // To work on memory that is not is a little slower, and better than not at all.
+            // Unprivileged processes can register only as much as `ulimit -l` allows, often 8 MiB.
+            // Unregistered memory is a little slower, but works.
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
                 log::warn!("registering io_uring buffers failed: {error}: raise 'ulimit -l'");
                 Ok(false)
@@ -95,15 +96,16 @@ impl Ring {
         }
     }
 
-    /// Queues the operation of `slot`. Nothing is told to the OS yet.
+    /// Queues the operation for `slot` without submitting it.
     ///
     /// # Safety
-    /// The memory of `entry` is valid until the ring is dropped, and nobody uses it in a way that
-    /// the operation forbids until it came back.
+    /// The memory of `entry` must stay valid until the ring is dropped. Until the operation
+    /// completes, nobody may read memory that it writes, or write memory that it reads.
     #[inline]
     pub unsafe fn queue(&mut self, slot: usize, entry: squeue::Entry) -> io::Result<()> {
         let entry = entry.user_data(slot as u64);
-        // SAFETY: the caller vouches for the memory; files are registered, which holds them.
+        // SAFETY: the caller guarantees the memory. The files are registered, so the ring keeps
+        // them open.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
         self.untold += 1;
@@ -111,13 +113,13 @@ impl Ring {
         Ok(())
     }
 
-    /// Tells the OS of what is queued, if that is enough for a call.
+    /// Submits the queue once it holds a batch.
     #[inline]
     pub fn tell_batch(&mut self) -> io::Result<()> {
         if self.untold >= self.batch { self.tell(0) } else { Ok(()) }
     }
 
-    /// Waits for an operation: its slot, and how many bytes it moved.
+    /// Waits for a completion. Returns its slot and how many bytes it moved.
     #[inline]
     pub fn wait(&mut self) -> io::Result<(usize, io::Result<usize>)> {
         loop {
@@ -132,7 +134,7 @@ impl Ring {
         }
     }
 
-    /// Tells the OS of all that is queued, and waits until at least `completions` are there.
+    /// Submits the whole queue and waits for at least `completions` completions.
     #[inline]
     fn tell(&mut self, completions: usize) -> io::Result<()> {
         match self.ring.submit_and_wait(completions) {
@@ -143,17 +145,17 @@ impl Ring {
         Ok(())
     }
 
-    /// Operations in flight of which the OS knows: it takes none that it was not told of.
+    /// Operations that the OS may be working on: submitted, but not completed.
     fn told(&mut self) -> usize {
         let is_polled = self.ring.params().is_setup_sqpoll();
         let submission = self.ring.submission();
-        // A thread of the OS that is awake may just be taking them.
+        // The OS's polling thread may be taking entries while it is awake.
         let is_still = !is_polled || submission.need_wakeup();
         self.in_flight.saturating_sub(if is_still { submission.len() } else { 0 })
     }
 
-    /// Gives back what was registered. The OS takes a ring apart some time after it was closed; if
-    /// that still had files, nobody could unmount their file system until then.
+    /// Unregisters buffers and files. The OS tears down a closed ring later; until then, registered
+    /// files would keep their file system from being unmounted.
     fn unregister(&self) {
         let submitter = self.ring.submitter();
         let buffers = if self.has_buffers { submitter.unregister_buffers() } else { Ok(()) };
@@ -165,13 +167,13 @@ impl Ring {
     }
 }
 
-/// The ring with the newest features that this OS has.
+/// A ring with the newest features that this OS supports.
 fn build(depth: u32, submission: Submission) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
     if submission == Submission::Sqpoll {
         return IoUring::builder().setup_sqpoll(SQPOLL_IDLE_MS).build(entries);
     }
-    // DEFER_TASKRUN came with Linux 6.1, SINGLE_ISSUER with 6.0: older systems answer EINVAL.
+    // DEFER_TASKRUN needs Linux 6.1 and SINGLE_ISSUER 6.0; older kernels fail with EINVAL.
     let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
     match deferred {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
@@ -186,7 +188,7 @@ fn unavailable(tried: &str) -> impl Fn(io::Error) -> Obstacle + '_ {
 }
 
 impl Drop for Ring {
-    /// Waits for what is in flight after an error: the OS must not use memory that was given back.
+    /// Waits for operations in flight, even after an error: the OS must not use freed memory.
     fn drop(&mut self) {
         let began = Instant::now();
         while self.told() > 0 {
@@ -194,11 +196,11 @@ impl Drop for Ring {
                 self.in_flight -= 1;
             } else if let Err(error) = self.tell(1) {
                 if began.elapsed() > DRAIN {
-                    // The ring itself is broken. To give the memory back would not be safe.
+                    // The ring itself is broken, so freeing its memory would be unsound.
                     log::error!("cannot wait for a ring: {error}");
                     std::process::abort();
                 }
-                // What was told may end without a call.
+                // Submitted operations can complete without another call.
                 std::thread::sleep(DRAIN_STEP);
             }
         }

@@ -10,11 +10,11 @@ use std::io;
 
 /// Reads through a ring.
 pub struct Uring {
-    // The ring is dropped before the buffers it works on.
+    // Dropped first, before the buffers that the ring uses.
     ring: Ring,
     buffers: Buffers,
     flights: Box<[Flight]>,
-    /// Whether the OS let the buffers be registered.
+    /// Whether the OS accepted the buffers for registration.
     registered: bool,
     file: File,
     work: ReadWork,
@@ -22,24 +22,24 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// A ring for the `range` of `file`. Must be called by the thread that will use it.
+    /// A ring for `range` of `file`. The thread that will use it must call this.
     pub fn new(file: File, work: &ReadWork, range: Range) -> Result<Uring, Obstacle> {
         let depth = work.io.depth as usize;
         let mut ring = Ring::new(work.io.depth, work.submission, &[&file])?;
         let buffers = Buffers::new(depth, work.io.block as usize).map_err(|error| {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
-        // SAFETY: the buffers stay where they are, and are dropped after the ring.
+        // SAFETY: the buffers never move, and they are dropped after the ring.
         let registered = unsafe { ring.register((0..depth).map(|slot| buffers.slot(slot)))? };
         let flights = vec![Flight::default(); depth].into_boxed_slice();
         Ok(Uring { ring, buffers, flights, registered, file, work: *work, range })
     }
 
-    /// Queues a read of what is still missing in `slot`.
+    /// Queues a read for the rest of the block in `slot`.
     #[inline]
     fn queue(&mut self, slot: usize) -> io::Result<()> {
         let Flight { offset, moved, .. } = self.flights[slot];
-        // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+        // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let buffer = &mut self.buffers.slot_mut(slot)[moved..];
         let (address, length) = (buffer.as_mut_ptr(), buffer.len() as u32);
         let (file, offset) = (types::Fixed(0), offset + moved as u64);
@@ -48,8 +48,8 @@ impl Uring {
         } else {
             opcode::Read::new(file, address, length).offset(offset).build()
         };
-        // SAFETY: the buffers are dropped after the ring, and nobody looks at the buffer of a slot
-        // that is in flight: the loop gets its bytes only when it is reaped.
+        // SAFETY: the buffers are dropped after the ring. Nobody accesses the buffer of a slot in
+        // flight: the loop gets its bytes only when it is reaped.
         unsafe { self.ring.queue(slot, entry) }
     }
 }

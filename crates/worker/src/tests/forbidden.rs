@@ -1,4 +1,4 @@
-//! What comes of jobs where the OS forbids a system call, as the sandboxes of containers do.
+//! Outcomes of jobs when the OS forbids a system call, as container sandboxes do.
 
 use super::Listener;
 use crate::engine::ring::Ring;
@@ -11,10 +11,10 @@ use model::zoo;
 use std::fs::File;
 use std::thread;
 
-/// Has the OS answer `calls` with EPERM, to this thread and those that it starts.
+/// Makes the OS fail `calls` with EPERM, in this thread and those it starts.
 fn forbid(calls: &[c_long]) {
     let line = |code, jf, k| sock_filter { code, jt: 0, jf, k };
-    // Load the number of the call; the first that is equal returns an error; else it is allowed.
+    // Load the system call's number, return an error if it is in the list, and allow it otherwise.
     let mut program = vec![line(0x20, 0, 0)];
     for call in calls {
         let number = u32::try_from(*call).expect("numbers of calls are small");
@@ -24,7 +24,7 @@ fn forbid(calls: &[c_long]) {
     program.push(line(0x06, 0, 0x7fff_0000));
     let len = program.len() as u16;
     let program = sock_fprog { len, filter: program.as_mut_ptr() };
-    // SAFETY: the program is valid while the OS reads it, which is during the call.
+    // SAFETY: the OS reads the program during the call only, while it is valid.
     let outcome = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
@@ -32,12 +32,12 @@ fn forbid(calls: &[c_long]) {
     assert_eq!(outcome, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Does `test` on a thread of its own, on which calls can be forbidden.
+/// Runs `test` on its own thread, where calls can be forbidden.
 fn apart(test: impl FnOnce() + Send + 'static) {
     thread::Builder::new().spawn(test).unwrap().join().unwrap();
 }
 
-/// What comes of a job of three threads where `calls` are forbidden.
+/// Checks the outcome of a job of three threads with `calls` forbidden.
 fn check(
     engine: Engine,
     calls: &'static [c_long],
@@ -80,7 +80,7 @@ fn a_thread_that_cannot_be_started_is_a_failure() {
     );
 }
 
-/// What the OS was never told of is not in flight.
+/// Operations that were never submitted are not in flight.
 #[test]
 fn a_ring_that_can_no_longer_be_entered_is_given_back() {
     for submission in [Submission::Enter, Submission::Sqpoll] {
@@ -88,7 +88,7 @@ fn a_ring_that_can_no_longer_be_entered_is_given_back() {
             let file = File::open("/proc/self/exe").unwrap();
             let mut buffer = vec![0u8; 4096];
             let Ok(mut ring) = Ring::new(8, submission, &[&file]) else { return };
-            // A ring that the OS polls has had the time to fall asleep.
+            // Give the OS's polling thread time to fall asleep.
             thread::sleep(std::time::Duration::from_millis(150));
             forbid(&[SYS_io_uring_enter]);
             for slot in 0..4 {

@@ -13,10 +13,10 @@ use std::path::Path;
 use std::time::Duration;
 use tempfile::NamedTempFile;
 
-/// What a file holds that is written over.
+/// The content of a file before it is overwritten.
 const BEFORE: u8 = 0x5A;
 
-/// What a copy reads; with bytes behind those that are to be copied.
+/// The source of a copy, a few bytes longer than what is copied.
 fn copied(work: &WriteWork) -> Content {
     Content { seed: 77, size: work.io.size + 5, kind: Kind::Random }
 }
@@ -26,7 +26,7 @@ fn is_refused(work: &WriteWork) -> bool {
     place.refusal(&Case::own(Work::Write(*work))).is_some()
 }
 
-/// The file of a job, in the state that it has at the start.
+/// The job's file in its initial state.
 fn target_of(work: &WriteWork) -> NamedTempFile {
     let file = NamedTempFile::new_in(".").expect("the crate's folder is writable");
     match work.allocation {
@@ -52,8 +52,7 @@ fn run(work: &WriteWork, target: &Path, source: Option<&Path>) -> (Job, Outcome)
     (job, listener.outcome.expect("a job that begins has an outcome"))
 }
 
-/// Writes a real file; answers the sample after checking all that must be true of it and of the
-/// file.
+/// Writes a real file, checks every invariant of the sample and the file, and returns the sample.
 fn check(work: &WriteWork) -> Option<Sample> {
     let source = (work.op == Op::Copy).then(|| file_of(copied(work)));
     let target = target_of(work);
@@ -80,7 +79,7 @@ fn check(work: &WriteWork) -> Option<Sample> {
     Some(sample)
 }
 
-/// The file has what the sample says was written, and else what it had before.
+/// The file has the content that the sample claims, and its old content elsewhere.
 fn check_file(job: &Job, work: &WriteWork, sample: &Sample, path: &Path) {
     let mut expected = match work.allocation {
         Allocation::None | Allocation::Append => Vec::new(),
@@ -101,7 +100,7 @@ fn check_file(job: &Job, work: &WriteWork, sample: &Sample, path: &Path) {
     assert_eq!(differs, None, "{}: the first byte that is wrong", job.case.id());
 }
 
-/// There are as many syncs as were asked for, and they are told apart from the writes.
+/// The number of syncs is as requested, and they are reported apart from the writes.
 fn check_syncs(work: &WriteWork, sample: &Sample) {
     let every = if work.op == Op::Sync { 1 } else { work.every };
     let syncs = |ops: u64| if every == 0 { 1 } else { ops.div_ceil(every).max(1) };
@@ -129,7 +128,7 @@ fn engines() -> impl Iterator<Item = WriteEngine> {
     WriteEngine::ALL.iter().copied().filter(|engine| *engine != WriteEngine::Null)
 }
 
-/// Every op, engine and allocation that is not refused for a shape.
+/// Every op, engine and allocation that is supported with a shape.
 fn all_of(shape: &WriteWork) -> Vec<WriteWork> {
     let mut all = Vec::new();
     for op in [Op::Write, Op::Copy] {
@@ -147,7 +146,7 @@ fn all_of(shape: &WriteWork) -> Vec<WriteWork> {
 fn every_engine_writes_every_shape() {
     let mut engines_seen = Vec::new();
     for shape in zoo::write_shapes() {
-        // A file that is overwritten cold is passed once.
+        // A file that is overwritten cold takes one pass.
         for work in all_of(&WriteWork { sync: Sync::None, ..shape }) {
             let once = work.allocation == Allocation::Overwrite;
             let cache = if once { Cache::Cold } else { work.io.cache };
@@ -201,7 +200,7 @@ fn a_file_is_overwritten_until_the_time_is_over() {
             for every in [0, 37] {
                 let sync = if every > 0 { Sync::FileRange } else { Sync::None };
                 if let Some(sample) = check(&WriteWork { every, sync, ..work }) {
-                    // The last sync may have taken what was left of the time.
+                    // The last sync may have used up the remaining time.
                     let ended = sample.synced_ns().unwrap_or(sample.elapsed_ns());
                     assert!(ended >= 10_000_000, "{engine} {pattern} ended early");
                 }
@@ -347,7 +346,7 @@ fn what_cannot_be_written_is_said() {
     assert_eq!(outcome, Outcome::Failed { reason });
 }
 
-/// `/dev/full` has no room for anything.
+/// `/dev/full` never has space.
 #[test]
 fn a_full_device_is_said_with_what_was_tried() {
     for (engine, tried) in [
@@ -368,7 +367,7 @@ fn a_full_device_is_said_with_what_was_tried() {
     }
 }
 
-/// A source that ends early, and one that another file system has.
+/// A source that ends early, and one on another file system.
 #[test]
 fn a_source_that_cannot_be_copied_is_said() {
     let short = file_of(Content { seed: 1, size: 10_000, kind: Kind::Random });

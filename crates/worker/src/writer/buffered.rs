@@ -1,16 +1,16 @@
-//! Through a buffer of 8 KiB of the program's own, as by Rust's `BufWriter`.
+//! Writes through an 8 KiB user-space buffer, like Rust's `BufWriter`.
 //!
-//! A block that follows the last one is put into the buffer, which one `write(2)` empties where it
-//! has run full. Any other block is sought, which empties the buffer first. A block of the
-//! buffer's size or more goes past it. What the buffer holds at the end, or before a sync, is
-//! written then: it was accepted only when that has returned.
+//! An adjacent block goes into the buffer, and one `write(2)` empties it when it is full. Any other
+//! block needs a seek, which first empties the buffer. A block at least as large as the buffer
+//! bypasses it. What remains at the end, or before a sync, is written then; only that write
+//! acknowledges it.
 
 use super::{Call, Target};
 use crate::engine::BlockIo;
 use crate::source::Source;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
-/// Bytes of the buffer.
+/// Size of the buffer in bytes.
 const BUFFER_BYTES: usize = 8 << 10;
 
 const WRITE: Call = Call::new("a write through a buffer", &[]);
@@ -44,8 +44,8 @@ impl Seek for Target {
 }
 
 impl Buffered {
-    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and nobody
-    /// else's.
+    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and not
+    /// shared.
     pub fn new(target: Target, source: Source) -> Buffered {
         let buffer = BufWriter::with_capacity(BUFFER_BYTES, target);
         Buffered { buffer, source, position: 0, offset: 0, length: 0 }

@@ -1,4 +1,4 @@
-//! A copy by `read(2)` and `write(2)` through one buffer, each file at its own offset.
+//! Copies with `read(2)` and `write(2)` through one buffer, each file at its own offset.
 
 use super::{Call, Target, stand};
 use crate::buffer::Buffers;
@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 const READ: Call = Call::new("read", &[]);
 const WRITE: Call = Call::new("write", &[]);
 
-/// Copies where both files stand.
+/// Copies at the files' offsets.
 #[derive(Debug)]
 pub struct Copy {
     source: File,
@@ -23,7 +23,7 @@ pub struct Copy {
 
 impl Copy {
     /// An engine that copies blocks of up to `block` bytes. The offsets of both files must be 0 and
-    /// nobody else's.
+    /// not shared.
     pub fn new(source: File, target: Target, block: usize) -> io::Result<Copy> {
         let buffers = Buffers::new(1, block)?;
         let (read_position, write_position, offset, length) = (0, 0, 0, 0);

@@ -1,4 +1,4 @@
-//! `copy_file_range(2)`: the file system copies, and may share the blocks instead.
+//! `copy_file_range(2)`: the file system copies the blocks, or shares them.
 
 use super::{Call, Target};
 use crate::engine::BlockIo;
@@ -9,7 +9,7 @@ use std::io;
 const COPY_FILE_RANGE: Call =
     Call::new("copy_file_range", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV]);
 
-/// Copies at an offset.
+/// Copies at explicit offsets.
 #[derive(Debug)]
 pub struct CopyFileRange {
     source: File,

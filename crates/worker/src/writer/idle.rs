@@ -1,4 +1,4 @@
-//! Writes nothing: the sync alone is called, and is the operation.
+//! Writes nothing: the sync call is the operation.
 
 use super::Target;
 use crate::engine::BlockIo;

@@ -1,6 +1,6 @@
-//! `mmap(2)`: a block is stored into the page cache itself; the OS writes it from there.
+//! `mmap(2)`: stores each block directly into the page cache; the OS writes it back from there.
 //!
-//! The file is mapped anew for each pass, within the timed region, as by the engine that reads.
+//! Each pass maps the file again, within the timed region, as the reading engine does.
 
 use super::Target;
 use crate::engine::{BlockIo, Range};
@@ -21,12 +21,12 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// An engine that stores the blocks of `source` into the `range` of `target`, which has `size`
+    /// An engine that stores the blocks of `source` into `range` of `target`, a file of `size`
     /// bytes.
     pub fn new(target: Target, source: Source, size: u64, range: Range) -> io::Result<Mapping> {
         let held = target.file.metadata()?.len();
         if held < size {
-            // To touch what lies past the end of a file would kill the worker.
+            // Touching a page past the end of the file would raise SIGBUS and kill the worker.
             return Err(io::Error::other(format!(
                 "the file has {held} bytes, fewer than the {size} to write"
             )));
@@ -41,8 +41,8 @@ impl BlockIo for Mapping {
 
     fn begin_pass(&mut self) -> io::Result<()> {
         self.let_go();
-        // SAFETY: the file is a test file of ours, and only this program's threads write it, each
-        // its own blocks by a mapping of its own. Nobody cuts it while a trial lasts.
+        // SAFETY: the file is our own test file. Only this program's threads write it, each its own
+        // blocks through its own mapping, and nobody truncates it during a trial.
         let map = unsafe { MmapOptions::new().len(self.size).map_mut(&self.target.file)? };
         self.map = Some(map);
         Ok(())

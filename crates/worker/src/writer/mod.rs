@@ -1,7 +1,7 @@
-//! Ways to move a block from the program, or from another file, to a file.
+//! Engines that move a block from the program, or from another file, to a file.
 //!
-//! They run through the timed loop as those that read do. What they write is made by a
-//! [`Source`](crate::source::Source) when a block is submitted: a store a page.
+//! They use the same timed loop as the engines that read. A [`Source`](crate::source::Source)
+//! prepares each block on submission, with one store per page.
 
 pub mod null;
 pub mod idle;
@@ -24,7 +24,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The file that is written, and what makes it durable.
+/// The file to write, and how to make it durable.
 #[derive(Debug)]
 pub struct Target {
     file: File,
@@ -32,10 +32,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens the file of a job, which must be there: it is neither made nor cut.
+    /// Opens the job's file, which must exist. It is neither created nor truncated.
     pub fn open(path: &Path, work: &WriteWork) -> Result<Target, Obstacle> {
         let mut options = OpenOptions::new();
-        // A mapping that is written needs a file that may be read.
+        // Linux requires read access to map a file, even for writing.
         options.write(true).read(work.engine == WriteEngine::Mmap);
         options.append(work.allocation == Allocation::Append);
         let durable = if work.sync == Sync::Dsync { libc::O_DSYNC } else { 0 };
@@ -43,13 +43,13 @@ impl Target {
         Ok(Target { file, sync: work.sync })
     }
 
-    /// Calls what makes the file durable.
+    /// Makes the file durable with the case's sync call.
     ///
     /// # Errors
-    /// That of the OS, with the name of the call.
+    /// The OS's error, with the name of the call.
     ///
     /// # Panics
-    /// If that is no call on a file.
+    /// If the case's sync is not a call on a file.
     pub fn sync(&self) -> io::Result<()> {
         let synced = match self.sync {
             Sync::Fdatasync => self.file.sync_data(),
@@ -64,14 +64,14 @@ impl Target {
     }
 }
 
-/// Has the OS write all pages of `file`, and waits for it.
+/// Writes back all pages of `file` and waits for completion.
 fn sync_file_range(file: &File) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     loop {
-        // To the OS, no length is all that follows.
-        // SAFETY: the call takes a file, which is open, and numbers.
+        // A length of 0 means to the end of the file.
+        // SAFETY: the call takes an open file and numbers.
         if unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) } == 0 {
             return Ok(());
         }
@@ -82,7 +82,7 @@ fn sync_file_range(file: &File) -> io::Result<()> {
     }
 }
 
-/// Opens the file that a copy reads.
+/// Opens the source of a copy.
 pub fn open_source(path: &Path, work: &WriteWork) -> Result<File, Obstacle> {
     open(path, OpenOptions::new().read(true), 0, work.io.cache)
 }
@@ -102,7 +102,7 @@ fn open(
     })
 }
 
-/// Moves the own offset of `file`, which stands at `position`, to `offset`, unless it is there.
+/// Seeks `file` to `offset` unless its `position` is already there.
 #[inline]
 fn stand(mut file: &File, position: &mut u64, offset: u64) -> io::Result<()> {
     if *position != offset {
@@ -115,7 +115,7 @@ fn stand(mut file: &File, position: &mut u64, offset: u64) -> io::Result<()> {
 #[derive(Debug, Clone, Copy)]
 struct Call {
     name: &'static str,
-    /// The errors that mean that the OS, or a file system, cannot do it at all.
+    /// The errors that mean the OS or the file system does not support the call.
     cannot: &'static [i32],
 }
 
@@ -124,12 +124,12 @@ impl Call {
         Call { name, cannot }
     }
 
-    /// Calls `step` until all `length` bytes of the block at `offset` are moved. It is told how
-    /// many are, and answers how many more it has moved: a call may move fewer than it was asked
-    /// to, and one that a signal interrupted is made again.
+    /// Calls `step` until it has moved all `length` bytes of the block at `offset`. `step` takes
+    /// how many bytes were moved so far and returns how many more it moved. A call may move fewer
+    /// bytes than requested; one interrupted by a signal is retried.
     ///
     /// # Errors
-    /// See [`Call::failed`]; and when a call moves nothing.
+    /// As for [`Call::failed`], or if a call moves nothing.
     #[inline(always)]
     fn whole(
         self,
@@ -144,7 +144,7 @@ impl Call {
         Ok(())
     }
 
-    /// How many bytes a call has moved that was made after `moved` of the block were.
+    /// How many bytes a call moved, after `moved` bytes of the block had already been moved.
     #[inline(always)]
     fn moved(
         self,
@@ -164,8 +164,8 @@ impl Call {
         }
     }
 
-    /// The error of a call for the block at `offset`, of which `moved` bytes were moved before. Its
-    /// kind is [`io::ErrorKind::Unsupported`] if it cannot be done here at all.
+    /// The error of a call on the block at `offset` after it had moved `moved` bytes. Its kind is
+    /// [`io::ErrorKind::Unsupported`] if the call is not supported here.
     #[cold]
     fn failed(self, offset: u64, length: usize, moved: usize, error: &io::Error) -> io::Error {
         let cannot = error.raw_os_error().is_some_and(|errno| self.cannot.contains(&errno));

@@ -1,11 +1,11 @@
-//! Moves nothing: what the loop then takes is the tool's own overhead, the stamps included.
+//! Moves nothing, so the loop's time is the tool's own overhead, including the stamps.
 
 use crate::engine::BlockIo;
 use crate::source::Source;
 use std::collections::VecDeque;
 use std::io;
 
-/// The null engine. Slots come back in the order they were submitted.
+/// The null engine. Slots come back in the order of submission.
 #[derive(Debug)]
 pub struct Null {
     source: Source,
@@ -13,7 +13,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// An engine that makes the blocks of `source`, for `depth` operations in flight.
+    /// An engine that prepares the blocks of `source`, with up to `depth` operations in flight.
     pub fn new(source: Source, depth: usize) -> Null {
         Null { source, submitted: VecDeque::with_capacity(depth) }
     }
@@ -32,7 +32,7 @@ impl BlockIo for Null {
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         let slot = self.submitted.pop_front().expect("the loop reaps only what it submitted");
-        // Without a look at the block, the stamps would be left out.
+        // Without a use of the block, the compiler would remove the stamps.
         Ok((slot, std::hint::black_box(self.source.block(slot))))
     }
 }

@@ -1,4 +1,4 @@
-//! `pwrite(2)`: one call a block, one block in flight.
+//! `pwrite(2)`: one call per block, one block in flight.
 
 use super::{Call, Target};
 use crate::engine::BlockIo;
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 
 const PWRITE: Call = Call::new("pwrite", &[]);
 
-/// Writes at an offset.
+/// Writes at explicit offsets.
 #[derive(Debug)]
 pub struct Pwrite {
     target: Target,

@@ -1,4 +1,4 @@
-//! `sendfile(2)`: the OS moves pages from one file to the other, which is written where it stands.
+//! `sendfile(2)`: the OS moves pages from one file to the other, at the target's offset.
 
 use super::{Call, Target, stand};
 use crate::engine::BlockIo;
@@ -6,11 +6,11 @@ use rustix::fs::sendfile;
 use std::fs::File;
 use std::io;
 
-/// EINVAL: one of the files is of a kind that it cannot be done with.
+/// EINVAL: the call does not support this kind of file.
 const SENDFILE: Call =
     Call::new("sendfile", &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL]);
 
-/// Copies to where the file stands.
+/// Copies to the target's file offset.
 #[derive(Debug)]
 pub struct Sendfile {
     source: File,
@@ -21,7 +21,7 @@ pub struct Sendfile {
 }
 
 impl Sendfile {
-    /// An engine that copies from `source` to `target`, whose offset must be 0 and nobody else's.
+    /// An engine that copies from `source` to `target`, whose offset must be 0 and not shared.
     pub fn new(source: File, target: Target) -> Sendfile {
         Sendfile { source, target, position: 0, offset: 0, length: 0 }
     }

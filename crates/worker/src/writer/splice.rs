@@ -1,4 +1,4 @@
-//! `splice(2)`: the OS moves pages from one file into a pipe, and from there to the other file.
+//! `splice(2)`: the OS moves pages from one file into a pipe, and from there to the other.
 
 use super::{Call, Target};
 use crate::engine::BlockIo;
@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// EINVAL: a file system that cannot be spliced.
+/// EINVAL: the file system does not support splicing.
 const CANNOT: &[i32] = &[libc::ENOSYS, libc::EOPNOTSUPP, libc::EXDEV, libc::EINVAL];
 const TO_PIPE: Call = Call::new("splice to a pipe", CANNOT);
 const FROM_PIPE: Call = Call::new("splice from a pipe", CANNOT);
 
-/// What a pipe may have where nobody has set another limit, in bytes.
+/// The default limit of a pipe's size in bytes.
 const PIPE_BYTES_MAX: usize = 1 << 20;
 
 /// Copies through a pipe.
@@ -20,7 +20,7 @@ const PIPE_BYTES_MAX: usize = 1 << 20;
 pub struct Splice {
     source: File,
     target: Target,
-    /// Where it is read, and where it is written.
+    /// The ends of the pipe: read and write.
     pipe: (OwnedFd, OwnedFd),
     offset: u64,
     length: usize,
@@ -30,8 +30,8 @@ impl Splice {
     /// An engine that copies blocks of up to `block` bytes from `source` to `target`.
     pub fn new(source: File, target: Target, block: usize) -> io::Result<Splice> {
         let pipe = pipe_with(PipeFlags::CLOEXEC)?;
-        // A pipe that is smaller moves a block in parts. Few users may have a large one, and not
-        // many of those.
+        // A smaller pipe also works: it moves a block in parts. Unprivileged users have limits on
+        // the size of a pipe and on the total.
         if let Err(error) = fcntl_setpipe_size(&pipe.1, block.min(PIPE_BYTES_MAX)) {
             log::debug!("cannot enlarge a pipe to {block} bytes: {error}");
         }

@@ -13,26 +13,26 @@ const URING_WRITE: Call =
 
 /// Writes through a ring.
 pub struct Uring {
-    // The ring is dropped before the memory it works on.
+    // Dropped first, before the memory that the ring uses.
     ring: Ring,
     source: Source,
     flights: Box<[Flight]>,
-    /// Whether the OS let the memory be registered.
+    /// Whether the OS accepted the memory for registration.
     registered: bool,
     target: Target,
 }
 
 impl Uring {
-    /// A ring for `depth` of the blocks of `source`. Must be called by the thread that will use it.
+    /// A ring for up to `depth` blocks of `source`. The thread that will use it must call this.
     pub fn new(target: Target, source: Source, depth: u32) -> Result<Uring, Obstacle> {
         let mut ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
-        // SAFETY: a source's regions stay where they are, and it is dropped after the ring.
+        // SAFETY: a source's regions never move, and the source is dropped after the ring.
         let registered = unsafe { ring.register(source.regions())? };
         let flights = vec![Flight::default(); depth as usize].into_boxed_slice();
         Ok(Uring { ring, source, flights, registered, target })
     }
 
-    /// Queues a write of what is still missing of the block in `slot`.
+    /// Queues a write for the rest of the block in `slot`.
     #[inline]
     fn queue(&mut self, slot: usize) -> io::Result<()> {
         let Flight { offset, moved, .. } = self.flights[slot];
@@ -45,8 +45,8 @@ impl Uring {
         } else {
             opcode::Write::new(file, address, length).offset(offset).build()
         };
-        // SAFETY: the source is dropped after the ring, and changes no byte of this block until it
-        // makes another in this slot: the loop submits to free slots only.
+        // SAFETY: the source is dropped after the ring. It changes no byte of this block until the
+        // next one is made in this slot, and the loop submits only to free slots.
         unsafe { self.ring.queue(slot, entry) }
     }
 }

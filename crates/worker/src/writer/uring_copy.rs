@@ -1,4 +1,4 @@
-//! A copy by io_uring: each slot reads a block, then writes it, and many are in flight.
+//! Copies with io_uring: each slot reads a block, then writes it, with many in flight.
 
 use super::{Call, Target};
 use crate::buffer::Buffers;
@@ -15,16 +15,16 @@ const WRITE: Call = Call::new("io_uring write", CANNOT);
 
 /// Copies through a ring.
 pub struct UringCopy {
-    // The ring is dropped before the buffers it works on.
+    // Dropped first, before the buffers that the ring uses.
     ring: Ring,
     buffers: Buffers,
     steps: Box<[Step]>,
-    /// Whether the OS let the buffers be registered.
+    /// Whether the OS accepted the buffers for registration.
     registered: bool,
     target: Target,
 }
 
-/// What goes on in a slot.
+/// A slot's current step.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Read(Flight),
@@ -32,27 +32,27 @@ enum Step {
 }
 
 impl UringCopy {
-    /// A ring for `depth` blocks of up to `block` bytes. Must be called by the thread that will use
-    /// it.
+    /// A ring for `depth` blocks of up to `block` bytes. The thread that will use it must call
+    /// this.
     pub fn new(
         source: &File,
         target: Target,
         block: usize,
         depth: u32,
     ) -> Result<UringCopy, Obstacle> {
-        // The ring holds the files that are registered with it.
+        // Registration keeps the files open.
         let mut ring = Ring::new(depth, Submission::Enter, &[source, &target.file])?;
         let slots = depth as usize;
         let buffers = Buffers::new(slots, block).map_err(|error| {
             Obstacle::Failed(format!("allocating {slots} buffers failed: {error}"))
         })?;
-        // SAFETY: the buffers stay where they are, and are dropped after the ring.
+        // SAFETY: the buffers never move, and they are dropped after the ring.
         let registered = unsafe { ring.register((0..slots).map(|slot| buffers.slot(slot)))? };
         let steps = vec![Step::Read(Flight::default()); slots].into_boxed_slice();
         Ok(UringCopy { ring, buffers, steps, registered, target })
     }
 
-    /// Queues what is still missing of the step in `slot`.
+    /// Queues the rest of the step in `slot`.
     #[inline]
     fn queue(&mut self, slot: usize) -> io::Result<()> {
         let (Step::Read(flight) | Step::Write(flight)) = self.steps[slot];
@@ -75,8 +75,8 @@ impl UringCopy {
                 opcode::Write::new(target, address, length).offset(offset).build()
             }
         };
-        // SAFETY: the buffers are dropped after the ring, and nobody looks at the buffer of a slot
-        // that is in flight.
+        // SAFETY: the buffers are dropped after the ring, and nobody accesses the buffer of a slot
+        // in flight.
         unsafe { self.ring.queue(slot, entry) }
     }
 }

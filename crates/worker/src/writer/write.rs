@@ -1,4 +1,4 @@
-//! `write(2)` at the file's own offset; `lseek(2)` only where the next block is not the next one.
+//! `write(2)` at the file offset; it calls `lseek(2)` only if the next block is not adjacent.
 
 use super::{Call, Target, stand};
 use crate::engine::BlockIo;
@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 
 const WRITE: Call = Call::new("write", &[]);
 
-/// Writes where the file stands.
+/// Writes at the file offset.
 #[derive(Debug)]
 pub struct Write {
     target: Target,
@@ -17,8 +17,8 @@ pub struct Write {
 }
 
 impl Write {
-    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and nobody
-    /// else's.
+    /// An engine that writes the blocks of `source`. The offset of `target` must be 0 and not
+    /// shared.
     pub fn new(target: Target, source: Source) -> Write {
         Write { target, source, position: 0, offset: 0 }
     }
@@ -37,7 +37,7 @@ impl BlockIo for Write {
 
     #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
-        // What is appended comes in order, so the file stands where each block belongs.
+        // Appended blocks come in order, so the offset is already right for each.
         stand(&self.target.file, &mut self.position, self.offset)?;
         let (mut file, block) = (&self.target.file, self.source.block(0));
         WRITE.whole(self.offset, block.len(), |moved| file.write(&block[moved..]))?;

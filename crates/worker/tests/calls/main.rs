@@ -1,5 +1,5 @@
-//! The system calls that a job makes, as strace sees them. The test runs itself again under strace,
-//! so there is one test in this program.
+//! A job's system calls, traced with strace. The test runs itself again under strace, so this
+//! program has only one test.
 
 use model::case::{Allocation, Case, Io, Op, Sync, Work, WriteEngine, WriteWork};
 use model::trial::{Job, Outcome};
@@ -10,12 +10,12 @@ use std::process::Command;
 use worker::perform::perform;
 use worker::relay::Client;
 
-/// Names the job that this process is to do, as a line of the protocol.
+/// Holds the job for the traced process, as a line of the protocol.
 const JOB: &str = "IOASSAY_TEST_JOB";
 
 const NAME: &str = "jobs_make_the_calls_that_their_axes_say";
 
-/// Says yes, and fails with the job.
+/// Agrees to begin, and panics if the job fails.
 struct Listener;
 
 impl Client for Listener {
@@ -28,8 +28,8 @@ impl Client for Listener {
     }
 }
 
-/// Does `work` under strace; answers its calls on the file, or with which it opens it: their names
-/// and arguments, in order. None, and it is said, where strace cannot.
+/// Runs `work` under strace. Returns the names and arguments of the calls that open or use the
+/// file, in order; `None`, with a message, if strace does not work.
 fn calls(work: &WriteWork) -> Option<Vec<String>> {
     let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
     let [target, source, trace] =
@@ -66,8 +66,8 @@ fn skip<T>(job: &Job, reason: &str) -> Option<T> {
     None
 }
 
-/// The calls of a job are `expected`: names, and how often each comes in a row; the first opens the
-/// file with these flags.
+/// Checks that a job makes the `expected` calls: names with repeat counts. The first call opens the
+/// file with `flags`.
 fn check(work: &WriteWork, flags: &str, expected: &[(&str, usize)]) {
     let Some(calls) = calls(work) else { return };
     let id = Case::own(Work::Write(*work)).id();
@@ -87,7 +87,7 @@ fn check(work: &WriteWork, flags: &str, expected: &[(&str, usize)]) {
     assert!(opened.contains(&format!("\", {flags}|O_CLOEXEC)")), "{id}: {opened}");
 }
 
-/// Does the job that the environment names.
+/// Performs the job from the environment.
 fn perform_named(line: &str) {
     let Ok(Request::Job(job)) = Request::decode(line) else { panic!("no job: {line}") };
     assert!(job.file.as_deref().is_some_and(Path::exists));
@@ -106,7 +106,7 @@ fn jobs_make_the_calls_that_their_axes_say() {
     let four = [("pwrite64", 4), ("fsync", 1)];
     let last = [("pwrite64", 3), ("fsync", 1)];
     check(&synced, "O_WRONLY", &[four, four, last].concat());
-    // The last block was just synced: no second sync follows.
+    // The last block was just synced, so no second sync follows.
     let even = WriteWork { io: Io { size: 8 * 4096, ..synced.io }, ..synced };
     check(&even, "O_WRONLY", &[four, four].concat());
     let durable = WriteWork { sync: Sync::Dsync, ..plain };

@@ -1,5 +1,5 @@
-//! Files that cannot take all that is to be written: at the limit of a file's size, and at the end
-//! of a file system. The limit is one of the whole process, so there is one test in this program.
+//! Files that run out of space, at the file size limit and on a full file system. The limit applies
+//! to the whole process, so this program has only one test.
 
 use model::case::{Allocation, Case, Io, Op, Sync, Work, WriteEngine, WriteWork};
 use model::content::{Content, Kind};
@@ -10,13 +10,13 @@ use std::process::Command;
 use worker::perform::perform;
 use worker::relay::Client;
 
-/// Where a file must end: in the midst of a block.
+/// The file size limit, in the middle of a block.
 const LIMIT: u64 = 100_000;
 
-/// Blocks that are to be written.
+/// Size of a block.
 const BLOCK: u64 = 30_000;
 
-/// Says yes, and keeps what it is told.
+/// Agrees to begin and keeps the outcome.
 #[derive(Default)]
 struct Listener(Option<Outcome>);
 
@@ -35,7 +35,7 @@ fn skip(what: &str, reason: &str) {
     eprintln!("skipped {what}: {reason}");
 }
 
-/// Each way to write a file or to copy one that makes it grow.
+/// Each way to write or copy that makes the file grow.
 fn works() -> Vec<WriteWork> {
     let mut works = Vec::new();
     for engine in WriteEngine::ALL.iter().copied() {
@@ -59,7 +59,7 @@ fn works() -> Vec<WriteWork> {
     works
 }
 
-/// Writes until `folder` takes no more; the reason names what was written.
+/// Writes until `folder` is full. The reason states how much was written.
 fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     assert_eq!(work.allocation, Allocation::None);
     let file = folder.join("target");
@@ -78,7 +78,7 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     };
     let error = std::io::Error::from_raw_os_error(errno).to_string();
     assert!(reason.contains(&error), "{}: {reason}", job.case.id());
-    // What is told was written; what the OS took of the block that failed may be more.
+    // The reported bytes were written; the OS may also have taken some of the failed block.
     let told = reason.strip_suffix(" bytes of earlier blocks were written");
     let told = told.and_then(|rest| rest.rsplit(' ').next()?.parse::<u64>().ok());
     let told = told.unwrap_or_else(|| panic!("no bytes are told: {reason}"));
@@ -86,7 +86,7 @@ fn check(work: &WriteWork, folder: &Path, source: &Path, errno: i32) {
     assert!(held <= LIMIT, "{}: {held}", job.case.id());
 }
 
-/// A file system of 100 KB in memory, for those who may mount one.
+/// A 100 KB tmpfs, if this user may mount one.
 struct Small(tempfile::TempDir);
 
 impl Small {
@@ -104,7 +104,7 @@ impl Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
-        // Lazily: the OS closes the files of a ring a moment after the ring itself.
+        // Unmount lazily: the OS closes a ring's files a moment after the ring.
         let unmounted = Command::new("umount").arg("--lazy").arg(self.0.path()).status();
         assert!(
             unmounted.is_ok_and(|status| status.success()),
@@ -113,10 +113,10 @@ impl Drop for Small {
     }
 }
 
-/// Files of this process end at [`LIMIT`]; a write beyond it is an error, not a signal.
+/// Limits files to [`LIMIT`]; a write beyond it fails instead of raising a signal.
 fn limit_file_sizes() {
     let limit = libc::rlimit { rlim_cur: LIMIT, rlim_max: LIMIT };
-    // SAFETY: the call reads a limit that is there; the signal is ignored, which runs no code.
+    // SAFETY: the limit is valid during the call. The signal is ignored, so no handler runs.
     unsafe {
         assert_ne!(libc::signal(libc::SIGXFSZ, libc::SIG_IGN), libc::SIG_ERR);
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit), 0);

@@ -1,5 +1,5 @@
-//! What is seen of a worker from outside: the threads of its process. There is one test in this
-//! program, so that no other test's threads are counted.
+//! A worker seen from outside: the threads of its process. This program has only one test, so that
+//! no other test's threads are counted.
 
 use model::case::{Advice, Cache, Case, Engine, Io, ReadWork, Work};
 use model::trial::{Job, Outcome};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use worker::perform::perform;
 use worker::relay::Client;
 
-/// How many threads this process has, once there are no more than `most`: one that was joined is
-/// listed for a moment more.
+/// The number of this process's threads, once it is at most `most`: a joined thread remains listed
+/// for a moment.
 fn threads(most: usize) -> usize {
     let began = Instant::now();
     loop {
@@ -23,7 +23,7 @@ fn threads(most: usize) -> usize {
     }
 }
 
-/// Says yes, and counts the threads of this process when it hears the outcome.
+/// Agrees to begin, and counts this process's threads when it receives the outcome.
 struct Counter {
     most: usize,
     heard: Option<(Outcome, usize)>,
@@ -39,7 +39,7 @@ impl Client for Counter {
     }
 }
 
-/// Runs `work` over `file`. With the outcome come those threads alone that read; then none.
+/// Runs `work` on `file`. Only the reading threads exist at the outcome, and none afterwards.
 fn check(work: ReadWork, file: &Path) -> Outcome {
     let before = threads(usize::MAX);
     let most = before + work.io.threads as usize;
@@ -71,7 +71,7 @@ fn threads_that_touch_ahead_end_with_the_trial() {
     };
     for threads in [1, 3] {
         let whole = ReadWork { io: Io { threads, cache, ..plain.io }, ..plain };
-        // This one ends with its first operation, when nearly all is still to be touched.
+        // This one ends after its first operation, with most pages still untouched.
         let short =
             ReadWork { io: Io { threads, time: Duration::from_nanos(1), ..plain.io }, ..plain };
         let again =
