@@ -1,12 +1,13 @@
-//! The vectors of 64-bit ARM.
+//! Vectors on 64-bit ARM.
 
-/// 128-bit vectors, which every 64-bit ARM has.
+/// 128-bit vectors, which every 64-bit ARM processor has.
 pub(crate) mod neon {
     use crate::lanes::{Lanes, Unaligned};
     use std::arch::aarch64::*;
     use std::arch::asm;
 
-    // SAFETY: the vector is two words, any bytes are valid, and a line is four of them.
+    // SAFETY: the vector is two words without padding, any bytes are valid, and a cache line is
+    // four vectors.
     unsafe impl Lanes for uint64x2_t {
         #[inline]
         #[target_feature(enable = "neon")]
@@ -20,12 +21,12 @@ pub(crate) mod neon {
             from.0
         }
 
-        /// Its non-temporal store takes a pair of registers. That it goes past the caches is a
-        /// hint, which a processor need not take.
+        /// NEON's non-temporal store takes a pair of registers. Bypassing the caches is only a
+        /// hint, which a processor may ignore.
         #[inline]
         #[target_feature(enable = "neon")]
         unsafe fn stream(to: &mut [Self; 2], [first, second]: [Self; 2]) {
-            // SAFETY: an exclusive reference is valid for the 32 bytes that are stored.
+            // SAFETY: an exclusive reference is valid for the 32 bytes that the instruction stores.
             unsafe {
                 asm!(
                     "stnp {first:q}, {second:q}, [{to}]",
@@ -46,7 +47,7 @@ pub(crate) mod neon {
         #[inline]
         #[target_feature(enable = "neon")]
         unsafe fn count(self, integers: Self, value: Self) -> Self {
-            // Where they are equal the comparison gives all ones, which is -1.
+            // The comparison sets equal lanes to all ones, which is -1.
             let equal = vceqq_u32(vreinterpretq_u32_u64(integers), vreinterpretq_u32_u64(value));
             vreinterpretq_u64_u32(vsubq_u32(vreinterpretq_u32_u64(self), equal))
         }

@@ -1,24 +1,24 @@
-//! The loops that only read: the sum and the count.
+//! The loops that only read: sum and count.
 
 use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, stream_turns};
 use model::content::{DIGEST_PAGE, WORD_BYTES, weight};
 
-/// A word as it lies in a file: little-endian, in memory not aligned.
+/// A word as stored in a file: little-endian and unaligned.
 pub(crate) type Word = [u8; WORD_BYTES as usize];
 
 /// A loop's operation on each vector.
 pub(crate) trait Fold {
-    /// `sum` and `vector` together.
+    /// Combines `sum` with `vector`.
     ///
     /// # Safety
-    /// The processor has the instruction set.
+    /// The processor must support the instruction set.
     unsafe fn step<L: Lanes>(&self, sum: L, vector: L) -> L;
 }
 
 /// Adds up the words.
 struct Sum;
 
-/// Counts the 32-bit integers that are the value.
+/// Counts the 32-bit integers equal to the value.
 struct Equal(u32);
 
 impl Fold for Sum {
@@ -41,23 +41,23 @@ impl Fold for Equal {
 /// The wrapping sum of `words`.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn read<L: Lanes>(words: &[u64]) -> u64 {
-    // SAFETY: the same memory seen as as many arrays of 8 bytes, which need no alignment and for
-    // which any byte is valid.
+    // SAFETY: this is the same memory, viewed as the same number of 8-byte arrays. They need no
+    // alignment, and any byte is valid.
     let words = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) };
     // SAFETY: the caller vouches for the instruction set.
     unsafe { sum::<L>(words) }
 }
 
-/// Bytes of a page of a file.
+/// Size of a digest page in bytes.
 const PAGE: usize = DIGEST_PAGE as usize;
 
 /// See [`Digest`](crate::Digest).
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     let before = (PAGE - offset as usize % PAGE) % PAGE;
@@ -83,14 +83,15 @@ pub(crate) unsafe fn digest<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     }
 }
 
-/// The digest of whole `pages`, of which the first is at `offset`.
+/// The digest of whole `pages`, starting at `offset`.
 ///
-/// No page is summed up by itself, for that would cost as much as a quarter of it: the sums go on,
-/// and after each page what they have come to is added up. A page is in as many of those as there
-/// are pages from it on, so twice their sum tells by how much the weights rise.
+/// Summing each page separately would cost as much as a quarter of a page. So the sums keep
+/// running, and the running total is added up after each page. That total includes a page once for
+/// itself and once for each page after it. Twice the total accounts for the pages'
+/// rising weights.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn sum_of_pages<L: Lanes>(offset: u64, pages: &[[u8; PAGE]]) -> u64 {
     // SAFETY: the caller vouches for the instruction set.
@@ -112,10 +113,10 @@ unsafe fn sum_of_pages<L: Lanes>(offset: u64, pages: &[[u8; PAGE]]) -> u64 {
     }
 }
 
-/// The sum of `bytes`, of which the first is at `offset`.
+/// The sum of `bytes`, starting at `offset`.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn sum_in_page<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     let place = (offset % WORD_BYTES) as usize;
@@ -131,30 +132,30 @@ unsafe fn sum_in_page<L: Lanes>(offset: u64, bytes: &[u8]) -> u64 {
     whole.wrapping_add(part(head, place)).wrapping_add(part(tail, 0))
 }
 
-/// A part of a word, whose first byte is byte `place` of it. Most parts are empty.
+/// A partial word that starts at its byte `place`. Most are empty.
 #[inline(always)]
 fn part(bytes: &[u8], place: usize) -> u64 {
     bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)) << (8 * place)
 }
 
-/// The wrapping sum of `words`, each in the byte order of the processor.
+/// The wrapping sum of `words`, in the processor's byte order.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn sum<L: Lanes>(words: &[Word]) -> u64 {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { fold::<L>(words, &Sum) }
 }
 
-/// The most words that are counted before the counts, each of 32 bits, are added to one of 64:
-/// 64 MiB hold 2²⁴ integers, so no count, nor all together, reaches 2³².
+/// Words counted before the 32-bit counts are added to a 64-bit one. 64 MiB hold 2²⁴ integers, so
+/// neither a count nor their sum reaches 2³².
 const COUNT_WORDS: usize = 1 << 23;
 
 /// See [`Count`](crate::Count).
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn count<L: Lanes>(bytes: &[u8], value: u32) -> u64 {
     let (words, tail) = bytes.as_chunks();
@@ -163,16 +164,17 @@ pub(crate) unsafe fn count<L: Lanes>(bytes: &[u8], value: u32) -> u64 {
     for words in words.chunks(COUNT_WORDS) {
         // SAFETY: the caller vouches for the instruction set.
         let counts = unsafe { fold::<L>(words, &Equal(value)) };
-        // The words of counts were added up; no lower half carried into an upper one.
+        // `fold` added up words that hold two counts each; no lower half overflowed into an upper
+        // one.
         count += (counts & u64::from(u32::MAX)) + (counts >> 32);
     }
     count
 }
 
-/// The wrapping sum of the words of what `fold` makes of `words`.
+/// Folds `words` with `fold` and returns the wrapping sum of the resulting words.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn fold<L: Lanes>(words: &[Word], fold: &impl Fold) -> u64 {
     let (vectors, words_left) = vectors::<L>(words);
@@ -208,10 +210,10 @@ unsafe fn fold<L: Lanes>(words: &[Word], fold: &impl Fold) -> u64 {
     }
 }
 
-/// All sums in one.
+/// Adds up all sums.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn total<L: Lanes>([a, b, c, d, e, f, g, h]: [L; TURN]) -> L {
     // SAFETY: the caller vouches for the instruction set.
@@ -224,13 +226,13 @@ fn sum_of_words<L: Lanes>(vector: &L) -> u64 {
     words_of(vector).iter().fold(0, |sum, word| sum.wrapping_add(*word))
 }
 
-/// `words` as vectors, and the words left over: fewer than a vector.
+/// `words` as vectors, and the remaining words: fewer than a vector.
 #[inline(always)]
 fn vectors<L: Lanes>(words: &[Word]) -> (&[Unaligned<L>], &[Word]) {
     let count = size_of_val(words) / size_of::<L>();
     let (whole, rest) = words.split_at(count * size_of::<L>() / size_of::<Word>());
-    // SAFETY: the same memory seen as vectors at any address; any bytes are a valid vector (a
-    // promise of `Lanes`), and the whole ones are that long.
+    // SAFETY: this is the same memory, viewed as unaligned vectors. Any bytes are a valid vector
+    // (guaranteed by `Lanes`), and `whole` is `count` vectors long.
     (unsafe { std::slice::from_raw_parts(whole.as_ptr().cast(), count) }, rest)
 }
 
@@ -238,7 +240,7 @@ fn vectors<L: Lanes>(words: &[Word]) -> (&[Unaligned<L>], &[Word]) {
 #[inline(always)]
 fn words_of<L: Lanes>(vector: &L) -> &[u64] {
     let count = size_of::<L>() / size_of::<u64>();
-    // SAFETY: a vector is whole words without padding (a promise of `Lanes`), and is aligned for
-    // them.
+    // SAFETY: a vector consists of whole words without padding (guaranteed by `Lanes`), and it is
+    // at least as aligned as they are.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(vector).cast(), count) }
 }

@@ -1,11 +1,11 @@
-//! Makes the loops of one instruction set.
+//! Generates the loops of one instruction set.
 
-/// Makes the function of every bulk loop over the vectors `$lanes`, with the target feature
-/// `$feature`; and `run` and `digest`, which give them out where `$has` is true.
+/// Generates a function for every bulk loop over the vectors `$lanes`, with the target feature
+/// `$feature`. Also generates `run` and `digest`, which return them where `$has` is true.
 ///
-/// The generic loops are always inlined into these functions. The operations on vectors, each a
-/// function with the same feature, can then be inlined too. The functions themselves are kept out
-/// of line, so that a disassembly shows them under their names.
+/// The generic loops are always inlined into these functions. The vector operations, functions with
+/// the same feature, can then be inlined, too. The functions themselves are never inlined, so a
+/// disassembly shows them by name.
 macro_rules! instructions {
     ($lanes:ty, if $has:expr $(, #[$feature:meta])?) => {
         #[inline(never)]
@@ -71,12 +71,12 @@ macro_rules! instructions {
             unsafe { $crate::map::triad::<$lanes, $crate::map::NonTemporal>(target, b, c, factor) }
         }
 
-        /// The loop of `kernel`; none if it is not bulk or the processor lacks the instruction
-        /// set.
+        /// The loop of `kernel`; `None` if it is not a bulk kernel or the processor lacks the
+        /// instruction set.
         pub(crate) fn run(kernel: model::memory::Kernel) -> Option<$crate::run::Run> {
             use $crate::run::Run;
             use model::memory::Kernel;
-            // SAFETY of each closure: it is given out only if the processor has the instruction
+            // SAFETY of each closure: `run` returns it only if the processor has the instruction
             // set.
             let run = match kernel {
                 // SAFETY: see above.
@@ -103,7 +103,7 @@ macro_rules! instructions {
             $has.then_some(run)
         }
 
-        /// The digest; none if the processor lacks the instruction set.
+        /// The digest; `None` if the processor lacks the instruction set.
         pub(crate) fn digest() -> Option<$crate::run::Digest> {
             let digest: $crate::run::Digest = |offset, bytes| {
                 // SAFETY: as for the loops.

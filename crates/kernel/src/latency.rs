@@ -1,25 +1,25 @@
-//! The loops whose figure is the time of an operation: they have no vectors.
+//! Loops that measure the time of an operation. They use no vectors.
 
 use crate::lanes::store;
 use crate::run::Run;
 use model::memory::Kernel;
 use model::random::Rng;
 
-/// The loop of `kernel`; none if it is bulk.
+/// The loop of `kernel`; `None` if it is a bulk kernel.
 pub(crate) fn run(kernel: Kernel) -> Option<Run> {
     match kernel {
         Kernel::Chase => Some(Run::Chase(chase)),
-        // The same loop: whose memory it is, fresh or not, is the business of the caller.
+        // The loop is the same; the caller decides whether the memory is fresh.
         Kernel::TouchPages | Kernel::FirstTouch => Some(Run::TouchPages(touch_pages)),
         Kernel::ReadPages => Some(Run::ReadPages(read_pages)),
         _ => None,
     }
 }
 
-/// Follows `steps` links of `cycle` from word `start`; returns where it ended.
+/// Follows `steps` links of `cycle` from word `start` and returns the final place.
 ///
-/// Each load waits for the one before, so a step costs the latency of a load. The check of the
-/// index does not: the processor predicts it and goes on.
+/// Each load depends on the previous one, so a step costs the latency of a load. The bounds check
+/// does not add to it: the processor predicts its branch.
 fn chase(cycle: &[u64], start: u64, steps: u64) -> u64 {
     (0..steps).fold(start, |place, _| cycle[place as usize])
 }
@@ -31,24 +31,25 @@ fn touch_pages(words: &mut [u64], step: usize, word: u64) {
     }
 }
 
-/// The wrapping sum of the first of every `step` words. No load waits for another.
+/// The wrapping sum of the first of every `step` words. The loads are independent of each other.
 fn read_pages(words: &[u64], step: usize) -> u64 {
     words.iter().step_by(step).fold(0, |sum: u64, first| {
-        // SAFETY: a reference is valid, aligned and initialised, and nothing writes to it
-        // meanwhile. The load is volatile: each pass must do it, though it reads the same.
+        // SAFETY: a reference is valid, aligned and initialized, and nothing writes to it
+        // meanwhile. The load is volatile because every pass must perform it, although the value is
+        // the same.
         sum.wrapping_add(unsafe { std::ptr::from_ref(first).read_volatile() })
     })
 }
 
-/// Writes into `words` one random cycle through the words 0, `stride_words`, 2·`stride_words`, …:
-/// each holds the index of the next, and the last leads back to the first. `seed` decides the
-/// order. Other words stay as they are.
+/// Writes a random cycle through the words 0, `stride_words`, 2·`stride_words`, … of `words`. Each
+/// holds the index of the next, and the last points to the first. `seed` determines the order.
+/// Other words stay unchanged.
 ///
-/// A stride of one cache line (8 words of 64 bytes) makes every step of a chase a new line; two
-/// lines also defeat a prefetcher that fetches lines in pairs.
+/// With a stride of one cache line (8 words of 64 bits), every step of a chase loads a new line.
+/// With two lines, prefetchers that fetch pairs of lines do not help, either.
 ///
-/// The cycle is made by the algorithm of Sattolo ("An algorithm to generate a random cyclic
-/// permutation", Information Processing Letters 22, 1986): every cycle is equally likely.
+/// Uses Sattolo's algorithm ("An algorithm to generate a random cyclic permutation", Information
+/// Processing Letters 22, 1986): all cycles are equally likely.
 ///
 /// # Panics
 /// If `stride_words` is 0.

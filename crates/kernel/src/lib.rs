@@ -1,17 +1,17 @@
 //! Loops over memory, written for each instruction set.
 //!
-//! The table [`KERNELS`] has one row for each kernel and instruction set. A row returns its loop,
-//! as a plain safe function, only on a processor that can run it: that is checked once, before the
-//! timed loop. Every row is tested against a naive loop.
+//! The table [`KERNELS`] has one row per kernel and instruction set. A row returns its loop, a
+//! plain safe function, only on a processor that can run it. That is checked once, before the timed
+//! loop. A test compares every row with a naive loop.
 //!
-//! This crate calls no OS and allocates nothing that grows with its data.
+//! This crate makes no system calls and allocates nothing in proportion to its data.
 //!
-//! That the loops are what they claim was seen in the disassembly of a release build by Rust
-//! 1.95, to be repeated when the compiler changes:
-//! `objdump -d -C --no-show-raw-insn BINARY | awk '/<kernel::.*avx2::copy_nt>:$/,/^$/'`. Each
-//! generic loop and operation was inlined; the only calls are of panics. In the loop of streams
-//! there is nothing but these, for 24 vectors, the steps of its counters and pointers, and, in the
-//! loops that write, one check of an index a turn:
+//! The disassembly of a release build by Rust 1.95 confirms that the loops are what they claim.
+//! Repeat this when the compiler changes:
+//! `objdump -d -C --no-show-raw-insn BINARY | awk '/<kernel::.*avx2::copy_nt>:$/,/^$/'`.
+//! Each generic loop and operation was inlined, and only panics are called. The loop of streams
+//! contains only the instructions below for 24 vectors, and updates of its counters and pointers.
+//! Loops that write also check one index per turn.
 //!
 //! | | general registers | SSE2 | AVX2 | AVX-512 |
 //! |-|-|-|-|-|
@@ -22,10 +22,10 @@
 //! | triad | `mulsd`, `addsd`, `movsd` | `mulpd`, `addpd`, `movapd` | same, `ymm` | same, `zmm` |
 //! | `-nt` | `movnti` | `movntdq` | `vmovntdq ymm` | `vmovntdq zmm` |
 //!
-//! Each loop with non-temporal stores ends with one `sfence`. Only the scalar triads use `xmm`
-//! among the scalar loops. A touch of pages is one `mov` to memory a page, a read of them one `add`
-//! from memory. On 64-bit ARM the scalar loops use no vector but the low doubles of a
-//! triad, and the non-temporal stores of NEON are `stnp` of two `q` registers.
+//! Each loop with non-temporal stores ends with one `sfence`. Among the scalar loops, only the
+//! triads use `xmm` registers. Touching pages takes one `mov` to memory per page, and reading them
+//! one `add` from memory. On 64-bit ARM, the scalar loops use no vectors except for a triad's
+//! doubles. NEON's non-temporal stores are `stnp` of two `q` registers.
 //!
 //! ```
 //! use kernel::{Run, variant};
@@ -61,12 +61,12 @@ use model::memory::{Isa, Kernel};
 #[cfg(target_arch = "x86_64")]
 use x86_64::{avx2, avx512, sse2};
 
-/// One row of the table: a kernel written for an instruction set.
+/// A row of the table: a kernel for one instruction set.
 #[derive(Debug)]
 pub struct Variant {
     kernel: Kernel,
     isa: Isa,
-    /// Asks the processor; `None` if it lacks the isa.
+    /// Detects the processor's features; `None` if it lacks the isa.
     select: fn(Kernel) -> Option<Run>,
 }
 
@@ -79,10 +79,10 @@ macro_rules! table {
     };
 }
 
-/// Every kernel for every instruction set it is written for.
+/// All kernels, for every instruction set they are written for.
 ///
-/// A row with a non-temporal store is there only where the instruction set has one: in the
-/// general registers x86-64 has.
+/// A row with non-temporal stores exists only if the instruction set has them. x86-64 even has them
+/// for general registers.
 #[rustfmt::skip]
 pub static KERNELS: &[Variant] = table! {
     #[cfg(all())]
@@ -102,39 +102,39 @@ pub static KERNELS: &[Variant] = table! {
 };
 
 impl Variant {
-    /// What it does.
+    /// The kernel.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// The instruction set it is written for.
+    /// The instruction set that it is written for.
     pub fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// Whether the running processor can run it.
+    /// Whether this processor can run it.
     pub fn is_available(&self) -> bool {
         (self.select)(self.kernel).is_some()
     }
 
-    /// The loop itself.
+    /// The loop.
     ///
     /// # Panics
-    /// If the running processor cannot run it; [`variant`] gives out no such row.
+    /// If this processor cannot run it; [`variant`] never returns such a row.
     pub fn run(&self) -> Run {
         (self.select)(self.kernel).expect("a loop is given out only on a processor that can run it")
     }
 }
 
-/// The row of `kernel` and `isa`; `None` if there is none or the running processor cannot run it.
-/// [`Isa::Auto`] is the widest that there is.
+/// The row for `kernel` and `isa`; `None` if there is none or this processor cannot run it.
+/// [`Isa::Auto`] selects the widest available.
 pub fn variant(kernel: Kernel, isa: Isa) -> Option<&'static Variant> {
     let is_asked = |row: &&Variant| row.kernel == kernel && (row.isa == isa || isa == Isa::Auto);
     KERNELS.iter().filter(is_asked).filter(|row| row.is_available()).max_by_key(|row| row.isa)
 }
 
-/// The digest written for `isa`; `None` if the running processor cannot run it. [`Isa::Auto`] is
-/// the widest that there is.
+/// The digest for `isa`; `None` if this processor cannot run it. [`Isa::Auto`] selects the widest
+/// available.
 pub fn digest(isa: Isa) -> Option<Digest> {
     match isa {
         Isa::Auto => digest(best()),
@@ -151,8 +151,8 @@ pub fn digest(isa: Isa) -> Option<Digest> {
     }
 }
 
-/// The count written for `isa`; `None` if the running processor cannot run it. [`Isa::Auto`] is
-/// the widest that there is.
+/// The count for `isa`; `None` if this processor cannot run it. [`Isa::Auto`] selects the widest
+/// available.
 pub fn count(isa: Isa) -> Option<Count> {
     match variant(Kernel::Count, isa)?.run() {
         Run::Count(count) => Some(count),
@@ -160,14 +160,13 @@ pub fn count(isa: Isa) -> Option<Count> {
     }
 }
 
-/// The instruction sets that the running processor has, the best last, without [`Isa::Auto`].
-/// Never empty.
+/// The instruction sets that this processor has, the best last, without [`Isa::Auto`]. Never empty.
 pub fn available() -> Vec<Isa> {
     let reads = KERNELS.iter().filter(|row| row.kernel == Kernel::Read && row.is_available());
     reads.map(|row| row.isa).collect()
 }
 
-/// The widest instruction set that the running processor has.
+/// The widest instruction set that this processor has.
 pub fn best() -> Isa {
     available().last().copied().expect("every processor has the scalar isa")
 }

@@ -1,20 +1,20 @@
-//! The loops that write: write, copy and triad, each with ordinary and non-temporal stores.
+//! The loops that write: write, copy and triad, with ordinary or non-temporal stores.
 
 use crate::lanes::{Lanes, STREAMS, TURN, Unaligned, store, stream_turns};
 
-/// What a loop writes where its sources hold `vectors`.
+/// Computes what a loop writes from the vectors of its sources.
 pub(crate) trait Map<const SOURCES: usize> {
-    /// The vector to be written.
+    /// The vector to write.
     ///
     /// # Safety
-    /// The processor has the instruction set.
+    /// The processor must support the instruction set.
     unsafe fn apply<L: Lanes>(&self, vectors: [L; SOURCES]) -> L;
 }
 
-/// Writes one word, whatever there is.
+/// Writes the same word everywhere.
 struct Fill(u64);
 
-/// Writes what its source holds.
+/// Writes the source's content.
 struct Same;
 
 /// Writes `b + factor·c`.
@@ -43,19 +43,19 @@ impl Map<2> for Triad {
     }
 }
 
-/// How vectors go to memory.
+/// How vectors are stored.
 pub(crate) trait Way {
     /// Stores two vectors.
     ///
     /// # Safety
-    /// The processor has the instruction set.
+    /// The processor must support the instruction set.
     unsafe fn put<L: Lanes>(to: &mut [L; 2], vectors: [L; 2]);
 
-    /// Ends a loop: what it stored is in order before all that comes after.
+    /// Ends a loop: orders its stores before everything that follows.
     fn end();
 }
 
-/// Through the caches, as the stores of a plain program.
+/// Through the caches, like a normal program's stores.
 pub(crate) struct Cached;
 
 /// Past the caches.
@@ -81,8 +81,9 @@ impl Way for NonTemporal {
 
     #[inline(always)]
     fn end() {
-        // An ordinary store that follows must not overtake these: x86 alone orders all others.
-        // SAFETY: every x86-64 has it.
+        // Later ordinary stores must not overtake these: x86 orders all stores except non-temporal
+        // ones.
+        // SAFETY: every x86-64 processor has this instruction.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::x86_64::_mm_sfence();
@@ -90,30 +91,30 @@ impl Way for NonTemporal {
     }
 }
 
-/// Writes `word` all over `target`.
+/// Fills `target` with `word`.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn write<L: Lanes, W: Way>(target: &mut [u64], word: u64) {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { map::<L, W, 0>(target, [], &Fill(word)) }
 }
 
-/// Copies `source` into `target`, which is as long.
+/// Copies `source` into `target`, which has the same length.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn copy<L: Lanes, W: Way>(target: &mut [u64], source: &[u64]) {
     // SAFETY: the caller vouches for the instruction set.
     unsafe { map::<L, W, 1>(target, [source], &Same) }
 }
 
-/// Computes `target = b + factor·c`, all as long.
+/// Computes `target = b + factor·c`; all have the same length.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 pub(crate) unsafe fn triad<L: Lanes, W: Way>(
     target: &mut [f64],
@@ -121,8 +122,8 @@ pub(crate) unsafe fn triad<L: Lanes, W: Way>(
     c: &[f64],
     factor: f64,
 ) {
-    // SAFETY: the same memory seen as words, which are as large and aligned alike; any double is
-    // a valid word and any word a valid double.
+    // SAFETY: this is the same memory, viewed as words of the same size and alignment. Any double
+    // is a valid word, and any word a valid double.
     let target =
         unsafe { std::slice::from_raw_parts_mut(target.as_mut_ptr().cast(), target.len()) };
     // SAFETY: as above.
@@ -132,16 +133,16 @@ pub(crate) unsafe fn triad<L: Lanes, W: Way>(
     unsafe { map::<L, W, 2>(target, sources, &Triad(factor)) }
 }
 
-/// A line of a cache of most processors. Whole ones are written in vectors: a non-temporal store
-/// of a part of a line would have to wait for the rest of it.
+/// A cache line of most processors. Vectors are written as whole lines, because a partial
+/// non-temporal store would have to wait for the rest of its line.
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// Writes what `map` makes of `sources` into `target`. The words outside the lines of the target
-/// are written one by one, through the caches.
+/// Writes the result of `map` on `sources` to `target`. Words outside the target's whole lines are
+/// written one by one, through the caches.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
     target: &mut [u64],
@@ -155,7 +156,7 @@ unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
     let (head, lines, tail) = unsafe { target.align_to_mut::<Line>() };
     let (tail_start, line_words) = (head.len() + 8 * lines.len(), 8 * lines.len());
     let bodies = sources.map(|source| &source[head.len()..][..line_words]);
-    // SAFETY: a line is whole vectors (a promise of `Lanes`), aligned for each of them; the
+    // SAFETY: a line is a whole number of vectors (guaranteed by `Lanes`) and aligned for each. The
     // caller vouches for the instruction set.
     unsafe {
         let count = size_of_val(lines) / size_of::<L>();
@@ -167,10 +168,10 @@ unsafe fn map<L: Lanes, W: Way, const SOURCES: usize>(
     W::end();
 }
 
-/// Writes `target` word by word, from sources that are at least as long.
+/// Writes `target` word by word; the sources are at least as long.
 ///
 /// # Safety
-/// None is needed: every processor has words.
+/// No requirement: every processor has words.
 #[inline(always)]
 unsafe fn map_words<const SOURCES: usize>(
     target: &mut [u64],
@@ -183,17 +184,18 @@ unsafe fn map_words<const SOURCES: usize>(
     }
 }
 
-/// Writes `target` vector by vector, from sources that are as long.
+/// Writes `target` vector by vector; the sources are as long.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
     target: &mut [L],
     sources: [&[u64]; SOURCES],
     map: &impl Map<SOURCES>,
 ) {
-    // SAFETY: the same memory seen as vectors at any address; a body is whole vectors.
+    // SAFETY: this is the same memory, viewed as unaligned vectors; its length is a whole number of
+    // them.
     let sources = sources.map(|source| unsafe {
         let count = size_of_val(source) / size_of::<L>();
         std::slice::from_raw_parts(source.as_ptr().cast::<Unaligned<L>>(), count)
@@ -228,7 +230,7 @@ unsafe fn map_vectors<L: Lanes, W: Way, const SOURCES: usize>(
 /// Writes one turn.
 ///
 /// # Safety
-/// The processor has the instruction set of `L`.
+/// The processor must support the instruction set of `L`.
 #[inline(always)]
 unsafe fn map_turn<L: Lanes, W: Way, const SOURCES: usize>(
     target: &mut [L; TURN],

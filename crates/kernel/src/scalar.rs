@@ -1,14 +1,14 @@
-//! The loops in plain 64-bit registers.
+//! The loops in general 64-bit registers.
 //!
-//! A release build turns a plain loop over words into one over vectors, and a plain copy into a
-//! call of `memcpy`: a figure called scalar would then be about something else. The loads and
-//! stores of words are therefore volatile: the compiler must do each of them as written, 8 bytes
-//! wide. The sums and counts pass through a general register in every step. The doubles of a
-//! triad are computed one by one in the low part of a vector register, as there is no other.
+//! Release builds vectorize a plain loop over words and turn a plain copy into `memcpy`, so a
+//! "scalar" figure would measure something else. The loads and stores are therefore volatile: the
+//! compiler must perform each as written, 8 bytes wide. Sums and counts pass through a general
+//! register in every step. A triad's doubles use the low part of a vector register, one at a time,
+//! because there is no other place for them.
 
 use crate::lanes::{Lanes, Unaligned};
 
-// SAFETY: any bytes are a valid word, and a line is eight of them.
+// SAFETY: any bytes are a valid word, it has no padding, and a cache line is eight words.
 unsafe impl Lanes for u64 {
     #[inline(always)]
     unsafe fn splat(word: u64) -> u64 {
@@ -17,8 +17,8 @@ unsafe impl Lanes for u64 {
 
     #[inline(always)]
     unsafe fn load(from: &Unaligned<u64>) -> u64 {
-        // SAFETY: a reference is valid, aligned as its type requires, and initialised, and nothing
-        // writes to it meanwhile.
+        // SAFETY: a reference is valid, aligned for its type and initialized, and nothing writes to
+        // it meanwhile.
         unsafe { std::ptr::from_ref(from).read_volatile() }.0
     }
 
@@ -26,7 +26,8 @@ unsafe impl Lanes for u64 {
     #[inline(always)]
     unsafe fn stream([first, second]: &mut [u64; 2], words: [u64; 2]) {
         use std::arch::x86_64::_mm_stream_si64;
-        // SAFETY: exclusive references are valid and aligned; an `i64` is as large and aligned.
+        // SAFETY: exclusive references are valid and aligned; an `i64` has the same size and
+        // alignment.
         unsafe {
             _mm_stream_si64(std::ptr::from_mut(first).cast(), words[0].cast_signed());
             _mm_stream_si64(std::ptr::from_mut(second).cast(), words[1].cast_signed());
@@ -45,7 +46,7 @@ unsafe impl Lanes for u64 {
 
     #[inline(always)]
     unsafe fn count(self, integers: u64, value: u64) -> u64 {
-        // All counts fit into the lower half: at most 2³² - 1.
+        // Counts fit into the lower half: they are at most 2³² - 1.
         let is_low = integers as u32 == value as u32;
         let is_high = (integers >> 32) as u32 == value as u32;
         in_register(self + u64::from(is_low) + u64::from(is_high))
@@ -58,14 +59,14 @@ unsafe impl Lanes for u64 {
     }
 }
 
-/// The word itself, which the compiler cannot know to be the same: it has to be in a general
-/// register. Sums that pass through here do not become lanes of a vector.
+/// Returns `word` in a general register. The compiler cannot know that it is unchanged, so it
+/// cannot turn such sums into vector lanes.
 #[inline(always)]
 fn in_register(word: u64) -> u64 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let same;
-        // SAFETY: the assembly is a comment: it changes nothing.
+        // SAFETY: the assembly is only a comment and changes nothing.
         unsafe {
             std::arch::asm!(
                 "/* {same} */",

@@ -1,4 +1,4 @@
-//! Every row of the table against a naive loop.
+//! Compares every row of the table with a naive loop.
 #![expect(clippy::print_stderr, reason = "a test that skips a row says which")]
 
 use crate::{KERNELS, Run, Variant, available, best, count, cycle, digest, variant};
@@ -8,13 +8,13 @@ use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// Longer than nine turns of any loop, with every remainder.
+/// Longer than nine turns of any loop, so that every remainder occurs.
 const WORDS_MAX: usize = 600;
 
-/// Two blocks of streams and then some: turns, vectors and words.
+/// Two blocks of streams, followed by turns, vectors and words.
 const BLOCKS_WORDS: usize = (9 << 20) / 8 + 64 + 13;
 
-/// The loops that this processor can run; those that it cannot are named once.
+/// The loops that this processor can run. Prints the others once.
 fn runs() -> impl Iterator<Item = (&'static Variant, Run)> {
     static NAMED: Once = Once::new();
     NAMED.call_once(|| {
@@ -43,7 +43,7 @@ fn random_words(count: usize) -> Vec<u64> {
     (0..count as u64).map(|index| content.word(index)).collect()
 }
 
-/// Every read sums up `words` as a naive loop does.
+/// Every read returns the naive sum of `words`.
 fn check_read(words: &[u64]) {
     let naive = words.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
     for (row, run) in runs() {
@@ -53,8 +53,8 @@ fn check_read(words: &[u64]) {
     }
 }
 
-/// Every loop that writes makes the part of `target` at `start`, as long as the sources, what a
-/// naive loop makes of it, and leaves the rest.
+/// Every loop that writes gives the naive result in the part of `target` at `start`, as long as the
+/// sources, and leaves the rest unchanged.
 fn check_written(b: &[u64], c: &[u64], target: &[u64], start: usize) {
     const FACTOR: f64 = 0.7;
     let range = start..start + b.len();
@@ -92,12 +92,12 @@ fn check_written(b: &[u64], c: &[u64], target: &[u64], start: usize) {
     }
 }
 
-/// Doubles of all sizes, none of them NaN, where the words are any.
+/// Doubles of all magnitudes from arbitrary words; none is NaN.
 fn doubles(words: &[u64]) -> Vec<f64> {
     words.iter().map(|word| word.cast_signed() as f64 * 1e-9).collect()
 }
 
-/// Every count of `bytes` is the naive one.
+/// Every count of `bytes` equals the naive one.
 fn check_count(bytes: &[u8], value: u32) {
     let ints = bytes.as_chunks::<4>().0;
     let naive = ints.iter().filter(|int| u32::from_le_bytes(**int) == value).count() as u64;
@@ -108,7 +108,7 @@ fn check_count(bytes: &[u8], value: u32) {
     }
 }
 
-/// Every digest of `bytes` is the naive one.
+/// Every digest of `bytes` equals the naive one.
 fn check_digest(offset: u64, bytes: &[u8]) {
     let naive = digest_of(offset, bytes);
     for isa in available() {
@@ -117,7 +117,7 @@ fn check_digest(offset: u64, bytes: &[u8]) {
     }
 }
 
-/// `cycle` makes one cycle of all slots, touches no other word, and every chase goes round it.
+/// `cycle` links all slots into one cycle and changes no other word; every chase follows it.
 fn check_cycle(count: usize, stride: usize, seed: u64) {
     const UNTOUCHED: u64 = u64::MAX;
     let mut words = vec![UNTOUCHED; count];
@@ -289,7 +289,7 @@ fn a_count_of_equal_values_does_not_overflow() {
         check_count(&bytes, value);
         check_count(&bytes, !value);
     }
-    // Longer than what is counted in 32 bits before it is added to 64.
+    // Long enough that 32-bit counts are added to the 64-bit one more than once.
     let bytes = vec![0; (64 << 20) + (5 << 20) + 4 * 7 + 2];
     check_count(&bytes, 0);
 }
@@ -334,7 +334,7 @@ fn pages_are_read_in_their_first_word() {
     }
 }
 
-/// Numbers of words, and steps: lines, pages of 4 KiB and of 16 KiB.
+/// Pairs of a word count and a step: a line, a 4 KiB page or a 16 KiB page.
 fn touches() -> impl Iterator<Item = (usize, usize)> {
     let counts = [0, 1, 511, 512, 513, 1024, 5000];
     [8, 512, 2048].into_iter().flat_map(move |step| counts.map(|count| (count, step)))

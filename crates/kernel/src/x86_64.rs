@@ -1,14 +1,15 @@
-//! The vectors of x86-64.
+//! Vectors on x86-64.
 //!
-//! A function that needs AVX2 or AVX-512 is unsafe to call; each module gives its loops out only
-//! on a processor that has the instruction set.
+//! A function that needs AVX2 or AVX-512 is unsafe to call. Each module returns its loops only on a
+//! processor that has the instruction set.
 
-/// 128-bit vectors, which every x86-64 has.
+/// 128-bit vectors, which every x86-64 processor has.
 pub(crate) mod sse2 {
     use crate::lanes::{Lanes, Unaligned};
     use std::arch::x86_64::*;
 
-    // SAFETY: the vector is two words, any bytes are valid, and a line is four of them.
+    // SAFETY: the vector is two words without padding, any bytes are valid, and a cache line is
+    // four vectors.
     unsafe impl Lanes for __m128i {
         #[inline]
         #[target_feature(enable = "sse2")]
@@ -41,7 +42,7 @@ pub(crate) mod sse2 {
         #[inline]
         #[target_feature(enable = "sse2")]
         unsafe fn count(self, integers: Self, value: Self) -> Self {
-            // Where they are equal the comparison gives -1.
+            // The comparison sets equal lanes to -1.
             _mm_sub_epi32(self, _mm_cmpeq_epi32(integers, value))
         }
 
@@ -61,7 +62,8 @@ pub(crate) mod avx2 {
     use crate::lanes::{Lanes, Unaligned};
     use std::arch::x86_64::*;
 
-    // SAFETY: the vector is four words, any bytes are valid, and a line is two of them.
+    // SAFETY: the vector is four words without padding, any bytes are valid, and a cache line is
+    // two vectors.
     unsafe impl Lanes for __m256i {
         #[inline]
         #[target_feature(enable = "avx2")]
@@ -94,7 +96,7 @@ pub(crate) mod avx2 {
         #[inline]
         #[target_feature(enable = "avx2")]
         unsafe fn count(self, integers: Self, value: Self) -> Self {
-            // Where they are equal the comparison gives -1.
+            // The comparison sets equal lanes to -1.
             _mm256_sub_epi32(self, _mm256_cmpeq_epi32(integers, value))
         }
 
@@ -116,7 +118,8 @@ pub(crate) mod avx512 {
     use crate::lanes::{Lanes, Unaligned};
     use std::arch::x86_64::*;
 
-    // SAFETY: the vector is eight words, any bytes are valid, and it is a line.
+    // SAFETY: the vector is eight words without padding, any bytes are valid, and it is one cache
+    // line.
     unsafe impl Lanes for __m512i {
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw")]
@@ -149,7 +152,7 @@ pub(crate) mod avx512 {
         #[inline]
         #[target_feature(enable = "avx512f,avx512bw")]
         unsafe fn count(self, integers: Self, value: Self) -> Self {
-            // Counts where they differ stay as they are.
+            // Counts of unequal integers stay unchanged.
             let equal = _mm512_cmpeq_epi32_mask(integers, value);
             _mm512_mask_add_epi32(self, equal, self, _mm512_set1_epi32(1))
         }
