@@ -1,4 +1,4 @@
-//! Files that things are tried on before a run.
+//! Canary files: small files for testing what works before a run.
 
 use crate::error::{Error, descriptor_path};
 use model::content::{Content, Kind};
@@ -9,13 +9,13 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of the canary file.
+/// Size of the canary file in bytes.
 pub(crate) const CANARY: u64 = 1 << 20;
 
-/// What its name begins with, where it has one.
+/// Prefix of its name, if it has one.
 pub const CANARY_NAME: &str = ".ioassay-canary-";
 
-/// A file to try things on. It has no name, or loses it when this is dropped.
+/// A temporary test file. It has no name, or its name is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Canary {
     pub(crate) file: File,
@@ -23,13 +23,13 @@ pub(crate) struct Canary {
 }
 
 impl Canary {
-    /// Writes the file, on its device and of data that does not compress.
+    /// Writes the file with incompressible data and syncs it to its device.
     pub(crate) fn create(directory: &Path) -> Result<Canary, Error> {
         Canary::open(directory)?.written(directory)
     }
 
-    /// As [`Canary::create`], of a file that has a name for that time: some file systems do not
-    /// sync a file without a name.
+    /// Like [`Canary::create`], but the file has a name until it is dropped: some file systems do
+    /// not sync unnamed files.
     pub(crate) fn create_named(directory: &Path) -> Result<Canary, Error> {
         Canary::open_named(directory)?.written(directory)
     }
@@ -43,7 +43,7 @@ impl Canary {
         Ok(self)
     }
 
-    /// Syncs it by the system call itself, which nothing that is preloaded can swallow.
+    /// Syncs with the raw system call, which a preloaded library cannot intercept.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.file)?)
     }
@@ -92,14 +92,14 @@ fn is_forbidden(answer: &io::Error) -> bool {
     Errno::from_io_error(answer).is_some_and(|errno| forbidden.contains(&errno))
 }
 
-/// The most that O_DIRECT is expected to be aligned to, and the bytes read with it at once.
+/// The largest alignment that O_DIRECT is expected to need, and the size of such reads.
 pub(crate) const DIRECT_BLOCK: usize = 1 << 16;
 
-/// Memory aligned for O_DIRECT.
+/// A buffer aligned for O_DIRECT.
 #[repr(align(65536))]
 pub(crate) struct Aligned(pub(crate) [u8; DIRECT_BLOCK]);
 
-/// Opens what `file` is once more, past the page cache.
+/// Opens the same file again with O_DIRECT.
 pub(crate) fn open_direct(file: &File) -> io::Result<File> {
     OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! The control groups a process is in, and what they hold back.
+//! A process's control groups and their limits.
 
 use crate::mounts::{self, Mount};
 use crate::root::Root;
@@ -7,27 +7,27 @@ use model::host::{Limit, Limited};
 use procfs::{FromRead, ProcessCGroups};
 use std::path::{Path, PathBuf};
 
-/// Bytes of memory that the control groups of this process still allow it, the tightest of all
-/// up the path. None where no group limits it.
+/// Bytes of memory that this process's control groups still allow: the tightest limit on the path.
+/// `None` if no group limits memory.
 pub(crate) fn memory_left(root: &Root) -> Option<u64> {
     directories(root, "self", "memory").iter().filter_map(|group| left_in(group)).min()
 }
 
-/// Files that may tell, as [`parse_throttled`] reads it, how long the groups of process `pid` were
-/// held back by their quota of CPU time.
+/// The `cpu.stat` files of process `pid`'s groups. [`parse_throttled`] extracts from them how long
+/// a CPU quota throttled the group.
 pub(crate) fn cpu_stats(pid: u32) -> Vec<PathBuf> {
     let pid = pid.to_string();
     directories(&Root::machine(), &pid, "cpu").iter().map(|group| group.join("cpu.stat")).collect()
 }
 
-/// How many processors' time the control groups of this process allow it, the tightest of all up
-/// the path. None where no group has a quota.
+/// How many processors' time this process's control groups allow: the tightest quota on the path.
+/// `None` if no group has one.
 pub(crate) fn cpu_quota(root: &Root) -> Option<f64> {
     let groups = directories(root, "self", "cpu");
     groups.iter().filter_map(|group| quota_of(group)).reduce(f64::min)
 }
 
-/// Quota over period: of version 2 in `cpu.max`, of version 1 in two files.
+/// Quota divided by period: version 2 has both in `cpu.max`, version 1 in two files.
 fn quota_of(group: &Path) -> Option<f64> {
     let read = |name: &str| sysfs::text(&group.join(name));
     let (quota, period) = match read("cpu.max") {
@@ -37,16 +37,16 @@ fn quota_of(group: &Path) -> Option<f64> {
         }
         None => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
     };
-    // `max`, or -1, is no quota.
+    // `max` and -1 mean no quota.
     let [quota, period] = [quota, period].map(|text| text.trim().parse::<u64>().ok());
     let (quota, period) = (quota?, period.filter(|period| *period > 0)?);
     Some(quota as f64 / period as f64)
 }
 
-/// The limits of this process's control groups for each of the devices `nodes`: the tightest on the
+/// The limits of this process's control groups on each of the devices `nodes`: the tightest on the
 /// path.
 pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> Vec<Limit> {
-    // Version 1 has a controller of another name.
+    // The controller is `blkio` in version 1 and `io` in version 2.
     let mut groups = directories(root, "self", "blkio");
     groups.extend(directories(root, "self", "io"));
     groups.sort();
@@ -58,7 +58,7 @@ pub(crate) fn limits<'a>(root: &Root, nodes: impl Iterator<Item = &'a str>) -> V
     nodes.filter_map(of_node).flatten().collect()
 }
 
-/// The tightest limit of each kind that one of `groups` sets to the device `number`.
+/// The tightest limit of each kind that any of `groups` sets on the device `number`.
 fn limits_of(groups: &[PathBuf], device: &str, number: &str) -> Vec<Limit> {
     let of = |group: &PathBuf, what| {
         let a_second = limit_in(group, number, what)?;
@@ -71,8 +71,8 @@ fn limits_of(groups: &[PathBuf], device: &str, number: &str) -> Vec<Limit> {
     Limited::ALL.iter().filter_map(tightest).collect()
 }
 
-/// What `group` allows of the device `number`: of version 2 in `io.max`, as
-/// `7:0 rbps=max wbps=max riops=200 wiops=max`; of version 1 in a file each, as `7:0 200`.
+/// The limit of `group` on the device `number`. Version 2 has all limits in `io.max`, as in `7:0
+/// rbps=max wbps=max riops=200 wiops=max`; version 1 has one file per limit, as in `7:0 200`.
 fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
     let (key, file) = match what {
         Limited::ReadBytes => ("rbps=", "blkio.throttle.read_bps_device"),
@@ -90,8 +90,8 @@ fn limit_in(group: &Path, number: &str, what: Limited) -> Option<u64> {
     of_version_2.or_else(|| in_file(file)?.trim().parse().ok())
 }
 
-/// The directories of the groups of `process`, a number or `self`, that `controller` acts on, from
-/// its own up to the topmost that can be seen. Both versions: a machine may have both.
+/// The directories of the groups of `process` (a PID or `self`) that `controller` acts on, from its
+/// own up to the topmost visible one. Covers both versions, because a machine may use both.
 pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<PathBuf> {
     let path = root.at(format!("/proc/{process}/cgroup"));
     let Ok(groups) = std::fs::read(path) else {
@@ -112,16 +112,16 @@ pub(crate) fn directories(root: &Root, process: &str, controller: &str) -> Vec<P
     directories
 }
 
-/// The directory of the group named `name` and those above it, up to the mount point.
+/// The directories of group `name` and its ancestors, up to the mount point.
 ///
-/// In a container the mount may show only the group's own part, and then the name begins with
-/// what is not shown. A name that is outside of what is shown leads to the mount point.
+/// In a container, the mount may show only a part of the tree, and `name` starts with the hidden
+/// part. A name outside the visible part gives the mount point.
 fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
     let inside = Path::new(name).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let is_outside = inside.components().any(|part| part == std::path::Component::ParentDir);
     let inside = if is_outside { Path::new("") } else { inside };
-    // `ancestors` ends with the empty path, which is the mount point; joining it would only add
-    // a slash at the end.
+    // `ancestors` ends with the empty path, which stands for the mount point. Joining that would
+    // add a trailing slash.
     inside
         .ancestors()
         .map(|part| match part.as_os_str().is_empty() {
@@ -131,8 +131,8 @@ fn path_up(mount: &Mount, name: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The memory that a group leaves, if it has a limit. The OS counts cached pages as usage, but they
-/// can be reclaimed.
+/// The memory that a group has left, if it has a limit. The OS counts cached pages as used, but can
+/// reclaim them.
 fn left_in(group: &Path) -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -143,9 +143,9 @@ fn left_in(group: &Path) -> Option<u64> {
     Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
 }
 
-/// Bytes of cached files of a group and all below it, from its `memory.stat`.
+/// Bytes of cached files in a group and its descendants, from its `memory.stat`.
 fn parse_reclaimable(memory_stat: &str) -> u64 {
-    // In version 1, the short names are for the group alone, and these include all below.
+    // In version 1, only the names with `total_` include descendants.
     let names = match value_of(memory_stat, "total_inactive_file") {
         Some(_) => ["total_inactive_file", "total_active_file"],
         None => ["inactive_file", "active_file"],
@@ -153,8 +153,8 @@ fn parse_reclaimable(memory_stat: &str) -> u64 {
     names.iter().filter_map(|name| value_of(memory_stat, name)).sum()
 }
 
-/// Nanoseconds for which a group was held back, from its `cpu.stat`: version 2 counts
-/// microseconds, version 1 nanoseconds. None where the group has no quota to count by.
+/// How long a group was throttled, in nanoseconds, from its `cpu.stat`. Version 2 counts
+/// microseconds, version 1 nanoseconds. `None` if the group has no quota.
 pub(crate) fn parse_throttled(cpu_stat: &str) -> Option<u64> {
     let microseconds = value_of(cpu_stat, "throttled_usec");
     microseconds.map(|us| us.saturating_mul(1000)).or_else(|| value_of(cpu_stat, "throttled_time"))

@@ -1,14 +1,14 @@
-//! Whether a process has children, whose work its own counters do not tell of.
+//! Whether a process has children, whose work its own counters do not include.
 
-/// Whether a process has children; none where the OS does not list them. What they read is added to
-/// what their parent read when it waits for them, and not before.
+/// Whether a process has children; `None` if the OS does not list them. A child's reads are added
+/// to its parent's only when the parent waits for it.
 pub(crate) fn has_children(pid: u32) -> Option<bool> {
     let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     tasks.try_fold(false, |has, task| {
         let task = task.ok()?.path();
         match std::fs::read(task.join("children")) {
             Ok(children) => Some(has || !children.is_empty()),
-            // A thread that has just ended left its children to another.
+            // A thread that has just ended passed its children to another.
             Err(_) if !task.exists() => Some(has),
             Err(_) => None,
         }
@@ -26,7 +26,7 @@ mod tests {
         let of_child = has_children(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
-        // Not every kernel lists them.
+        // Some kernels do not list children.
         assert!(matches!((known, of_child), (Some(true), Some(false)) | (None, None)));
         assert_eq!(has_children(child.id()), None);
     }

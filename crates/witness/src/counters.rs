@@ -1,7 +1,7 @@
-//! What the OS counts about a process, its file, the devices under it and the machine.
+//! The OS's counters for a process, its file, the devices below it and the machine.
 //!
-//! All is read from outside the process. The order is such that the window is tight: what is slow
-//! to read, or does not move while the worker waits, is read first before and last after.
+//! Everything is read from outside the process. To keep the window tight, counters that are slow to
+//! read or stand still while the worker waits are read first before and last after.
 
 use crate::cgroup;
 use crate::children::has_children;
@@ -20,17 +20,17 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a sector in `/sys/block/X/stat`, whatever the device's own sectors are.
+/// Size of a sector in `/sys/block/X/stat`, regardless of the device's own sectors.
 const SECTOR: u64 = 512;
-/// Bytes read of a counter file. `/proc/vmstat` is longer than a page on some machines, but its
-/// first half has the needed counters.
+/// Buffer size for counter files. `/proc/vmstat` exceeds a page on some machines, but the needed
+/// counters are in its first half.
 const BUFFER: usize = 16 << 10;
 
-/// Takes evidence about one process. All that can be opened and looked up once is.
+/// Collects evidence about one process. It opens and resolves everything it can once.
 #[derive(Debug)]
 pub struct Witness<'a> {
     pid: u32,
-    /// The file, and the probe that is right about it.
+    /// The file, and the probe that works on it.
     file: Option<(&'a File, Probe)>,
     clock: Option<libc::clockid_t>,
     io: Option<File>,
@@ -44,17 +44,17 @@ pub struct Witness<'a> {
     buffer: Vec<u8>,
 }
 
-/// The `stat` of each device whose counters count; none where one of them cannot be read.
+/// The `stat` file of each device that counts reliably; `None` if any of them cannot be read.
 #[derive(Debug, Default)]
 struct Devices {
-    /// Those that count reads and writes.
+    /// Devices that count reads and writes.
     moved: Option<Vec<File>>,
-    /// Those that count flushes.
+    /// Devices that count flushes.
     flushed: Option<Vec<File>>,
 }
 
 impl Devices {
-    /// Skip a counter that a canary did not move: its zero would mean nothing.
+    /// Skips counters that did not move in the canary test: their zero would mean nothing.
     fn of(storage: &Storage) -> Devices {
         let open_all = |names: Vec<&str>| {
             let files: Option<Vec<File>> =
@@ -68,7 +68,7 @@ impl Devices {
     }
 }
 
-/// The three files of PSI.
+/// Pressure stall information (PSI) for each resource.
 #[derive(Debug, Clone, Copy, Default)]
 struct Pressure<T> {
     cpu: T,
@@ -76,7 +76,7 @@ struct Pressure<T> {
     memory: T,
 }
 
-/// The counters at one moment.
+/// All counters at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     at_ns: u64,
@@ -99,19 +99,19 @@ pub struct Snapshot {
     threads: Option<BTreeMap<u32, Thread>>,
 }
 
-/// Of `/proc/PID/stat`.
+/// Values from `/proc/PID/stat`.
 #[derive(Debug, Clone, Copy)]
 struct Task {
-    /// Its own and those of children that it has waited for.
+    /// Includes children that the process has waited for.
     user_ticks: u64,
     system_ticks: u64,
-    /// Those of the children alone: the process's clock does not count them.
+    /// Only those of the children: the process's CPU clock excludes them.
     child_ticks: u64,
     minor_faults: u64,
     major_faults: u64,
 }
 
-/// Of `/proc/PID/task/TID/`.
+/// Values from `/proc/PID/task/TID/`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Thread {
     voluntary: Option<u64>,
@@ -120,9 +120,9 @@ struct Thread {
 }
 
 impl<'a> Witness<'a> {
-    /// A witness of process `pid`, and of `file` and its `storage` if it reads any.
+    /// A witness for process `pid`, and for `file` and its `storage` if it reads or writes one.
     ///
-    /// A counter that cannot be had is absent from all that is taken.
+    /// Missing counters are `None` in all its results.
     pub fn new(pid: u32, file: Option<&'a File>, storage: Option<&Storage>) -> Witness<'a> {
         let of_process = |name: &str| open(Path::new(&format!("/proc/{pid}/{name}")));
         let pressure = |name: &str| open(Path::new(&format!("/proc/pressure/{name}")));
@@ -146,7 +146,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The counters just before the process starts its trial.
+    /// Reads the counters just before the process starts its trial.
     pub fn before(&mut self) -> Snapshot {
         let residency = self.residency();
         let threads = threads(self.pid);
@@ -157,8 +157,8 @@ impl<'a> Witness<'a> {
         snapshot
     }
 
-    /// The counters just after the process said that it is done. Its threads must still live, or
-    /// what they counted alone is lost.
+    /// Reads the counters just after the process has finished. Its threads must still exist, or
+    /// their own counters are lost.
     pub fn after(&mut self) -> Snapshot {
         let mut snapshot = Snapshot { at_ns: now_ns(), ..Snapshot::default() };
         self.process_into(&mut snapshot);
@@ -209,7 +209,7 @@ impl<'a> Witness<'a> {
             io: total(&self.pressure.io),
             memory: total(&self.pressure.memory),
         };
-        // A process waits whichever group up the path is held back.
+        // Throttling of any group on the path delays the process.
         let groups = self.throttled.iter();
         snapshot.throttled_ns = groups
             .filter_map(|file| cgroup::parse_throttled(read_file(file, buffer)?))
@@ -223,12 +223,12 @@ fn open(path: &Path) -> Option<File> {
         .ok()
 }
 
-/// Reads a counter file anew. All but `/proc/stat` are shorter than the buffer, and of that only
-/// the first line is needed.
+/// Reads a counter file again. Only `/proc/stat` can exceed the buffer, and only its first line is
+/// needed.
 fn read_file<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b str> {
     let length = file.read_at(buffer, 0).ok()?;
     let text = &mut buffer[..length];
-    // Only the name of a process may be any bytes, and the name is not wanted.
+    // Only the process name can contain arbitrary bytes, and it is not needed.
     text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
     std::str::from_utf8(text).ok()
 }
@@ -242,19 +242,18 @@ fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The clock of the CPU time of all threads of a process, those that ended included.
+/// The clock of a process's CPU time, including threads that have ended.
 fn cpu_clock(pid: u32) -> Option<libc::clockid_t> {
     let mut clock = 0;
-    // SAFETY: the only memory written to is `clock`, which lives through the call.
+    // SAFETY: the call writes only to `clock`, which outlives it.
     let outcome = unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) };
     (outcome == 0).then_some(clock)
 }
 
-/// Nanoseconds; none once the process is gone.
+/// CPU time in nanoseconds; `None` once the process is gone.
 fn cpu_time_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the only memory written to is `time`, which lives through the call; an unknown
-    // clock is answered by an error.
+    // SAFETY: the call writes only to `time`, which outlives it. An unknown clock makes it fail.
     let outcome = unsafe { libc::clock_gettime(clock, &raw mut time) };
     (outcome == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
@@ -271,7 +270,7 @@ fn parse_task(text: &str) -> Option<Task> {
     })
 }
 
-/// The counters that only threads have; those that live now.
+/// The counters that only threads have, of the threads that exist now.
 fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
     let directory = PathBuf::from(format!("/proc/{pid}/task"));
     let mut threads = BTreeMap::new();
@@ -280,14 +279,14 @@ fn threads(pid: u32) -> Option<BTreeMap<u32, Thread>> {
         let id = entry.file_name().to_str()?.parse().ok()?;
         match thread(&entry.path()) {
             Ok(thread) => threads.insert(id, thread),
-            // It ended while it was looked at.
+            // The thread ended while it was being read.
             Err(_) => continue,
         };
     }
     Some(threads)
 }
 
-/// Bytes of anonymous memory in huge pages: the OS walks the page tables, which takes a while.
+/// Bytes of anonymous memory in huge pages. Slow: the OS walks the page tables.
 fn huge_bytes(pid: u32) -> Option<u64> {
     let smaps = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     machine::parse_kilobytes(&smaps, "AnonHugePages")
@@ -296,7 +295,7 @@ fn huge_bytes(pid: u32) -> Option<u64> {
 fn thread(directory: &Path) -> io::Result<Thread> {
     let status = std::fs::read(directory.join("status"))?;
     let status = String::from_utf8_lossy(&status);
-    // Not every kernel has it.
+    // Some kernels do not have this file.
     let schedstat = std::fs::read(directory.join("schedstat")).ok();
     Ok(Thread {
         voluntary: parse_status(&status, "voluntary_ctxt_switches"),
@@ -309,8 +308,8 @@ fn parse_status(status: &str, name: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
 }
 
-/// Nanoseconds ready to run without a CPU, the second of the three numbers of a thread's
-/// `schedstat`. A kernel that does not count prints zeros: a thread that has run has none.
+/// Nanoseconds ready to run without a CPU: the second number in a thread's `schedstat`. A kernel
+/// that does not count prints zeros, so `None` for a thread that reports no run time.
 pub fn parse_run_delay(schedstat: &[u8]) -> Option<u64> {
     let mut numbers = std::str::from_utf8(schedstat).ok()?.split_ascii_whitespace();
     let mut next = || numbers.next()?.parse::<u64>().ok();
@@ -318,11 +317,11 @@ pub fn parse_run_delay(schedstat: &[u8]) -> Option<u64> {
     (ran_ns > 0).then_some(delay_ns)
 }
 
-/// What changed from `before` to `after`. A counter that went backwards did not move.
+/// The change from `before` to `after`. A counter that went backwards counts as unchanged.
 pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     let delta = |of: fn(&Snapshot) -> Option<u64>| Some(of(after)?.saturating_sub(of(before)?));
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-    // A worker may be a script that has another program do the work.
+    // A worker may be a script whose child does the work.
     let child_ticks = delta(|s| Some(s.task?.child_ticks)).unwrap_or(0);
     let cpu_ns = delta(|s| s.cpu_ns).map(|own_ns| own_ns.saturating_add(child_ticks * tick));
     let user_ticks = delta(|s| Some(s.task?.user_ticks));
@@ -336,7 +335,7 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
         residency_before: before.residency,
         residency_after: after.residency,
         task_read_bytes: delta(|s| s.read_bytes),
-        // Reading the start command moves it: if it stands still, it does not count.
+        // Reading the start command increments it, so no change means that the OS does not count.
         task_rchar_bytes: delta(|s| s.rchar).filter(|bytes| *bytes > 0),
         device_read_bytes: delta(|s| Some(s.moved?.sectors_read)).map(|n| n * SECTOR),
         device_reads: delta(|s| Some(s.moved?.reads)),
@@ -367,8 +366,8 @@ pub fn between(before: &Snapshot, after: &Snapshot) -> Evidence {
     }
 }
 
-/// Splits precise CPU time as the ticks are split, which are too coarse to be used themselves.
-/// None where no tick fell into the window: then nothing is known about the split.
+/// Splits exact CPU time in proportion to the ticks, which are too coarse on their own. `None` if
+/// no tick fell into the window.
 fn split(cpu_ns: Option<u64>, user: Option<u64>, system: Option<u64>) -> Option<(u64, u64)> {
     let (cpu_ns, user, system) = (cpu_ns?, user?, system?);
     let all = user + system;
@@ -379,8 +378,8 @@ fn split(cpu_ns: Option<u64>, user: Option<u64>, system: Option<u64>) -> Option<
     Some((user_ns as u64, cpu_ns - user_ns as u64))
 }
 
-/// The sum of what each thread added to a counter. A thread that began meanwhile counts from 0;
-/// one that ended took its part with it, and then the sum is not known.
+/// The sum of each thread's increase. A new thread counts from 0. If a thread has ended, its part
+/// is lost and the sum is unknown.
 fn over_threads(
     before: &BTreeMap<u32, Thread>,
     after: &BTreeMap<u32, Thread>,

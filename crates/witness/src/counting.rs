@@ -1,7 +1,7 @@
-//! Whether the counters of devices count, tried on a canary file (METHODOLOGY.md).
+//! Whether devices' counters work, tested with a canary file (METHODOLOGY.md).
 //!
-//! The zero of a counter that stands still while the block layer moves bytes means nothing:
-//! counting is off (`queue/iostats`), or the driver does not count.
+//! A counter that stays at zero while the block layer moves bytes proves nothing: counting may be
+//! off (`queue/iostats`), or the driver may not count.
 
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::error::Error;
@@ -17,15 +17,15 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes of a sector in `/sys/block/X/stat`.
+/// Size of a sector in `/sys/block/X/stat`, in bytes.
 const SECTOR: u64 = 512;
-/// A counter counts that saw this share of a canary's bytes: of devices side by side, where each
-/// has a part, all must.
+/// A counter works if it sees at least this share of a canary's bytes. With several devices, each
+/// of which has a part, all must.
 const SEEN_LEAST: f64 = 0.75;
-/// Bytes that differ from twice as many by no more than this share are those twice.
+/// Bytes count as doubled if they are within this share of twice the expected number.
 const TWICE_WITHIN: f64 = 0.02;
 
-/// Tries all counters on a file in `directory`: it is written, synced and read.
+/// Tests all counters with a file in `directory`: writes, syncs and reads it.
 pub(crate) fn try_files(directory: &Path, storage: &mut Storage) {
     if storage.medium == Medium::Ram || storage.layers.is_empty() {
         return;
@@ -51,7 +51,7 @@ fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> 
         let has_counted = flushes.is_some_and(|(after, _)| after > 0);
         layer.counts.flushes = match flushes.map(|(after, before)| after > before) {
             Some(false) if !may_flush => None,
-            // It counts, and counted flushes before: none came this time.
+            // No flush came this time, but the device has counted flushes before.
             Some(false) if has_counted && layer.counts.writes == Some(true) => Some(true),
             moved => moved,
         };
@@ -59,7 +59,7 @@ fn write_and_read(directory: &Path, storage: &mut Storage) -> Result<(), Error> 
     try_reads(&canary.file, CANARY, storage)
 }
 
-/// Tries the counters of reads on the first `length` bytes of a file.
+/// Tests the read counters with the first `length` bytes of a file.
 pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Result<(), Error> {
     rustix::fs::fadvise(file, 0, NonZeroU64::new(length), Advice::DontNeed)
         .map_err(Error::refused_on("evict", file))?;
@@ -72,7 +72,7 @@ pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Resu
         reader.read_at(&mut block.0, offset).map_err(Error::refused_on("read again", file))?;
     }
     let after = look(&storage.layers);
-    // Bytes from the page cache prove nothing: requests must have reached the block layer.
+    // Reads from the page cache prove nothing: the requests must have reached the block layer.
     let asked = own_reads().zip(read_before).map(|(after, before)| after.saturating_sub(before));
     let was_asked = asked.is_some_and(|bytes| bytes as f64 >= SEEN_LEAST * length as f64);
     for ((layer, before), after) in storage.layers.iter_mut().zip(before).zip(after) {
@@ -87,10 +87,9 @@ pub(crate) fn try_reads(file: &File, length: u64, storage: &mut Storage) -> Resu
     Ok(())
 }
 
-/// What is known about counters without a canary: whether counting is off.
+/// Checks without a canary whether counting is switched off.
 ///
-/// Devices made of others count whatever their `queue/iostats` says; and flushes are always
-/// counted.
+/// Stacked devices count regardless of `queue/iostats`, and flushes are always counted.
 pub(crate) fn try_nothing(storage: &mut Storage) {
     let Some(Layer { nodes, counts, .. }) = storage.layers.first_mut() else { return };
     let is_off = |node: &String| {
@@ -104,15 +103,15 @@ pub(crate) fn try_nothing(storage: &mut Storage) {
     }
 }
 
-/// The counters of each layer's devices.
+/// The current counters of each layer's devices.
 fn look(layers: &[Layer]) -> Vec<Option<Traffic>> {
     let stat =
         |node: &String| traffic::parse_stat(&std::fs::read_to_string(traffic::stat_of(node)).ok()?);
     layers.iter().map(|layer| traffic::sum(layer.nodes.iter().map(stat))).collect()
 }
 
-/// Whether so many `sectors` are `bytes`, each of them moved `least` times at least. None where
-/// they cannot be read, and where a device may have moved none.
+/// Whether `sectors` cover `bytes`, each moved at least `least` times. `None` if the counter cannot
+/// be read, or if it is 0 and the device may have moved none.
 fn counted(sectors: Option<u64>, bytes: u64, least: u32) -> Option<bool> {
     let seen = sectors?.saturating_mul(SECTOR) as f64;
     match least {
@@ -122,16 +121,16 @@ fn counted(sectors: Option<u64>, bytes: u64, least: u32) -> Option<bool> {
     }
 }
 
-/// Whether `sectors` are `bytes` twice as often as `reads` says. A mapped device whose target is
-/// of md, such as LVM's mirrors, counts each request itself, and md counts it again: reads and
-/// writes alike. What others read meanwhile is hardly ever as much.
+/// Whether `sectors` are twice what `reads` implies for `bytes`. A mapped device with an md target,
+/// such as an LVM mirror, counts each request itself, and md counts it again, both reads and
+/// writes. Other processes hardly ever read exactly as much meanwhile.
 fn is_counted_twice(sectors: Option<u64>, bytes: u64, reads: Amplification) -> bool {
     let Some((sectors, times)) = sectors.zip(reads.exact()) else { return false };
     let twice = 2.0 * f64::from(times) * bytes as f64;
     (sectors.saturating_mul(SECTOR) as f64 / twice - 1.0).abs() <= TWICE_WITHIN
 }
 
-/// Bytes that this process has caused to be fetched from a block layer.
+/// Bytes that this process caused to be read from block devices.
 fn own_reads() -> Option<u64> {
     let text = std::fs::read("/proc/self/io").ok()?;
     Some(Io::from_read(&text[..]).ok()?.read_bytes)

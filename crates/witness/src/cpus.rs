@@ -1,15 +1,15 @@
-//! Which CPUs there are, and on which of them this program may run.
+//! The machine's CPUs, and those that this program may use.
 
 use crate::root::Root;
 use crate::sysfs;
 use std::ops::RangeInclusive;
 
-/// CPUs by their numbers, however many a machine has.
+/// A set of CPU numbers of any size.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cpus(Vec<RangeInclusive<u32>>);
 
 impl Cpus {
-    /// From a list as the OS writes it: `0-3,8,10-11`. None where it is no such list.
+    /// Parses the OS's list format, as in `0-3,8,10-11`. `None` if `list` is malformed.
     pub(crate) fn parse(list: &str) -> Option<Cpus> {
         let range = |text: &str| {
             let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -19,12 +19,12 @@ impl Cpus {
         texts.map(range).collect::<Option<Vec<_>>>().map(Cpus)
     }
 
-    /// How many they are.
+    /// The number of CPUs.
     pub(crate) fn count(&self) -> u32 {
         self.0.iter().map(|range| count(*range.start(), *range.end())).sum()
     }
 
-    /// How many of them are among `others` too.
+    /// How many CPUs are also in `others`.
     fn count_among(&self, others: &Cpus) -> u32 {
         let pairs = self.0.iter().flat_map(|one| others.0.iter().map(move |other| (one, other)));
         let common = |(one, other): (&RangeInclusive<u32>, &RangeInclusive<u32>)| {
@@ -38,17 +38,17 @@ fn count(first: u32, last: u32) -> u32 {
     if first <= last { (last - first).saturating_add(1) } else { 0 }
 }
 
-/// How many CPUs this program may run on; and what a reader should know where the OS does not tell.
+/// How many CPUs this program may use, and a note for the reader if the OS does not report it.
 ///
-/// The list is read as text: it has no bound, where the set of a system call is too small for a
-/// machine of more than 1024 CPUs.
+/// Reads the list as text because it has no size limit. The usual system call's set is too small
+/// for machines with more than 1024 CPUs.
 pub(crate) fn usable(root: &Root) -> (u32, Option<String>) {
     let status = sysfs::text(&root.at("/proc/self/status")).unwrap_or_default();
     let name = "Cpus_allowed_list:";
     let allowed = status.lines().find_map(|line| Cpus::parse(line.strip_prefix(name)?));
     let online = sysfs::text(&root.at("/sys/devices/system/cpu/online"));
     let online = online.and_then(|list| Cpus::parse(&list)).filter(|cpus| cpus.count() > 0);
-    // Those that may come online are allowed too.
+    // The allowed CPUs include offline ones.
     let both = || Some(allowed.as_ref()?.count_among(online.as_ref()?)).filter(|count| *count > 0);
     if let Some(count) = both() {
         return (count, None);
@@ -107,7 +107,7 @@ mod tests {
     fn a_program_may_run_on_what_is_both_allowed_and_online() {
         assert_eq!(check(Some("0-127"), Some("0-3")), (4, false));
         assert_eq!(check(Some("1,3"), Some("0-3")), (2, false));
-        // A system call with a set of 1024 CPUs fails here.
+        // A system call with a set of 1024 CPUs would fail here.
         assert_eq!(check(Some("0-1919"), Some("0-1919")), (1920, false));
     }
 

@@ -1,4 +1,4 @@
-//! From a mount to what is at its bottom: the block devices whose counters see its bytes.
+//! Resolves a mount to the block devices below it, whose counters see its bytes.
 
 use crate::host;
 use crate::mounts::{Mount, mount_of_path};
@@ -10,22 +10,22 @@ use model::layer::{Amplification, Layer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Overlays of loops of overlays end somewhere; what is deeper is not looked for.
+/// Maximum nesting followed, for overlays on loop devices on overlays.
 const DEPTH: u32 = 8;
 
-/// The storage at the bottom of a mount.
+/// The storage below a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ground {
     pub(crate) medium: Medium,
-    /// Empty for memory, and for what cannot be seen from here.
+    /// Empty for memory and for storage that is not visible from here.
     pub(crate) devices: Vec<Device>,
-    /// The way down to them, the bottom first.
+    /// The layers down to the devices, the bottom first.
     pub(crate) layers: Vec<Layer>,
-    /// Bytes of the block devices that the file system is made on; 0 if they do not tell.
+    /// Total size in bytes of the file system's block devices; 0 if unknown.
     pub(crate) size: u64,
-    /// Mounts that make a sync flush nothing.
+    /// Mounts that prevent a sync from flushing.
     pub(crate) barriers_off: Vec<String>,
-    /// Notes for the reader, a sentence each.
+    /// Notes for the reader, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Ground {
         Ground { medium, devices, layers, size: 0, barriers_off, notes }
     }
 
-    /// The names of all block devices on the way down, each once: a limit may be set to any.
+    /// The names of all block devices in the layers, each once: any of them may have a limit.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &str> {
         let of_layers = self.layers.iter().flat_map(|layer| &layer.nodes);
         let names = self.devices.iter().map(|device| &device.name).chain(of_layers);
@@ -43,11 +43,11 @@ impl Ground {
     }
 }
 
-/// Looks for devices.
+/// Finds the devices below a mount.
 pub(crate) struct Finder {
     root: Root,
-    /// Whether this machine is a virtual one. Then so are its disks, and what they tell of
-    /// themselves is fiction (METHODOLOGY.md).
+    /// Whether this machine is virtual. If so, its disks are too, and what they report about
+    /// themselves is unreliable (METHODOLOGY.md).
     is_guest: bool,
 }
 
@@ -56,12 +56,12 @@ impl Finder {
         Finder { root: root.clone(), is_guest: host::hypervisor(root).is_some() }
     }
 
-    /// What is at the bottom of `mount`.
+    /// The storage below `mount`.
     pub(crate) fn ground(&self, mount: &Mount) -> Ground {
         self.ground_at(mount, DEPTH)
     }
 
-    /// What is at the bottom of the block device `major:minor`, without a file system.
+    /// The storage below the block device `major:minor`, without a file system.
     pub(crate) fn ground_of_number(&self, number: &str) -> Ground {
         let block = self.root.at("/sys/dev/block").join(number);
         self.ground_of_blocks("block device", &[block], Spread::SPLIT, DEPTH)
@@ -83,7 +83,7 @@ impl Finder {
                 let spread = if nodes.len() > 1 { Spread::MORE } else { Spread::SPLIT };
                 self.ground_of_blocks(kind, &nodes, spread, depth)
             }
-            // Even where such a mount names a device, another process reads it.
+            // Even if the mount names a device, another process reads from it.
             _ if kind.starts_with("fuse") => unseen(format!(
                 "{kind}: another process serves this file system, and ioassay cannot see what it \
                  caches"
@@ -94,7 +94,7 @@ impl Finder {
             )),
             _ => {
                 let mut blocks = vec![self.root.at("/sys/dev/block").join(&mount.device)];
-                // xfs may have its log, and the data of some files, on devices of their own.
+                // xfs may keep its log and some files' data on separate devices.
                 let others = ["logdev", "rtdev"].iter().flat_map(|name| mount.values(name));
                 blocks.extend(others.map(|node| self.block_of_node(Path::new(node))));
                 self.ground_of_blocks(kind, &blocks, Spread::SPLIT, depth)
@@ -104,14 +104,14 @@ impl Finder {
         ground
     }
 
-    /// New files are made in the upper layer; without one, the first lower layer that can be
-    /// reached stands for all.
+    /// New files go to the upper layer. Without one, the first reachable lower layer represents all
+    /// of them.
     fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Ground {
         let lower = mount.values("lowerdir").flat_map(|list| list.split(':'));
         let layers = mount.values("upperdir").chain(lower).chain(mount.values("lowerdir+"));
         let below = layers
             .filter_map(|layer| mount_of_path(&self.root, Path::new(layer)))
-            // A path that means something else in this container may lead back here.
+            // A path that means something else in this container may lead back to this mount.
             .find(|below| below.id != mount.id);
         let Some(below) = below else {
             return unseen("overlay: ioassay cannot reach its layers".to_string());
@@ -125,7 +125,7 @@ impl Finder {
         ground
     }
 
-    /// The mount of a btrfs names only one of its members.
+    /// A btrfs mount names only one of its members.
     fn ground_of_btrfs(&self, mount: &Mount, depth: u32) -> Ground {
         let node = self.block_of_node(&mount.source);
         let is_of_node = |file_system: &PathBuf| {
@@ -139,14 +139,14 @@ impl Finder {
         self.ground_of_blocks("btrfs", &members, Spread::of_btrfs(&file_system), depth)
     }
 
-    /// The directory in sysfs of a device node, whose name may be a link: `/dev/mapper/x`.
+    /// The sysfs directory of a device node, whose name may be a link, as in `/dev/mapper/x`.
     fn block_of_node(&self, node: &Path) -> PathBuf {
         let node = std::fs::canonicalize(self.root.at(node)).unwrap_or_else(|_| node.to_path_buf());
         self.root.at("/sys/class/block").join(node.file_name().unwrap_or_default())
     }
 
-    /// The common ground of some block devices, given by their directories in sysfs, over which a
-    /// file system spreads its bytes.
+    /// The storage below several block devices, given by their sysfs directories. The file system
+    /// spreads its bytes over them.
     fn ground_of_blocks(
         &self,
         kind: &str,
@@ -185,13 +185,13 @@ impl Finder {
         })
     }
 
-    /// One disk, at `path` in sysfs.
+    /// A single disk, at `path` in sysfs.
     fn ground_of_disk(&self, path: &Path, depth: u32) -> Ground {
         let name = file_name(path);
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let told = |file: &str| text(&path.join(file)).filter(|text| !text.is_empty());
         let model = told("device/model");
-        // NVMe, SCSI and MMC each have a name of their own for it.
+        // NVMe, SCSI and MMC use different names for it.
         let revisions = ["device/firmware_rev", "device/rev", "device/fwrev"];
         let firmware = revisions.iter().find_map(|file| told(file));
         let rotational = number(&path.join("queue/rotational")).map(|turns| turns == 1);
@@ -228,13 +228,13 @@ impl Finder {
         Ground { devices: vec![device], ..Ground::of(medium, notes) }
     }
 
-    /// A loop device counts what goes through it, so it stands for itself; what it is made of is
-    /// decided by the file behind it. Each flush that it is sent becomes an fsync of that file,
-    /// and so a flush of the device below, whether its direct I/O is on or off.
+    /// A loop device counts the bytes that pass through it, so it is its own bottom device; the
+    /// file behind it determines the medium. Each flush becomes an fsync of that file, which
+    /// flushes the device below, with or without direct I/O.
     fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Ground {
         let name = device.name.clone();
         let mut notes = Vec::new();
-        // Only then does O_DIRECT mean anything below (METHODOLOGY.md).
+        // Without direct I/O, O_DIRECT has no effect below (METHODOLOGY.md).
         if device.loop_direct == Some(false) {
             notes.push(format!(
                 "{name}: a loop device without direct I/O: O_DIRECT inside is the page cache \
@@ -260,7 +260,7 @@ fn unseen(note: String) -> Ground {
     Ground::of(Medium::Unseen, vec![note])
 }
 
-/// A note about how often a byte is written.
+/// A note about how many times a byte is written.
 fn note_of_layers(layers: &[Layer]) -> Option<String> {
     let (bottom, top) = (layers.first()?, layers.last()?);
     let below = || bottom.nodes.join(", ");
@@ -278,7 +278,7 @@ fn note_of_layers(layers: &[Layer]) -> Option<String> {
     }
 }
 
-/// A note about a disk that is not what its name suggests.
+/// A note about a disk that differs from what its name suggests.
 fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     let is = |kind| is_numbered(name, kind);
     if is("nbd") || is("rbd") || is("drbd") {
@@ -290,7 +290,7 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     if is("pmem") {
         return Some(format!("{name}: this device is persistent memory"));
     }
-    // An NVMe disk with several ways to it has no transport, but each of its controllers has.
+    // A multipath NVMe disk has no transport of its own, but each of its controllers does.
     let controllers = entries(&path.join("device")).map(|path| path.join("transport"));
     let transport = text(&path.join("device/transport"));
     let transport = transport.or_else(|| controllers.filter_map(|path| text(&path)).next())?;
@@ -298,7 +298,7 @@ fn note_of_disk(path: &Path, name: &str) -> Option<String> {
     is_remote.then(|| format!("{name}: this device is across a network ({transport})"))
 }
 
-/// The OS's view of a write cache: `/sys/block/X/queue/write_cache`, which root may change.
+/// The OS's view of a write cache, from `/sys/block/X/queue/write_cache`, which root may change.
 fn write_cache(text: &str) -> Option<WriteCache> {
     match text {
         "write back" => Some(WriteCache::Back),
@@ -307,7 +307,7 @@ fn write_cache(text: &str) -> Option<WriteCache> {
     }
 }
 
-/// Whether `name` is `kind` and a number: `ram0` is of kind `ram`, `ramdisk` is not.
+/// Whether `name` is `kind` followed by a number: `ram0` is of kind `ram`, `ramdisk` is not.
 fn is_numbered(name: &str, kind: &str) -> bool {
     name.strip_prefix(kind).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

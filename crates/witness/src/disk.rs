@@ -1,4 +1,4 @@
-//! A block device that is measured itself, without a file system. Nothing here writes to it.
+//! Block devices that are measured directly, without a file system. Nothing here writes to one.
 
 use crate::cgroup;
 use crate::counting;
@@ -19,9 +19,9 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes at the beginning of a device that are read to see what works on it.
+/// Bytes at the start of a device that are read to test what works on it.
 const HEAD: u64 = 1 << 20;
-/// What the file system of a device is called that is measured without one.
+/// The file system's name for a device that is measured without one.
 const NO_FILE_SYSTEM: &str = "none (block device)";
 
 /// A block device.
@@ -29,26 +29,26 @@ const NO_FILE_SYSTEM: &str = "none (block device)";
 pub struct Disk {
     /// Its name: `vda1`, `loop0`.
     pub name: String,
-    /// Bytes it holds.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes that it reads or writes at least.
+    /// The smallest unit that it reads or writes, in bytes.
     pub logical_block: u64,
-    /// Why it must not be written to, a sentence part each: `vda1 is mounted at '/'`. Empty if
-    /// nothing is known to use it.
+    /// Why it must not be written to, as sentence parts: `vda1 is mounted at '/'`. Empty if it has
+    /// no known user.
     pub objections: Vec<String>,
 }
 
-/// Inspects the block device at `path` (or the target of a link), and its users.
+/// Inspects the block device at `path`, or the one that a link leads to, and finds its users.
 ///
-/// It is in use if it, a partition of it or the disk that it is a partition of is mounted, used
-/// for swap or a part of another device, if a loop device is made of it, or if another device is
-/// the same disk. A loop device is in use if another is made of the same file, or what it is made
-/// of is in use. The OS is asked as well, by an exclusive open for reading: it knows of mounts that
-/// this process does not see. All this is true of this moment alone: who writes should open it
-/// with `O_EXCL`, too. Who has it open without a claim, as a virtual machine may, is not seen.
+/// The device is in use if it, a partition of it or its whole disk is mounted, used for swap or
+/// part of another device. It is also in use if it backs a loop device, or if another device is the
+/// same disk. A loop device is in use if another one has the same backing file, or if that file is.
+/// An exclusive open for reading also detects mounts that this process cannot see. All this holds
+/// only for the moment: open the device with `O_EXCL` before writing to it. A process that has the
+/// device open without a claim, as a virtual machine may, remains undetected.
 ///
 /// # Errors
-/// [`Error::NotADisk`] when it is no block device, or what the OS answered to a step.
+/// [`Error::NotADisk`] if it is not a block device; otherwise the OS's error for the failed step.
 pub fn disk(path: &Path) -> Result<Disk, Error> {
     let node = Node::open(path)?;
     let size = node.size()?;
@@ -74,11 +74,11 @@ pub fn disk(path: &Path) -> Result<Disk, Error> {
     Ok(Disk { name, size, logical_block: u64::from(logical_block), objections })
 }
 
-/// The storage that the block device at `path` is, when it is read or written without a file
-/// system: all of it is free. What works is tried on its first 1 MiB, by reading alone.
+/// The storage of the block device at `path` when used without a file system: all of it is free.
+/// Tests what works by reading its first 1 MiB.
 ///
 /// # Errors
-/// As [`disk`].
+/// As for [`disk`].
 pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let node = Node::open(path)?;
     let size = node.size()?;
@@ -113,7 +113,7 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     Ok(storage)
 }
 
-/// Tries what works on the first `length` bytes of a device.
+/// Tests what works on the first `length` bytes of a device.
 fn try_head(device: &File, length: u64, storage: &mut Storage) {
     if length == 0 {
         return storage.notes.push("the device has no bytes: nothing was tested".to_string());
@@ -140,8 +140,8 @@ fn try_head(device: &File, length: u64, storage: &mut Storage) {
     }
 }
 
-/// Evicts the cached head of a device; returns how many pages stayed. Writes nothing back: that is
-/// up to the program that made a page dirty.
+/// Evicts the cached head of a device and returns how many pages stayed. It does not write back
+/// dirty pages: that is up to the program that dirtied them.
 fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
     rustix::fs::fadvise(device, 0, NonZeroU64::new(length), Advice::DontNeed)
         .map_err(Error::refused_on("evict", device))?;
@@ -153,7 +153,7 @@ fn evict_head(device: &File, probe: Probe, length: u64) -> Result<u64, Error> {
 /// An open device node.
 struct Node {
     file: File,
-    /// Where it is, links followed.
+    /// Its path, with links resolved.
     path: PathBuf,
     number: String,
 }
@@ -161,7 +161,7 @@ struct Node {
 impl Node {
     fn open(path: &Path) -> Result<Node, Error> {
         let path = std::fs::canonicalize(path).map_err(Error::refused("find", path))?;
-        // Opening something else, a pipe for one, might wait for ever.
+        // Opening something else, such as a pipe, could block forever.
         let number = number_of(&path).map_err(Error::refused("look at", &path))?;
         let Some(number) = number else { return Err(Error::NotADisk { path }) };
         let file = File::open(&path).map_err(Error::refused("open", &path))?;
@@ -173,7 +173,7 @@ impl Node {
     }
 }
 
-/// The `major:minor` of a block device; none of anything else.
+/// The `major:minor` of a block device; `None` for anything else.
 fn number_of(path: &Path) -> std::io::Result<Option<String>> {
     let metadata = std::fs::metadata(path)?;
     let device = metadata.rdev();
@@ -181,8 +181,8 @@ fn number_of(path: &Path) -> std::io::Result<Option<String>> {
     Ok(metadata.file_type().is_block_device().then(number))
 }
 
-/// Whether the OS refuses to give a device to this process alone, for reading. Without `O_CREAT`,
-/// `O_EXCL` is about block devices (open(2)).
+/// Whether the OS refuses exclusive access to a device, for reading. `O_EXCL` without `O_CREAT` is
+/// defined for block devices only (open(2)).
 fn is_claimed(path: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty()).is_err_and(|error| error == Errno::BUSY)
@@ -194,7 +194,7 @@ fn swaps() -> Vec<Identity> {
     parse_swaps(&text).iter().filter_map(|path| Identity::at(path)).collect()
 }
 
-/// The first field of each line but the first.
+/// The first field of every line except the heading.
 fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
     let lines = text.split(|&byte| byte == b'\n').skip(1);
     lines
@@ -204,11 +204,11 @@ fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A device, and those that have bytes in common with it.
+/// A device and those that share bytes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Family {
     itself: Member,
-    /// Its partitions, or the disk that it is a partition of.
+    /// Its partitions, or the disk that contains it.
     relatives: Vec<Member>,
 }
 
@@ -227,7 +227,7 @@ impl Member {
 }
 
 impl Family {
-    /// Of the device `number`, if sysfs has it.
+    /// The family of device `number`, if sysfs has it.
     fn of(root: &Root, number: &str) -> Option<Family> {
         let itself = std::fs::canonicalize(root.at("/sys/dev/block").join(number)).ok()?;
         let is_partition = |path: &Path| path.join("partition").exists();
@@ -240,7 +240,7 @@ impl Family {
     }
 }
 
-/// The users of devices.
+/// Everything that can use a device.
 struct Users {
     root: Root,
     mounts: Vec<Mount>,
@@ -248,7 +248,7 @@ struct Users {
     loops: Vec<Loop>,
 }
 
-/// Loop devices of loop devices end somewhere; what is deeper is not looked for.
+/// Maximum nesting followed, for loop devices on loop devices.
 const DEPTH: usize = 8;
 
 impl Users {
@@ -261,8 +261,8 @@ impl Users {
         })
     }
 
-    /// Why a device of this family must not be written to. `by` is the loop device by which it
-    /// would be written, if that is another.
+    /// Why a device of this family must not be written to. `by` is the loop device through which it
+    /// would be written, if that is another one.
     fn of(&self, family: &Family, by: Option<&str>) -> Vec<String> {
         self.within(family, by, DEPTH)
     }
@@ -299,14 +299,14 @@ impl Users {
                 objections.extend(self.of_file(itself, depth));
             }
         }
-        // A partition that is read-only says nothing of the others.
+        // A read-only partition does not make its siblings read-only.
         if text(&family.itself.path.join("ro")).is_some_and(|ro| ro == "1") {
             objections.push(format!("{} is read-only", family.itself.name));
         }
         objections
     }
 
-    /// Why the file that a loop device is made of must not be written to.
+    /// Why the backing file of a loop device must not be written to.
     fn of_file(&self, itself: &Loop, depth: usize) -> Vec<String> {
         let Loop { name, path, file } = itself;
         let mut objections = Vec::new();
@@ -336,14 +336,14 @@ impl Users {
         objections
     }
 
-    /// Another device that is the same disk on another path, by the disk's own identifier.
+    /// Another device that is the same disk on another path, according to the disk's identifier.
     fn twin_of(&self, name: &str, path: &Path) -> Option<String> {
         let told = |path: &Path| {
             let files = [path.join("wwid"), path.join("device/wwid")];
             files.iter().find_map(|file| text(file)).filter(|wwid| !wwid.is_empty())
         };
         let own = told(path)?;
-        // The paths to one NVMe disk are hidden: they can't be opened.
+        // The paths to a multipath NVMe disk are hidden and cannot be opened.
         let is_hidden =
             |disk: &Path| text(&disk.join("hidden")).is_some_and(|hidden| hidden == "1");
         let is_twin = |disk: &PathBuf| {
@@ -352,7 +352,7 @@ impl Users {
         entries(&self.root.at("/sys/block")).find(is_twin).map(|disk| file_name(&disk))
     }
 
-    /// A btrfs has a number of its own, and lists its members while it is mounted.
+    /// A btrfs has its own device number, but lists its members while mounted.
     fn is_in_btrfs(&self, name: &str) -> bool {
         entries(&self.root.at("/sys/fs/btrfs"))
             .any(|known| known.join("devices").join(name).exists())
@@ -416,7 +416,7 @@ mod tests {
         for minor in [2, 16] {
             check(&sys, (of_partition, &[]), minor, &[]);
         }
-        // What is on the whole disk is on each partition, too.
+        // A mount of the whole disk also uses each partition.
         for minor in [0, 1, 2] {
             check(&sys, (&[mount("8:0", "/")], &[]), minor, &["sda is mounted at '/'"]);
         }

@@ -1,4 +1,4 @@
-//! Errors of the OS, with remedies.
+//! Errors with remedies.
 
 use model::evidence::Residency;
 use std::fs::File;
@@ -6,26 +6,26 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// Something that the OS refused, or that was tried and could not be proved.
+/// An operation that the OS refused, or an effect that could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A step was refused.
+    /// The OS refused a step.
     #[error("failed to {attempt} '{}': {answer}", path.display())]
     Refused {
-        /// The OS's answer.
+        /// What was tried.
         attempt: &'static str,
-        /// On what.
+        /// The file or device.
         path: PathBuf,
         /// What the OS answered.
         answer: io::Error,
     },
-    /// No file can be made in a directory.
+    /// No file can be created in a directory.
     #[error(
         "failed to create a file in '{}': {answer}: name a directory that this user can write to",
         directory.display()
     )]
     NotWritable {
-        /// Where it was tried.
+        /// The directory.
         directory: PathBuf,
         /// What the OS answered.
         answer: io::Error,
@@ -33,13 +33,13 @@ pub enum Error {
     /// A path that names something other than a file with bytes.
     #[error("'{}' is not a regular file: name one", path.display())]
     NotAFile {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
     /// A path that names something other than a block device.
     #[error("'{}' is not a block device: name one, such as '/dev/loop0'", path.display())]
     NotADisk {
-        /// What was named.
+        /// The path.
         path: PathBuf,
     },
     /// Pages of a file could not be evicted.
@@ -49,12 +49,12 @@ pub enum Error {
         residency.pages
     )]
     Stayed {
-        /// The last result of the probe.
+        /// The probe's last result.
         residency: Residency,
-        /// The cause, as far as known, and what may help.
+        /// The likely cause, and what may help.
         cause: &'static str,
     },
-    /// A file that was read whole is not in the page cache.
+    /// A file is not cached after being read completely.
     #[error(
         "only {} of {} pages are in the page cache after {passes} reads of the file: memory is too \
          small for it, or its file system does not cache: choose a smaller file",
@@ -62,26 +62,26 @@ pub enum Error {
         residency.pages
     )]
     NotWarm {
-        /// The last result of the probe.
+        /// The probe's last result.
         residency: Residency,
-        /// How often the file was read.
+        /// How many times the file was read.
         passes: u32,
     },
-    /// A control group that limits memory could not be had.
+    /// No control group could be set up to limit memory.
     #[error(
         "failed to {attempt} '{}': {answer}: to limit memory, a control group needs root, or a \
          group delegated to this user",
         path.display()
     )]
     NoMemoryGroup {
-        /// The attempt.
+        /// What was tried.
         attempt: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
         /// What the OS answered.
         answer: io::Error,
     },
-    /// The whole page cache could not be emptied.
+    /// The page cache could not be dropped.
     #[error(
         "failed to write to '/proc/sys/vm/drop_caches': {answer}: this needs root, on the machine \
          itself and not in a container; 'ioassay cache evict FILE' needs neither"
@@ -93,7 +93,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error for an `attempt` on `path`, to be given what the OS answered.
+    /// The error for an `attempt` on `path`; takes the OS's answer.
     pub(crate) fn refused<A: Into<io::Error>>(
         attempt: &'static str,
         path: &Path,
@@ -101,7 +101,7 @@ impl Error {
         move |answer| Error::Refused { attempt, path: path.to_path_buf(), answer: answer.into() }
     }
 
-    /// The same for an open file, whose path the OS reports.
+    /// The same for an open file; the OS provides its path.
     pub(crate) fn refused_on<A: Into<io::Error>>(
         attempt: &'static str,
         file: &File,
@@ -112,7 +112,7 @@ impl Error {
     }
 }
 
-/// A path that leads to the very file that is open, even if it has no name.
+/// A path to the open file itself, even if it has no name.
 pub(crate) fn descriptor_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

@@ -10,14 +10,14 @@ use procfs::{FromRead, Meminfo};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// This machine, as the OS reports it. The kernels know which `isas` they can use.
+/// This machine, as the OS describes it. The kernels know which `isas` they can use.
 ///
-/// Unknown values are empty or none.
+/// Unknown values are empty or `None`.
 pub fn host(isas: Vec<Isa>) -> Host {
     host_at(&Root::machine(), isas)
 }
 
-/// As [`host`], of the machine whose files are below `root`.
+/// Like [`host`], for the machine whose files are below `root`.
 pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
     let uname = rustix::system::uname();
     let cpuinfo = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
@@ -57,14 +57,14 @@ const CACHES_UNTOLD: &str = "the OS reports no cache size: only pointer chases c
 const MEMORY_UNTOLD: &str = "the OS reports no size of the memory (/proc/meminfo): ioassay does \
                              not check whether buffers and arrays fit";
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 fn page(root: &Root) -> u64 {
     let of_tree = || parse_kilobytes(&sysfs::text(&root.at("/proc/self/smaps"))?, "KernelPageSize");
     let asked = root.is_machine().then(|| rustix::param::page_size() as u64);
     asked.or_else(of_tree).unwrap_or(4096)
 }
 
-/// Bytes of a huge page: of a transparent one, or else of those that are set aside.
+/// Size of a huge page in bytes: a transparent one, or else a reserved one.
 fn huge_page(root: &Root) -> Option<u64> {
     let transparent = sysfs::number(&root.at("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"));
     let set_aside = || parse_kilobytes(&sysfs::text(&root.at(MEMINFO))?, "Hugepagesize");
@@ -74,12 +74,12 @@ fn huge_page(root: &Root) -> Option<u64> {
 const CPUS: &str = "/sys/devices/system/cpu";
 const CLOCK: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// The text of a small file of `/proc` or `/sys` without blanks around it; none where there is
-/// none.
+/// The content of a small file in `/proc` or `/sys` without surrounding whitespace; `None` if it is
+/// missing or empty.
 fn read(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // The strings of a device tree end with a zero byte.
+    // Strings in a device tree end with a zero byte.
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
     (!text.is_empty()).then(|| text.to_string())
 }
@@ -93,7 +93,8 @@ fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn cpu_model(cpuinfo: &str) -> Option<String> {
-    // x86 says "model name", POWER "cpu", s390 "processor 0" and ARM nothing but numbers.
+    // The field is "model name" on x86, "cpu" on POWER and "processor 0" on s390. ARM has only
+    // numbers.
     let names = ["model name", "Model Name", "cpu", "uarch"];
     let named = names.iter().find_map(|name| cpuinfo_value(cpuinfo, name));
     named.map(str::to_string).or_else(|| {
@@ -103,7 +104,7 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// Bytes of the caches that hold data of one CPU, from the first level to the last.
+/// Sizes in bytes of a CPU's data caches, from the first level to the last.
 fn data_caches(cpu: &Path) -> Vec<u64> {
     let mut levels: BTreeMap<u32, u64> = BTreeMap::new();
     for index in std::fs::read_dir(cpu.join("cache")).into_iter().flatten().flatten() {
@@ -118,14 +119,14 @@ fn data_caches(cpu: &Path) -> Vec<u64> {
     levels.into_values().collect()
 }
 
-/// From this level on caches are the last ones where there are several of them.
+/// From this level on, several caches of the last reported level count as last-level caches.
 const SHARED_LEVEL_LEAST: u32 = 3;
 
-/// Bytes of all caches of the highest level that the CPUs have, each counted once however many
-/// CPUs share it, and bytes of the largest one of them. In a VM it may be the share of the host.
+/// Total size of all caches of the highest level, each counted once, and the size of the largest,
+/// in bytes. In a VM, this may be the host's share.
 ///
-/// None if the OS reports none, or only second-level caches private to each core: many ARM servers
-/// have a further cache that the OS does not report.
+/// `None` if the OS reports no caches, or only second-level caches private to each core. Many ARM
+/// servers have a further cache that the OS does not report.
 fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     let mut caches: BTreeMap<(u32, String), u64> = BTreeMap::new();
     for cpu in std::fs::read_dir(cpus).into_iter().flatten().flatten() {
@@ -142,7 +143,7 @@ fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     }
     let last = caches.keys().map(|(level, _)| *level).max()?;
     caches.retain(|(level, _), _| *level == last);
-    // One that CPUs share is the last: each of several may be a core's own, and so may one of one.
+    // A single cache that CPUs share is the last level. Otherwise each may be private to a core.
     let is_shared = matches!(
         caches.keys().collect::<Vec<_>>()[..],
         [(_, cpus)] if cpus.contains([',', '-'])
@@ -151,7 +152,7 @@ fn last_level_caches(cpus: &Path) -> Option<(u64, u64)> {
     (all > 0 && (last >= SHARED_LEVEL_LEAST || is_shared)).then_some((all, largest))
 }
 
-/// `32768K`, as sysfs writes it.
+/// Parses sysfs's format, as in `32768K`.
 fn parse_cache_size(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
     let shift = match unit {
@@ -163,8 +164,8 @@ fn parse_cache_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// Which hypervisor this machine runs under; `unknown` when it is certain that there is one and
-/// not which. None on bare metal.
+/// The hypervisor of this machine; `unknown` if there is certainly one but not which. `None` on
+/// bare metal.
 pub(crate) fn hypervisor(root: &Root) -> Option<String> {
     let dmi = |name: &str| read(&root.at("/sys/class/dmi/id").join(name));
     let flags = read(&root.at("/proc/cpuinfo")).unwrap_or_default();
@@ -181,11 +182,11 @@ pub(crate) fn hypervisor(root: &Root) -> Option<String> {
     .name()
 }
 
-/// How a machine is called whose processor is a program.
+/// The name for a machine whose processor is emulated in software.
 const EMULATED: &str = "qemu, emulated";
 
-/// Whether QEMU computes what this processor does (TCG), by the leaf of CPUID in which hypervisors
-/// name themselves: no other sign tells it from QEMU with KVM.
+/// Whether QEMU emulates this processor in software (TCG), according to the CPUID leaf in which
+/// hypervisors identify themselves. No other sign distinguishes it from QEMU with KVM.
 #[cfg(target_arch = "x86_64")]
 fn is_emulated() -> bool {
     use std::arch::x86_64::__cpuid;
@@ -197,37 +198,37 @@ fn is_emulated() -> bool {
     has_hypervisor && name.as_flattened() == b"TCGTCGTCGTCG"
 }
 
-/// Elsewhere a processor tells no hypervisor.
+/// Other processors do not identify their hypervisor.
 #[cfg(not(target_arch = "x86_64"))]
 fn is_emulated() -> bool {
     false
 }
 
-/// Whether this is the ARM processor that QEMU made up, which no hypervisor has: its implementer
-/// is nobody, and its part the letter Q.
+/// Whether this is QEMU's made-up ARM processor, which no hypervisor has: its implementer is 0x00,
+/// and its part is 'Q' (0x51).
 fn is_cpu_of_qemu(cpuinfo: &str) -> bool {
     cpuinfo_value(cpuinfo, "CPU implementer") == Some("0x00")
         && cpuinfo_value(cpuinfo, "CPU part") == Some("0x051")
 }
 
-/// Signs of a hypervisor.
+/// Evidence of a hypervisor.
 #[derive(Default)]
 struct Signs {
-    /// Whether the processor is a program.
+    /// Whether the processor is emulated in software.
     is_emulated: bool,
-    /// Xen's own entry.
+    /// Xen's entry in sysfs.
     xen: Option<String>,
-    /// The flag that every x86 hypervisor sets, and bare metal never.
+    /// The flag that every x86 hypervisor sets and bare metal never has.
     cpu_flag: bool,
-    /// The node that ARM hypervisors add.
+    /// The device tree node that ARM hypervisors add.
     device_tree: Option<String>,
     vendor: Option<String>,
     product: Option<String>,
-    /// A guest may be offered a clock of its hypervisor's.
+    /// The available clocks; a hypervisor may offer its own.
     clocks: Option<String>,
 }
 
-/// Words of vendors, products and clocks, and whose they are.
+/// Substrings of vendors, products and clocks, and the hypervisor each indicates.
 const KNOWN: [(&str, &str); 11] = [
     ("kvm", "kvm"),
     ("qemu", "kvm"),
@@ -255,8 +256,8 @@ impl Signs {
         let known = words.iter().find_map(|word| {
             KNOWN.iter().find(|(sign, _)| word.contains(sign)).map(|(_, name)| name.to_string())
         });
-        // ARM has no flag: there the vendor alone must say it, and some of these also sell or
-        // rent machines without a hypervisor.
+        // ARM has no such flag, so the vendor alone must decide. Some of these vendors also offer
+        // machines without a hypervisor.
         let is_metal = words[1].contains("metal") || words[2].contains("microsoft");
         let is_told = self.cpu_flag || self.device_tree.is_some();
         match known {
@@ -303,7 +304,7 @@ mod tests {
             }
         };
         assert_eq!(last_level_caches(cpus.path()), None);
-        // Behind caches of each core's own there may be one that is not told of.
+        // Beyond the cores' private caches, there may be one that the OS does not report.
         add(0, 2, "1024K", "0-1");
         assert_eq!(last_level_caches(cpus.path()), Some((1 << 20, 1 << 20)));
         add(0, 2, "1024K", "0");

@@ -1,5 +1,4 @@
-//! How a file lies on its storage: what of it was never written, and what is stored in another
-//! form.
+//! How a file is stored: which parts were never written, and which are stored in another form.
 
 use model::host::Layout;
 use rustix::fs::SeekFrom;
@@ -9,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// `struct fiemap` of `linux/fiemap.h`, without the extents that follow it.
+/// `struct fiemap` of `linux/fiemap.h`, without the trailing extents.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Header {
@@ -33,10 +32,10 @@ struct Extent {
     reserved_flags: [u32; 3],
 }
 
-/// Extents per request: 28 KiB.
+/// Extents per request, which take 28 KiB.
 const EXTENTS: usize = 512;
 
-/// A header with room for the answer.
+/// A header with space for the answer.
 #[repr(C)]
 struct Request {
     header: Header,
@@ -44,7 +43,8 @@ struct Request {
 }
 
 const FS_IOC_FIEMAP: Opcode = opcode::read_write::<Header>(b'f', 11);
-/// Write dirty pages first: until then even ext4 says that data is not written (METHODOLOGY.md).
+/// Write dirty pages back first. Until then, even ext4 reports their data as unwritten
+/// (METHODOLOGY.md).
 const FLAG_SYNC: u32 = 0x1;
 const EXTENT_LAST: u32 = 0x1;
 const EXTENT_ENCODED: u32 = 0x8;
@@ -53,12 +53,12 @@ const EXTENT_INLINE: u32 = 0x200;
 const EXTENT_TAIL: u32 = 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 
-/// How `file` lies on its storage. Its dirty pages are written back first.
+/// The layout of `file` on its storage. Writes its dirty pages back first.
 ///
-/// None where the file system does not tell.
+/// `None` if the file system does not report it.
 ///
 /// # Errors
-/// What the OS answered, other than that it cannot tell.
+/// Any error of the OS except for missing support.
 pub fn layout(file: &File) -> io::Result<Option<Layout>> {
     let size = file.metadata()?.len();
     match by_extents(file, size) {
@@ -82,8 +82,9 @@ fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
             capacity: EXTENTS as u32,
             ..Header::default()
         };
-        // SAFETY: the kernel takes a `struct fiemap` for this number, followed by as many
-        // extents as its capacity says; `Request` is that, and is borrowed for the call alone.
+        // SAFETY: for this request, the kernel takes a `struct fiemap` followed by as many extents
+        // as its capacity states. That is the layout of `Request`, which is borrowed for the call
+        // only.
         unsafe {
             let call = Updater::<FS_IOC_FIEMAP, Request>::new(&mut *request);
             rustix::ioctl::ioctl(file, call)
@@ -91,17 +92,17 @@ fn by_extents(file: &File, size: u64) -> Result<Layout, Errno> {
         let mapped = (request.header.mapped as usize).min(EXTENTS);
         request.extents[..mapped].iter().for_each(|extent| tally.add(extent));
         let is_last = request.extents[..mapped].last().is_none_or(|e| e.flags & EXTENT_LAST != 0);
-        // An answer that brings nothing new would come for ever.
+        // An answer without progress would repeat forever.
         if is_last || tally.end == request.header.start {
             return Ok(tally.layout());
         }
     }
 }
 
-/// Adds up extents that come in the order of the file.
+/// Sums up extents, which come in file order.
 struct Tally {
     size: u64,
-    /// Where the last extent ended.
+    /// End of the last extent.
     end: u64,
     unwritten: u64,
     encoded: u64,
@@ -114,7 +115,7 @@ impl Tally {
     }
 
     fn add(&mut self, extent: &Extent) {
-        // Blocks allocated behind the end of the file do not belong to it.
+        // Blocks allocated past the end of the file are not part of it.
         let start = extent.logical.clamp(self.end.min(self.size), self.size);
         let end = extent.logical.saturating_add(extent.length);
         let length = end.clamp(start, self.size) - start;
@@ -127,7 +128,7 @@ impl Tally {
         if extent.flags & EXTENT_UNWRITTEN != 0 {
             self.unwritten += length;
         }
-        // An encrypted extent is encoded too, but lies on the device byte for byte.
+        // Encrypted extents count as encoded, too, but are stored byte for byte.
         let is_encoded = extent.flags & EXTENT_ENCODED != 0 && extent.flags & EXTENT_ENCRYPTED == 0;
         if is_encoded || extent.flags & (EXTENT_INLINE | EXTENT_TAIL) != 0 {
             self.encoded += length;
@@ -143,8 +144,8 @@ impl Tally {
     }
 }
 
-/// Without a report of extents, holes are possible. A file system without support reports none; we
-/// believe that only if it has enough blocks.
+/// The layout without a list of extents, found by seeking holes. File systems without support
+/// report no holes, which is credible only if the file has enough blocks.
 fn by_seeking(file: &File, size: u64) -> io::Result<Option<Layout>> {
     let position = rustix::fs::tell(file)?;
     let holes = holes(file, size);
@@ -163,7 +164,7 @@ fn holes(file: &File, size: u64) -> Result<u64, Errno> {
     while end < size {
         let data = match rustix::fs::seek(file, SeekFrom::Data(end)) {
             Ok(data) => data.min(size),
-            // There is no data behind this.
+            // No more data follows.
             Err(Errno::NXIO) => size,
             Err(error) => return Err(error),
         };
@@ -215,7 +216,7 @@ mod tests {
         check(100, &[(0, 100, EXTENT_ENCODED | EXTENT_ENCRYPTED)], (0, 0));
     }
 
-    /// Two ways of asking the same.
+    /// Both ways of asking give the same answer.
     #[test]
     fn extents_and_holes_agree() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,7 +1,6 @@
-//! Asks the OS what it counted, and sets and proves the state of the page cache.
+//! Collects the OS's counters, and sets and verifies the state of the page cache.
 //!
-//! It times nothing and judges nothing. What a machine does not tell is absent from what is
-//! answered, never zero.
+//! It times nothing and judges nothing. What a machine does not report is `None`, never zero.
 
 pub mod error;
 pub mod page_cache;

@@ -1,17 +1,17 @@
-//! Counters of the whole machine: CPU time, pressure, dirty pages.
+//! Machine-wide counters: CPU time, pressure, dirty pages.
 
-/// The OS's file about memory.
+/// The OS's memory statistics.
 pub(crate) const MEMINFO: &str = "/proc/meminfo";
 
-/// Of the first line of `/proc/stat`.
+/// Values from the first line of `/proc/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) steal_ticks: u64,
     pub(crate) all_ticks: u64,
 }
 
-/// `cpu user nice system idle iowait irq softirq steal guest guest_nice`; the guests' time is
-/// part of user and nice.
+/// Parses `cpu user nice system idle iowait irq softirq steal guest guest_nice`. Guest time is
+/// included in user and nice.
 pub(crate) fn parse_machine(text: &str) -> Option<Machine> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Option<Vec<u64>> =
@@ -20,27 +20,27 @@ pub(crate) fn parse_machine(text: &str) -> Option<Machine> {
     Some(Machine { steal_ticks: ticks[7], all_ticks: ticks.iter().sum() })
 }
 
-/// Microseconds: the total of the line that begins with `some`.
+/// The total of the line that starts with `some`, in microseconds.
 pub(crate) fn parse_pressure(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split(' ').find_map(|field| field.strip_prefix("total=")?.parse().ok())
 }
 
-/// Of [`MEMINFO`]: bytes that are dirty or being written.
+/// Bytes that are dirty or being written back, from [`MEMINFO`].
 pub(crate) fn parse_dirty(meminfo: &str) -> Option<u64> {
     let [dirty, writeback] = ["Dirty", "Writeback"].map(|name| parse_kilobytes(meminfo, name));
     dirty?.checked_add(writeback?)
 }
 
-/// Of `/proc/vmstat`: bytes that may be dirty before the OS makes a writer wait as long as a
-/// device takes. It begins to slow writers down halfway from `nr_dirty_background_threshold`.
+/// Bytes that may be dirty before the OS throttles writers to the device's speed, from
+/// `/proc/vmstat`. It starts to slow them down halfway above `nr_dirty_background_threshold`.
 pub(crate) fn parse_dirty_limit(vmstat: &str, page: u64) -> Option<u64> {
     let name = "nr_dirty_threshold ";
     let pages = vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
     u64::checked_mul(pages?, page)
 }
 
-/// Of `/proc/vmstat`: bytes that the machine has swapped, in or out, since it began.
+/// Bytes swapped in or out since boot, from `/proc/vmstat`.
 pub(crate) fn parse_swapped(vmstat: &str, page: u64) -> Option<u64> {
     let pages = |name: &str| -> Option<u64> {
         vmstat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
@@ -48,7 +48,7 @@ pub(crate) fn parse_swapped(vmstat: &str, page: u64) -> Option<u64> {
     pages("pswpin ")?.checked_add(pages("pswpout ")?)?.checked_mul(page)
 }
 
-/// Bytes, of a line like `Dirty:   224 kB`, whose kB are of 1024.
+/// Bytes from a line like `Dirty:   224 kB`, in units of 1024 bytes.
 pub(crate) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

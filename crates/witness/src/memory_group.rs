@@ -1,4 +1,4 @@
-//! A control group that limits the memory of some processes, the page cache included.
+//! A control group that limits the memory of processes, including their page cache.
 
 use crate::cgroup;
 use crate::error::Error;
@@ -11,33 +11,33 @@ use std::time::Duration;
 
 /// The prefix of these groups' names, followed by the PID of their creator.
 const PREFIX: &str = "ioassay-";
-/// The number of attempts to remove a group that still has members.
+/// Attempts to remove a group that still has members.
 const REMOVALS: u32 = 50;
-/// How long is waited between two of these: a second in all.
+/// Pause between attempts; all of them together take a second.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
-/// A control group that limits memory. When it is dropped, those in it are ended, and it is
-/// removed. A process has one at a time, and must not be in it itself.
+/// A control group that limits memory. Dropping it kills its members and removes it. A process can
+/// have one at a time, and must not be a member itself.
 ///
-/// Memory that its members allocate counts, and pages that they bring into the page cache. Pages
-/// that other processes brought there do not count, so files must be evicted first.
+/// Memory that members allocate counts, and so do pages that they bring into the page cache. Pages
+/// cached by other processes do not, so evict files first.
 #[derive(Debug)]
 pub struct MemoryGroup {
     directory: PathBuf,
     limit: u64,
 }
 
-/// How the limits of a version of control groups are called.
+/// The names of the limits in a version of control groups.
 #[derive(Debug, Clone, Copy)]
 struct Version {
     limit: &'static str,
-    /// Absent where the OS does not account for swap.
+    /// Missing if the OS does not account for swap.
     swap: &'static str,
-    /// The limit of swap for a limit of memory, so that nothing is swapped.
+    /// The limit on swap for a given limit on memory, chosen to prevent swapping.
     swap_limit: fn(u64) -> u64,
 }
 
-/// Its second limit is that of memory and swap together.
+/// Version 1's second limit covers memory and swap together.
 const V1: Version = Version {
     limit: "memory.limit_in_bytes",
     swap: "memory.memsw.limit_in_bytes",
@@ -47,16 +47,16 @@ const V1: Version = Version {
 const V2: Version = Version { limit: "memory.max", swap: "memory.swap.max", swap_limit: |_| 0 };
 
 impl MemoryGroup {
-    /// Makes a group whose members may use `limit_bytes` of memory together, and no swap. Groups
-    /// that a process left that is no more are removed.
+    /// Creates a group whose members together may use `limit_bytes` of memory and no swap. Removes
+    /// groups left by processes that no longer exist.
     ///
-    /// Of version 1, it is below the group of this process. Of version 2, where a group that has
-    /// members can have none below it that limits memory, it is beside it, or as near as that is
-    /// possible.
+    /// In version 1, the group is a child of this process's group. In version 2, a group with
+    /// members cannot have children that limit memory. The new group is then a sibling, or as close
+    /// to that as possible.
     ///
     /// # Errors
-    /// [`Error::NoMemoryGroup`] with what was refused: it needs root, or a group that is delegated
-    /// to this user.
+    /// [`Error::NoMemoryGroup`] with the refused step: this needs root, or a group delegated to
+    /// this user.
     pub fn create(limit_bytes: u64) -> Result<MemoryGroup, Error> {
         let directories = cgroup::directories(&Root::machine(), "self", "memory");
         let found = directories.iter().find_map(|group| Some((group, version_below(group)?)));
@@ -69,35 +69,35 @@ impl MemoryGroup {
         create_below(parent, version, limit_bytes)
     }
 
-    /// Where it is.
+    /// The group's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Bytes that its members may use: the requested limit, rounded to pages, as the OS reports it.
+    /// Bytes that its members may use: the requested limit rounded to pages, as reported by the OS.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Takes process `pid` into the group, with all its threads. What it used before does not
-    /// count.
+    /// Moves process `pid` with all its threads into the group. Memory that it already uses does
+    /// not count.
     ///
     /// # Errors
-    /// [`Error::NoMemoryGroup`] with what the OS answered.
+    /// [`Error::NoMemoryGroup`] with the OS's answer.
     pub fn add(&self, pid: u32) -> Result<(), Error> {
         let path = self.directory.join("cgroup.procs");
         write(&path, &pid.to_string()).map_err(refused("add a process to", &path))
     }
 
-    /// Kills all that is in it: what a member started and left behind too.
+    /// Kills all members, including processes that members started and left behind.
     fn end_members(&self) {
-        // From Linux 5.14, and of version 2 only: at once, also those that are just being started.
+        // Needs Linux 5.14 and version 2; also catches processes that are just being started.
         if write(&self.directory.join("cgroup.kill"), "1").is_ok() {
             return;
         }
         let members = std::fs::read_to_string(self.directory.join("cgroup.procs"));
         for member in members.unwrap_or_default().split_ascii_whitespace() {
-            // Those of another namespace have the number 0.
+            // Processes in another namespace appear as 0.
             let pid = member.parse().ok().and_then(Pid::from_raw);
             if let Some(Err(error)) = pid.map(|pid| kill_process(pid, Signal::KILL)) {
                 log::debug!("cannot kill process {member} of a control group: {error}");
@@ -105,7 +105,7 @@ impl MemoryGroup {
         }
     }
 
-    /// Sets the limits and reads them back.
+    /// Sets the limits and verifies them.
     fn set(&mut self, version: Version, limit: u64) -> Result<(), Error> {
         let path = self.directory.join(version.limit);
         write(&path, &limit.to_string()).map_err(refused("set the limit", &path))?;
@@ -132,7 +132,7 @@ impl Drop for MemoryGroup {
             }
             self.end_members();
             outcome = std::fs::remove_dir(&self.directory);
-            // A process that has ended is in its group for a moment more.
+            // A process that has ended stays in its group for a moment.
             if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::ResourceBusy) {
                 break;
             }
@@ -147,8 +147,7 @@ fn refused(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Erro
     move |answer| Error::NoMemoryGroup { attempt, path: path.to_path_buf(), answer }
 }
 
-/// Of which version a group would be that is made below `group`; none where it could not limit
-/// memory.
+/// The version of a group created below `group`; `None` if it could not limit memory.
 fn version_below(group: &Path) -> Option<Version> {
     if group.join(V1.limit).exists() {
         return Some(V1);
@@ -161,7 +160,7 @@ fn create_below(parent: &Path, version: Version, limit: u64) -> Result<MemoryGro
     let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
     let mut made = std::fs::create_dir(&directory);
     if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
-        // A process had the same number before; a group that is in use cannot be removed.
+        // An earlier process had the same PID. A group in use cannot be removed, so this is safe.
         std::fs::remove_dir(&directory).map_err(refused("remove the old group", &directory))?;
         made = std::fs::create_dir(&directory);
     }
@@ -182,12 +181,12 @@ fn remove_left(parent: &Path) {
     }
 }
 
-/// Whose number is in the name of a group; none if its name is no such.
+/// The PID in a group's name; `None` if the name has another form.
 fn maker_of(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.parse().ok()
 }
 
-/// The limit that the OS reports, if it is the requested one, rounded to a page.
+/// The limit that the OS reports, if it equals the requested one rounded to pages.
 fn confirmed(told: &str, asked: u64) -> io::Result<u64> {
     let page = rustix::param::page_size() as u64;
     let limit = told.trim().parse::<u64>().ok();
@@ -196,7 +195,7 @@ fn confirmed(told: &str, asked: u64) -> io::Result<u64> {
         .ok_or_else(|| io::Error::other(format!("wrote {asked}, but it reads '{}'", told.trim())))
 }
 
-/// Writes to a file that must be there.
+/// Writes to an existing file.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
@@ -258,7 +257,7 @@ mod tests {
     fn only_groups_of_makers_that_are_no_more_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let living = format!("ioassay-{}", std::process::id());
-        // No process has so high a number.
+        // No process has such a high PID.
         for name in ["ioassay-4194305", "other-4194305", living.as_str()] {
             std::fs::create_dir(parent.path().join(name)).unwrap();
         }

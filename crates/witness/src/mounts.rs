@@ -1,4 +1,4 @@
-//! Mounts, and the mount of a file.
+//! Mounts, and which one a file is on.
 
 use crate::error::{Error, descriptor_path};
 use crate::root::Root;
@@ -14,60 +14,60 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// One line of `/proc/self/mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Its number, unique while it is mounted.
+    /// The mount ID, unique while it is mounted.
     pub(crate) id: u64,
-    /// The device, as `major:minor`; major 0 is none.
+    /// The device as `major:minor`; major 0 means none.
     pub(crate) device: String,
-    /// The directory of the file system that is seen at the mount point.
+    /// The directory of the file system that is visible at the mount point.
     pub(crate) root: PathBuf,
-    /// Where it is mounted.
+    /// The mount point.
     pub(crate) point: PathBuf,
     /// `ext4`, `fuse.sshfs` …
     pub(crate) file_system: String,
-    /// The source: a device node, a server's export, any name.
+    /// The source: a device node, a server's export, or any name.
     pub(crate) source: PathBuf,
-    /// The options of the mount, then those of the file system, each once.
+    /// The mount's options, then the file system's, each once.
     pub(crate) options: Vec<String>,
 }
 
 impl Mount {
-    /// The values of the option `name`, in order: `lowerdir+` may be given more than once.
+    /// The values of option `name` in order: some, like `lowerdir+`, can be repeated.
     pub(crate) fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.options.iter().filter_map(move |option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// The mount option that keeps a sync from flushing the devices' caches.
+    /// A note if a mount option prevents a sync from flushing the devices' caches.
     pub(crate) fn barriers_off(&self) -> Option<String> {
         let option = barrier_option(self.options.iter().map(String::as_str))?;
         Some(unflushed(&self.file_system, &self.point, option))
     }
 
-    /// Whether the option `name` is set, with a value or without.
+    /// Whether option `name` is set, with or without a value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.split('=').next() == Some(name))
     }
 }
 
-/// Every mount that this process sees.
+/// All mounts that are visible to this process.
 pub(crate) fn all(root: &Root) -> Result<Vec<Mount>, Error> {
     let path = root.at(MOUNTINFO);
     let text = std::fs::read(&path).map_err(Error::refused("read", &path))?;
     Ok(parse(&text))
 }
 
-/// The mount that `path` is on; no right to read it is needed.
+/// The mount that `path` is on. Needs no read permission.
 pub(crate) fn mount_of_path(root: &Root, path: &Path) -> Option<Mount> {
     if root.is_machine() {
         let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         return mount_of(&File::from(file)).ok();
     }
-    // Of those that share a point the last one covers the others.
+    // Of the mounts on one point, the last covers the others.
     let above = all(root).ok()?.into_iter().filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| mount.point.components().count())
 }
 
-/// The mount that `file` is on, by its number: `st_dev` is not the one of mountinfo on btrfs and
-/// overlayfs (METHODOLOGY.md).
+/// The mount that `file` is on, by mount ID: on btrfs and overlayfs, `st_dev` differs from the
+/// device in mountinfo (METHODOLOGY.md).
 pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     let id = mount_id(file)?;
     let unlisted = || std::io::Error::other(format!("mount {id} is not listed in {MOUNTINFO}"));
@@ -75,8 +75,7 @@ pub(crate) fn mount_of(file: &File) -> Result<Mount, Error> {
     found.ok_or_else(|| Error::refused_on("find the mount of", file)(unlisted()))
 }
 
-/// The number of the mount; the same as `stx_mnt_id` of statx, which is younger (Linux 5.8) than
-/// this (3.15).
+/// The mount ID from fdinfo (Linux 3.15). It equals statx's `stx_mnt_id`, which needs Linux 5.8.
 fn mount_id(file: &File) -> Result<u64, Error> {
     let path = PathBuf::from(descriptor_path(file).to_string_lossy().replace("/fd/", "/fdinfo/"));
     let text = std::fs::read_to_string(&path).map_err(Error::refused("read", &path))?;
@@ -93,8 +92,8 @@ fn parse(text: &[u8]) -> Vec<Mount> {
     text.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }
 
-/// `27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw,discard`: an unknown number of
-/// fields before the lone dash.
+/// Parses a line like `27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw,discard`. The
+/// number of fields before the lone dash varies.
 fn parse_line(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|&byte| byte == b' ');
     let id = text(fields.next()?).parse().ok()?;
@@ -118,7 +117,7 @@ fn text(field: &[u8]) -> String {
     path(field).to_string_lossy().into_owned()
 }
 
-/// The OS writes a space, tab, newline and backslash as three octal digits: `\040`.
+/// Decodes a path: the OS writes space, tab, newline and backslash as octal, as in `\040`.
 pub(crate) fn path(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -1,4 +1,4 @@
-//! On which NUMA nodes the pages of a process lie.
+//! Which NUMA nodes hold a process's pages.
 
 use crate::placement::parse_cpus;
 use crate::root::Root;
@@ -8,13 +8,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// The bytes read of a process's mappings: enough for tens of thousands.
+/// Maximum bytes read about a process's mappings: enough for tens of thousands of them.
 const TEXT_MOST: u64 = 4 << 20;
 
-/// Bytes of each node in a process's memory of its own, and in its mappings of `file`. None where
-/// there is one node only, and where the OS does not tell: nothing is read then.
+/// Bytes on each node of a process's private memory and its mappings of `file`. `None` without
+/// reading anything if there is only one node; also `None` if the OS does not report it.
 ///
-/// Leaves out programs and libraries, and unmapped page cache, whose node no counter shows.
+/// Omits programs, libraries and unmapped page cache: no counter shows the node of those pages.
 pub(crate) fn node_bytes(pid: u32, file: Option<&File>) -> Option<BTreeMap<u32, u64>> {
     static HAS_SEVERAL: LazyLock<bool> = LazyLock::new(|| has_several(&Root::machine()));
     if !*HAS_SEVERAL {
@@ -27,13 +27,13 @@ pub(crate) fn node_bytes(pid: u32, file: Option<&File>) -> Option<BTreeMap<u32, 
     Some(parse(&text, name.as_deref())).filter(|bytes| !bytes.is_empty())
 }
 
-/// Whether memory lies on more than one node.
+/// Whether more than one node has memory.
 fn has_several(root: &Root) -> bool {
     let nodes = std::fs::read_to_string(root.at("/sys/devices/system/node/has_memory"));
     nodes.ok().and_then(|list| parse_cpus(&list)).is_some_and(|nodes| nodes.len() > 1)
 }
 
-/// Of `numa_maps`: a line for each mapping, with pages of each node as `N0=12`.
+/// Parses `numa_maps`: one line per mapping, with pages per node as in `N0=12`.
 fn parse(text: &str, file: Option<&Path>) -> BTreeMap<u32, u64> {
     let file = file.map(|path| format!("file={}", escaped(&path.to_string_lossy())));
     let mut bytes = BTreeMap::new();
@@ -54,7 +54,7 @@ fn parse(text: &str, file: Option<&Path>) -> BTreeMap<u32, u64> {
     bytes
 }
 
-/// A path as the OS writes it between blanks.
+/// A path as the OS escapes it in `numa_maps`.
 fn escaped(path: &str) -> String {
     let of = |letter: char| match letter {
         ' ' | '\t' | '\n' | '=' => format!("\\{:03o}", u32::from(letter)),

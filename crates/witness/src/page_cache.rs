@@ -1,8 +1,8 @@
-//! The page cache: how much of a file is in it, and how to put it in or out, with proof.
+//! The page cache: how much of a file is in it, and how to evict or load a file and verify it.
 //!
-//! A probe must first prove itself on the file system, see [`storage`](crate::storage()): cachestat
-//! reports 0 for every file on overlayfs, and mincore reports "all" for a file that you neither own
-//! nor can write.
+//! A probe must first be tested on the file system, see [`storage`](crate::storage()). On
+//! overlayfs, cachestat reports 0 for every file. mincore reports everything as cached for files
+//! that you neither own nor can write.
 
 use crate::error::Error;
 use model::evidence::{Probe, Residency};
@@ -18,33 +18,33 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::time::Duration;
 
-/// How often evicting a file is tried: writeback of dirty pages is a race (METHODOLOGY.md).
+/// Attempts to evict a file: writeback of dirty pages is a race (METHODOLOGY.md).
 const EVICT_ATTEMPTS: u32 = 5;
-/// How long is waited between two attempts.
+/// Pause between attempts.
 const EVICT_PAUSE: Duration = Duration::from_millis(50);
-/// How often a file is read until all of it is cached.
+/// Maximum number of times a file is read to cache it.
 const WARM_PASSES: u32 = 3;
 /// Bytes read at once while warming.
 const WARM_BLOCK: usize = 1 << 20;
-/// Bytes of a file that mincore looks at in one go: 256 KiB of memory for the answer.
+/// Bytes that mincore checks per call; the answer takes 256 KiB.
 const WINDOW: u64 = 1 << 30;
-/// The number of cachestat(2) on every architecture that has the common table.
+/// The number of cachestat(2) on every architecture with the common system call table.
 const SYS_CACHESTAT: libc::c_long = 451;
 
 /// How much of `file`, which may be a block device, is in the page cache.
 ///
 /// # Errors
-/// What the OS answered: cachestat is refused before Linux 6.5, by some sandboxes and on files
-/// that this user neither owns nor may write.
+/// The OS's error. cachestat fails before Linux 6.5, in some sandboxes, and on files that this user
+/// neither owns nor can write.
 pub fn residency(file: &File, probe: Probe) -> io::Result<Residency> {
     residency_of_range(file, probe, 0..length(file)?)
 }
 
-/// How much of the pages that `range` of `file` touches is in the page cache. What lies beyond
-/// the end of the file has no pages.
+/// How many of the pages that `range` of `file` covers are in the page cache. There are no pages
+/// past the end of the file.
 ///
 /// # Errors
-/// As [`residency`].
+/// As for [`residency`].
 pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::Result<Residency> {
     let page = rustix::param::page_size() as u64;
     let end = range.end.min(length(file)?).next_multiple_of(page);
@@ -63,17 +63,17 @@ pub fn residency_of_range(file: &File, probe: Probe, range: Range<u64>) -> io::R
     Ok(Residency { probe, pages, cached: cached.min(pages), dirty })
 }
 
-/// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: bytes of a block device.
+/// `_IOR(0x12, 114, size_t)` of `linux/fs.h`: the size of a block device in bytes.
 const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
 
-/// Bytes of `file`. A block device has a length too, which its metadata does not tell.
+/// Size of `file` in bytes. Works for block devices, too, whose metadata lacks it.
 pub(crate) fn length(file: &File) -> io::Result<u64> {
     let metadata = file.metadata()?;
     if !metadata.file_type().is_block_device() {
         return Ok(metadata.len());
     }
-    // SAFETY: for this number the kernel writes 64 bits, which `u64` has room for; that the
-    // number itself is built from another type is a slip of the kernel's, kept for ever.
+    // SAFETY: for this request, the kernel writes 64 bits, which fit into `u64`. The request number
+    // encodes `size_t` for historical reasons.
     unsafe { Ok(rustix::ioctl::ioctl(file, Getter::<BLKGETSIZE64, u64>::new())?) }
 }
 
@@ -84,7 +84,7 @@ struct CachestatRange {
     length: u64,
 }
 
-/// `struct cachestat` of `linux/mman.h`, all in pages.
+/// `struct cachestat` of `linux/mman.h`, in pages.
 #[repr(C)]
 #[derive(Default)]
 struct Cachestat {
@@ -99,15 +99,15 @@ fn cachestat(file: &File, range: Range<u64>) -> io::Result<Cachestat> {
     let asked = CachestatRange { offset: range.start, length: range.end - range.start };
     let mut counts = Cachestat::default();
     let flags: libc::c_uint = 0;
-    // SAFETY: the descriptor is open while `file` is borrowed; both structures have the layout of
-    // the kernel's headers, live through the call, and the kernel writes to the second alone.
+    // SAFETY: the descriptor is open while `file` is borrowed. Both structures have the layout of
+    // the kernel's headers and outlive the call, and the kernel writes only to the second.
     let answer = unsafe {
         libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const asked, &raw mut counts, flags)
     };
     if answer == 0 { Ok(counts) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Cached pages of `range`, which begins and ends at pages, window by window.
+/// Cached pages in `range`, which must be page-aligned, window by window.
 fn mincore(file: &File, range: Range<u64>) -> io::Result<u64> {
     let page = rustix::param::page_size() as u64;
     let mut answer = vec![0; (WINDOW.min(range.end - range.start) / page) as usize];
@@ -122,7 +122,7 @@ fn mincore(file: &File, range: Range<u64>) -> io::Result<u64> {
     Ok(cached)
 }
 
-/// A part of a file, mapped only for queries: it can't be read or written.
+/// A part of a file that is mapped only for queries: it cannot be read or written.
 struct Window {
     address: *mut c_void,
     length: usize,
@@ -130,8 +130,9 @@ struct Window {
 
 impl Window {
     fn map(file: &File, offset: u64, length: usize) -> io::Result<Window> {
-        // SAFETY: a new private mapping at an address that the OS chooses touches no memory of
-        // this program, and without access rights nothing can be reached through it.
+        // SAFETY: this creates a new private mapping at an address that the OS chooses, so it
+        // touches no memory of this program. It has no access rights, so nothing can be accessed
+        // through it.
         let address = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
@@ -145,36 +146,35 @@ impl Window {
         Ok(Window { address, length })
     }
 
-    /// `answer` takes one byte a page of the window.
+    /// `answer` must have one byte per page of the window.
     fn cached_pages(&self, answer: &mut [u8]) -> io::Result<u64> {
         let pages = self.length.div_ceil(rustix::param::page_size());
         assert_eq!(answer.len(), pages, "mincore answers one byte for each page of the window");
-        // SAFETY: the range was mapped by `map` and stays so while `self` lives; the OS writes
-        // one byte for each of its pages, and the assertion above says that they fit.
+        // SAFETY: `map` mapped the range, and it stays mapped while `self` lives. The OS writes one
+        // byte per page, and the assertion above guarantees that they fit.
         let outcome = unsafe { libc::mincore(self.address, self.length, answer.as_mut_ptr()) };
         if outcome != 0 {
             return Err(io::Error::last_os_error());
         }
-        // Only the lowest bit means anything.
+        // Only the lowest bit is defined.
         Ok(answer.iter().filter(|&&byte| byte & 1 == 1).count() as u64)
     }
 }
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `map`, nothing else refers to it and it is unmapped
-        // once.
+        // SAFETY: `map` mapped the range, nothing else refers to it, and it is unmapped only here.
         let outcome = unsafe { rustix::mm::munmap(self.address, self.length) };
         debug_assert!(outcome.is_ok(), "a mapping of this program can be unmapped");
     }
 }
 
-/// Takes all of `file` out of the page cache: written back first, then dropped, then proved by
-/// `probe` to be gone. It needs no rights but that of reading, and never touches other files.
+/// Evicts all of `file` from the page cache: writes it back, drops it and verifies with `probe`
+/// that no page is left. It needs only read permission and never touches other files.
 ///
 /// # Errors
-/// [`Error::Stayed`] when pages stayed after 5 attempts, with the likely cause; or what the OS
-/// answered to a step.
+/// [`Error::Stayed`] with the likely cause if pages stayed after 5 attempts; otherwise the OS's
+/// error for the failed step.
 pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
     let look =
         || residency(file, probe).map_err(Error::refused_on("look for cached pages of", file));
@@ -205,31 +205,32 @@ pub fn evict(file: &File, probe: Probe) -> Result<Residency, Error> {
     Err(Error::Stayed { residency, cause })
 }
 
-/// Brings dirty pages to the device: only clean ones can be dropped.
+/// Writes dirty pages back: only clean ones can be evicted.
 pub(crate) fn write_back(file: &File) -> Result<(), Errno> {
     match rustix::fs::fsync(file) {
-        // What cannot be written to has nothing to write back.
+        // A file that cannot be written has no dirty pages.
         Ok(()) | Err(Errno::ROFS | Errno::INVAL) => Ok(()),
         Err(answer) => Err(answer),
     }
 }
 
-/// Whether the page cache is all there is below `file`.
+/// Whether `file` exists only in the page cache.
 pub(crate) fn is_kept_in_memory(file: &File) -> bool {
-    // Of linux/magic.h: tmpfs, ramfs, hugetlbfs.
+    // From linux/magic.h: tmpfs, ramfs, hugetlbfs.
     const IN_MEMORY: [u64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-    // The node of a device is, and what it leads to is not.
+    // A device's node is on such a file system, but the device is not.
     if file.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device()) {
         return false;
     }
     rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u64 & 0xffff_ffff)))
 }
 
-/// Brings all of `file` into the page cache by reading it, and proves it by `probe`. Of a large
-/// file a page in a thousand may be missing (METHODOLOGY.md).
+/// Reads all of `file` into the page cache and verifies that with `probe`. For a large file, one
+/// page in a thousand may be missing (METHODOLOGY.md).
 ///
 /// # Errors
-/// [`Error::NotWarm`] when it is not cached after 3 passes, or what the OS answered to a step.
+/// [`Error::NotWarm`] if it is not cached after 3 passes; otherwise the OS's error for the failed
+/// step.
 pub fn warm(file: &File, probe: Probe) -> Result<Residency, Error> {
     let mut passes = 0;
     loop {
@@ -264,13 +265,14 @@ fn read_whole(file: &File) -> io::Result<()> {
     }
 }
 
-/// Empties the page cache of the whole machine: everybody on it reads anew.
+/// Drops the whole machine's page cache, so every process has to read from storage again.
 ///
-/// Dirty pages are written back first, or they would stay (METHODOLOGY.md).
+/// Writes dirty pages back first, because they cannot be dropped (METHODOLOGY.md).
 ///
-/// # Errors [`Error::NotDropped`] without root.
+/// # Errors
+/// [`Error::NotDropped`] without root.
 pub fn drop_all() -> Result<(), Error> {
     rustix::fs::sync();
-    // 1 is for pages, 2 for directory entries and inodes.
+    // 1 drops pages, and 2 drops directory entries and inodes.
     std::fs::write("/proc/sys/vm/drop_caches", "3").map_err(|answer| Error::NotDropped { answer })
 }

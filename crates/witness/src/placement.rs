@@ -1,12 +1,12 @@
-//! On which CPUs this process and all that it starts may run, and where their memory comes from.
+//! Which CPUs this process and its children may use, and which node their memory comes from.
 //!
-//! Both are inherited by threads and programs that are started later, so a coordinator that binds
-//! itself binds its workers, in whatever language they are.
+//! Threads and programs started later inherit both. So a coordinator that restricts itself also
+//! restricts its workers, in any language.
 
 use crate::root::Root;
 use std::io;
 
-/// `0-3,8` as numbers, ascending, each once. None where it is something else, or empty.
+/// Parses `0-3,8` into ascending numbers, each once. `None` if the list is malformed or empty.
 pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in list.trim().split(',') {
@@ -22,14 +22,14 @@ pub fn parse_cpus(list: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// The CPUs that this thread may run on, ascending.
+/// The CPUs that this thread may run on, in ascending order.
 ///
 /// # Errors
-/// That of the OS.
+/// The OS's error.
 pub fn allowed() -> io::Result<Vec<u32>> {
     let mut mask: Mask = [0; WORDS];
-    // SAFETY: the OS writes no more bytes than it is told that the mask has, which lives through
-    // the call.
+    // SAFETY: the OS writes at most the given number of bytes, which is the size of `mask`. `mask`
+    // outlives the call.
     let written = unsafe {
         libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr())
     };
@@ -39,27 +39,27 @@ pub fn allowed() -> io::Result<Vec<u32>> {
     Ok(cpus_of(&mask))
 }
 
-/// From now on this thread, and all that it starts, runs on `cpus` only.
+/// Restricts this thread, and everything that it starts, to `cpus`.
 ///
 /// # Errors
-/// That of the OS.
+/// The OS's error.
 pub fn run_on(cpus: &[u32]) -> io::Result<()> {
     let mask = mask_of(cpus);
-    // SAFETY: the OS reads as many bytes as it is told that the mask has, which lives through the
-    // call.
+    // SAFETY: the OS reads the given number of bytes, which is the size of `mask`. `mask` outlives
+    // the call.
     let outcome =
         unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// No kernel is built for more CPUs (`NR_CPUS` of Linux 6.18). The set of the C library, and of the
-/// crates on it, ends at 1024, and the OS does not answer where it knows more.
+/// The maximum number of CPUs of any kernel (`NR_CPUS` of Linux 6.18). The C library's set, and the
+/// crates built on it, stop at 1024, and the call fails on a kernel built for more.
 const CPUS_MOST: usize = 8192;
 
 const BITS: usize = libc::c_ulong::BITS as usize;
 const WORDS: usize = CPUS_MOST / BITS;
 
-/// A bit a CPU.
+/// One bit per CPU.
 type Mask = [libc::c_ulong; WORDS];
 
 fn mask_of(cpus: &[u32]) -> Mask {
@@ -75,10 +75,10 @@ fn cpus_of(mask: &Mask) -> Vec<u32> {
     (0..CPUS_MOST as u32).filter(is_set).collect()
 }
 
-/// The CPUs of a NUMA node, and which nodes there are if it is none of them.
+/// The CPUs of a NUMA node.
 ///
 /// # Errors
-/// The nodes that there are, as text.
+/// If the node does not exist: a message that lists the existing nodes.
 pub fn node_cpus(node: u32) -> Result<Vec<u32>, String> {
     node_cpus_of(&Root::machine(), node)
 }
@@ -94,17 +94,16 @@ fn node_cpus_of(root: &Root, node: u32) -> Result<Vec<u32>, String> {
     })
 }
 
-/// Memory is taken from this node only, from now on, by this thread and all that it starts.
+/// Restricts the memory of this thread, and of everything that it starts, to this node.
 ///
 /// # Errors
-/// That of the OS.
+/// The OS's error.
 pub fn take_memory_of(node: u32) -> io::Result<()> {
     let mut mask = [0u64; 16];
     let bits = 64 * mask.len();
     let word = mask.get_mut(node as usize / 64);
     *word.ok_or_else(|| io::Error::other("a node beyond 1023"))? |= 1 << (node % 64);
-    // SAFETY: the OS reads as many bits as it is told of, which the mask has; the kernel takes one
-    // off that number.
+    // SAFETY: the OS reads as many bits as the call states, minus one, and `mask` has that many.
     let outcome =
         unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_BIND, mask.as_ptr(), bits + 1) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

@@ -1,4 +1,4 @@
-//! Waits until devices are quiet: what one measurement leaves to be written disturbs the next.
+//! Waits until devices are quiet: delayed writes of one measurement would disturb the next.
 
 use crate::machine;
 use crate::page_cache;
@@ -10,44 +10,42 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long nothing may happen. The thresholds here are ours: no source gives any. 100 ms are
-/// many times what a request takes on anything but a tape, and little beside a trial.
+/// How long nothing must happen. These thresholds are our own choice; no source gives any. 100 ms
+/// is many times the duration of a request on anything but tape, and short compared with a trial.
 const WINDOW: Duration = Duration::from_millis(100);
-/// How long is waited between two looks.
+/// Pause between two checks.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Dirty bytes of the machine that are not waited for: every disk writes them within a moment.
+/// Amount of dirty memory, machine-wide, that is not worth waiting for: any disk writes it quickly.
 const FEW: u64 = 16 << 20;
-/// More dirty bytes than these are waited for while they become fewer by this much in a
-/// [`WINDOW`]. Others' dirty pages that nobody writes yet stay for half a minute.
+/// With more dirty bytes, keep waiting while they shrink by this much per [`WINDOW`]. Other
+/// processes' dirty pages can stay for half a minute before anyone writes them.
 const FALL: u64 = 1 << 20;
-/// Bytes written at a time; the limit is checked in between.
+/// Bytes written back at a time; the time limit is checked in between.
 const STEP: u64 = 16 << 20;
 
-/// What remained when the wait ended.
+/// The state when the wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settled {
-    /// Whether the devices were quiet. If not, the limit was reached.
+    /// Whether the devices became quiet. If not, the time limit was reached.
     pub quiet: bool,
     /// How long it took.
     pub waited: Duration,
-    /// Requests that the devices had not completed; none where that cannot be seen.
+    /// Requests that the devices had not completed; `None` if unknown.
     pub in_flight: Option<u64>,
-    /// Bytes of the whole machine's page cache that were not on a device; none where the OS does
-    /// not tell.
+    /// Dirty bytes in the whole machine's page cache; `None` if the OS does not report them.
     pub dirty: Option<u64>,
 }
 
-/// Waits until the devices under `storage` are quiet after writing, at most for `limit`.
+/// Waits up to `limit` until the devices under `storage` are quiet after writing.
 ///
-/// They are when for 100 ms they were seen with no request in flight and completed no write and
-/// no discard, and the dirty pages of the machine are less than 16 MiB or become no fewer. Where
-/// devices cannot be seen, the dirty pages alone tell; in memory there is nothing to wait for.
+/// They are quiet if, for 100 ms, no request is in flight and no write or discard completes. The
+/// machine's dirty pages must also be below 16 MiB or no longer shrink. If the devices are not
+/// visible, only the dirty pages count; for memory, there is nothing to wait for.
 ///
-/// Of `file`, what is dirty is written first, and it is synced: else the OS would wait half a
-/// minute and write it into the next trial. It may be the directory that a file was removed from:
-/// syncing that brings forward the journal's commit, and with it the discards of what was freed.
-/// No other file is synced. The limit is looked at after each 16 MiB, and the sync that follows
-/// has little left to write.
+/// First writes back and syncs `file`: otherwise the OS would wait half a minute and write it
+/// during the next trial. `file` may be the directory of a removed file. Syncing that triggers the
+/// journal's commit and the discards of the freed blocks. No other file is synced. The limit is
+/// checked after every 16 MiB, so the final sync has little left to write.
 pub fn settle(storage: &Storage, file: Option<&File>, limit: Duration) -> Settled {
     let start = Instant::now();
     if storage.medium == Medium::Ram && storage.devices.is_empty() {
@@ -61,9 +59,9 @@ pub fn settle(storage: &Storage, file: Option<&File>, limit: Duration) -> Settle
     wait(storage, start, limit)
 }
 
-/// Writes what is dirty of `file`, piece by piece, and syncs it if the limit is not reached.
+/// Writes back dirty pages of `file` piece by piece, then syncs it if the limit is not reached.
 fn write_out(file: &File, start: Instant, limit: Duration) -> io::Result<()> {
-    // A directory has no pages to be written so, only what the sync writes.
+    // A directory has no pages to write this way; the sync writes it.
     let length = if file.metadata()?.is_dir() { 0 } else { page_cache::length(file)? };
     for offset in (0..length).step_by(STEP as usize) {
         if start.elapsed() >= limit {
@@ -79,12 +77,12 @@ fn write_range(file: &File, offset: u64, length: u64) -> io::Result<()> {
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     let (offset, length) = (offset as libc::off64_t, length as libc::off64_t);
-    // SAFETY: the descriptor is open while `file` is borrowed, and no memory is handed over.
+    // SAFETY: the descriptor is open while `file` is borrowed, and the call passes no memory.
     let outcome = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Looks again and again, at least once.
+/// Checks repeatedly, at least once.
 fn wait(storage: &Storage, start: Instant, limit: Duration) -> Settled {
     let mut calm = Calm { since: None };
     loop {
@@ -126,13 +124,13 @@ impl Look {
     }
 }
 
-/// Since when nothing happens.
+/// The start of the current quiet period.
 struct Calm {
     since: Option<Look>,
 }
 
 impl Calm {
-    /// Whether nothing has happened for a whole window, with `look` as the newest.
+    /// Whether nothing has happened for a whole window up to `look`.
     fn lasts(&mut self, look: Look) -> bool {
         let is_idle = look.in_flight.is_none_or(|count| count == 0);
         let Some(since) = self.since.filter(|since| is_idle && since.completed == look.completed)
@@ -157,7 +155,7 @@ impl Calm {
 mod tests {
     use super::*;
 
-    /// Which of the looks, one each 50 ms, is the first after a whole window of calm.
+    /// Checks which of the looks, 50 ms apart, is the first after a whole quiet window.
     #[track_caller]
     fn check(looks: &[(Option<u64>, Option<u64>, Option<u64>)], expected: Option<usize>) {
         let mut calm = Calm { since: None };
@@ -181,7 +179,7 @@ mod tests {
         check(&[look(0, 5, 0); 3], Some(2));
         check(&[look(0, 5, 0); 2], None);
         check(&[look(1, 5, 0); 9], None);
-        // A request in flight at one look, or completed between two, begins it anew.
+        // A request in flight, or one completed between two looks, restarts the window.
         check(
             &[look(0, 5, 0), look(1, 5, 0), look(0, 5, 0), look(0, 5, 0), look(0, 5, 0)],
             Some(4),
@@ -195,7 +193,7 @@ mod tests {
         check(&[look(0, 5, 500); 3], Some(2));
         let falling = [90, 80, 70, 60, 50, 50, 50].map(|dirty| look(0, 5, dirty));
         check(&falling, Some(6));
-        // Few are not waited for, though they fall.
+        // A small amount is not worth waiting for, even while it shrinks.
         check(&[15, 10, 5].map(|dirty| look(0, 5, dirty)), Some(2));
         check(&[20, 19, 15].map(|dirty| look(0, 5, dirty)), Some(2));
         check(&[500, 600, 700].map(|dirty| look(0, 5, dirty)), Some(2));

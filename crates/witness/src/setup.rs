@@ -1,4 +1,4 @@
-//! How the machine is set up.
+//! The machine's configuration.
 
 use crate::cpus::Cpus;
 use crate::machine::parse_kilobytes;
@@ -12,7 +12,7 @@ const CPU: &str = "/sys/devices/system/cpu";
 const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
 const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
 
-/// How the machine is set up whose `/proc/cpuinfo` is given.
+/// The configuration of the machine with this `/proc/cpuinfo`.
 pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
     let huge_pages = |name| chosen(&text(&root.at(HUGE_PAGES).join(name))?);
     Setup {
@@ -32,7 +32,7 @@ pub(crate) fn setup(root: &Root, cpuinfo: &str) -> Setup {
     }
 }
 
-/// cpufreq's values of all CPUs, each once.
+/// The distinct values of a cpufreq setting over all CPUs.
 fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
     let cpus = entries(&root.at(CPU));
     let told = cpus.filter_map(|cpu| text(&cpu.join("cpufreq").join(name)));
@@ -41,7 +41,7 @@ fn of_cpufreq(root: &Root, name: &str) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Whether DAMON runs, by its threads or its module; none if the OS shows neither.
+/// Whether DAMON is running, according to its threads or modules; `None` if the OS shows neither.
 fn damon(root: &Root) -> Option<bool> {
     let threads = entries(&root.at(DAMON)).filter_map(|thread| text(&thread.join("state")));
     let modules = ["damon_reclaim", "damon_lru_sort", "damon_stat"]
@@ -52,7 +52,7 @@ fn damon(root: &Root) -> Option<bool> {
     is_told.then(|| states.iter().any(|state| matches!(state.as_str(), "on" | "Y" | "1")))
 }
 
-/// The value of `mitigations=` on the command line of the OS; the last one counts.
+/// The value of `mitigations=` on the kernel command line; the last one wins.
 fn mitigations(command_line: &str) -> Option<String> {
     let mut words = command_line.split_ascii_whitespace().rev();
     words.find_map(|word| word.strip_prefix("mitigations=")).map(str::to_string)
@@ -70,8 +70,8 @@ fn microcode(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// The kinds of cores, if there are several: on x86 the OS has a device for each kind, on ARM each
-/// CPU a capacity.
+/// The kinds of cores, if there are several. On x86 the OS has a device per kind; on ARM each CPU
+/// has a capacity.
 fn core_kinds(root: &Root) -> Vec<CoreKind> {
     let of_device = |name: &str| {
         let cpus = text(&root.at("/sys/devices").join(name).join("cpus"))?;
@@ -86,7 +86,7 @@ fn core_kinds(root: &Root) -> Vec<CoreKind> {
     if kinds.len() > 1 { kinds } else { Vec::new() }
 }
 
-/// The CPUs of each capacity, the strongest first.
+/// The CPUs of each capacity, the fastest first.
 fn capacities(root: &Root) -> Vec<CoreKind> {
     let mut cpus: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for cpu in entries(&root.at(CPU)) {
@@ -120,21 +120,21 @@ fn nodes(root: &Root) -> Vec<Node> {
     nodes
 }
 
-/// Of the last minute.
+/// The load average of the last minute.
 fn load(loadavg: &str) -> Option<f64> {
     loadavg.split(' ').next()?.parse().ok()
 }
 
-/// The C library that this program runs with.
+/// The C library that this program uses.
 #[cfg(target_env = "gnu")]
 fn libc_version() -> Option<String> {
-    // SAFETY: it takes nothing, and answers a string that ends with a zero byte and lives as long
-    // as the program.
+    // SAFETY: the function takes no arguments and returns a zero-terminated string that lives as
+    // long as the program.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     Some(format!("glibc {}", version.to_string_lossy()))
 }
 
-/// The C library that this program runs with. This one does not tell its version.
+/// The C library that this program uses. This one does not report its version.
 #[cfg(not(target_env = "gnu"))]
 fn libc_version() -> Option<String> {
     cfg!(target_env = "musl").then(|| "musl".to_string())

@@ -1,30 +1,30 @@
-//! How much a file system has room for.
+//! The capacity and free space of a file system.
 
 use crate::error::Error;
 use rustix::fs::StatVfs;
 use std::path::Path;
 
-/// The bytes of a file system.
+/// The size of a file system in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// All that it has.
+    /// Total capacity.
     pub capacity: u64,
-    /// Those that this user can still write (`f_bavail`): without what is kept for root.
+    /// What this user can still write (`f_bavail`), which excludes the space reserved for root.
     pub free: u64,
 }
 
-/// The space of the file system of `directory`, as of now; none where it has no size. Nothing is
-/// tried there.
+/// The current space of the file system of `directory`; `None` if it reports no size. Tests nothing
+/// there.
 ///
 /// # Errors
-/// What the OS answered.
+/// The OS's error.
 pub fn space(directory: &Path) -> Result<Option<Space>, Error> {
     let answer = rustix::fs::statvfs(directory);
     answer.map(Space::from_statvfs).map_err(Error::refused("ask for the space of", directory))
 }
 
 impl Space {
-    /// A file system without blocks is one that does not count them, as ramfs.
+    /// A file system that reports no blocks does not count them, like ramfs.
     pub(crate) fn from_statvfs(answer: StatVfs) -> Option<Space> {
         (answer.f_blocks > 0).then(|| Space {
             capacity: answer.f_blocks.saturating_mul(answer.f_frsize),

@@ -18,11 +18,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-/// Looks at the storage of `directory`, and tries what works there on a canary file of 1 MiB that
-/// is removed at once.
+/// Inspects the storage of `directory`, and tests what works there with a canary file of 1 MiB,
+/// which it removes at once.
 ///
 /// # Errors
-/// [`Error::NotWritable`] when no file can be made there, or what the OS answered to a step.
+/// [`Error::NotWritable`] if no file can be created there; otherwise the OS's error for the failed
+/// step.
 pub fn storage(directory: &Path) -> Result<Storage, Error> {
     let directory = std::path::absolute(directory).map_err(Error::refused("find", directory))?;
     let canary = Canary::create(&directory)?;
@@ -33,17 +34,17 @@ pub fn storage(directory: &Path) -> Result<Storage, Error> {
     Ok(storage)
 }
 
-/// Looks at the storage of a user's own file, which is never opened for writing, nor evicted.
+/// Inspects the storage of a user's own file. Never opens it for writing or evicts it.
 ///
-/// A canary file beside it tests what takes writing or evicting. If none can be created, we assume
-/// that it works, and a note says so: evicting the file later gives proof or an error.
+/// A canary file beside it tests what requires writing or evicting. Without one, these are assumed
+/// to work, and a note says so: evicting the file later gives proof or an error.
 ///
 /// # Errors
-/// [`Error::NotAFile`] when it is not a regular file, or what the OS answered to a step.
+/// [`Error::NotAFile`] if it is not a regular file; otherwise the OS's error for the failed step.
 pub fn storage_of(path: &Path) -> Result<Storage, Error> {
-    // The canary belongs beside the file itself, not beside a link to it.
+    // The canary belongs beside the file, not beside a link to it.
     let path = std::fs::canonicalize(path).map_err(Error::refused("find", path))?;
-    // Opening something else, a pipe for one, might wait for ever.
+    // Opening something else, such as a pipe, could block forever.
     let metadata = std::fs::metadata(&path).map_err(Error::refused("look at", &path))?;
     if !metadata.is_file() {
         return Err(Error::NotAFile { path });
@@ -74,14 +75,14 @@ pub fn storage_of(path: &Path) -> Result<Storage, Error> {
     Ok(storage)
 }
 
-/// Bytes that are read ahead on the device of a file: the file system's own, whatever it stands on.
-/// `number` is that device's, as `8:0`.
+/// Readahead in bytes on a file's device: the file system's own setting, whatever is below it.
+/// `number` is the device's, as in `8:0`.
 pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
     let path = root.at(format!("/sys/class/bdi/{number}/read_ahead_kb"));
     std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
-/// All that is known without trying.
+/// Everything that is known without testing.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
     let ground = Finder::new(&root).ground(mount);
@@ -123,7 +124,7 @@ fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Err
     })
 }
 
-/// Notes about a file system, or the files on it.
+/// Notes about a file system or its files.
 fn notes_of(mount: &Mount, file: &File) -> Vec<String> {
     let kind = &mount.file_system;
     let mut notes = Vec::new();
@@ -156,7 +157,7 @@ fn statx(file: &File) -> Option<Statx> {
     rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, flags).ok()
 }
 
-/// A canary in `directory`, if files there are on the same mount: a file may be mounted alone.
+/// A canary in `directory`, if files there are on the same mount: a single file may be mounted.
 fn canary_beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
     let canary = Canary::create(directory)?;
     if mounts::mount_of(&canary.file)?.id == mount.id {
@@ -166,7 +167,7 @@ fn canary_beside(directory: &Path, mount: &Mount) -> Result<Canary, Error> {
     Err(Error::refused("create a canary file in", directory)(elsewhere))
 }
 
-/// Tries everything on a file made for it.
+/// Tests everything with a canary file.
 fn try_canary(canary: &File, storage: &mut Storage) {
     storage.residency_probe = probe_that_sees(canary, CANARY, &mut storage.notes);
     storage.direct = direct(canary, &mut storage.notes);
@@ -188,23 +189,23 @@ fn try_canary(canary: &File, storage: &mut Storage) {
     }
 }
 
-/// Whether anything is cached of a file that was evicted, read by `read` and opened again: what was
-/// written to it says nothing, for a file may be made in one way and opened in another. None where
-/// the probe does not answer.
+/// Whether any page is cached after a file was evicted, read by `read` and opened again. What
+/// writing left in the cache proves nothing, because a file may be created in one way and opened in
+/// another. `None` if the probe fails.
 fn keeps_pages(
     canary: &File,
     probe: Probe,
     read: impl Fn(&File) -> io::Result<()>,
 ) -> Option<bool> {
     read(canary).ok()?;
-    // Whoever measures opens the file anew, and FUSE may drop its pages at that moment.
+    // A measuring program opens the file again, and FUSE may drop its pages at that moment.
     let opened = File::open(descriptor_path(canary)).ok()?;
     let residency = page_cache::residency_of_range(&opened, probe, 0..CANARY).ok()?;
     Some(residency.cached > 0)
 }
 
-/// Whether every probe that may be asked says of a file, just read, that none of it is cached; or
-/// that it cannot be mapped, because there are no pages to map. One probe alone may lie.
+/// Whether every usable probe reports that nothing of a just-read file is cached, or that it cannot
+/// be mapped because it has no pages. A single probe could be wrong.
 fn nothing_is_kept(canary: &File) -> bool {
     let says = |probe| {
         read_first(canary, CANARY)?;
@@ -218,7 +219,7 @@ fn nothing_is_kept(canary: &File) -> bool {
     may_ask_mincore(canary) && by_mapping && says(Probe::Cachestat).map_or(true, is_none)
 }
 
-/// Checks again what may differ for the file itself: permissions and its flags.
+/// Rechecks what may differ for the file itself: permissions and file flags.
 fn look_at_file(file: &File, storage: &mut Storage) {
     let page = rustix::param::page_size() as u64;
     let mut notes = Vec::new();
@@ -228,7 +229,7 @@ fn look_at_file(file: &File, storage: &mut Storage) {
     let uncached = [Probe::Cachestat, Probe::Mincore].map(|probe| (probe, is_uncached(probe)));
     storage.residency_probe = probe_that_sees(file, page, &mut notes);
     if uncached.iter().any(|(probe, was)| *was && Some(*probe) == storage.residency_probe) {
-        // To look must not change what is seen: the page that was read to try the probe goes.
+        // Testing must not change the state: evict the page that was read to test the probe.
         let dropped =
             rustix::fs::fadvise(file, 0, std::num::NonZeroU64::new(page), Advice::DontNeed);
         if let Err(error) = dropped {
@@ -246,10 +247,10 @@ fn look_at_file(file: &File, storage: &mut Storage) {
     storage.notes.append(&mut notes);
 }
 
-/// The probe that says of the first `length` bytes of a file, just read, that they are cached.
+/// The probe that reports the first `length` bytes of a just-read file as cached.
 ///
-/// mincore says so of anything to whoever neither owns the file nor may write it, so then it is
-/// not asked (METHODOLOGY.md).
+/// mincore always reports that, unless you own the file or can write it, so otherwise it is not
+/// used (METHODOLOGY.md).
 pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>) -> Option<Probe> {
     let mut denials = Vec::new();
     for probe in [Probe::Cachestat, Probe::Mincore] {
@@ -274,8 +275,8 @@ pub(crate) fn probe_that_sees(file: &File, length: u64, notes: &mut Vec<String>)
     None
 }
 
-/// Reads the first `length` bytes and no more: readahead would bring more of a user's file into
-/// the page cache than it must.
+/// Reads only the first `length` bytes: readahead would bring more of a user's file into the page
+/// cache than necessary.
 fn read_first(file: &File, length: u64) -> io::Result<()> {
     let reader = File::open(descriptor_path(file))?;
     rustix::fs::fadvise(&reader, 0, None, rustix::fs::Advice::Random)?;
@@ -290,8 +291,8 @@ fn read_first(file: &File, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether mincore tells this process the truth about `file`: it must own it, have the right of
-/// owners, or be allowed to write it.
+/// Whether mincore answers correctly about `file` for this process: it must own the file, have an
+/// owner's privileges, or be allowed to write it.
 fn may_ask_mincore(file: &File) -> bool {
     let owner = file.metadata().map(|metadata| metadata.uid()).ok();
     if owner == Some(rustix::process::geteuid().as_raw()) {
@@ -310,8 +311,8 @@ fn may_ask_mincore(file: &File) -> bool {
         .is_ok()
 }
 
-/// Opens and reads `file` with O_DIRECT. Where it is certain already that it does not bypass the
-/// page cache, that is answered too.
+/// Opens and reads `file` with O_DIRECT. If it certainly does not bypass the page cache, the result
+/// says so.
 pub(crate) fn direct(file: &File, notes: &mut Vec<String>) -> Direct {
     let Ok(reader) = open_direct(file) else { return Direct::Refused };
     let statx = statx(file).filter(|statx| statx.stx_mask & StatxFlags::DIOALIGN.bits() != 0);
@@ -336,8 +337,8 @@ fn bypasses_cache(canary: &File, probe: Probe) -> Result<bool, Error> {
     leaves_nothing_cached(canary, probe, CANARY)
 }
 
-/// Whether reading the first `length` bytes, none of which is cached, with O_DIRECT leaves none
-/// of them in the page cache.
+/// Whether an O_DIRECT read of the first `length` bytes, which must not be cached, leaves none of
+/// them in the page cache.
 pub(crate) fn leaves_nothing_cached(file: &File, probe: Probe, length: u64) -> Result<bool, Error> {
     let reader = open_direct(file).map_err(Error::refused_on("open with O_DIRECT", file))?;
     let mut block = Box::new(Aligned([0; DIRECT_BLOCK]));
@@ -362,7 +363,7 @@ mod tests {
         let canary = &made.file;
         let Some(probe) = probe_that_sees(canary, CANARY, &mut Vec::new()) else { return };
         let keeps = |read: fn(&File) -> io::Result<()>| {
-            // Where files are kept in memory they stay there, whoever reads them.
+            // On an in-memory file system, files stay cached however they are read.
             page_cache::evict(canary, probe).ok()?;
             keeps_pages(canary, probe, read)
         };

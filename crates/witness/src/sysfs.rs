@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-/// The text of a file, without blanks around it.
+/// The content of a file, without surrounding whitespace.
 pub(crate) fn text(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_string())
 }
 
-/// The number that a file consists of.
+/// The number in a file.
 pub(crate) fn number(path: &Path) -> Option<u64> {
     text(path)?.parse().ok()
 }
 
-/// The choice that is in force of those that a file lists: `none [mq-deadline] kyber`. Where
-/// there is one only, it may stand alone.
+/// The active choice in a list such as `none [mq-deadline] kyber`. A single choice may have no
+/// brackets.
 pub(crate) fn chosen(text: &str) -> Option<String> {
     let words = || text.split_ascii_whitespace();
     let marked = words().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -21,7 +21,7 @@ pub(crate) fn chosen(text: &str) -> Option<String> {
     marked.or(alone).map(str::to_string)
 }
 
-/// The entries of a directory, ordered by name; none if it does not exist.
+/// The entries of a directory, sorted by name; empty if it does not exist.
 pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -29,7 +29,7 @@ pub(crate) fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<>
     paths.into_iter()
 }
 
-/// The name of a device, from its directory.
+/// A device's name, from its directory.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -42,7 +42,7 @@ pub(crate) mod tests {
     use std::os::unix::fs::symlink;
     use tempfile::TempDir;
 
-    /// A sysfs made by hand, for what this machine does not have.
+    /// A handmade sysfs, for hardware that this machine lacks.
     pub(crate) struct Sys(TempDir);
 
     impl Sys {
@@ -54,7 +54,7 @@ pub(crate) mod tests {
             sys
         }
 
-        /// Where sysfs is mounted.
+        /// The mount point of sysfs.
         pub(crate) fn path(&self) -> PathBuf {
             self.0.path().join("sys")
         }
@@ -63,7 +63,7 @@ pub(crate) mod tests {
             Root::of(self.0.path())
         }
 
-        /// A block device of number 8:`minor`, at `path` below `devices`.
+        /// Creates a block device with number 8:`minor` at `path` below `devices`.
         pub(crate) fn block(&self, path: &str, minor: u32, files: &[(&str, &str)]) -> PathBuf {
             let block = self.path().join("devices").join(path);
             fs::create_dir_all(&block).unwrap();
@@ -81,7 +81,7 @@ pub(crate) mod tests {
             block
         }
 
-        /// Makes `disk` a part of the device at `of`.
+        /// Makes `disk` a component of the device at `of`.
         pub(crate) fn slave(&self, of: &Path, disk: &Path) {
             for (directory, target) in [(of.join("slaves"), disk), (disk.join("holders"), of)] {
                 fs::create_dir_all(&directory).unwrap();

@@ -1,25 +1,25 @@
-//! The layers of block devices, and how often each moves a byte (METHODOLOGY.md).
+//! Layers of block devices, and how many times each moves a byte (METHODOLOGY.md).
 //!
-//! It is read from sysfs alone, which needs no rights. What sysfs does not tell is not guessed:
-//! then it is not known how often a byte is moved, and bytes are counted further up.
+//! Everything comes from sysfs, which needs no privileges. Nothing is guessed: if sysfs does not
+//! say how many times a byte is moved, bytes are counted in a higher layer.
 
 use crate::root::Root;
 use crate::sysfs::{entries, file_name, number, text};
 use model::layer::{Amplification, Counts, Layer};
 use std::path::{Path, PathBuf};
 
-/// A block device, and what it is made of.
+/// A block device and its components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Its directory in sysfs.
+    /// Its sysfs directory.
     pub(crate) path: PathBuf,
     spread: Spread,
     below: Vec<Node>,
-    /// Whether what is below are ways to it and no devices of their own.
+    /// Whether the nodes below are paths to it rather than separate devices.
     is_reached_by_paths: bool,
 }
 
-/// How often those below move a byte that the device above moves.
+/// How many times the components move each byte that the device moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spread {
     reads: Amplification,
@@ -30,13 +30,13 @@ impl Spread {
     /// Each byte is on one of them.
     pub(crate) const SPLIT: Spread =
         Spread { reads: Amplification::ONE, writes: Amplification::ONE };
-    /// Besides each byte others are written, and read for that: parity, copies of old blocks.
+    /// Each byte causes extra reads and writes: parity, copies of old blocks.
     pub(crate) const MORE: Spread =
         Spread { reads: Amplification::SOME, writes: Amplification::SOME };
     const UNKNOWN: Spread =
         Spread { reads: Amplification::UNKNOWN, writes: Amplification::UNKNOWN };
 
-    /// Each byte is on as many of them; one of those is read.
+    /// Each byte is on `count` of them; a read uses one.
     const fn copies(count: Amplification) -> Spread {
         Spread { reads: Amplification::ONE, writes: count }
     }
@@ -49,7 +49,7 @@ impl Spread {
         Spread { reads: self.reads.on(below.reads), writes: self.writes.on(below.writes) }
     }
 
-    /// By the profile that a btrfs stores data in; there may be several after a change of it.
+    /// For the data profile of a btrfs; there may be several after a change.
     pub(crate) fn of_btrfs(file_system: &Path) -> Spread {
         let allocation = file_system.join("allocation");
         let profiles = ["data", "mixed"].map(|kind| allocation.join(kind));
@@ -74,14 +74,14 @@ impl Spread {
         }
     }
 
-    /// By the level of a software RAID.
+    /// For the level of a software RAID.
     fn of_md(md: &Path) -> Spread {
         let of = |name: &str| number(&md.join(name));
         let missing = of("degraded").unwrap_or(0);
         let copies = match text(&md.join("level")).as_deref() {
             Some("linear" | "raid0") => Some(1),
             Some("raid1") => of("raid_disks"),
-            // The lowest byte are copies that are near, the next those that are far.
+            // The lowest byte is the number of near copies, the next that of far copies.
             Some("raid10") => of("layout").map(|layout| (layout & 0xff) * (layout >> 8 & 0xff)),
             Some("raid4" | "raid5" | "raid6") => return Spread::MORE,
             _ => return Spread::UNKNOWN,
@@ -94,8 +94,8 @@ impl Spread {
         Spread::copies(Amplification { least, most: Some(most) })
     }
 
-    /// Of a mapped device, whose table only root may read: by who made it, which its UUID says,
-    /// and by what LVM calls the hidden volumes below it.
+    /// For a mapped device. Only root may read its table, so this uses its creator, which the UUID
+    /// names, and LVM's names for the hidden volumes below it.
     fn of_mapped(dm: &Path, below: &[Node]) -> Spread {
         let uuid = text(&dm.join("uuid")).unwrap_or_default();
         let is_made_by = |prefix: &str| uuid.starts_with(prefix);
@@ -103,11 +103,11 @@ impl Spread {
             return Spread::SPLIT;
         }
         if is_made_by("CRYPT-LUKS2-") {
-            // With integrity there is one more mapped device below, which keeps a journal.
+            // With integrity, there is another mapped device below, which keeps a journal.
             let has_integrity = below.iter().any(|node| node.uuid().contains("CRYPT-SUBDEV"));
             return if has_integrity { Spread::MORE } else { Spread::SPLIT };
         }
-        // A partition that is mapped: `part1-mpath-…`.
+        // A mapped partition: `part1-mpath-…`.
         if is_made_by("part") && uuid.contains("-mpath-") {
             return Spread::SPLIT;
         }
@@ -121,18 +121,19 @@ impl Spread {
             // Linear or striped.
             (0, _) if !uuid.ends_with("-cow") => Spread::SPLIT,
             (_, 1..) => Spread::copies(Amplification::of(images as u32)),
-            // A RAID of unknown level, a thin volume, a snapshot, a cache.
+            // VDO deduplicates and compresses, so nothing is known.
             _ if hidden.iter().any(|name| name.contains("vdata") || name.contains("vpool")) => {
                 Spread::UNKNOWN
             }
+            // A RAID of unknown level, a thin volume, a snapshot or a cache.
             _ => Spread::MORE,
         }
     }
 }
 
 impl Node {
-    /// The block device whose directory in sysfs is `block`, or that a link there leads to; a
-    /// partition is of its disk.
+    /// The block device at the sysfs directory `block`, or where a link there leads. A partition
+    /// gives its disk.
     pub(crate) fn of(root: &Root, block: &Path) -> Option<Node> {
         let mut path = std::fs::canonicalize(block).ok()?;
         if path.join("partition").exists() {
@@ -149,7 +150,7 @@ impl Node {
             () if is_reached_by_paths => Spread::SPLIT,
             () if path.join("md").is_dir() => Spread::of_md(&path.join("md")),
             () if path.join("dm").is_dir() => Spread::of_mapped(&path.join("dm"), &below),
-            // bcache, and what else may stand on others.
+            // bcache and other stacked devices.
             () => Spread::MORE,
         };
         Some(Node { path, spread, below, is_reached_by_paths })
@@ -163,17 +164,17 @@ impl Node {
         file_name(&self.path)
     }
 
-    /// LVM's name, if it is a mapped device; else empty.
+    /// LVM's name for a mapped device; empty for others.
     fn mapped_name(&self) -> String {
         text(&self.path.join("dm/name")).unwrap_or_default()
     }
 
-    /// Of a mapped device; else empty.
+    /// The UUID of a mapped device; empty for others.
     fn uuid(&self) -> String {
         text(&self.path.join("dm/uuid")).unwrap_or_default()
     }
 
-    /// The directories of the disks at the bottom.
+    /// The sysfs directories of the disks at the bottom.
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match self.below.is_empty() || self.is_reached_by_paths {
             true => vec![self.path.clone()],
@@ -185,8 +186,8 @@ impl Node {
         self.below.iter().map(|node| 1 + node.height()).max().unwrap_or(0)
     }
 
-    /// The devices that are `depth` steps below, or at the bottom before, and how often they move
-    /// a byte.
+    /// The devices `depth` levels below (or at the bottom, if that is nearer), and how many times
+    /// they move each byte.
     fn cut(&self, depth: usize) -> (Vec<String>, Spread) {
         if depth == 0 || self.below.is_empty() {
             return (vec![self.name()], Spread::SPLIT);
@@ -196,7 +197,7 @@ impl Node {
     }
 }
 
-/// The same of devices each of which may be the one that a byte is on.
+/// The same for several devices, any of which may hold a byte.
 fn cut(nodes: &[Node], depth: usize) -> (Vec<String>, Spread) {
     let cuts: Vec<(Vec<String>, Spread)> = nodes.iter().map(|node| node.cut(depth)).collect();
     let spread = cuts.iter().map(|(_, spread)| *spread).reduce(Spread::or);
@@ -206,7 +207,8 @@ fn cut(nodes: &[Node], depth: usize) -> (Vec<String>, Spread) {
     (names, spread.unwrap_or(Spread::SPLIT))
 }
 
-/// All layers from the bottom to `tops`, over which a file system spreads its bytes as `spread`.
+/// All layers from the bottom to `tops`, over which a file system distributes its bytes as in
+/// `spread`.
 pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
     let height = tops.iter().map(Node::height).max().unwrap_or(0);
     let layer = |depth| {
@@ -217,7 +219,7 @@ pub(crate) fn layers(tops: &[Node], spread: Spread) -> Vec<Layer> {
     (0..=height).rev().map(layer).collect()
 }
 
-/// The ways to an NVMe disk that is reached by more than one: `nvme0c1n1` is a way to `nvme0n1`.
+/// The paths to a multipath NVMe disk: `nvme0c1n1` is a path to `nvme0n1`.
 fn paths_of_nvme(root: &Root, name: &str) -> Vec<Node> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let parts = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));

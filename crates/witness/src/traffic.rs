@@ -1,38 +1,38 @@
-//! The counters of block devices: completed requests, and those in flight.
+//! The counters of block devices: completed requests and requests in flight.
 
 use std::path::{Path, PathBuf};
 
-/// The file of disk `name` in which it counts.
+/// The file with the counters of disk `name`.
 pub(crate) fn stat_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("stat")
 }
 
-/// The file of disk `name` with its requests in flight.
+/// The file with the requests in flight of disk `name`.
 pub(crate) fn in_flight_of(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name).join("inflight")
 }
 
-/// Of `/sys/block/X/stat`, over some devices.
+/// Values from `/sys/block/X/stat`, summed over devices.
 ///
-/// A partition has counters of its own but for flushes, which its whole disk alone counts. A
-/// write that reaches the medium by itself (`REQ_FUA`), where a device can do that, is a write
-/// and not a flush; and to a device that writes through, no flush is ever sent.
+/// A partition has its own counters except for flushes, which only the whole disk counts. A write
+/// that reaches the medium by itself (`REQ_FUA`), if the device supports that, counts as a write,
+/// not as a flush. A write-through device never receives a flush.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) reads: u64,
-    /// Of 512 bytes, whatever the device's own sectors are.
+    /// In units of 512 bytes, regardless of the device's own sectors.
     pub(crate) sectors_read: u64,
     pub(crate) writes: u64,
-    /// Of 512 bytes.
+    /// In units of 512 bytes.
     pub(crate) sectors_written: u64,
-    /// Since Linux 4.18.
+    /// Needs Linux 4.18.
     pub(crate) discards: Option<u64>,
-    /// Since Linux 5.5.
+    /// Needs Linux 5.5.
     pub(crate) flushes: Option<u64>,
 }
 
 impl Traffic {
-    /// Of two devices; what one of them does not count is not known of both.
+    /// The sum of two devices; unknown if either does not count it.
     pub(crate) fn plus(self, other: Traffic) -> Traffic {
         let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
         Traffic {
@@ -46,13 +46,14 @@ impl Traffic {
     }
 }
 
-/// The sum over `devices`, given what each tells, if there are any and each can be read.
+/// The sum over `devices`; `None` if there are none or one of them cannot be read.
 pub(crate) fn sum(mut devices: impl Iterator<Item = Option<Traffic>>) -> Option<Traffic> {
     let first = devices.next()??;
     devices.try_fold(first, |sum, device| Some(sum.plus(device?)))
 }
 
-/// Fields, from 1: 1 reads, 3 sectors read, 5 writes, 7 sectors written, 12 discards, 16 flushes.
+/// Parses fields by number: 1 reads, 3 sectors read, 5 writes, 7 sectors written, 12 discards, 16
+/// flushes.
 pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     let fields: Option<Vec<u64>> =
         text.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
@@ -68,7 +69,7 @@ pub(crate) fn parse_stat(text: &str) -> Option<Traffic> {
     })
 }
 
-/// Requests to read and requests to write, flushes and discards included: `       2        0`.
+/// Reads plus writes in flight, including flushes and discards: `       2        0`.
 pub(crate) fn parse_in_flight(text: &str) -> Option<u64> {
     let (reads, writes) = text.trim().split_once(' ')?;
     reads.parse::<u64>().ok()?.checked_add(writes.trim().parse().ok()?)

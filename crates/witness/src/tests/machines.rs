@@ -1,4 +1,4 @@
-//! What is said of machines that are not like this one, besides their storage.
+//! Descriptions of machines unlike this one, apart from their storage.
 
 use super::tree::Tree;
 use crate::host::host_at;
@@ -6,7 +6,7 @@ use model::case::Isa;
 use model::host::Host;
 use model::units::bytes;
 
-/// The machine `name`, and how it is set up, but for the libc, which is this program's own.
+/// The machine `name` and its configuration, except for the libc, which is this program's.
 fn told(name: &str, isas: &[Isa]) -> (Host, Vec<String>) {
     let host = host_at(&Tree::of(name).root(), isas.to_vec());
     let facts = host.setup.facts().into_iter().filter(|(what, _)| *what != "libc");
@@ -14,7 +14,7 @@ fn told(name: &str, isas: &[Isa]) -> (Host, Vec<String>) {
     (host, facts)
 }
 
-/// Bytes of a page, of a huge one, of all last-level caches and of the largest.
+/// Sizes of a page, a huge page, all last-level caches and the largest of them.
 fn sizes(host: &Host) -> [String; 4] {
     let told = |size: Option<u64>| size.map_or("unknown".to_string(), bytes);
     let caches = [host.last_level_cache, host.largest_cache];
@@ -25,7 +25,7 @@ fn sizes(host: &Host) -> [String; 4] {
 fn two_sockets_with_eight_caches_each() {
     let (host, facts) = told("epyc-md-raid10", &[Isa::Scalar, Isa::Avx2]);
     assert_eq!((host.cores, host.parallelism(), host.cpu_quota), (256, 256, None));
-    // One thread has a sixteenth of the caches.
+    // One thread uses one sixteenth of the caches.
     assert_eq!(sizes(&host), ["4KiB", "2MiB", "512MiB", "32MiB"]);
     let expected = [
         "CPU governor: performance",
@@ -46,7 +46,7 @@ fn two_sockets_with_eight_caches_each() {
     assert_eq!(host.notes, [] as [String; 0]);
 }
 
-/// The cores' caches are not the last ones: what is behind them is not told.
+/// The cores' caches are not the last level, and the OS does not report the next one.
 #[test]
 fn pages_of_64_kib_and_caches_that_are_not_told() {
     let (host, facts) = told("arm-64k-pages", &[Isa::Scalar, Isa::Neon]);
@@ -78,6 +78,6 @@ fn a_pod_has_the_time_of_few_of_the_cpus_that_it_sees() {
     let (host, _) = told("kubernetes-pod", &[Isa::Scalar, Isa::Avx2]);
     assert_eq!((host.cores, host.cpu_quota, host.parallelism()), (64, Some(1.5), 2));
     assert_eq!(sizes(&host), ["4KiB", "2MiB", "32MiB", "16MiB"]);
-    // 2 GiB, of which 512 MiB are taken, half of that by files that give way.
+    // 2 GiB, of which 512 MiB are used; half of that is reclaimable page cache.
     assert_eq!(host.memory_available, Some((2 << 30) - (256 << 20)));
 }

@@ -1,4 +1,4 @@
-//! Machines that this one is not: their `/sys` and `/proc`, and what is said of them.
+//! Descriptions of other machines, from copies of their `/sys` and `/proc`.
 
 mod tree;
 mod topologies;

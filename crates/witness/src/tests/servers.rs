@@ -1,4 +1,4 @@
-//! What is said of real servers.
+//! Descriptions of real servers.
 
 use super::tree::Tree;
 use crate::cgroup;
@@ -8,7 +8,7 @@ use crate::mounts;
 use model::layer::{Amplification, Layer};
 use std::path::Path;
 
-/// Checks what is said of the storage of the directory `path` on the machine `name`.
+/// Checks the description of the storage of directory `path` on machine `name`.
 #[track_caller]
 fn check(name: &str, path: &str, expected: &[&str]) {
     let tree = Tree::of(name);

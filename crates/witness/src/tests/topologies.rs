@@ -1,4 +1,4 @@
-//! What devices are made of, and how often those at the bottom read and write a byte.
+//! What devices consist of, and how many times the bottom ones read and write a byte.
 
 use super::tree::Tree;
 use crate::device::{Finder, Ground};
@@ -7,7 +7,7 @@ use model::host::Medium;
 use model::layer::Amplification;
 use std::path::Path;
 
-/// Three disks, the last with a partition, and what `more` puts on them.
+/// The storage on three disks, the last with a partition, plus the files in `more`.
 fn grounded(options: &str, more: &str) -> Ground {
     let disks: String = [("sda", 0), ("sdb", 16), ("sdc", 32)]
         .map(|(name, minor)| {
@@ -20,7 +20,7 @@ fn grounded(options: &str, more: &str) -> Ground {
     Finder::new(&tree.root()).ground(&mount)
 }
 
-/// Checks what the devices at the bottom read and write for each byte.
+/// Checks how many times the bottom devices read and write each byte.
 #[track_caller]
 fn check(more: &str, nodes: &[&str], reads: Amplification, writes: Amplification) {
     let ground = grounded("9:0 / /mnt rw - ext4 /dev/md0 rw", more);
@@ -31,7 +31,7 @@ fn check(more: &str, nodes: &[&str], reads: Amplification, writes: Amplification
     assert_eq!((top.nodes[0].as_str(), top.writes), ("md0", Amplification::ONE), "{ground:#?}");
 }
 
-/// An array of `disks`, with the `files` that md has for it.
+/// An array of `disks` with the md attributes in `files`.
 fn array(files: &str, disks: &[&str]) -> String {
     let members = disks.iter().map(|disk| format!("  slaves/{disk} -> /sys/class/block/{disk}\n"));
     let members: String = members.collect();
@@ -53,10 +53,10 @@ fn an_array_multiplies_by_its_level_its_copies_and_what_is_missing() {
         ("  md/level = raid1\n  md/raid_disks = 2\n  md/degraded = 0\n", of(2)),
         ("  md/level = raid1\n  md/raid_disks = 2\n  md/degraded = 1\n", range(1, 2)),
         ("  md/level = raid10\n  md/layout = 258\n", of(2)),
-        // Three that are near, and two that are far.
+        // Three near copies, and two far copies.
         ("  md/level = raid10\n  md/layout = 259\n", of(3)),
         ("  md/level = raid10\n  md/layout = 513\n", of(2)),
-        // It is being reshaped.
+        // An array that is being reshaped.
         ("  md/level = raid1\n  md/raid_disks = 3 (2)\n", SOME),
     ] {
         let reads = if writes == SOME { SOME } else { ONE };
@@ -92,7 +92,7 @@ fn mirrors_of_volumes_multiply_by_both() {
     let striped = volume(9, "LVM-cccc", "vg-lv", &both);
     check(&on(&striped), &both, ONE, ONE);
     check(&on(&hidden("mimage")), &both, ONE, Amplification::of(2));
-    // Its level is told to root only.
+    // Only root can see its level.
     check(&on(&hidden("rimage")), &both, SOME, SOME);
     check(&on(&hidden("vdata")), &both, UNKNOWN, UNKNOWN);
     for (uuid, expected) in [
@@ -124,7 +124,7 @@ fn what_is_mounted_without_barriers_is_told_at_any_depth() {
     assert_eq!(off("8:0 / /mnt rw - ext4 /dev/sda rw"), [""; 0]);
     let expected = ["ext4 at '/mnt' (nobarrier)"];
     assert_eq!(off("8:0 / /mnt rw - ext4 /dev/sda rw,nobarrier"), expected);
-    // The file behind a loop device is on such a file system.
+    // The backing file of a loop device is on such a file system.
     let lower = "8:0 / /mnt rw - ext4 /dev/sda rw,nobarrier\n  | 25 24 7:0 / /mnt/x rw - xfs \
                  /dev/loop0 rw";
     let image = "/sys/devices/virtual/block/loop0/\n  dev = 7:0\n  loop/backing_file = /mnt/i\n";

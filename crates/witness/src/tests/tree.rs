@@ -1,6 +1,6 @@
-//! A machine's files, written down as text.
+//! A machine's files, described as text.
 //!
-//! `crates/witness/tests/trees/NAME.txt` is one machine. Its lines are:
+//! Each `crates/witness/tests/trees/NAME.txt` describes one machine. Its lines are:
 //!
 //! ```text
 //! # a comment
@@ -12,8 +12,8 @@
 //! /sys/…/cpu{0..3,8..11}/      as many directories with the same files
 //! ```
 //!
-//! A file `dev` makes its directory a block device: as the OS does, `/sys/dev/block` and
-//! `/sys/class/block` link to it, and `/sys/block` if it is no partition.
+//! A file `dev` makes its directory a block device. As in the real sysfs, `/sys/dev/block` and
+//! `/sys/class/block` link to it, and `/sys/block` does if it is not a partition.
 
 use crate::root::Root;
 use crate::sysfs;
@@ -22,7 +22,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The unpacked files of a machine.
+/// A machine's files, written to a temporary directory.
 pub(super) struct Tree {
     directory: TempDir,
 }
@@ -93,7 +93,7 @@ impl Tree {
         symlink(target, self.new_path(directory, name)).unwrap();
     }
 
-    /// Links to all block devices, from where the OS links to them.
+    /// Creates the OS's links to all block devices.
     fn register(&self) {
         let mut directories = vec![self.root().at("/sys/devices")];
         while let Some(directory) = directories.pop() {
@@ -117,7 +117,7 @@ impl Tree {
     }
 }
 
-/// What `text` stands for: `cpu{0..1,4..4}` for `cpu0`, `cpu1` and `cpu4`.
+/// Expands ranges: `cpu{0..1,4..4}` becomes `cpu0`, `cpu1` and `cpu4`.
 fn all(text: &str) -> Vec<String> {
     let Some((before, rest)) = text.split_once('{') else { return vec![text.to_string()] };
     let (ranges, after) = rest.split_once('}').expect(text);

@@ -1,7 +1,7 @@
-//! This very test program, started once more to be watched, or to try things as another user.
+//! This test program, started again to be observed, or to try something as another user.
 //!
-//! What it is to do comes in the environment. Lines that begin with `@` are its own; the others
-//! are the test harness's.
+//! The environment says what to do. Lines that start with `@` are its own; the others come from the
+//! test harness.
 #![expect(clippy::print_stdout, reason = "the pipe to the test that started it")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -13,24 +13,24 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 const ACT: &str = "WITNESS_TEST_ACT";
 const PATH: &str = "WITNESS_TEST_PATH";
 
-/// Numbers of the user that owns nothing.
+/// The ID of a user that owns nothing.
 const NOBODY: u32 = 65534;
 
-/// Who the actor is.
+/// The user that the actor runs as.
 #[derive(Clone, Copy)]
 enum User {
     Same,
     Nobody,
 }
 
-/// A started actor, that waits to be told to go.
+/// A started actor, waiting for the signal to go.
 pub(crate) struct Actor {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl Actor {
-    /// Starts the `act` on `path`.
+    /// Starts an actor that will perform `act` on `path`.
     pub(crate) fn start(act: &str, path: &Path) -> Actor {
         Actor::start_program(&std::env::current_exe().unwrap(), act, path, User::Same)
     }
@@ -49,8 +49,8 @@ impl Actor {
         actor
     }
 
-    /// As `start`, by a user that owns nothing. The build directory may be closed to others, so
-    /// that a copy of this program is run, in `directory`, which is opened to them.
+    /// Like `start`, but as a user that owns nothing. The build directory may be closed to that
+    /// user, so this runs a copy of the program in `directory`, which it opens to everyone.
     pub(crate) fn start_stranger(act: &str, path: &Path, directory: &Path) -> Actor {
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(directory, open).unwrap();
@@ -65,7 +65,7 @@ impl Actor {
         self.child.id()
     }
 
-    /// Lets it go, and waits for what it says. It lives on until this is dropped.
+    /// Lets it go and waits for its answer. It stays alive until this is dropped.
     pub(crate) fn go(&mut self) -> String {
         self.child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
         self.line()
@@ -76,7 +76,7 @@ impl Actor {
         loop {
             line.clear();
             assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the actor died");
-            // The harness does not end its line before the test's output begins.
+            // The harness does not end its line before the test's output.
             if let Some((_, own)) = line.split_once('@') {
                 return own.trim_end().to_string();
             }
@@ -153,7 +153,7 @@ fn perform(act: &str, path: &Path) -> String {
     }
 }
 
-/// Uses at least `milliseconds` of CPU time, however long that takes.
+/// Uses at least `milliseconds` of CPU time, regardless of elapsed time.
 fn burn(milliseconds: u64) {
     let used = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -7,7 +7,7 @@ use std::path::Path;
 use witness::counters::{Witness, between};
 use witness::page_cache;
 
-/// What is counted while an actor does `act` on `path`.
+/// The evidence collected while an actor performs `act` on `path`.
 fn evidence(act: &str, path: &Path, file: Option<&File>, storage: Option<&Storage>) -> Evidence {
     let mut actor = Actor::start(act, path);
     let mut witness = Witness::new(actor.pid(), file, storage);
@@ -34,7 +34,7 @@ fn a_cold_read_is_seen_by_the_task_the_device_and_the_page_cache() {
     assert!(cold.device_reads.unwrap() > 0, "{cold:?}");
     assert_eq!(cold.residency_before.unwrap().cached, 0);
     assert_eq!(cold.residency_after.unwrap().share(), 1.0);
-    // Now it is cached, and the task reads nothing. Of the device others may.
+    // Now the file is cached, and the task reads nothing. Other processes may use the device.
     let warm = evidence("read", &path, Some(&file), Some(&storage));
     assert_eq!(warm.task_read_bytes, Some(0), "{warm:?}");
     assert_eq!(warm.residency_before.unwrap().share(), 1.0);
@@ -62,7 +62,7 @@ fn writing_makes_pages_dirty_and_a_sync_brings_them_to_the_device_and_flushes_it
     assert!(synced.device_writes.is_some(), "{synced:?}");
 }
 
-/// Flushes that the disks under `storage` completed.
+/// Flushes completed by the disks under `storage`.
 fn flushes(storage: &Storage) -> Vec<u64> {
     let of_disk = |name: &str| {
         let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
@@ -107,7 +107,7 @@ fn cpu_time_is_precise_and_split() {
     let burnt = evidence("burn", Path::new(""), None, None);
     let cpu_ns = burnt.cpu_ns.unwrap();
     assert!(cpu_ns >= 199_000_000, "{burnt:?}");
-    // 200 ms are several ticks on every kernel, so that the split is known; it loses nothing.
+    // 200 ms is several ticks on every kernel, so the split is known. It must not lose any time.
     assert_eq!(burnt.cpu_user_ns.unwrap() + burnt.cpu_system_ns.unwrap(), cpu_ns);
     assert!(burnt.window_ns > 0, "{burnt:?}");
     assert!(burnt.machine_cpu_ns.unwrap() > 0, "{burnt:?}");
@@ -118,7 +118,7 @@ fn cpu_time_is_precise_and_split() {
 fn a_thread_that_came_and_went_still_counts_as_cpu_time() {
     let joined = evidence("thread", Path::new(""), None, None);
     assert!(joined.cpu_ns.unwrap() >= 9_000_000, "{joined:?}");
-    // The thread that waited for it did so voluntarily.
+    // The thread that waited switched voluntarily.
     assert!(joined.switches_voluntary.unwrap() > 0, "{joined:?}");
     assert!(joined.minor_faults.unwrap() > 0, "{joined:?}");
 }
@@ -137,7 +137,7 @@ fn a_counter_is_absent_exactly_where_the_machine_lacks_it() {
     check(none.task_write_bytes.is_some(), "/proc/self/io");
     check(none.dirty_before.is_some() && none.dirty_after.is_some(), "/proc/meminfo");
     check(none.dirty_limit.is_some(), "/proc/vmstat");
-    // Without a file and its storage there is nothing to say of them.
+    // Without a file and its storage, their values are unknown.
     assert_eq!(
         (none.device_reads, none.device_read_bytes, none.residency_before),
         Default::default()
@@ -167,7 +167,7 @@ fn a_group_that_is_held_back_by_its_quota_is_told_of() {
     if !fixture::is_root(name) {
         return;
     }
-    // A fifth of a CPU: 20 ms of each 100 ms, so that 200 ms of CPU time cannot be had at once.
+    // A fifth of a CPU: 20 ms out of every 100 ms, so 200 ms of CPU time must be throttled.
     let group = match fixture::Group::new("cpu", ("cpu.cfs_quota_us", "20000")) {
         Ok(group) => group,
         Err(reason) => return fixture::skip(name, &reason),

@@ -10,16 +10,16 @@ use witness::{Disk, Error, disk, storage, storage_of_disk};
 
 const SIZE: u64 = 4 << 20;
 
-/// A loop device whose image is of known bytes.
+/// A loop device with an image of known content.
 struct Loop {
     device: LoopDevice,
     image: PathBuf,
-    // Dropped last: the image is in it.
+    // Dropped last, because it contains the image.
     directory: TempDir,
 }
 
 impl Loop {
-    /// None, and says so, where it cannot be made for `test`.
+    /// `None`, with a message, if it cannot be created for `test`.
     fn new(test: &str, options: &[&str]) -> Option<Loop> {
         if !fixture::is_root(test) {
             return None;
@@ -124,7 +124,7 @@ fn a_device_that_is_mounted_must_not_be_written() {
             _ => format!("{device} is a member of a btrfs that is mounted"),
         };
         assert_eq!(objections, [expected]);
-        // To look at it is allowed, and reads alone.
+        // Inspecting is allowed and only reads.
         let raw = storage_of_disk(&node).unwrap();
         assert_eq!(raw.capacity, Some(setup.size));
     }
@@ -160,7 +160,7 @@ fn what_another_loop_device_is_made_of_must_not_be_written() {
         Ok(two) => two,
         Err(reason) => return fixture::skip("two loops of a file", &reason),
     };
-    // Whatever its names are by now, it is the same file.
+    // It is still the same file under another name.
     std::fs::remove_file(&alias).unwrap();
     let name = two.node.strip_prefix("/dev/").unwrap();
     let objections = disk(one.node()).unwrap().objections;
@@ -196,7 +196,7 @@ fn the_disk_of_temporary_files_must_not_be_written() {
         let path = Path::new("/dev").join(&device.name);
         match disk(&path) {
             Ok(disk) => assert_ne!(disk.objections, [] as [String; 0], "{disk:?}"),
-            // A container may not have its node, or be forbidden to open it.
+            // A container may lack the device node or be forbidden to open it.
             Err(error) => fixture::skip(name, &error.to_string()),
         }
     }

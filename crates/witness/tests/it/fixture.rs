@@ -1,4 +1,4 @@
-//! Files and file systems with a known truth.
+//! Files and file systems with known properties.
 
 use model::content::{Content, Kind};
 use std::cell::RefCell;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A directory on the file system of temporary files.
+/// A directory on the file system for temporary files.
 pub(crate) fn directory() -> TempDir {
     TempDir::new().unwrap()
 }
 
-/// A directory in memory; none where `/dev/shm` is not.
+/// A directory in memory; `None` without `/dev/shm`.
 pub(crate) fn directory_in_memory() -> Option<TempDir> {
     TempDir::new_in("/dev/shm").ok()
 }
 
-/// A new file at `path` of `size` bytes that do not compress, on its device.
+/// A new, synced file at `path` with `size` bytes of incompressible data.
 pub(crate) fn file(path: &Path, size: u64) -> File {
     let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
     file.write_all_at(&content(size), 0).unwrap();
@@ -26,19 +26,19 @@ pub(crate) fn file(path: &Path, size: u64) -> File {
     file
 }
 
-/// Bytes that do not compress.
+/// Incompressible bytes.
 pub(crate) fn content(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
     Content { seed: 1, size, kind: Kind::Random }.fill(0, &mut bytes);
     bytes
 }
 
-/// Says by name what is not tested here, and why.
+/// Reports by name which test is skipped, and why.
 pub(crate) fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
 }
 
-/// Whether this is root; if not, says that `test` needs it.
+/// Whether this is root; if not, reports that `test` needs it.
 pub(crate) fn is_root(test: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
@@ -47,7 +47,7 @@ pub(crate) fn is_root(test: &str) -> bool {
     is_root
 }
 
-/// Runs a command; its output, or what it complained of.
+/// Runs a command and returns its output, or what it printed as an error.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program)
         .args(arguments)
@@ -59,18 +59,18 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Something mounted; unmounted when dropped.
+/// A mounted file system; unmounted when dropped.
 pub(crate) struct Mounted {
     pub(crate) point: PathBuf,
     loop_device: Option<LoopDevice>,
-    /// Files of sysfs that were changed, and what they held.
+    /// Changed sysfs files, with their original content.
     changed: RefCell<Vec<(PathBuf, String)>>,
-    // Dropped last: the mount point and the image are in it.
+    // Dropped last, because it contains the mount point and the image.
     _directory: TempDir,
 }
 
 impl Mounted {
-    /// A new file system of `kind` on a loop device whose image is in `directory`.
+    /// A new file system of `kind` on a loop device with its image in `directory`.
     pub(crate) fn on_loop(
         directory: TempDir,
         kind: &str,
@@ -92,7 +92,8 @@ impl Mounted {
         options: &str,
         loop_device: Option<LoopDevice>,
     ) -> Result<Mounted, String> {
-        // What ext4 leaves to be written when it is mounted would be found as somebody else's.
+        // By default, ext4 initializes tables after mounting, which would look like other
+        // processes' writes.
         let at_once: &[&str] = match kind {
             "ext4" => &["-E", "lazy_itable_init=0,lazy_journal_init=0"],
             _ => &[],
@@ -103,7 +104,7 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed: RefCell::default(), _directory: directory })
     }
 
-    /// An overlay whose layers are in `directory`.
+    /// An overlay with its layers in `directory`.
     pub(crate) fn overlay(directory: TempDir) -> Result<Mounted, String> {
         let layer = |name| make(directory.path(), name);
         let (lower, upper, work) = (layer("lower"), layer("upper"), layer("work"));
@@ -119,7 +120,7 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
-    /// A file system in memory that has no size.
+    /// An in-memory file system without a size.
     pub(crate) fn sizeless(directory: TempDir) -> Result<Mounted, String> {
         let point = make(directory.path(), "mount");
         run("mount", &["-t", "ramfs", "none", text(&point)])?;
@@ -127,8 +128,7 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
-    /// A FUSE file system that passes everything through to a directory in `directory`, mounted
-    /// with `options`.
+    /// A FUSE file system that mirrors a directory in `directory`, mounted with `options`.
     pub(crate) fn pass_through(directory: TempDir, options: &[&str]) -> Result<Mounted, String> {
         let (below, point) = (make(directory.path(), "below"), make(directory.path(), "mount"));
         run("bindfs", &[options, &[text(&below), text(&point)]].concat())?;
@@ -136,13 +136,13 @@ impl Mounted {
         Ok(Mounted { point, loop_device, changed, _directory: directory })
     }
 
-    /// Sets what the OS takes the cache of its loop device for.
+    /// Sets the OS's view of its loop device's cache.
     pub(crate) fn write_cache(&self, kind: &str) -> Result<(), String> {
         self.queue("write_cache", kind)
     }
 
-    /// Sets a property of the queue of its loop device, until this is dropped: the OS would keep
-    /// it for whoever is given that device next.
+    /// Sets a queue property of its loop device until this is dropped: the OS would keep it for the
+    /// device's next user.
     pub(crate) fn queue(&self, name: &str, value: &str) -> Result<(), String> {
         let path = PathBuf::from(format!("/sys/block/{}/queue/{name}", self.loop_name()));
         let failed = |error| format!("{}: {error}", path.display());
@@ -172,16 +172,16 @@ impl Drop for Mounted {
     }
 }
 
-/// How a file system on a loop device is made.
+/// How to create a file system on a loop device.
 pub(crate) struct Setup<'a> {
-    /// Bytes of the image, which is sparse.
+    /// Size of the image in bytes; it is sparse.
     pub(crate) size: u64,
     pub(crate) losetup: &'a [&'a str],
-    /// Options of the mount.
+    /// Mount options.
     pub(crate) mount: &'a str,
 }
 
-/// 48 MiB, direct I/O below, and nothing special.
+/// 48 MiB, with direct I/O to the image, and defaults otherwise.
 pub(crate) const PLAIN: Setup = Setup { size: 48 << 20, losetup: &["--direct-io=on"], mount: "rw" };
 
 /// A loop device; detached when dropped.
@@ -206,13 +206,13 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A compressed disk in memory; removed when dropped.
+/// A compressed RAM disk; removed when dropped.
 pub(crate) struct Zram {
     number: String,
 }
 
 impl Zram {
-    /// One of `size` bytes.
+    /// A RAM disk of `size` bytes.
     pub(crate) fn new(size: u64) -> Result<Zram, String> {
         let control = "/sys/class/zram-control/hot_add";
         let number = std::fs::read_to_string(control).map_err(|e| format!("{control}: {e}"))?;
@@ -229,7 +229,7 @@ impl Zram {
 
 impl Drop for Zram {
     fn drop(&mut self) {
-        // The OS lets go of an unmounted device a moment later.
+        // The OS releases an unmounted device a moment later.
         for _ in 0..50 {
             if std::fs::write("/sys/class/zram-control/hot_remove", &self.number).is_ok() {
                 return;
@@ -240,7 +240,7 @@ impl Drop for Zram {
     }
 }
 
-/// A control group of version 1; removed when dropped, once nobody is in it.
+/// A version 1 control group; removed when dropped, once it has no members.
 pub(crate) struct Group {
     directory: PathBuf,
 }
@@ -269,7 +269,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Who was in it has ended, but the OS may need a moment to see that.
+        // Its members have ended, but the OS may need a moment to notice.
         for _ in 0..50 {
             if std::fs::remove_dir(&self.directory).is_ok() {
                 return;

@@ -14,7 +14,7 @@ fn check(file: &File, unwritten: u64) -> Layout {
     layout
 }
 
-/// The laws that hold on every file system that tells of holes.
+/// The laws that hold on every file system that reports holes.
 fn tell_of_holes(directory: &Path) {
     let written = fixture::file(&directory.join("written"), 256 * BLOCK);
     check(&written, 0);
@@ -23,7 +23,7 @@ fn tell_of_holes(directory: &Path) {
     sparse.set_len(256 * BLOCK).unwrap();
     check(&sparse, 256 * BLOCK);
     sparse.write_all_at(&fixture::content(16 * BLOCK), 64 * BLOCK).unwrap();
-    // It is not synced: layout does that itself.
+    // The file is not synced: `layout` does that itself.
     check(&sparse, 240 * BLOCK);
 
     let allocated = File::create(directory.join("allocated")).unwrap();
@@ -39,7 +39,7 @@ fn tell_of_holes(directory: &Path) {
     check(&File::create(directory.join("empty")).unwrap(), 0);
 }
 
-/// Every other block of a file is written: more extents than are asked for at once.
+/// A file with every other block written: more extents than fit into one request.
 fn tell_of_many_extents(directory: &Path) -> Layout {
     let file = File::create(directory.join("many")).unwrap();
     for block in 0..1300 {

@@ -1,7 +1,7 @@
-//! What the OS is asked, and answers, on this very machine.
+//! Questions to the OS of the machine that runs the tests.
 //!
-//! Some tests need root, a tool or a feature of the OS. Where that is missing they say so by name
-//! and pass. What they mount or create is removed however they end.
+//! Some tests need root, a tool or a feature of the OS. If that is missing, they report so by name
+//! and pass. They clean up whatever they mount or create, however they end.
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
 
 mod actor;

@@ -6,10 +6,10 @@ use witness::{MemoryGroup, page_cache, storage};
 
 const LIMIT: u64 = 32 << 20;
 
-/// A process has one group at a time.
+/// A process can have only one group at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// A group; none, and says so, where it cannot be made for `test`.
+/// A group; `None`, with a message, if it cannot be created for `test`.
 fn group(test: &str) -> Option<MemoryGroup> {
     if !fixture::is_root(test) {
         return None;
@@ -53,7 +53,7 @@ fn what_a_member_reads_stays_cached_only_up_to_the_limit() {
 fn a_group_that_a_dead_process_left_is_removed() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let Some(first) = group("groups left behind") else { return };
-    // No process has so high a number.
+    // No process has such a high PID.
     let left = first.directory().parent().unwrap().join("ioassay-4194305");
     drop(first);
     std::fs::create_dir(&left).unwrap();
@@ -80,7 +80,7 @@ fn who_has_no_right_to_is_told_what_it_needs() {
     let directory = fixture::directory();
     let error = Actor::start_stranger("group", Path::new(""), directory.path()).go();
     assert!(error.contains("needs root, or a group delegated"), "{error}");
-    // Where the machine has no such groups, the right is not asked for.
+    // A machine without such groups fails before permissions matter.
     let is_denied = error.contains("make the control group") && error.contains("os error");
     assert!(is_denied || error.contains("no control group can limit memory"), "{error}");
 }

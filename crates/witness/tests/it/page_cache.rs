@@ -8,7 +8,7 @@ use witness::page_cache::{evict, residency, residency_of_range, warm};
 
 const PAGE: u64 = 4096;
 
-/// The probe that works for temporary files; none, and says so, where `test` cannot be made.
+/// The probe for temporary files; `None`, with a message, if `test` cannot run.
 fn probe(test: &str, directory: &std::path::Path) -> Option<Probe> {
     let storage = witness::storage(directory).unwrap();
     if !storage.evictable {
@@ -27,7 +27,7 @@ fn check(residency: Residency, cached: u64, pages: u64) {
 fn a_file_is_cached_when_written_gone_when_evicted_and_back_when_warmed() {
     let directory = fixture::directory();
     let Some(probe) = probe("evict and warm", directory.path()) else { return };
-    // The last page is not full.
+    // The last page is partial.
     let file = fixture::file(&directory.path().join("file"), 100 * PAGE - 1);
     check(residency(&file, probe).unwrap(), 100, 100);
     check(evict(&file, probe).unwrap(), 0, 100);
@@ -42,7 +42,7 @@ fn an_unsynced_file_is_written_back_before_it_is_evicted() {
     let Some(probe) = probe("evict dirty pages", directory.path()) else { return };
     let path = directory.path().join("file");
     std::fs::write(&path, fixture::content(512 * PAGE)).unwrap();
-    // Reading is all that evicting needs.
+    // Evicting needs only read permission.
     let file = File::open(&path).unwrap();
     check(evict(&file, probe).unwrap(), 0, 512);
     assert_eq!(std::fs::read(&path).unwrap(), fixture::content(512 * PAGE));
@@ -56,7 +56,7 @@ fn both_probes_count_the_same_pages_of_any_range() {
     }
     let file = fixture::file(&directory.path().join("file"), 64 * PAGE);
     evict(&file, Probe::Cachestat).unwrap();
-    // Without readahead, the pages of 8 to 15 alone come into the cache.
+    // Without readahead, only pages 8 to 15 enter the cache.
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
     for page in 8..16 {
         file.read_exact_at(&mut [0; 1], page * PAGE).unwrap();
@@ -96,7 +96,8 @@ fn pages_that_are_mapped_stay_and_the_error_says_why() {
     let file = fixture::file(&directory.path().join("file"), 8 * PAGE);
     let length = 8 * PAGE as usize;
     let (read, shared) = (ProtFlags::READ, MapFlags::SHARED | MapFlags::POPULATE);
-    // SAFETY: a new mapping at an address that the OS chooses; nothing is read through it.
+    // SAFETY: this creates a new mapping at an address that the OS chooses; nothing is read through
+    // it.
     let address =
         unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, read, shared, &file, 0) }.unwrap();
     let error = evict(&file, probe).unwrap_err();

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::time::Duration;
 use witness::{page_cache, settle, storage};
 
-/// Longer than any wait that comes to an end by itself.
+/// Longer than any wait that ends by itself.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A file system whose device nobody else writes to.
+/// A file system on a device that nobody else writes to.
 fn mounted(test: &str) -> Option<(Mounted, Storage)> {
     if !fixture::is_root(test) {
         return None;
@@ -52,7 +52,7 @@ fn at_the_limit_it_is_told_that_nothing_is_proved() {
         return fixture::skip("a short limit", "temporary files are not on a block device");
     }
     let file = fixture::file(&directory.path().join("file"), 1 << 20);
-    // Calm takes 100 ms to be proved.
+    // Proving calm takes 100 ms.
     for limit in [Duration::ZERO, Duration::from_millis(50)] {
         for file in [None, Some(&file)] {
             let settled = settle(&storage, file, limit);

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::Path;
 use witness::{Error, page_cache, storage, storage_of};
 
-/// The storage of a fixture; none, and says so, where it cannot be made.
+/// The storage of a fixture; `None`, with a message, if it cannot be created.
 fn made(test: &str, make: impl FnOnce() -> Result<Mounted, String>) -> Option<(Mounted, Storage)> {
     if !fixture::is_root(test) {
         return None;
@@ -71,7 +71,7 @@ fn tmpfs_is_memory_and_o_direct_bypasses_nothing_there() {
     let storage = storage(directory.path()).unwrap();
     assert_eq!((storage.medium, storage.evictable), (Medium::Ram, false), "{storage:#?}");
     assert_eq!(storage.devices, []);
-    // Before Linux 6.6 it was refused.
+    // Before Linux 6.6, O_DIRECT was refused here.
     if storage.direct != Direct::Refused {
         assert_eq!(bypasses(&storage), Some(false));
     }
@@ -105,7 +105,7 @@ fn counters_that_are_told_not_to_count_are_seen_not_to() {
     let silent = storage(&mounted.point).unwrap();
     let of_silent = counts(&silent);
     assert_eq!((of_silent.reads, of_silent.writes), (Some(false), Some(false)), "{silent:#?}");
-    // A file that nothing can be tried beside is on the same device.
+    // A file without a canary beside it is on the same device.
     drop(fixture::file(&mounted.point.join("file"), 1 << 20));
     fixture::run("mount", &["-o", "remount,ro", mounted.point.to_str().unwrap()]).unwrap();
     let untried = storage_of(&mounted.point.join("file")).unwrap();
@@ -175,7 +175,7 @@ fn btrfs_is_mapped_to_its_device_though_it_has_a_number_of_its_own() {
     assert_eq!(storage.devices[0].name, mounted.loop_name());
     assert!(storage.evictable, "{storage:#?}");
     check_note(&storage, "may be compressed");
-    // Zeros are compressed, and the layout says so.
+    // The zeros are compressed, and the layout shows that.
     let file = File::create(mounted.point.join("zeros")).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &vec![0; 1 << 20], 0).unwrap();
     let layout = witness::layout(&file).unwrap().unwrap();
@@ -206,8 +206,7 @@ fn what_another_process_serves_is_not_seen() {
     check_note(&storage, "another process serves this file system");
 }
 
-/// What is read there can never be warm. By default FUSE drops what is cached of a file that is
-/// opened.
+/// Reads there can never be warm. By default, FUSE drops a file's cached pages when it is opened.
 #[test]
 fn a_mount_that_caches_nothing_keeps_no_pages() {
     for (options, keeps) in
@@ -242,7 +241,7 @@ fn a_file_on_a_read_only_mount_is_looked_at_and_not_touched() {
     assert!(of_file.evictable, "{of_file:#?}");
     assert_eq!(bypasses(&of_file), None, "{of_file:#?}");
     check_note(&of_file, "were not tested");
-    // What was taken to work does.
+    // Eviction, which was only assumed to work, does work.
     let file = File::open(&path).unwrap();
     assert_eq!(page_cache::evict(&file, probe).unwrap().cached, 0);
     assert_eq!(page_cache::warm(&file, probe).unwrap().cached, 256);
@@ -255,7 +254,7 @@ fn looking_at_a_file_leaves_it_and_its_cached_pages_alone() {
     let file = fixture::file(&path, 1 << 20);
     let of_directory = storage(directory.path()).unwrap();
     let of_file = storage_of(&path).unwrap();
-    // Others may use the file system meanwhile.
+    // Other processes may use the file system meanwhile.
     let directory_itself = std::fs::canonicalize(directory.path()).unwrap();
     let expected = Storage { free: of_file.free, directory: directory_itself, ..of_directory };
     assert_eq!(of_file, expected);
@@ -298,7 +297,7 @@ fn a_stranger_is_not_told_what_is_cached() {
     let path = directory.path().join("file");
     drop(fixture::file(&path, 1 << 20));
     let ask = |act, path: &Path| Actor::start_stranger(act, path, directory.path()).go();
-    // mincore would say that all is cached.
+    // mincore would report everything as cached.
     let of_file = ask("storage_of", &path);
     assert!(of_file.starts_with("None|"), "{of_file}");
     assert!(of_file.contains("mincore answers only for files that you own"), "{of_file}");
