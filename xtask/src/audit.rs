@@ -1,5 +1,5 @@
-//! The audit of records: what `ioassay report` says of them, recomputed from their raw lines by
-//! programs in Python that share no code with it (`xtask/audit`).
+//! Audits records: Python programs that share no code with ioassay (`xtask/audit`) recompute from
+//! the raw lines what `ioassay report` prints.
 
 use crate::{install, programs};
 use anyhow::{Context, Result, ensure};
@@ -10,23 +10,24 @@ use std::{env, fs};
 use tempfile::TempDir;
 use xshell::Shell;
 
-/// What the audit computes with. These versions are known to agree with the records that are kept.
+/// The audit's packages. These versions are known to agree with the records in `records/`.
 const PACKAGES: [&str; 2] = ["numpy==2.4.6", "scipy==1.17.1"];
 
-/// Recipes of runs that are made for the test command: each has figures that the others lack. They
-/// are as short as can be, for their figures are audited and not believed.
+/// Recipes of fresh runs for the test command; each gives figures that the others lack. They are
+/// very short, because the audit checks the figures' arithmetic, not their meaning.
 const FRESH: [&str; 3] = ["reading", "writing", "memory"];
 
-/// Audits `records`, paths as the caller of cargo has them; without any what the test command does.
+/// Audits `records`, paths relative to the caller's folder. Without any, does what the test command
+/// does.
 pub(crate) fn run(root: &Path, records: &[&str]) -> Result<()> {
     let auditor = Auditor::new(root)?;
     if records.is_empty() { auditor.test() } else { auditor.audit(records) }
 }
 
-/// The step of the test command.
+/// The audit as a step of the test command.
 ///
 /// # Errors
-/// Where ioassay and the audit differ; in CI also where there is no Python to audit with.
+/// If ioassay and the audit differ; in CI, also if there is no Python.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
     match Auditor::new(&shell.current_dir()) {
         Ok(auditor) => auditor.test(),
@@ -38,10 +39,10 @@ pub(crate) fn test(shell: &Shell) -> Result<()> {
     }
 }
 
-/// What audits: a Python with its packages, and the program that is audited.
+/// A Python with the packages, and the program to audit.
 struct Auditor {
     root: PathBuf,
-    /// Cargo's folder.
+    /// Cargo's target folder.
     target: PathBuf,
     python: PathBuf,
     ioassay: PathBuf,
@@ -49,7 +50,7 @@ struct Auditor {
 
 impl Auditor {
     fn new(root: &Path) -> Result<Auditor> {
-        // It judges records and measures nothing of worth, so it need not be fast.
+        // A debug build is fast enough: the audit judges records and needs no meaningful timings.
         let ioassay = programs::build_for_tests(root, &["--package=ioassay", "--bin=ioassay"])?;
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
         let python = python(&target.join("audit"))?;
@@ -60,14 +61,14 @@ impl Auditor {
         self.root.join("xtask/audit")
     }
 
-    /// The Python of the audit, which leaves no files beside its scripts.
+    /// The audit's Python, set up to leave no files beside its scripts.
     fn python(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.arg("-B").env("IOASSAY", &self.ioassay);
         command
     }
 
-    /// The audit's own tests, the records that are kept, and fresh ones.
+    /// Runs the audit's own tests, and audits the kept records and fresh ones.
     fn test(&self) -> Result<()> {
         self.test_itself()?;
         let kept = fs::read_dir(self.root.join("records"))?;
@@ -90,7 +91,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// The tests of the audit itself: what is falsified must be found.
+    /// Runs the audit's own tests: it must detect falsified values.
     fn test_itself(&self) -> Result<()> {
         let mut command = self.python();
         command.args(["-m", "unittest", "discover", "--start-directory"]).arg(self.scripts());
@@ -100,7 +101,7 @@ impl Auditor {
         Ok(())
     }
 
-    /// A record of `recipe`, made in `folder`.
+    /// Makes a record of `recipe` in `folder`.
     fn measure(&self, folder: &Path, recipe: &str) -> Result<PathBuf> {
         let record = folder.join(recipe).with_extension("jsonl");
         let mut command = Command::new(&self.ioassay);
@@ -109,13 +110,13 @@ impl Auditor {
         if recipe != "memory" {
             command.arg("--control").arg(folder);
         }
-        // 1: a figure is doubted, which does not matter here.
+        // Status 1 means that a figure is doubtful, which does not matter here.
         programs::output(command, 0..=1)?;
         Ok(record)
     }
 }
 
-/// The Python of the environment in `folder`, which is made if it is not there.
+/// The Python of the virtual environment in `folder`, which is created if missing.
 fn python(folder: &Path) -> Result<PathBuf> {
     let python = folder.join("bin/python");
     let has_all = |python: &Path| {

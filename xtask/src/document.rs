@@ -1,24 +1,24 @@
-//! Documents that a command writes: a head, and sections that are written anew each alone.
+//! Documents written by commands: a head, and sections that can be rewritten one at a time.
 
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Columns of a paragraph.
+/// Line width of paragraphs.
 const COLUMNS: usize = 100;
 
-/// A document without its sections.
+/// The fixed parts of a document.
 #[derive(Debug)]
 pub(crate) struct Outline {
     pub(crate) title: &'static str,
-    /// What is said before all sections: each a paragraph.
+    /// The paragraphs before all sections.
     pub(crate) head: &'static [&'static str],
-    /// The titles of all sections, in their order.
+    /// The titles of all sections, in order.
     pub(crate) sections: &'static [&'static str],
 }
 
 impl Outline {
-    /// The document, of the sections that are `fresh`, each a title and its text, and for the rest
-    /// of those of `old`, the document as it was.
+    /// The document with the `fresh` sections, given as title and text. The other sections come
+    /// from `old`, the previous document.
     pub(crate) fn document(&self, old: &str, fresh: &[(&str, String)]) -> String {
         let head: String = self.head.iter().map(|text| paragraph(text)).collect();
         let mut document = format!("# {}\n\n{}\n", self.title, head.trim_end());
@@ -33,14 +33,13 @@ impl Outline {
     }
 }
 
-/// The text of a section, without its title.
+/// The text of a section without its title.
 fn section_of<'a>(document: &'a str, title: &str) -> Option<&'a str> {
     let (_, after) = document.split_once(&format!("\n## {title}\n"))?;
     Some(after.split("\n## ").next().expect("a split has a first part"))
 }
 
-/// `text` in lines of a document, with a blank line behind it. The blanks between its words decide
-/// nothing.
+/// Wraps `text` into lines, followed by a blank line. Whitespace between words is normalized.
 pub(crate) fn paragraph(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -57,17 +56,17 @@ pub(crate) fn paragraph(text: &str) -> String {
     lines.join("\n") + "\n\n"
 }
 
-/// `text` as a cell of a table: on one line, and without a bar of its own.
+/// Escapes `text` for a table cell: no line breaks and no bare bars.
 pub(crate) fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// A fenced block of command lines.
+/// A fenced block of shell commands.
 pub(crate) fn commands(lines: &[String]) -> String {
     format!("```sh\n{}\n```\n", lines.join("\n"))
 }
 
-/// The machine in one line, by what `ioassay host` says.
+/// Describes the machine in one line, from the output of `ioassay host`.
 pub(crate) fn describe(facts: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("unknown").to_owned();
     let (host, storage) = (&facts["host"], &facts["storage"]);

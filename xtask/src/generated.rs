@@ -1,26 +1,25 @@
-//! Parts of a document that a command writes: what stands between `<!-- NAME -->` and
-//! `<!-- end NAME -->`.
+//! Generated parts of a document: the text between `<!-- NAME -->` and `<!-- end NAME -->`.
 
 use anyhow::{Context, Result};
 
-/// `document` with such a part replaced by `text`.
+/// `document` with the part `name` replaced by `text`.
 ///
 /// # Errors
-/// When one of the two lines is missing.
+/// If either marker is missing.
 pub(crate) fn replace(document: &str, name: &str, text: &str) -> Result<String> {
     let Split { before, after, .. } = split(document, name)?;
     Ok(format!("{before}\n{}\n\n{after}", text.trim()))
 }
 
-/// Such a part, without the lines that name it.
+/// The part `name` without its markers.
 ///
 /// # Errors
-/// When one of the two lines is missing.
+/// If either marker is missing.
 pub(crate) fn part<'a>(document: &'a str, name: &str) -> Result<&'a str> {
     Ok(split(document, name)?.part)
 }
 
-/// A document in three: both lines are outside of the part.
+/// A document in three pieces; the markers are outside `part`.
 struct Split<'a> {
     before: &'a str,
     part: &'a str,

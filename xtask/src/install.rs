@@ -1,4 +1,4 @@
-//! The packages that tests and benchmarks need, beyond what builds them.
+//! Packages that tests and benchmarks need in addition to the build's.
 
 use anyhow::{Context, Result, ensure};
 use std::env;
@@ -7,22 +7,21 @@ use xshell::{Shell, cmd};
 
 /// A package that tests need.
 struct Need {
-    /// Its name in Debian.
+    /// Its Debian name.
     package: &'static str,
-    /// What of it shows that it is there.
+    /// What shows that it is installed.
     sign: Sign,
-    /// The tests that skip themselves without it.
+    /// The tests that are skipped without it.
     tests: &'static str,
 }
 
-/// By what a package is known to be there.
+/// How to detect that a package is installed.
 enum Sign {
-    /// A program of it.
+    /// One of its programs.
     Program(&'static str),
-    /// A file of it.
+    /// One of its files.
     File(&'static str),
-    /// A program of it that is taken out of it alone: it has a server too, which its installation
-    /// would start.
+    /// One of its programs, extracted on its own: installing the package would start its server.
     ProgramAlone(&'static str),
 }
 
@@ -42,22 +41,22 @@ const NEEDS: [Need; 22] = [
     Need {
         package: "bindfs",
         sign: Sign::Program("bindfs"),
-        tests: "witness and ioassay: a file system of another process (FUSE)",
+        tests: "witness and ioassay: FUSE file systems",
     },
     Need {
         package: "strace",
         sign: Sign::Program("strace"),
-        tests: "ioassay: calls of the OS that fail, or come late",
+        tests: "ioassay: system calls that fail or are delayed",
     },
     Need {
         package: "gcc",
         sign: Sign::Program("gcc"),
-        tests: "ioassay: peers in C, and calls that the OS refuses or answers short",
+        tests: "ioassay: peers in C, and system calls that fail or return short",
     },
     Need {
         package: "binutils",
         sign: Sign::Program("objdump"),
-        tests: "ioassay: the vectors of a peer",
+        tests: "ioassay: a peer's vector instructions",
     },
     Need {
         package: "python3-pandas",
@@ -94,7 +93,7 @@ const NEEDS: [Need; 22] = [
     Need {
         package: "fio",
         sign: Sign::Program("fio"),
-        tests: "ioassay: the evidence beside the figures of fio",
+        tests: "ioassay: evidence for fio's figures",
     },
     Need {
         package: "likwid",
@@ -123,14 +122,14 @@ const NEEDS: [Need; 22] = [
     },
 ];
 
-/// Where programs are put that no package manager manages.
+/// Where to put programs that no package manager manages.
 const LOCAL_FOLDER: &str = "/usr/local/bin";
 
-/// Where administrators' programs are, which are not in every user's `PATH`.
+/// Where system administration programs are; not every user's `PATH` includes these.
 const ADMINISTRATORS_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Installs what is missing, as root on Debian; names what is then still missing, and the tests
-/// that this skips. A missing package fails nothing: the tests say by name what they skip.
+/// Installs missing packages, as root on Debian. Names those still missing and the tests that are
+/// skipped without them. A missing package is not an error: each test reports what it skips.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
     let missing = missing();
     if !missing.is_empty() && may_install(shell)? {
@@ -158,10 +157,10 @@ fn install_missing(shell: &Shell, missing: &[&Need]) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that `program` is there: installs its Debian `package`, as root on Debian.
+/// Ensures that `program` is available: installs its Debian `package`, as root on Debian.
 ///
 /// # Errors
-/// When it is missing and cannot be installed.
+/// If it is missing and cannot be installed.
 pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()> {
     if !is_there(program) && may_install(shell)? {
         println!("installing with apt-get: {package}");
@@ -177,7 +176,7 @@ pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()>
 /// Installs a Debian `package`, as root on Debian.
 ///
 /// # Errors
-/// Elsewhere, and when it cannot be installed.
+/// On other systems, or if it cannot be installed.
 pub(crate) fn package(shell: &Shell, package: &str) -> Result<()> {
     ensure!(may_install(shell)?, "install {package}, or run this as root on Debian");
     println!("installing with apt-get: {package}");
@@ -199,7 +198,7 @@ fn is_there(program: &str) -> bool {
     users.chain(administrators.map(Path::to_owned)).any(|folder| folder.join(program).is_file())
 }
 
-/// Whether this is root on Debian or a system made from it.
+/// Whether this is root on Debian or a derivative.
 fn may_install(shell: &Shell) -> Result<bool> {
     if !Path::new("/etc/debian_version").exists() || !is_there("apt-get") {
         return Ok(false);
@@ -215,12 +214,12 @@ fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Downloads `package` into a folder that is removed, and takes `program` out of it: nothing is
-/// installed otherwise, and no server starts. The lists of packages are there already.
+/// Downloads `package` into a temporary folder and extracts only `program`: nothing else is
+/// installed, and no server starts. Requires up-to-date package lists.
 fn take_out(shell: &Shell, package: &str, program: &str) -> Result<()> {
     let folder = shell.create_temp_dir()?;
     let _there = shell.push_dir(folder.path());
-    // Else apt-get downloads as a user who may not write into this folder.
+    // Otherwise apt-get downloads as a user who cannot write to this folder.
     cmd!(shell, "apt-get download --quiet --quiet -o APT::Sandbox::User=root {package}").run()?;
     let file = shell.read_dir(".")?.into_iter().next().context("apt-get downloaded nothing")?;
     cmd!(shell, "dpkg-deb --extract {file} unpacked").run()?;

@@ -1,6 +1,6 @@
-//! ioassay's own chores, as `cargo xtask COMMAND`.
+//! Development tasks for ioassay, run as `cargo xtask COMMAND`.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "where a chore gets no thread, it panics")]

@@ -1,11 +1,11 @@
-//! Options of a command: names, each followed by its value.
+//! Command options: names, each followed by a value.
 
 use anyhow::{Context, Result, bail};
 
-/// Gives the value of each option in `words` to `take`, which knows the names in `known`.
+/// Passes each option in `words` and its value to `take`; `known` lists the valid names.
 ///
 /// # Errors
-/// When a name is not known or has no value, or what `take` says of a value.
+/// If a name is unknown or lacks a value, or `take` rejects a value.
 pub(crate) fn each(
     words: &[&str],
     known: &[&str],

@@ -1,4 +1,4 @@
-//! Programs that are built and started, and what they print.
+//! Building and running programs, and reading their output.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,15 +10,15 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody interrupted this. An interrupt ends what runs at that moment, and then this
-/// program by way of an error: so all that it made is removed.
+/// Detects an interrupt by the user. The running child receives it, too; this program then ends
+/// with an error, so everything it created is removed.
 #[derive(Debug)]
 pub(crate) struct Interrupt {
     came: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// From now on.
+    /// Starts watching for interrupts.
     pub(crate) fn watch() -> Result<Interrupt> {
         let came = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGINT, SIGTERM] {
@@ -27,19 +27,19 @@ impl Interrupt {
         Ok(Interrupt { came })
     }
 
-    /// An error once it came.
+    /// Fails after an interrupt.
     pub(crate) fn go_on(&self) -> Result<()> {
         ensure!(!self.came.load(Ordering::Relaxed), "interrupted");
         Ok(())
     }
 }
 
-/// What `command` prints, if its exit status is one of `good`.
+/// Runs `command` and returns its standard output if its exit status is in `good`.
 pub(crate) fn read(command: Command, good: RangeInclusive<i32>) -> Result<String> {
     Ok(String::from_utf8(output(command, good)?.stdout)?)
 }
 
-/// What `command` says, if its exit status is one of `good`.
+/// Runs `command` and returns all its output if its exit status is in `good`.
 pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<Output> {
     let output = command.output().with_context(|| format!("starting {command:?}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -48,30 +48,30 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
-/// Builds what `target` names, as it is released, and answers where cargo put it.
+/// Builds `target` in release mode and returns the executable's path.
 pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
     build_with(root, &[&["--release"], target].concat())
 }
 
-/// The same as the tests have it: slower, and mostly there already.
+/// The same in debug mode: slower code, but usually already built.
 pub(crate) fn build_for_tests(root: &Path, target: &[&str]) -> Result<PathBuf> {
     build_with(root, target)
 }
 
 /// The target of [`build_for_arm`].
 const ARM: &str = "aarch64-unknown-linux-gnu";
-/// What cargo must know to link for it: with the C library inside, whatever root image runs it.
+/// Cargo settings for linking: static, so that it runs on any root image.
 const ARM_LINKING: [(&str, &str); 2] = [
     ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
     ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-Ctarget-feature=+crt-static"),
 ];
 
-/// Builds by cargo's `options` for 64-bit ARM, by Debian's cross compiler.
+/// Builds with cargo's `options` for 64-bit ARM, using Debian's cross compiler.
 pub(crate) fn build_for_arm(root: &Path, options: &[&str]) -> Result<PathBuf> {
     build_with(root, &[&["--target", ARM], options].concat())
 }
 
-/// Builds by cargo's `options`, and answers where cargo put it.
+/// Builds with cargo's `options` and returns the executable's path.
 pub(crate) fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.envs(ARM_LINKING);
@@ -80,7 +80,7 @@ pub(crate) fn build_with(root: &Path, options: &[&str]) -> Result<PathBuf> {
     executable(&read(command, 0..=0)?).with_context(|| format!("cargo built no {options:?}"))
 }
 
-/// The last executable in what cargo says of a build.
+/// The last executable in cargo's build messages.
 fn executable(messages: &str) -> Option<PathBuf> {
     messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -88,7 +88,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
     })
 }
 
-/// The first line that a program prints, such as its version, called in the folder `root`.
+/// The first line that a program prints, such as its version, when run in the folder `root`.
 pub(crate) fn first_line(root: &Path, program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root);
@@ -96,17 +96,17 @@ pub(crate) fn first_line(root: &Path, program: &str, arguments: &[&str]) -> Resu
     Ok(text.trim().lines().next().unwrap_or_default().to_owned())
 }
 
-/// The version of the ioassay at `program`, with the commit of the sources at `root`.
+/// The version of the ioassay at `program`, plus the commit of the sources at `root`.
 pub(crate) fn own_version(root: &Path, program: &Path) -> Result<String> {
     let mut command = Command::new(program);
     command.arg("--version");
     let version = read(command, 0..=0)?.trim().to_owned();
-    // Sources that came without their history have no commit to name.
+    // Sources without their git history have no commit.
     let commit = first_line(root, "git", &["describe", "--always", "--dirty"]);
     Ok(commit.map_or(version.clone(), |commit| format!("{version} ({commit})")))
 }
 
-/// This minute.
+/// The current date and time, to the minute.
 pub(crate) fn date(root: &Path) -> Result<String> {
     first_line(root, "date", &["-u", "+%Y-%m-%d %H:%M UTC"])
 }

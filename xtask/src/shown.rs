@@ -1,4 +1,5 @@
-//! Output and pictures of records that documents show, as today's `ioassay report` prints them.
+//! Rewrites the output and pictures of records in the documents, using the current `ioassay
+//! report`.
 
 use crate::programs;
 use anyhow::{Context, Result, ensure};
@@ -6,30 +7,30 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The documents that show output of records.
+/// The documents that show output from records.
 const DOCUMENTS: [&str; 3] = ["README.md", "docs/recipes/survey.md", "docs/tutorial.md"];
 
-/// A comment above each block of output names its record: how the comment begins, and the part of
-/// the report that the block shows.
+/// A comment above each output block names its record. These are the start of the comment, and the
+/// part of the report to show.
 const MARKS: [(&str, Excerpt); 2] = [("<!-- records/", whole), ("<!-- table of records/", table)];
 
-/// What a document shows of a report.
+/// The part of a report that a document shows.
 type Excerpt = fn(&str) -> Result<String>;
 
-/// The pictures, each with its record.
+/// The pictures and their records.
 const PICTURES: [(&str, &str); 2] =
     [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
 
 /// The folder of pictures.
 const FOLDER: &str = "docs/pictures";
 
-/// Around the rules of a picture for a dark page.
+/// What surrounds a picture's rules for dark pages.
 const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n}\n"];
 
-/// Rewrites the output and the pictures that the documents at `root` show.
+/// Rewrites the output and pictures in the documents at `root`.
 ///
 /// # Errors
-/// When a record cannot be read, or a block is missing.
+/// If a record cannot be read, or a block is missing.
 pub(crate) fn run(root: &Path) -> Result<()> {
     println!("building");
     let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
@@ -57,7 +58,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// `document` with today's `report` in each block.
+/// `document` with the current report in each block.
 fn with_blocks(document: &str, report: &dyn Fn(&str) -> Result<String>) -> Result<String> {
     ensure!(MARKS.iter().any(|(mark, _)| document.contains(mark)), "it shows no record");
     let mut new = document.to_owned();
@@ -67,7 +68,7 @@ fn with_blocks(document: &str, report: &dyn Fn(&str) -> Result<String>) -> Resul
     Ok(new)
 }
 
-/// `document` with `excerpt` of its record in each block below `mark`.
+/// `document` with an `excerpt` of the record's report in each block below `mark`.
 fn with_excerpts(
     document: &str,
     mark: &str,
@@ -89,7 +90,7 @@ fn whole(report: &str) -> Result<String> {
     Ok(report.to_owned())
 }
 
-/// The first table without the columns from p50 to CPU/op: it then fits a narrow page.
+/// The first table without the columns from p50 to CPU/op, to fit a narrow page.
 fn table(report: &str) -> Result<String> {
     let lines = report.lines().skip_while(|line| !line.contains("CPU/op"));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
@@ -110,8 +111,8 @@ fn table(report: &str) -> Result<String> {
     Ok(lines.iter().map(narrow).collect::<Vec<String>>().join("\n"))
 }
 
-/// A picture for light pages and one for dark pages. The original follows the reader's system,
-/// which a web site's own setting may contradict.
+/// A light and a dark version of a picture. The original follows the reader's system setting, which
+/// may differ from the website's.
 fn schemes(svg: &str) -> Result<[String; 2]> {
     let [start, end] = DARK;
     let (before, rest) = svg.split_once(start).context("it has no rules for dark pages")?;

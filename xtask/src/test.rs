@@ -1,8 +1,8 @@
-//! The test command: everything that must hold.
+//! The test command: everything that must pass.
 //!
-//! All steps run, whichever fails: they ask different things, and who waits minutes for an answer
-//! wants all of it. The cheap ones come first. No step passes by not running: what is skipped is
-//! named.
+//! All steps run even if one fails: they check different things, and after waiting for minutes you
+//! want all the results. The cheap ones come first. A skipped step is never silent: its name is
+//! printed.
 
 use crate::{audit, fuzz, install, lab, simulate, tidy};
 use anyhow::{Result, ensure};
@@ -11,17 +11,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use xshell::{Cmd, Shell};
 
-/// What is made of a component of the toolchain that is not installed.
+/// What to do if a component of the toolchain is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Demand {
-    /// A machine with only cargo will do: the step is skipped.
+    /// Skip the step, so that a machine with only cargo works.
     WhatIsThere,
-    /// Nothing may be skipped: the step fails.
+    /// Fail the step.
     Everything,
 }
 
 impl Demand {
-    /// That of CI, which sets `CI=true`, or of a developer's machine.
+    /// `Everything` in CI, which sets `CI=true`; `WhatIsThere` elsewhere.
     pub(crate) fn of_environment() -> Demand {
         match env::var("CI").as_deref() {
             Ok("true") => Demand::Everything,
@@ -30,18 +30,18 @@ impl Demand {
     }
 }
 
-/// One question about the workspace.
+/// A check of the workspace.
 struct Step {
     name: &'static str,
-    /// The component of the toolchain that it takes, by rustup's name.
+    /// The required toolchain component, by rustup's name.
     component: Option<&'static str>,
     action: Action,
 }
 
-/// How the question is asked.
+/// How a step is performed.
 enum Action {
     Own(fn(&Shell) -> Result<()>),
-    /// Cargo's subcommand and its options.
+    /// A cargo subcommand with its options.
     Cargo(&'static str),
 }
 
@@ -78,11 +78,11 @@ const STEPS: [Step; 10] = [
     },
 ];
 
-/// What the loops for other processors are compiled for.
+/// The target for which to compile the other architecture's loops.
 const ARM: &str = "aarch64-unknown-linux-gnu";
 
-/// Compiles the kernels for 64-bit ARM, whose loops this processor cannot run. Where that target
-/// is not installed and cannot be, it is skipped by name.
+/// Compiles the kernels for 64-bit ARM, whose loops this processor cannot run. If that target is
+/// not installed and cannot be, it reports that it skips this.
 fn check_arm(shell: &Shell) -> Result<()> {
     let is_there = || {
         let folder = shell.cmd("rustc").args(["--print", "target-libdir", "--target", ARM]);
@@ -90,7 +90,7 @@ fn check_arm(shell: &Shell) -> Result<()> {
     };
     if !is_there() {
         println!("rustup target add {ARM}");
-        // Without rustup, or without a network, that is no failure: it is said below.
+        // This may fail without rustup or a network; the check below reports it.
         let _ = shell.cmd("rustup").args(["target", "add", ARM]).quiet().ignore_stderr().run();
     }
     if !is_there() {
@@ -102,7 +102,7 @@ fn check_arm(shell: &Shell) -> Result<()> {
     Ok(cargo(shell).args(line).run()?)
 }
 
-/// How a step ended.
+/// The result of a step.
 enum End {
     Passed,
     Failed,
@@ -142,7 +142,7 @@ pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
 }
 
 impl Step {
-    /// Runs it, and prints what went wrong or why it was skipped.
+    /// Runs the step, and prints what went wrong or why it was skipped.
     fn end(&self, shell: &Shell, demand: Demand) -> End {
         let asked = match self.action {
             Own(run) => run(shell),
@@ -169,13 +169,13 @@ impl Step {
     }
 }
 
-/// Whether cargo has the subcommand that `line` begins with.
+/// Whether cargo has the subcommand that `line` starts with.
 fn has_subcommand(shell: &Shell, line: &str) -> bool {
     let subcommand = line.split(' ').next().expect("a split has a first part");
     cargo(shell).args([subcommand, "--version"]).ignore_stderr().read().is_ok()
 }
 
-/// The cargo that runs this.
+/// The cargo that runs this program.
 fn cargo(shell: &Shell) -> Cmd<'_> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     shell.cmd(cargo).quiet()

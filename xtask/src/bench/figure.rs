@@ -1,6 +1,6 @@
-//! A row of the document: a figure of ioassay's, mostly beside a peer's, and the target.
+//! A row of the document: ioassay's figure, usually beside a peer's, and the target.
 
-/// The target of a figure, or of a ratio.
+/// The target for a figure or a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Goal {
     pub(super) least: Option<f64>,
@@ -16,12 +16,12 @@ impl Goal {
         (self.least.unwrap_or(f64::NEG_INFINITY), self.most.unwrap_or(f64::INFINITY))
     }
 
-    /// Whether there is no target: the row is for comparison.
+    /// Whether there is no target, so that the row is only for comparison.
     pub(super) fn is_none(self) -> bool {
         self.least.is_none() && self.most.is_none()
     }
 
-    /// How far `value` is outside the target, as a share of the limit that it misses.
+    /// How far `value` is outside the target, relative to the limit that it misses.
     pub(super) fn distance(self, value: f64) -> f64 {
         match self.range() {
             (least, _) if value < least => (least - value) / least,
@@ -30,14 +30,14 @@ impl Goal {
         }
     }
 
-    /// Whether an interval is within the target, or outside it, as a whole.
+    /// Whether an interval lies entirely within the target or entirely outside it.
     pub(super) fn is_decided_by(self, low: f64, high: f64) -> bool {
         let (least, most) = self.range();
         (least <= low && high <= most) || high < least || most < low
     }
 }
 
-/// How a figure is shown.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Ratio,
@@ -49,10 +49,10 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// `value` with its unit.
+    /// Formats `value` with its unit.
     pub(super) fn show(self, value: f64) -> String {
         match self {
-            // Two digits would be none of a small share.
+            // Two decimals would show almost nothing of a small share.
             Unit::Ratio if value.abs() < 0.1 => format!("{value:.3}"),
             Unit::Ratio => format!("{value:.2}"),
             Unit::PerSecond if value >= 1e6 => format!("{:.2} M/s", value / 1e6),
@@ -76,26 +76,27 @@ pub(super) struct Figure {
     pub(super) interval: Option<(f64, f64)>,
 }
 
-/// One row.
+/// A row.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) name: String,
-    /// ioassay's figure, as it is shown.
+    /// ioassay's figure, formatted.
     pub(super) ours: String,
     /// The peer and its figure; a dash without a peer.
     pub(super) theirs: String,
-    /// What has the target: the ratio, or ioassay's figure. Else the reason why there is none.
+    /// The value that the target applies to: the ratio, or ioassay's figure. Otherwise the reason
+    /// why it is missing.
     pub(super) figure: Result<Figure, String>,
     pub(super) unit: Unit,
     pub(super) goal: Goal,
-    /// What makes the target hard to meet.
+    /// Why the target is hard to meet.
     pub(super) why: String,
-    /// What the OS counted around both.
+    /// What the OS counted during both.
     pub(super) evidence: String,
 }
 
 impl Row {
-    /// A row without a peer, of figures of which there is at least one.
+    /// A row without a peer, from at least one figure.
     pub(super) fn alone(name: &str, unit: Unit, goal: Goal, why: &str, figures: &[f64]) -> Row {
         let found = assess::stats::Estimate::of(figures).expect("a row has at least one figure");
         Row {
@@ -115,7 +116,7 @@ impl Row {
         self.figure.as_ref().is_ok_and(|found| self.goal.distance(found.median) == 0.0)
     }
 
-    /// The figure with its interval, or why there is none.
+    /// The figure with its interval, or why it is missing.
     pub(super) fn show(&self) -> String {
         let show = |value| self.unit.show(value);
         match &self.figure {
@@ -127,7 +128,7 @@ impl Row {
         }
     }
 
-    /// The target in words.
+    /// The target as text.
     pub(super) fn target(&self) -> String {
         let show = |value| self.unit.show(value);
         match (self.goal.least, self.goal.most) {

@@ -1,7 +1,7 @@
-//! ioassay beside its peers, on this machine: recipes that the released program runs, and a
-//! document made of its judgement.
+//! Compares ioassay with its peers on this machine. The release build runs recipes, and a document
+//! presents their reports.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 mod figure;
 mod rows;
@@ -23,39 +23,39 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
 
-/// Fewer rounds have no interval.
+/// With fewer rounds, there is no interval.
 const ROUNDS_MIN: u16 = 6;
 
-/// The same coins fall and the same orders are read in every run.
+/// A fixed seed, so that every run uses the same order of trials and of random blocks.
 const SEED: u64 = 1;
 
-/// The document, in the folder of the workspace.
+/// The document, relative to the workspace.
 const DOCUMENT: &str = "BENCHMARKS.md";
 
-/// The recipes and the table of sections, in the folder of the workspace.
+/// The recipes and the table of sections, relative to the workspace.
 const FOLDER: &str = "xtask/src/bench";
 
-/// The sections that are measured by recipes.
+/// The sections that recipes measure.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sections {
     section: Vec<Section>,
 }
 
-/// One of them.
+/// A section.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Section {
     /// One of [`page::SECTIONS`].
     title: String,
-    /// Packages of Debian that have the peers, each with its program.
+    /// Debian packages with the peers, each with its program.
     needs: Vec<(String, String)>,
-    /// What is measured and how.
+    /// What is measured, and how.
     method: String,
     run: Vec<Run>,
 }
 
-/// A recipe, and the rows that its judgement answers.
+/// A recipe, and the rows that its report fills.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
@@ -63,21 +63,20 @@ struct Run {
     row: Vec<Asked>,
 }
 
-/// What was asked for.
+/// The command's options.
 #[derive(Debug, PartialEq)]
 struct Options {
     titles: Vec<&'static str>,
     rounds: u16,
     directory: PathBuf,
-    /// The size of all files, if it is not to be that of the recipes.
+    /// The size of all files, unless the recipes decide.
     size: Option<String>,
 }
 
-/// Runs the benchmarks of the workspace at `root` and writes the document.
+/// Runs the benchmarks from the workspace at `root` and writes the document.
 ///
 /// # Errors
-/// When something could not be measured. A target that is missed is no error: the document says
-/// so.
+/// If something could not be measured. A missed target is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     let shell = Shell::new()?;
@@ -113,7 +112,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
 /// The table of sections, in [`FOLDER`].
 const TABLE: &str = "sections.toml";
 
-/// Runs the recipes of a section, and shows its rows.
+/// Runs the recipes of a section and formats its rows.
 fn measure(
     section: &Section,
     options: &Options,
@@ -122,7 +121,7 @@ fn measure(
     circumstances: &mut Circumstances,
 ) -> Result<Vec<Row>> {
     for (package, program) in &section.needs {
-        // Rows of a peer that is missing say so.
+        // If a peer is missing, its rows say so.
         if let Err(error) = install::program(shell, package, program) {
             println!("{error:#}");
         }
@@ -148,7 +147,7 @@ fn measure(
     Ok(rows)
 }
 
-/// The judgement of a run of `recipe`.
+/// The report on a run of `recipe`.
 fn run_recipe(
     stage: &Stage,
     options: &Options,
@@ -211,7 +210,7 @@ fn parse(root: &Path, words: &[&str]) -> Result<Options> {
                 let is_it = |title: &&&str| title.to_lowercase().ends_with(value);
                 let title = page::SECTIONS.iter().find(is_it);
                 let title = title.with_context(|| {
-                    format!("--only {value}: there are files, memory, writing and program")
+                    format!("--only {value}: use files, memory, writing or program")
                 })?;
                 options.titles = vec![title];
             }
@@ -246,7 +245,7 @@ mod tests {
             (vec!["--rounds"], "--rounds has no value"),
             (vec!["--rounds", "5"], "have no interval"),
             (vec!["--rounds", "x"], "--rounds x"),
-            (vec!["--only", "disk"], "files, memory, writing and program"),
+            (vec!["--only", "disk"], "files, memory, writing or program"),
             (vec!["--speed", "9"], "no option `--speed`"),
         ] {
             let error = parse(&options).expect_err("it is wrong").to_string();

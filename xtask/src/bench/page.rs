@@ -1,11 +1,11 @@
-//! The document: a head, and a section for each part of the benchmark.
+//! The document: a head, and one section per part of the benchmark.
 
 use super::figure::Row;
 use crate::document::{Outline, cell, describe, paragraph};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The titles of all sections, in their order.
+/// The titles of all sections, in order.
 pub(super) const SECTIONS: [&str; 4] = ["Files", "Memory", "Writing", "The program"];
 
 /// The document without its sections.
@@ -28,19 +28,19 @@ const HEAD: [&str; 3] = [
      so `Contended` appears mostly on ioassay's side.",
 ];
 
-/// What a section says beside its rows.
+/// What a section states besides its rows.
 #[derive(Debug)]
 pub(super) struct Circumstances {
     /// What `ioassay host` prints.
     pub(super) host: Value,
     pub(super) date: String,
-    /// Of all programs that took part.
+    /// The versions of all programs involved.
     pub(super) versions: Vec<String>,
-    /// What is measured and how.
+    /// What is measured, and how.
     pub(super) method: String,
 }
 
-/// The text of a section.
+/// Formats a section.
 pub(super) fn section(circumstances: &Circumstances, rows: &[Row]) -> String {
     let Circumstances { host, date, versions, method } = circumstances;
     let mut text = format!(
@@ -55,7 +55,7 @@ pub(super) fn section(circumstances: &Circumstances, rows: &[Row]) -> String {
     text + "\n### Missed\n\n" + &missed(rows)
 }
 
-/// A row of the table.
+/// Formats a row of the table.
 pub(super) fn line(row: &Row) -> String {
     let verdict = match (&row.figure, row.goal.is_none(), row.is_met()) {
         (Err(_), ..) => "**not measured**",
@@ -64,7 +64,7 @@ pub(super) fn line(row: &Row) -> String {
         (Ok(_), _, false) => "**missed**",
     };
     let Row { name, ours, theirs, evidence, .. } = row;
-    // A reason may be of several lines, and have bars in it.
+    // A reason may span several lines and contain bars.
     let shown = cell(&row.show());
     format!(
         "| {name} | {ours} | {theirs} | {shown} | {} | {verdict} | {evidence} |\n",
@@ -72,8 +72,8 @@ pub(super) fn line(row: &Row) -> String {
     )
 }
 
-/// Which rows missed their target, by how much, and what makes them hard; and which were not
-/// measured.
+/// The rows that missed their target, with the distance and why the target is hard, and the rows
+/// that were not measured.
 fn missed(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| !row.is_met()) {

@@ -1,24 +1,24 @@
-//! Rows out of the judgement of a run, which `ioassay report --json` prints.
+//! Rows from the report on a run, as printed by `ioassay report --json`.
 
 use super::figure::{Figure, Goal, Row, Unit};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The name of ioassay's own worker as a peer.
+/// The peer name of ioassay's own worker.
 const OWN: &str = "rust";
 
-/// A row that is asked for, as `sections.toml` has it.
+/// A row's definition in `sections.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     name: String,
-    /// The axes that tell the case from all others of the run, as the JSON has them.
+    /// The axes that distinguish the case from all others of the run, as in the JSON.
     case: BTreeMap<String, Value>,
-    /// The axes of the case it is compared with, where they differ.
+    /// The axes in which the case to compare with differs.
     #[serde(default)]
     with: BTreeMap<String, Value>,
-    /// What is compared.
+    /// The compared quantity.
     of: Quantity,
     least: Option<f64>,
     most: Option<f64>,
@@ -26,16 +26,16 @@ pub(super) struct Asked {
     why: String,
 }
 
-/// What is taken from a case.
+/// A quantity of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Quantity {
-    /// Bytes a second: durable ones where the case claims that they are.
+    /// Bytes per second; durable ones if the case claims that its writes are durable.
     Throughput,
     Iops,
-    /// Time of a thread for an operation.
+    /// A thread's time per operation.
     Time,
-    /// CPU time of an operation.
+    /// CPU time per operation.
     Cpu,
 }
 
@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// The key of it in the JSON.
+    /// Its key in the JSON.
     fn key(self) -> &'static str {
         match self {
             Quantity::Throughput => "throughput",
@@ -58,7 +58,7 @@ impl Quantity {
         }
     }
 
-    /// The figure of a case; CPU time has no interval.
+    /// The case's figure. CPU time has no interval.
     fn of(self, case: &Value) -> Option<Figure> {
         let found = &case[self.key()];
         let median = found.as_f64().or(found["median"].as_f64())?;
@@ -68,7 +68,7 @@ impl Quantity {
 }
 
 impl Asked {
-    /// The row, out of the judgement of a run.
+    /// Fills the row from the report on a run.
     pub(super) fn answer(&self, run: &Value) -> Row {
         let has_peer = !self.with.is_empty();
         let answer = self.find(run);
@@ -89,14 +89,14 @@ impl Asked {
         };
         let figure = answer.and_then(|(ours, theirs)| match has_peer {
             true => self.ratio(run, ours, theirs),
-            false => self.of.of(ours).ok_or_else(|| "it has no such figure".to_owned()),
+            false => self.of.of(ours).ok_or_else(|| "the case lacks this figure".to_owned()),
         });
         let (name, why) = (self.name.clone(), self.why.clone());
         Row { name, ours, theirs, figure, unit, goal, why, evidence }
     }
 
-    /// ioassay's case, and the one that differs from it in the axes of `with` alone: the fastest,
-    /// if several do. Without such axes both are the same.
+    /// ioassay's case, and the one that differs from it only in the axes of `with`; the fastest, if
+    /// there are several. Without such axes, both are the same.
     fn find<'a>(&self, run: &'a Value) -> Result<(&'a Value, &'a Value), String> {
         let asked = || {
             let cases = run["cases"].as_array().into_iter().flatten();
@@ -121,7 +121,7 @@ impl Asked {
             let mut skips = run["skips"].as_array().into_iter().flatten();
             let skip = skips.find(|skip| Some(&skip["case"]["peer"]) == self.with.get("peer"));
             let reason = skip.and_then(|skip| skip["reason"].as_str());
-            return Err(reason.unwrap_or("no case of the run is this one").to_owned());
+            return Err(reason.unwrap_or("the run has no such case").to_owned());
         };
         match lack(ours).or_else(|| lack(theirs)) {
             Some(reason) => Err(reason),
@@ -129,8 +129,8 @@ impl Asked {
         }
     }
 
-    /// The ratio of ours to theirs: that of ioassay's own comparison if this is a rate and there is
-    /// one, else that of the medians, which has no interval.
+    /// The ratio of ours to theirs. For a rate it comes from ioassay's own comparison, if there is
+    /// one; otherwise from the medians, without an interval.
     fn ratio(&self, run: &Value, ours: &Value, theirs: &Value) -> Result<Figure, String> {
         let compared = run["comparisons"].as_array().into_iter().flatten();
         let of = |found: &&Value, case: &Value, base: &Value| {
@@ -151,7 +151,7 @@ impl Asked {
         }
         let [ours, theirs] = [ours, theirs].map(|case| self.of.of(case));
         let (Some(ours), Some(theirs)) = (ours, theirs) else {
-            return Err("one of them has no such figure".to_owned());
+            return Err("one of the two lacks this figure".to_owned());
         };
         Ok(Figure { median: ours.median / theirs.median, interval: None })
     }
@@ -161,7 +161,8 @@ fn peer(case: &Value) -> &str {
     case["case"]["peer"].as_str().unwrap_or(OWN)
 }
 
-/// Whether a case has this value of an axis. `cores` is as many as there are; `best` is any peer.
+/// Whether a case has this value of an axis. `cores` stands for the number of cores, `best` for any
+/// peer.
 fn has(run: &Value, case: &Value, axis: &str, value: &Value) -> bool {
     let of_case = &case["case"][axis];
     match value.as_str() {
@@ -171,13 +172,13 @@ fn has(run: &Value, case: &Value, axis: &str, value: &Value) -> bool {
     }
 }
 
-/// Why a case has no figure to be compared, if it has none.
+/// Why a case has no figure to compare, if it has none.
 fn lack(case: &Value) -> Option<String> {
     let has_none = case["n"].as_u64() == Some(0) || case["verdict"] == "void";
     has_none.then(|| {
         let failure = case["failures"][0]["reason"].as_str();
         let finding = case["findings"][0]["message"].as_str();
-        let reason = failure.or(finding).unwrap_or("no trial was done");
+        let reason = failure.or(finding).unwrap_or("no trial completed");
         format!("{} is {}: {reason}", peer(case), text(&case["verdict"]))
     })
 }
@@ -186,8 +187,8 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// What the OS counted around a case: what served it, what devices moved beside what it moved, and
-/// whether its bytes were checked.
+/// The evidence around a case: what served it, the device's traffic relative to the case's, and
+/// whether its bytes were verified.
 fn evidence(case: &Value) -> String {
     let mut words = vec![text(&case["served_by"]).to_owned()];
     let device = case["writing"]["device_write_bytes"].as_f64().or(case["device_bytes"].as_f64());
@@ -261,6 +262,6 @@ mod tests {
         let reason = |with: &str| row(&run("void"), "throughput", with).show();
         assert_eq!(reason("{ peer = 'fio' }"), "fio is void: others read");
         assert_eq!(reason("{ peer = 'dd' }"), "the peer dd has no engine uring");
-        assert_eq!(reason("{ peer = 'zebra' }"), "no case of the run is this one");
+        assert_eq!(reason("{ peer = 'zebra' }"), "the run has no such case");
     }
 }

@@ -1,4 +1,4 @@
-//! What is asked of ioassay alone: how long it plans and reports, and what memory it takes.
+//! Figures about ioassay alone: how long planning and reporting take, and how much memory it uses.
 
 use super::figure::{Goal, Row, Unit};
 use super::stage::Stage;
@@ -11,14 +11,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Bytes of the record that is reported.
+/// Size of the record to report, in bytes.
 const RECORD_BYTES: u64 = 100 << 20;
 
-/// Trials, short and long, whose peaks of memory are compared.
+/// Trial lengths, short and long, whose peak memory is compared.
 const SHORT: &str = "1s";
 const LONG: &str = "10s";
 
-/// A recipe of 10 000 cases, none of which is refused.
+/// A recipe of 10 000 cases, all of them valid.
 fn recipe_of_10_000_cases() -> String {
     let list = |values: &mut dyn Iterator<Item = u64>| {
         let values: Vec<String> = values.map(|value| value.to_string()).collect();
@@ -42,7 +42,7 @@ fn recipe_of_10_000_cases() -> String {
     )
 }
 
-/// A recipe that leaves a small record of real trials.
+/// A recipe that makes a small record of real trials.
 const SMALL_RECIPE: &str = "\
 name = \"small\"
 question = \"What does a record look like?\"
@@ -55,7 +55,7 @@ pattern = \"random\"
 block = [\"4KiB\", \"64KiB\"]
 ";
 
-/// How long it takes to plan many cases, `times` times.
+/// Measures `times` times how long planning many cases takes.
 pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
     let recipe = stage.path("many.toml");
     fs::write(&recipe, recipe_of_10_000_cases())?;
@@ -71,10 +71,10 @@ pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
     Ok(Row::alone(name, Unit::Seconds, Goal::at_most(1.0), why, &seconds))
 }
 
-/// How many times the program is started.
+/// Number of times the program is started.
 pub(super) const STARTS: usize = 100;
 
-/// How large the program is.
+/// Measures the size of the program.
 pub(super) fn size(stage: &Stage) -> Result<Row> {
     let why = "It has all libraries in it but the C library, and the recipes and peers.";
     let bytes = fs::metadata(stage.program())?.len() as f64;
@@ -82,7 +82,7 @@ pub(super) fn size(stage: &Stage) -> Result<Row> {
     Ok(Row::alone("the program's file", Unit::Bytes, most, why, &[bytes]))
 }
 
-/// How long it takes to say the version, beside a program that does nothing.
+/// Measures how long printing the version takes, compared with a program that does nothing.
 pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
     let seconds = |program: &Path, arguments: &[&str]| {
         let start = Instant::now();
@@ -112,13 +112,13 @@ pub(super) fn start(stage: &Stage, rng: &mut Rng) -> Result<Row> {
     Ok(Row::alone(name, Unit::Seconds, Goal::at_most(0.005), why, &ours))
 }
 
-/// The forms in which a large record is reported, and the most seconds that may take.
+/// The formats for reporting a large record, with the maximum time in seconds.
 pub(super) const FORMS: [(&str, f64); 3] = [("text", 2.0), ("csv", 5.0), ("html", 5.0)];
 
-/// The most memory that may take.
+/// The maximum memory for reporting.
 const REPORT_BYTES_MOST: f64 = 500.0 * (1 << 20) as f64;
 
-/// How long it takes to report a large record in a form, `times` times, and how much memory.
+/// Measures `times` times how long reporting a large record in a format takes, and how much memory.
 pub(super) fn report(
     stage: &Stage,
     (form, seconds_most): (&'static str, f64),
@@ -156,14 +156,14 @@ pub(super) fn report(
     Ok(vec![time, row("memory", Unit::Bytes, REPORT_BYTES_MOST, &bytes)])
 }
 
-/// Runs a command to its end: the seconds that it took, and the most bytes that it had resident.
+/// Runs a command. Returns its duration in seconds and its peak resident memory in bytes.
 fn watched(command: &mut Command) -> Result<(f64, u64)> {
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let end = loop {
-        // Of a program that has just ended it cannot be read: what was seen before counts.
+        // This cannot be read once the program has ended; the last value read counts.
         let said = fs::read_to_string(&status).unwrap_or_default();
         let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
@@ -177,7 +177,7 @@ fn watched(command: &mut Command) -> Result<(f64, u64)> {
     Ok((start.elapsed().as_secs_f64(), peak))
 }
 
-/// Writes `record` with its trials, again and again, until it has `bytes` bytes.
+/// Writes `record` and repeats its trials until it has `bytes` bytes.
 fn enlarge(record: &str, bytes: u64, large: &mut impl Write) -> Result<()> {
     let is_trial = |line: &&str| line.starts_with("{\"trial\"");
     let header = record.lines().next().context("the record is empty")?;
@@ -197,12 +197,12 @@ fn enlarge(record: &str, bytes: u64, large: &mut impl Write) -> Result<()> {
     Ok(large.flush()?)
 }
 
-/// The job of a worker that moves no data for so long.
+/// The job of a worker that moves no data; the time is appended.
 const NULL_JOB: &str = "job seed=1 peer=rust engine=null cache=as-is pattern=random stride=1 \
     size=1GiB block=4KiB depth=1 threads=1 share=contiguous touch=none isa=auto advice=none \
     submission=enter ops=0 time=";
 
-/// The peak of a worker's memory in a long trial, beside that in a short one.
+/// Compares a worker's peak memory in a long trial with that in a short one.
 pub(super) fn memory(stage: &Stage) -> Result<Row> {
     let peak = |time: &str| {
         stage.go_on()?;
@@ -228,7 +228,7 @@ fn timed(stage: &Stage, arguments: &[&str]) -> Result<(String, f64)> {
     Ok((text, start.elapsed().as_secs_f64()))
 }
 
-/// The folder of the file at `path`.
+/// The folder that contains the file at `path`.
 fn folder(path: &Path) -> String {
     path.parent().expect("a file is in a folder").display().to_string()
 }

@@ -1,4 +1,4 @@
-//! Where benchmarks are run: the released program, and a folder for records.
+//! The release build and a folder for records.
 
 use crate::programs::{Interrupt, build, read};
 use anyhow::{Context, Result};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// The program, and a folder that is removed with all that is in it when this is dropped.
+/// The program and a folder, which is removed with its content when this is dropped.
 #[derive(Debug)]
 pub(super) struct Stage {
     folder: TempDir,
@@ -15,11 +15,11 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Builds the programs of the workspace at `root`, and makes a folder below `directory`.
+    /// Builds the workspace's programs and creates a folder below `directory`.
     pub(super) fn new(root: &Path, directory: &Path) -> Result<Stage> {
         let interrupt = Interrupt::watch()?;
         let ioassay = build(root, &["--package=ioassay", "--bin=ioassay"])?;
-        // A peer of the benchmark, which is started by `cargo run`.
+        // A peer of the benchmark that its recipe starts with `cargo run`.
         build(root, &["--package=worker", "--example=bare_pread"])?;
         let folder = tempfile::Builder::new().prefix("ioassay-bench-").tempdir_in(directory);
         let folder = folder.with_context(|| format!("a folder in '{}'", directory.display()))?;
@@ -31,23 +31,23 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Where ioassay is.
+    /// The path of ioassay.
     pub(super) fn program(&self) -> &Path {
         &self.ioassay
     }
 
-    /// What ioassay prints when it is called with `arguments`.
+    /// Runs ioassay with `arguments` and returns what it prints.
     pub(super) fn ioassay(&self, arguments: &[&str]) -> Result<String> {
         self.go_on()?;
         let mut command = Command::new(&self.ioassay);
         command.args(arguments);
-        // A verdict that names a doubt has an exit status of its own, 1: the work was done.
+        // Status 1 means that a figure is doubtful; the run itself succeeded.
         let printed = read(command, 0..=1);
         self.go_on()?;
         printed
     }
 
-    /// Ends the benchmark if somebody interrupted it.
+    /// Fails if the user interrupted the benchmark.
     pub(super) fn go_on(&self) -> Result<()> {
         self.interrupt.go_on()
     }

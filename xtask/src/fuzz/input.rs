@@ -1,8 +1,8 @@
-//! Inputs that are made of good ones.
+//! Inputs made by mutating valid ones.
 
 use model::random::Rng;
 
-/// What is put in: extremes of numbers, texts that steer, and marks of every grammar that is read.
+/// Text to insert: extreme numbers, control words, and delimiters of every grammar involved.
 const TOKENS: [&str; 44] = [
     "0",
     "1",
@@ -50,7 +50,7 @@ const TOKENS: [&str; 44] = [
     "\u{fffd}",
 ];
 
-/// One of the seeds with some changes, so that most of it is still understood.
+/// A seed with a few changes, so that most of it remains valid.
 pub(super) fn mutated(seeds: &[String], rng: &mut Rng) -> String {
     let mut text = seeds[rng.below(seeds.len() as u64) as usize].clone();
     for _ in 0..=rng.below(4) {
@@ -64,7 +64,7 @@ fn change(text: String, seeds: &[String], rng: &mut Rng) -> String {
     match rng.below(8) {
         0 => flipped(&text, rng),
         1 => lines(&text, rng),
-        // Numbers are where most of what is computed comes from.
+        // Numbers feed most computations.
         2 | 3 => replaced(&text, token, rng, |c| c.is_ascii_digit()),
         4 => replaced(&text, token, rng, |c| c.is_alphanumeric() || " .-_/".contains(c)),
         5 => {
@@ -84,13 +84,13 @@ fn change(text: String, seeds: &[String], rng: &mut Rng) -> String {
     }
 }
 
-/// A place between two characters.
+/// A random position between two characters.
 fn place(text: &str, rng: &mut Rng) -> usize {
     let at = rng.below(text.len() as u64 + 1) as usize;
     (at..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// A bit of a byte is another.
+/// Flips a bit.
 fn flipped(text: &str, rng: &mut Rng) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.is_empty() {
@@ -100,7 +100,7 @@ fn flipped(text: &str, rng: &mut Rng) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A line is left out, doubled or in the place of another.
+/// Drops, duplicates or swaps a line.
 fn lines(text: &str, rng: &mut Rng) -> String {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let count = lines.len() as u64;
@@ -115,7 +115,7 @@ fn lines(text: &str, rng: &mut Rng) -> String {
     lines.concat()
 }
 
-/// A run of such characters is `token`.
+/// Replaces a run of matching characters with `token`.
 fn replaced(text: &str, token: &str, rng: &mut Rng, is_such: impl Fn(char) -> bool) -> String {
     let from = place(text, rng);
     let Some(start) = text[from..].find(&is_such).map(|at| from + at) else {

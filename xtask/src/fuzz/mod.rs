@@ -1,8 +1,8 @@
-//! Inputs that nobody would write, by the million: what reads them must refuse or understand them,
-//! and end.
+//! Feeds millions of implausible inputs to everything that parses. Each must be rejected or
+//! understood, within a time limit.
 //!
-//! An input is a function of the seed, its kind and its number, so each can be made again. One that
-//! fails is kept in `xtask/fuzz/corpus/`, and an ordinary test reads all of those for ever.
+//! The seed, kind and number determine an input, so each can be recreated. Failing inputs are kept
+//! in `xtask/fuzz/corpus/`, and an ordinary test replays all of them.
 
 mod input;
 mod kinds;
@@ -18,16 +18,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// The folder of inputs that once failed, below that of the workspace.
+/// The folder of inputs that once failed, relative to the workspace.
 const CORPUS: &str = "xtask/fuzz/corpus";
 
-/// No input may take longer.
+/// The time limit for an input.
 const INPUT_MOST: Duration = Duration::from_secs(10);
 
-/// How long it goes on, if nothing else is asked for.
+/// The default duration in seconds.
 const SECONDS: u64 = 60;
 
-/// What was asked for.
+/// The command's options.
 struct Options {
     seed: u64,
     seconds: u64,
@@ -35,7 +35,7 @@ struct Options {
     only: String,
 }
 
-/// What came of a kind.
+/// The results for a kind.
 #[derive(Default)]
 struct Tally {
     inputs: AtomicU64,
@@ -43,10 +43,10 @@ struct Tally {
     longest: AtomicU64,
 }
 
-/// Makes inputs until the time is over or they are as many as asked for.
+/// Tests inputs until the time is up or the requested number is reached.
 ///
 /// # Errors
-/// When an input fails; it is in the corpus then.
+/// If an input fails; it is then in the corpus.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     let mut options = Options { seed: 1, seconds: SECONDS, inputs: u64::MAX, only: String::new() };
     let known = ["--seconds", "--inputs", "--seed", "--only"];
@@ -69,7 +69,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     let began = Instant::now();
     let work = || {
         while began.elapsed().as_secs() < options.seconds {
-            // Each kind gets its share of the time: the slow ones have few inputs.
+            // Time is divided by share, so slow kinds get fewer inputs.
             let spent = |index: &usize| {
                 tallies[*index].nanoseconds.load(Ordering::Relaxed) / kinds[*index].share
             };
@@ -93,7 +93,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
             tallies[index].longest.fetch_max(took, Ordering::Relaxed);
         }
     };
-    // A panic is told with its input.
+    // Failures are reported with their input instead of a panic message.
     let usual = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let jobs = thread::available_parallelism().map_or(1, usize::from);
@@ -112,7 +112,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     keep(root, failures.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Writes what failed to the corpus, each once for what went wrong.
+/// Writes failing inputs to the corpus, one for each problem.
 fn keep(root: &Path, mut failures: Vec<(&str, u64, String, String)>) -> Result<()> {
     failures.sort_by_key(|(kind, _, text, problem)| (*kind, problem.clone(), text.len()));
     failures.dedup_by_key(|(kind, _, _, problem)| (*kind, problem.clone()));
@@ -129,13 +129,13 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0, |sum, byte| mix(sum ^ u64::from(byte)))
 }
 
-/// An input by its number.
+/// The input with this number.
 fn make(options: &Options, kind: &Kind, seeds: &[String], number: u64) -> String {
     let rng = &mut Rng::new(mix(options.seed ^ hash(kind.name)) ^ mix(number));
     input::mutated(seeds, rng)
 }
 
-/// What went wrong with an input, if anything did.
+/// Returns what went wrong with an input, if anything.
 fn check(kind: &Kind, text: &str) -> Result<(), String> {
     let started = Instant::now();
     let checked = panic::catch_unwind(AssertUnwindSafe(|| (kind.check)(text)));

@@ -1,4 +1,4 @@
-//! Runs without a fault: what they warned of all the same.
+//! Runs without a planted fault: the warnings that ioassay gives anyway.
 
 use super::page::Circumstances;
 use crate::document::{cell, paragraph};
@@ -6,50 +6,50 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A finding of steal is true from this share of the CPU time on: half of what the finding itself
-/// takes, for it is about some trials, and this about the whole survey.
+/// A finding of steal counts as true from this share of CPU time on. That is half the finding's own
+/// threshold, which applies to some trials; this share covers the whole survey.
 const STEAL_SHARE: f64 = 0.005;
 
-/// How many of what was said of rows are listed.
+/// Maximum number of findings listed.
 const TOLD_MAX: usize = 20;
 
-/// A survey, and what was seen of it from outside.
+/// A survey, and what was observed from outside.
 #[derive(Debug)]
 pub(super) struct Survey {
-    /// What ioassay printed with `--json`.
+    /// The output of ioassay with `--json`.
     pub(super) report: Value,
-    /// The share of the machine's CPU time that the hypervisor gave to others meanwhile.
+    /// The share of the machine's CPU time that the hypervisor took during the survey.
     pub(super) steal_share: f64,
 }
 
-/// All surveys of one storage.
+/// The results of all surveys of one storage.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     surveys: usize,
     rows: usize,
-    /// Rows without a figure that means what it says.
+    /// Rows without a meaningful figure.
     void: usize,
     doubtful: usize,
-    /// Rows with a doubt or void that is not true by what the machine is.
+    /// Rows that are doubtful or void because of a finding that is not true of the machine.
     falsely: usize,
     /// Findings, by code and severity.
     findings: BTreeMap<(String, String), Count>,
-    /// What was said of rows that are void.
+    /// The findings on void rows.
     voids: Vec<String>,
-    /// The doubts that are not true by what the machine is.
+    /// The doubts that are not true of the machine.
     doubts: Vec<String>,
 }
 
-/// How often there was a finding.
+/// How many times a finding occurred.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Count {
     all: usize,
-    /// Those that are true by what the machine is.
+    /// Those that are true of the machine.
     truly: usize,
 }
 
 impl Tally {
-    /// Counts what `surveys` said.
+    /// Counts the findings of `surveys`.
     pub(super) fn of(surveys: &[Survey]) -> Tally {
         let mut tally = Tally { surveys: surveys.len(), ..Tally::default() };
         for survey in surveys {
@@ -57,7 +57,7 @@ impl Tally {
                 tally.add_row(survey, case);
             }
             for finding in list(&survey.report["findings"]) {
-                // The others are those of the rows.
+                // Findings with cases are already in the rows.
                 if list(&finding["cases"]).is_empty() {
                     tally.add_finding(survey, finding);
                 }
@@ -93,7 +93,7 @@ impl Tally {
         self.falsely += usize::from(is_false);
     }
 
-    /// Counts a finding; whether it is true.
+    /// Counts a finding and returns whether it is true.
     fn add_finding(&mut self, survey: &Survey, finding: &Value) -> bool {
         let [code, severity] =
             ["code", "severity"].map(|name| finding[name].as_str().unwrap_or("?").to_owned());
@@ -104,7 +104,7 @@ impl Tally {
         is_true
     }
 
-    /// The table and the sentence about the surveys of a storage, which is named.
+    /// The table and summary for the surveys of `storage`.
     fn text(&self, storage: &str) -> String {
         let Tally { surveys, rows, void, doubtful, falsely, findings, .. } = self;
         let sound = rows - void - doubtful;
@@ -125,7 +125,7 @@ impl Tally {
     }
 }
 
-/// A list of what was said, of which the first are enough.
+/// A list of findings, truncated.
 fn told(title: &str, all: &[String]) -> String {
     let mut text = String::new();
     if !all.is_empty() {
@@ -140,7 +140,8 @@ fn told(title: &str, all: &[String]) -> String {
     text
 }
 
-/// Whether a finding of `code` is true whatever is measured: it is about the machine.
+/// Whether a finding of `code` is true regardless of what is measured, because it is about the
+/// machine.
 fn is_true(survey: &Survey, code: &str) -> bool {
     let storage = &survey.report["storage"];
     match code {
@@ -157,7 +158,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The section, of the surveys of each storage.
+/// The section, from the surveys of each storage.
 pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]) -> String {
     let text = circumstances.text()
         + &paragraph(
@@ -171,12 +172,12 @@ pub(super) fn section(circumstances: &Circumstances, tallies: &[(String, Tally)]
     text + &parts.collect::<Vec<_>>().join("\n")
 }
 
-/// The CPU time of the whole machine and what of it was stolen, in ticks, by the first line of
+/// The whole machine's CPU time and the stolen part of it, in ticks, from the first line of
 /// `/proc/stat`.
 pub(super) fn cpu_ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-    // What guests took is in the time of users already.
+    // Guest time is already included in user time.
     Some((fields.iter().take(8).sum(), *fields.get(7)?))
 }
 

@@ -1,98 +1,99 @@
-//! What a fault is made of.
+//! The description of a fault.
 
 use super::limit::Limit;
 use super::said::Sign;
 
-/// A known way to be fooled, and who is asked what about it.
+/// A known way to be misled, and how each tool is tested with it.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) name: &'static str,
-    /// What is planted, in words.
+    /// What is planted, as text.
     pub(super) planted: &'static str,
-    /// What the figure should be, or what serves the bytes.
+    /// The true figure, or what really serves the bytes.
     pub(super) truth: &'static str,
-    /// What a user of fio or dd could have asked for instead, or what else is to be known.
+    /// What a user of fio or dd could do instead, and other remarks.
     pub(super) aside: &'static str,
-    /// The tools that are not fooled because of what they do by default; `aside` says what.
+    /// The tools whose defaults avoid the fault; `aside` explains why.
     pub(super) avoided: &'static [&'static str],
     pub(super) place: Place,
     pub(super) content: Content,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(super) size: u64,
     pub(super) before: Before,
     pub(super) limit: Option<Limit>,
     pub(super) meanwhile: Meanwhile,
-    /// What strace does to reads of the file.
+    /// What strace injects into reads of the file.
     pub(super) inject: Option<&'static str>,
-    /// Command lines; `FILE` stands for the file, `DIR` for its directory, `WRITE` for the recipe
-    /// that writes.
+    /// Command lines. `FILE` stands for the file, `DIR` for its directory, and `WRITE` for the
+    /// recipe that writes.
     pub(super) ioassay: &'static str,
     pub(super) fio: &'static str,
     pub(super) dd: &'static str,
-    /// By what ioassay tells of it.
+    /// What counts as a warning by ioassay.
     pub(super) signs: &'static [Sign],
 }
 
 /// Where the file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// A new file system on a loop device. How that reads its image is an option of losetup.
+    /// A new file system on a loop device; `below` is a losetup option for access to the image.
     Loop { kind: &'static str, mount: &'static str, below: &'static str },
-    /// An overlay, whose layers are on a loop device.
+    /// An overlay with its layers on a loop device.
     Overlay,
-    /// A directory on a loop device that bindfs shows elsewhere.
+    /// A directory on a loop device, mirrored by bindfs.
     Fuse,
-    /// A disk in compressed memory.
+    /// A compressed RAM disk.
     Zram,
-    /// A file system in memory.
+    /// An in-memory file system.
     Memory,
 }
 
-/// A plain file system on a loop device that reads its image past the page cache. Nothing is
-/// written there but what is asked for: ext4 would fill in its tables in the background.
+/// A plain file system on a loop device with direct I/O. Without `noinit_itable`, ext4 would
+/// initialize tables in the background.
 pub(super) const PLAIN: Place =
     Place::Loop { kind: "ext4", mount: "rw,noinit_itable", below: PAST_CACHE };
 
-/// The option of losetup for direct I/O below.
+/// The losetup option for direct I/O to the image.
 pub(super) const PAST_CACHE: &str = "--direct-io=on";
 
-/// What the file is made of.
+/// The file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Random,
     Zeros,
-    /// Nothing: its size was set.
+    /// None: only the size is set.
     Sparse,
-    /// Nothing: its blocks were allocated.
+    /// None: the blocks are only allocated.
     Allocated,
-    /// There is none: it is written.
+    /// There is no file: the tool writes it.
     Absent,
 }
 
-/// What is done before each tool is started.
+/// What happens before each tool starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
-    /// The file is taken out of the page cache.
+    /// The file is evicted from the page cache.
     Evict,
-    /// It is read into the page cache.
+    /// The file is read into the page cache.
     Warm,
-    /// It is read into the page cache, and its second half taken out again.
+    /// The file is read into the page cache, and its second half evicted.
     HalfWarm,
-    /// It is taken out, and its first half read again, where the device reads 8 MiB ahead.
+    /// The file is evicted, and its first half read with 8 MiB of readahead.
     ReadAhead,
-    /// It is removed.
+    /// The file is removed.
     Remove,
 }
 
-/// What goes on while a tool runs.
+/// What happens while a tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meanwhile {
     Nothing,
-    /// Others need the CPUs.
+    /// Other processes use the CPUs.
     Busy,
-    /// Others read from the same device.
+    /// Other processes read from the same device.
     Readers,
-    /// Once the device has moved so many bytes for ioassay, fio or dd, the limit becomes `limit`.
+    /// After the device has moved this many bytes (for ioassay, fio and dd), the limit becomes
+    /// `limit`.
     Change {
         bytes: [u64; 3],
         limit: Limit,

@@ -1,4 +1,4 @@
-//! The faults.
+//! The table of faults.
 
 use super::fault::{Before, Content, Fault, Meanwhile, PAST_CACHE, PLAIN, Place};
 use super::limit::Limit;
@@ -6,8 +6,8 @@ use super::said::Sign::{Code, Failure, Served};
 
 const MIB: u64 = 1 << 20;
 
-/// What most faults have: a file of 64 MiB on an own loop device that is not in the page cache, and
-/// is read past it in order.
+/// The defaults of most faults: a file of 64 MiB on its own loop device, not in the page cache, and
+/// read sequentially with O_DIRECT.
 const DIRECT: Fault = Fault {
     name: "",
     planted: "",
@@ -28,7 +28,7 @@ const DIRECT: Fault = Fault {
     signs: &[],
 };
 
-/// A file that is read as it is, through the page cache and in order.
+/// A file read through the page cache, sequentially and in its current state.
 const AS_IS: Fault = Fault {
     ioassay: "ioassay run read-methods --file FILE --engine pread --cache as-is --block 1MiB \
               --threads 1 --rounds 7 --time 300ms --json",
@@ -37,7 +37,7 @@ const AS_IS: Fault = Fault {
     ..DIRECT
 };
 
-/// A file in the page cache, of which small blocks are read.
+/// A cached file, read in small random blocks.
 const WARM: Fault = Fault {
     before: Before::Warm,
     ioassay: "ioassay run read-methods --file FILE --engine pread --cache warm --pattern random \
@@ -48,7 +48,7 @@ const WARM: Fault = Fault {
     ..DIRECT
 };
 
-/// A new file that is written, and made durable.
+/// A new file that is written and made durable.
 const WRITE: Fault = Fault {
     content: Content::Absent,
     before: Before::Remove,
@@ -58,7 +58,7 @@ const WRITE: Fault = Fault {
     ..DIRECT
 };
 
-/// All, in the order of the page.
+/// All faults, in the order of the document.
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "A limit of bytes",

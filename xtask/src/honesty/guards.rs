@@ -1,4 +1,4 @@
-//! Neighbours of a tool that is measured, which end when they are dropped.
+//! Competing load on the machine, which ends when it is dropped.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Tries until it works, for a second. Whether it did.
+/// Retries for a second. Returns whether it succeeded.
 pub(super) fn soon(try_it: impl Fn() -> bool) -> bool {
     for _ in 0..50 {
         if try_it() {
@@ -19,21 +19,21 @@ pub(super) fn soon(try_it: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Threads of this process, which is none that is measured; they end when it is dropped.
+/// Threads of this process, which is not the one being measured; they end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Neighbours {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Bytes that a neighbour reads at once.
+/// Bytes that a neighbor reads at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// What a buffer for direct I/O is aligned to.
+/// Alignment of buffers for direct I/O.
 const ALIGN: usize = 4096;
 
 impl Neighbours {
-    /// `n` that do `work` again and again.
+    /// Starts `n` threads that repeat `work`.
     fn start(n: usize, work: impl Fn(usize) + Clone + Send + 'static) -> Neighbours {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |_| {
@@ -49,7 +49,7 @@ impl Neighbours {
         Neighbours { threads: (0..n).map(start).collect(), stop }
     }
 
-    /// Twice as many as there are CPUs, which need the CPU.
+    /// Two CPU-bound threads per CPU.
     pub(super) fn busy() -> Neighbours {
         let cpus = thread::available_parallelism().map_or(1, usize::from);
         Neighbours::start(2 * cpus, |times| {
@@ -57,7 +57,7 @@ impl Neighbours {
         })
     }
 
-    /// Two that read the file at `path` past the page cache.
+    /// Two threads that read the file at `path` with O_DIRECT.
     pub(super) fn readers(path: &Path) -> Result<Neighbours, String> {
         let flags = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).expect("flags are an int");
         let open = File::options().read(true).custom_flags(flags).open(path);
@@ -68,13 +68,13 @@ impl Neighbours {
             let mut buffer = vec![0; READ_BYTES + ALIGN];
             let start = buffer.as_ptr().align_offset(ALIGN);
             let offset = times as u64 % blocks.max(1) * READ_BYTES as u64;
-            // What they read, and whether they could, is nobody's figure.
+            // Whether these reads succeed does not matter.
             let _ = file.read_at(&mut buffer[start..start + READ_BYTES], offset);
         }))
     }
 
-    /// One that waits until the device has moved `bytes` more than `moved` says now, and then does
-    /// `then`, once.
+    /// A thread that calls `then` once, after the device has moved `bytes` more than `moved`
+    /// reports now.
     pub(super) fn watch(
         moved: impl Fn() -> u64 + Clone + Send + 'static,
         bytes: u64,
@@ -94,7 +94,7 @@ impl Drop for Neighbours {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that failed has said so itself.
+            // A thread that failed has already reported it.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Limits that a control group sets to those in it.
+//! Control groups with limits.
 
 use super::guards::soon;
 use std::fs;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 /// Where control groups of both versions are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// What is limited.
+/// A limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// Bytes a second that are read from the device of the place.
+    /// Bytes per second read from the scene's device.
     ReadBytes(u64),
-    /// Reads a second of that device.
+    /// Reads per second from that device.
     ReadOps(u64),
-    /// Bytes of memory, page cache included.
+    /// Bytes of memory, including page cache.
     Memory(u64),
     /// Percent of one CPU.
     Cpu(u32),
 }
 
-/// The microseconds that a share of a CPU is given out in.
+/// The scheduling period of a CPU quota, in microseconds.
 const PERIOD_US: u32 = 100_000;
 
 impl Limit {
-    /// The controller that sets it, by its name in versions 1 and 2.
+    /// The names of its controller in versions 1 and 2.
     fn controllers(self) -> [&'static str; 2] {
         match self {
             Limit::ReadBytes(_) | Limit::ReadOps(_) => ["blkio", "io"],
@@ -33,7 +33,7 @@ impl Limit {
         }
     }
 
-    /// The file of a group of version 1 and its text; `device` is `MAJOR:MINOR`.
+    /// The version 1 file and its content; `device` is `MAJOR:MINOR`.
     fn first(self, device: &str) -> (&'static str, String) {
         match self {
             Limit::ReadBytes(n) => ("blkio.throttle.read_bps_device", format!("{device} {n}")),
@@ -43,7 +43,7 @@ impl Limit {
         }
     }
 
-    /// The same of version 2.
+    /// The same for version 2.
     fn second(self, device: &str) -> (&'static str, String) {
         match self {
             Limit::ReadBytes(n) => ("io.max", format!("{device} rbps={n}")),
@@ -56,7 +56,7 @@ impl Limit {
     }
 }
 
-/// A control group with one limit; removed when dropped, once nobody is in it.
+/// A control group with one limit; removed when dropped, once it has no members.
 #[derive(Debug)]
 pub(super) struct Group {
     directory: PathBuf,
@@ -65,10 +65,10 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// A group with `limit`, which is about the device `MAJOR:MINOR` if it is about one.
+    /// A group with `limit`; `device` is `MAJOR:MINOR`, for limits on a device.
     ///
     /// # Errors
-    /// Why there is none on this machine.
+    /// Why this machine cannot have one.
     pub(super) fn new(limit: Limit, device: &str) -> Result<Group, String> {
         let [first, second] = limit.controllers();
         let root = Path::new(ROOT);
@@ -88,19 +88,19 @@ impl Group {
         Ok(group)
     }
 
-    /// Sets the limit anew.
+    /// Changes the limit.
     pub(super) fn set(&self, limit: Limit) -> Result<(), String> {
         let device = &self.device;
         let (name, text) = if self.is_second { limit.second(device) } else { limit.first(device) };
         write(&self.directory.join(name), &text)
     }
 
-    /// Where it is.
+    /// The group's directory.
     pub(super) fn path(&self) -> &Path {
         &self.directory
     }
 
-    /// What is put before a command, so that it is started in the group.
+    /// A prefix for a command that starts it in the group.
     pub(super) fn enter(&self) -> Vec<String> {
         let processes = self.directory.join("cgroup.procs").display().to_string();
         let script = r#"echo $$ > "$0" && exec "$@""#;
@@ -110,7 +110,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Who was in it has ended, but the OS may need a moment to see that.
+        // Its members have ended, but the OS may need a moment to notice.
         let is_gone = soon(|| fs::remove_dir(&self.directory).is_ok());
         if !is_gone {
             eprintln!("'{}' stays", self.directory.display());

@@ -1,7 +1,7 @@
-//! ioassay, fio and dd beside each other on each known fault, and ioassay alone without one; and a
-//! document that tells what they printed.
+//! Runs ioassay, fio and dd on each known fault, and ioassay without faults. A document quotes what
+//! they printed.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 mod guards;
 mod limit;
@@ -27,14 +27,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
 
-/// The document, in the folder of the workspace.
+/// The document, relative to the workspace.
 const DOCUMENT: &str = "HONESTY.md";
 
-/// Where a file system in memory is.
+/// An in-memory file system.
 const MEMORY: &str = "/dev/shm";
 
-/// What faults need, as Debian's package and a program of it. What is missing is said by the
-/// faults that need it.
+/// What faults need, as a Debian package and one of its programs. Faults that lack theirs report
+/// it.
 const NEEDS: [(&str, &str); 5] = [
     ("fio", "fio"),
     ("strace", "strace"),
@@ -43,29 +43,29 @@ const NEEDS: [(&str, &str); 5] = [
     ("e2fsprogs", "mkfs.ext4"),
 ];
 
-/// What was asked for.
+/// The command's options.
 #[derive(Debug, PartialEq)]
 struct Options {
     asked: Asked,
     directory: PathBuf,
 }
 
-/// Which part of the document.
+/// The part of the document to write.
 #[derive(Debug, PartialEq)]
 enum Asked {
     /// All faults.
     Faults,
-    /// Those whose names have this text in them: printed, and not written.
+    /// Faults whose names contain this text; they are printed, not written.
     Some(String),
-    /// So many surveys of each storage.
+    /// This many surveys of each storage.
     Clean(usize),
 }
 
-/// Plants faults, or surveys without, from the workspace at `root`, and writes the document.
+/// Plants faults, or runs surveys without, from the workspace at `root`, and writes the document.
 ///
 /// # Errors
-/// When a program is missing that all need, or somebody interrupted this. A fault that cannot be
-/// planted is no error: the document says so.
+/// If a program that all need is missing, or the user interrupted this. A fault that cannot be
+/// planted is not an error: the document reports it.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     let shell = Shell::new()?;
@@ -112,7 +112,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Plants each fault whose name has `part` in it.
+/// Plants each fault whose name contains `part`.
 fn play_all(stage: &Stage, part: &str) -> Result<Vec<Played<'static>>> {
     fs::write(stage.folder.path().join("write.toml"), scene::WRITE_RECIPE)?;
     let mut all = Vec::new();
@@ -135,15 +135,15 @@ fn play(fault: &Fault, stage: &Stage) -> Result<Vec<scene::Ran>, String> {
     scene::play(fault, stage).map_err(|error| format!("{error:#}"))
 }
 
-/// A storage as it is named to a reader.
+/// A storage's name for readers.
 fn storage(stage: &Stage, directory: &Path) -> Result<String> {
     let facts = host(stage, directory)?;
     let line = document::describe(&facts);
-    let (_, storage) = line.split_once("; ").context("the storage is not told")?;
+    let (_, storage) = line.split_once("; ").context("`ioassay host` names no storage")?;
     Ok(storage.to_owned())
 }
 
-/// Counts what `n` quick surveys of `directory` say.
+/// Counts the findings of `n` quick surveys of `directory`.
 fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
     let ticks = || -> Result<(u64, u64)> {
         clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
@@ -163,17 +163,17 @@ fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
     Ok(Tally::of(&surveys))
 }
 
-/// What `ioassay host` says of `directory`.
+/// The output of `ioassay host` for `directory`.
 fn host(stage: &Stage, directory: &Path) -> Result<serde_json::Value> {
     let mut command = stage.command();
     command.arg("host").arg(directory);
     Ok(serde_json::from_str(&programs::read(command, 0..=1)?)?)
 }
 
-/// The circumstances, of which `others` are further programs and how they tell their versions.
+/// The circumstances; `others` are further programs with their version options.
 fn circumstances(root: &Path, stage: &Stage, others: &[(&str, &str)]) -> Result<Circumstances> {
     let mut versions = vec![programs::own_version(root, &stage.program)?];
-    // One that is missing has no version.
+    // A missing program has no version.
     let others = others.iter().map(|(name, option)| programs::first_line(root, name, &[option]));
     versions.extend(others.flatten());
     let host = host(stage, stage.folder.path())?;

@@ -1,4 +1,4 @@
-//! The document: what was planted, and what each tool made of it.
+//! The document: what was planted, and how each tool responded.
 
 use super::fault::{Fault, Meanwhile};
 use super::limit::Limit;
@@ -8,10 +8,10 @@ use model::units;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The titles of all sections, in their order.
+/// The titles of all sections, in order.
 pub(super) const SECTIONS: [&str; 2] = ["Faults", "Clean runs"];
 
-/// The document without its sections.
+/// The fixed parts of the document.
 pub(super) const OUTLINE: Outline = Outline {
     title: "Honesty",
     head: &[
@@ -25,18 +25,18 @@ pub(super) const OUTLINE: Outline = Outline {
     sections: &SECTIONS,
 };
 
-/// What all sections begin with.
+/// What every section starts with.
 #[derive(Debug)]
 pub(super) struct Circumstances {
-    /// What `ioassay host` says.
+    /// The output of `ioassay host`.
     pub(super) host: Value,
     pub(super) date: String,
-    /// Of all programs that took part.
+    /// The versions of all programs involved.
     pub(super) versions: Vec<String>,
 }
 
 impl Circumstances {
-    /// The head of a section.
+    /// The start of a section.
     pub(super) fn text(&self) -> String {
         let Circumstances { host, date, versions } = self;
         let host = describe(host);
@@ -44,10 +44,10 @@ impl Circumstances {
     }
 }
 
-/// A fault, and what came of it, or why it could not be planted.
+/// A fault and the tools' results, or why it could not be planted.
 pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);
 
-/// The section about faults.
+/// The section on faults.
 pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> String {
     let mut text = circumstances.text()
         + &paragraph(
@@ -76,7 +76,7 @@ pub(super) fn faults(circumstances: &Circumstances, all: &[Played<'_>]) -> Strin
     format!("{}\n\n### Commands\n\n{}", text.trim_end(), commands_of(all))
 }
 
-/// What a tool did about a fault, in a word.
+/// A tool's response to a fault, in a word.
 fn word(fault: &Fault, ran: &Ran) -> &'static str {
     match ran.said.warning {
         Some(_) => "**warned**",
@@ -85,7 +85,7 @@ fn word(fault: &Fault, ran: &Ran) -> &'static str {
     }
 }
 
-/// What is said of a fault.
+/// The subsection on a fault.
 fn part((fault, played): &Played<'_>) -> String {
     let Fault { name, planted, truth, aside, .. } = fault;
     let mut text = format!("### {name}\n\n");
@@ -116,7 +116,7 @@ fn line(Ran { tool, cached_percent, device_bytes, said }: &Ran) -> String {
     format!("| {tool} | {headline} | {cached} | {moved} | {warning} |")
 }
 
-/// The commands of all faults.
+/// The commands for all faults.
 fn commands_of(all: &[Played<'_>]) -> String {
     let mut lines = Vec::new();
     for (fault, _) in all {
@@ -135,7 +135,7 @@ fn commands_of(all: &[Played<'_>]) -> String {
         + "```\n"
 }
 
-/// What is around the commands of a fault.
+/// What surrounds a fault's commands.
 fn circumstance(fault: &Fault) -> String {
     let limit = |limit| match limit {
         Limit::ReadBytes(n) => format!("limit: read {n} bytes a second"),

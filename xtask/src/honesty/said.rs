@@ -1,32 +1,32 @@
-//! What a tool says, in its own words.
+//! What a tool prints, in its own words.
 
 use serde_json::Value;
 use std::process::Output;
 
-/// What a tool said of a run.
+/// A tool's output about a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Said {
     /// Its figure.
     pub(super) headline: String,
-    /// What else of it bears on the fault, and is no warning.
+    /// Other output that bears on the fault but is not a warning.
     pub(super) beside: Option<String>,
     /// Its warning.
     pub(super) warning: Option<String>,
 }
 
-/// By what ioassay tells a reader of a fault.
+/// What counts as a warning by ioassay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// A finding of this code.
+    /// A finding with this code.
     Code(&'static str),
-    /// It says that this served the bytes.
+    /// It names this as what served the bytes.
     Served(&'static str),
-    /// Trials failed, and say why.
+    /// Trials failed, with a reason.
     Failure,
 }
 
-/// Reads what fio prints: the line that begins with the rate; what it says that the disk did; and
-/// as its warning its complaints, or operations that came short.
+/// Parses fio's output: the line with the rate and the disk statistics. Complaints and short
+/// operations count as warnings.
 pub(super) fn of_fio(output: &Output) -> Said {
     let text = text(output);
     let lines = || text.lines().map(str::trim);
@@ -36,7 +36,7 @@ pub(super) fn of_fio(output: &Output) -> Said {
     let beside = disk.and_then(|line| line.split(", merge=").next()).map(str::to_owned);
     let complaint = lines().find(|line| {
         let speaks = line.starts_with("fio: ") || line.to_lowercase().contains("warning");
-        // This one is about its own options, whatever is measured.
+        // This complaint is about fio's own options, not about the measurement.
         speaks && !line.contains("iodepth")
     });
     let short = lines().find_map(|line| {
@@ -46,8 +46,8 @@ pub(super) fn of_fio(output: &Output) -> Said {
     Said { headline, beside, warning: complaint.map(str::to_owned).or(short) }
 }
 
-/// Reads what dd prints: its line about bytes and time; and as its warning its complaints, or
-/// blocks that came short.
+/// Parses dd's output: the line with bytes and time. Complaints and partial blocks count as
+/// warnings.
 pub(super) fn of_dd(output: &Output) -> Said {
     let text = text(output);
     let headline = text.lines().find(|line| line.contains(" copied, ")).unwrap_or("no figure");
@@ -60,8 +60,7 @@ pub(super) fn of_dd(output: &Output) -> Said {
     Said { headline: headline.to_owned(), beside: None, warning }
 }
 
-/// Reads what ioassay prints with `--json`, of the case that was asked for; any of `signs` is a
-/// warning.
+/// Parses ioassay's `--json` output for the requested case. Any of `signs` counts as a warning.
 pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let cases = report["cases"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -94,8 +93,7 @@ pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
     Said { headline, beside: Some(codes.join(", ")).filter(|codes| !codes.is_empty()), warning }
 }
 
-/// The figure of a case, as its reader sees it: bytes a second, and operations a second of small
-/// blocks.
+/// A case's figure as shown to readers: bytes per second, and IOPS for small blocks.
 fn figure(case: &Value) -> String {
     let median = |name: &str| case.pointer(&format!("/{name}/median")).and_then(Value::as_f64);
     let Some(rate) = median("throughput").or_else(|| median("writing/durable/throughput")) else {
@@ -110,7 +108,7 @@ fn figure(case: &Value) -> String {
     }
 }
 
-/// The findings of a case, and those of the whole run.
+/// The findings of a case and of the whole run.
 fn findings<'a>(report: &'a Value, case: &'a Value) -> Vec<&'a Value> {
     let list = |value: &'a Value| value.as_array().map(Vec::as_slice).unwrap_or_default();
     let of_all = list(&report["findings"]).iter();
@@ -118,7 +116,7 @@ fn findings<'a>(report: &'a Value, case: &'a Value) -> Vec<&'a Value> {
     list(&case["findings"]).iter().chain(of_all).collect()
 }
 
-/// All that was printed.
+/// Everything that was printed.
 fn text(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     format!("{out}\n{err}")
@@ -135,7 +133,7 @@ mod tests {
         Output { status: ExitStatus::default(), stdout, stderr }
     }
 
-    /// What fio 3.33 prints, without what is not read.
+    /// Output of fio 3.33, without irrelevant lines.
     const FIO: &str = "\
 note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1
 x: (groupid=0, jobs=1): err= 0: pid=16302: Sat Nov 21 14:27:41 2026

@@ -1,4 +1,4 @@
-//! A fault that is planted, and the tools that are run on it.
+//! A planted fault, and the tools that run on it.
 
 use super::fault::{Before, Content, Fault, Meanwhile, PLAIN, Place};
 use super::fixture::{self, Mounted, Setup, Zram};
@@ -13,10 +13,10 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Seconds after which a tool is ended.
+/// The time limit of a tool, in seconds.
 const PATIENCE: &str = "120";
 
-/// Bytes of the image of a loop device, and of a disk in memory.
+/// Sizes of a loop device's image and of a RAM disk, in bytes.
 const IMAGE_BYTES: u64 = 640 << 20;
 const ZRAM_BYTES: u64 = 160 << 20;
 
@@ -36,7 +36,7 @@ block = \"1MiB\"
 /// The tools, in the order they are run.
 pub(super) const TOOLS: [&str; 3] = ["ioassay", "fio", "dd"];
 
-/// Programs, and a folder that is removed with all that is in it when this is dropped.
+/// The programs and a folder, which is removed with its content when this is dropped.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) folder: TempDir,
@@ -45,7 +45,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// ioassay, which keeps its records in the folder.
+    /// ioassay, set up to keep its records in the folder.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));
@@ -59,12 +59,12 @@ impl Stage {
     }
 }
 
-/// What a tool made of a fault.
+/// A tool's result for a fault.
 #[derive(Debug, Clone)]
 pub(super) struct Ran {
     pub(super) tool: &'static str,
-    /// Percent of the file that were in the page cache before it, by fincore; `None` without a
-    /// file, or where fincore is not.
+    /// Percentage of the file in the page cache beforehand, according to fincore; `None` without a
+    /// file or fincore.
     pub(super) cached_percent: Option<f64>,
     /// Bytes that the device moved meanwhile; `None` without a device.
     pub(super) device_bytes: Option<u64>,
@@ -87,7 +87,7 @@ pub(super) fn play(fault: &Fault, stage: &Stage) -> Result<Vec<Ran>> {
     Ok(all)
 }
 
-/// A fault as it is planted. What is mounted goes in the order of the fields.
+/// A planted fault. The order of the fields is the order of unmounting.
 struct Scene<'a> {
     fault: &'a Fault,
     stage: &'a Stage,
@@ -95,7 +95,7 @@ struct Scene<'a> {
     /// Its name in `/sys/block`.
     device: Option<String>,
     group: Option<Arc<Group>>,
-    /// The upper first.
+    /// The topmost mount first.
     _mounted: Vec<Mounted>,
     _zram: Option<Zram>,
     _folder: Option<TempDir>,
@@ -124,7 +124,7 @@ impl<'a> Scene<'a> {
         Ok(scene)
     }
 
-    /// Mounts what `place` says, and answers the directory for the file.
+    /// Sets up the mounts for `place` and returns the directory for the file.
     fn mount(&mut self, place: Place) -> Result<PathBuf, String> {
         let stage = self.stage;
         let folder = || TempDir::new_in(stage.folder.path()).map_err(|error| error.to_string());
@@ -161,14 +161,14 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Keeps what was mounted, above what was before, and answers where it is.
+    /// Keeps a mount on top of the earlier ones and returns its mount point.
     fn keep(&mut self, mounted: Mounted) -> PathBuf {
         let point = mounted.point.clone();
         self._mounted.insert(0, mounted);
         point
     }
 
-    /// Writes the file, and all of it to its device.
+    /// Writes the file and syncs it to its device.
     fn fill(&self) -> Result<()> {
         let Fault { content, size, meanwhile, .. } = self.fault;
         let path = self.text();
@@ -195,7 +195,7 @@ impl<'a> Scene<'a> {
         Ok(rustix::fs::syncfs(File::open(directory)?)?)
     }
 
-    /// The file that neighbours read.
+    /// The file for neighbors to read.
     fn other(&self) -> PathBuf {
         self.file.with_file_name("other")
     }
@@ -204,7 +204,7 @@ impl<'a> Scene<'a> {
         self.file.display().to_string()
     }
 
-    /// Brings the file into the state that each tool finds.
+    /// Prepares the same initial state for each tool.
     fn prepare(&self) -> Result<()> {
         self.set_limit()?;
         let evict = || self.stage.ioassay(&["cache", "evict", &self.text()]);
@@ -240,7 +240,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Sets the limit anew, which the last tool may have found changed.
+    /// Restores the limit, which may have changed during the previous tool.
     fn set_limit(&self) -> Result<()> {
         if let Some((group, limit)) = self.group.as_ref().zip(self.fault.limit) {
             group.set(limit).map_err(anyhow::Error::msg)?;
@@ -248,7 +248,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Runs the tool that is at `place` of all.
+    /// Runs the tool at index `place`.
     fn run(&self, place: usize, tool: &'static str) -> Result<Ran> {
         let command = self.command(place);
         let cached_percent = cached_percent(&self.file, self.fault.size);
@@ -315,7 +315,7 @@ impl<'a> Scene<'a> {
                 let group = Arc::clone(self.group.as_ref().ok_or("there is no limit to change")?);
                 let change = move || {
                     if let Err(error) = group.set(limit) {
-                        eprintln!("the limit stays: {error}");
+                        eprintln!("cannot change the limit: {error}");
                     }
                 };
                 Some(Neighbours::watch(move || moved(&device), bytes[place], change))
@@ -324,34 +324,34 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// What is put before the command `line` so that strace does `inject` to reads of the file. One
-/// that names no file makes a file of its own; all that it reads by `pread` is of that.
+/// A prefix for the command `line` that makes strace apply `inject` to reads of the file. A command
+/// without `FILE` creates its own file and reads only that with `pread`.
 pub(super) fn strace(inject: &str, line: &str) -> String {
     let (path, calls) =
         if line.contains("FILE") { (" -P FILE", "read,pread64") } else { ("", "pread64") };
     format!("strace -f -qq -o /dev/null{path} -e trace={calls} -e inject={calls}:{inject}")
 }
 
-/// Runs a tool, which may fail: what it says of that is wanted.
+/// Runs a tool, which may fail: its error message is part of the result.
 fn run(mut command: Command) -> Result<Output> {
     command.output().with_context(|| format!("starting {command:?}"))
 }
 
-/// The number `MAJOR:MINOR` of a device.
+/// A device's `MAJOR:MINOR`.
 fn number(device: &str) -> Result<String> {
     let path = format!("/sys/block/{device}/dev");
     Ok(fs::read_to_string(&path).context(path)?.trim().to_owned())
 }
 
-/// Bytes that a device read and wrote since it is there: the kernel's count of sectors of 512
-/// bytes.
+/// Bytes that a device has read and written since it was created, from the kernel's count of
+/// 512-byte sectors.
 fn moved(device: &str) -> u64 {
     let text = fs::read_to_string(format!("/sys/block/{device}/stat")).unwrap_or_default();
     let fields: Vec<u64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     [2, 6].iter().filter_map(|field| fields.get(*field)).sum::<u64>() * 512
 }
 
-/// Percent of the file at `path` that are in the page cache, by fincore of util-linux.
+/// Percentage of the file at `path` in the page cache, according to util-linux's fincore.
 fn cached_percent(path: &Path, size: u64) -> Option<f64> {
     let path = path.exists().then(|| path.display().to_string())?;
     let text = fixture::run("fincore", &["--bytes", "--noheadings", "--output", "RES", &path]);

@@ -1,4 +1,4 @@
-//! One emulated machine: it starts, runs its scenarios, and hands back what came of them.
+//! An emulated machine: starts it, runs its scenarios and collects their results.
 
 use super::image::{Images, Serial};
 use super::kernel::{self, Arch};
@@ -12,45 +12,45 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-/// The first process of the guest.
+/// The guest's first process.
 const INIT: &str = include_str!("init.sh");
-/// What it starts on the root image.
+/// The script that it runs on the root image.
 const START: &str = include_str!("start.sh");
-/// The recipe that sees all: warm, cold, direct and durable.
+/// The recipe that covers everything: warm, cold, direct and durable.
 const SMALL: &str = include_str!("small.toml");
 
-/// A scenario that takes longer hangs.
+/// A scenario that takes longer counts as hung.
 const LONGEST: Duration = Duration::from_secs(300);
-/// A kernel prints within seconds, on a busy host too.
+/// A kernel prints something within seconds, even on a busy host.
 const SILENT: Duration = Duration::from_secs(120);
-/// How long a helper may take to begin.
+/// How long a helper may take to start.
 const HELPER: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
-/// MiB of what a guest hands back.
+/// Size of the disk for results, in MiB.
 const OUT: u64 = 64;
 
-/// What came of a scenario.
+/// The result of a scenario.
 #[derive(Debug)]
 pub(super) struct Ran {
-    /// How much was asserted.
+    /// Number of assertions.
     pub(super) asserted: usize,
-    /// What was not as it must be.
+    /// The assertions that failed.
     pub(super) wrong: Vec<String>,
 }
 
-/// What came of a machine.
+/// The result of a machine.
 #[derive(Debug)]
 pub(super) struct Booted {
-    /// The release of its kernel.
+    /// Its kernel's release.
     pub(super) release: String,
-    /// How long it ran.
+    /// How long it ran, in seconds.
     pub(super) seconds: f64,
-    /// What came of its scenarios, in their order.
+    /// The results of its scenarios, in order.
     pub(super) ran: Vec<Ran>,
 }
 
 impl Booted {
-    /// A machine that handed nothing back: none of its scenarios is as it must be.
+    /// The result of a machine that returned nothing: all its scenarios fail.
     pub(super) fn failed(machine: &Machine, error: &anyhow::Error) -> Booted {
         let failed = |_: &Scenario| Ran { asserted: 0, wrong: vec![format!("{error:#}")] };
         Booted {
@@ -61,20 +61,20 @@ impl Booted {
     }
 }
 
-/// Runs the scenarios of `machine`, and keeps what the guest printed and handed back in `out`.
+/// Runs the scenarios of `machine`. Keeps the guest's console and results in `out`.
 ///
 /// # Errors
-/// When the machine cannot be started, hangs or hands nothing back.
+/// If the machine cannot start, hangs or returns nothing.
 pub(super) fn run(
     machine: &Machine,
     images: &Images,
     program: &Path,
     out: &Path,
 ) -> Result<Booted> {
-    // One in some hundred emulators hangs before its kernel prints a word, or the kernel panics as
-    // it boots. What ioassay did to a kernel it does again.
+    // About one in several hundred emulators hangs before its kernel prints, or the kernel panics
+    // during boot. Retry once: a kernel that ioassay broke would fail again.
     run_once(machine, images, program, out).or_else(|error| {
-        println!("{}: started again: {error:#}", machine.scenario[0].name);
+        println!("{}: retrying: {error:#}", machine.scenario[0].name);
         run_once(machine, images, program, out)
     })
 }
@@ -100,14 +100,15 @@ fn run_once(machine: &Machine, images: &Images, program: &Path, out: &Path) -> R
     let image = work.path().join("out.img");
     let unpacked = cmd!(shell, "tar -xf {image} -C {out}").quiet().ignore_stderr().run();
     unpacked.with_context(|| {
-        format!("the guest handed nothing back: see {}", out.join("console.txt").display())
+        format!("the guest returned no results: see {}", out.join("console.txt").display())
     })?;
-    let release = fs::read_to_string(out.join("release")).context("the guest names no kernel")?;
+    let release =
+        fs::read_to_string(out.join("release")).context("the guest did not report its kernel")?;
     let ran = machine.scenario.iter().map(|scenario| judge(scenario, &out.join(&scenario.name)));
     Ok(Booted { release: release.trim().to_owned(), seconds, ran: ran.collect() })
 }
 
-/// A process that is ended when this is dropped, whichever way its user leaves.
+/// A process that is killed when this is dropped, on every path.
 struct Ended(Option<Child>);
 
 impl Drop for Ended {
@@ -119,7 +120,7 @@ impl Drop for Ended {
     }
 }
 
-/// Holds what was handed back against what must be said.
+/// Compares the results with the expectations.
 fn judge(scenario: &Scenario, out: &Path) -> Ran {
     let read = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
     let report: Value = serde_json::from_str(&read("report.json")).unwrap_or(Value::Null);
@@ -133,7 +134,7 @@ fn judge(scenario: &Scenario, out: &Path) -> Ran {
     Ran { asserted, wrong }
 }
 
-/// Starts what serves the machine, and waits for its socket.
+/// Starts the machine's helper and waits for its socket.
 fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
     let [program, arguments @ ..] = &machine.helper[..] else { return Ok(None) };
     let folder = work.display().to_string();
@@ -144,13 +145,13 @@ fn helper(machine: &Machine, work: &Path, log: &File) -> Result<Option<Child>> {
     let mut helper = Ended(Some(command.spawn().with_context(|| format!("starting {program}"))?));
     let began = Instant::now();
     while !work.join("helper.sock").exists() {
-        ensure!(began.elapsed() < HELPER, "{program} makes no socket");
+        ensure!(began.elapsed() < HELPER, "{program} did not create its socket");
         std::thread::sleep(PAUSE);
     }
     Ok(helper.0.take())
 }
 
-/// Waits for the end of the guest, which switches itself off.
+/// Waits until the guest powers off.
 fn wait(mut qemu: Ended, longest: Duration, console: &Path) -> Result<()> {
     let began = Instant::now();
     let is_silent = || fs::metadata(console).is_ok_and(|console| console.len() == 0);
@@ -170,7 +171,7 @@ fn wait(mut qemu: Ended, longest: Duration, console: &Path) -> Result<()> {
     }
 }
 
-/// Puts the program and the scenarios behind the kernel's own initramfs.
+/// Appends the program and the scenarios to the kernel's initramfs.
 fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Result<()> {
     let job = work.join("job");
     fs::create_dir(&job)?;
@@ -196,8 +197,8 @@ fn pack(machine: &Machine, images: &Images, program: &Path, work: &Path) -> Resu
     Ok(())
 }
 
-/// QEMU's command line. Without KVM, which not every machine has, and which would be one kind of
-/// processor only.
+/// QEMU's command line. It does not use KVM, which not every machine has and which would limit it
+/// to one processor architecture.
 fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Result<Command> {
     let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
     let (program, board, console) = match kernel.arch {
@@ -210,7 +211,7 @@ fn command(machine: &Machine, images: &Images, work: &Path, out: &Path) -> Resul
     qemu.args(["-accel", "tcg,thread=multi", "-cpu", &machine.cpu]);
     qemu.args(["-smp", &machine.processors.to_string(), "-m", &machine.memory.to_string()]);
     qemu.arg("-kernel").arg(images.kernel(&machine.kernel)).args(["-initrd", "initrd"]);
-    // On a busy host the timer ticks late, and without this the kernel would give up for it.
+    // On a busy host the timer ticks late, and without this option the kernel would panic.
     let usual = format!("console={console} quiet panic=-1 loglevel=4 no_timer_check");
     qemu.args(["-append", &format!("{usual} {}", machine.append)]);
     qemu.arg("-serial").arg(format!("file:{}", out.join("console.txt").display()));

@@ -1,5 +1,5 @@
-//! What machines share: for each processor a root image with Debian's tools, and for each kernel
-//! an image of its modules. Each is made once and kept.
+//! Images that machines share: a root image with Debian's tools for each architecture, and a module
+//! image for each kernel. Each is built once and kept.
 
 use super::kernel::{self, Arch, Kernel};
 use anyhow::{Context, Result, ensure};
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
-/// What is in the root image.
+/// The packages of the root image.
 const PACKAGES: &str = "bash,bindfs,btrfs-progs,busybox-static,coreutils,cryptsetup-bin,dash,\
                         dmsetup,dosfstools,e2fsprogs,f2fs-tools,findutils,gawk,grep,iproute2,kmod,\
                         lvm2,mdadm,mount,nfs-common,nfs-kernel-server,procps,rpcbind,sed,\
                         squashfs-tools,tar,util-linux,xfsprogs,xz-utils";
 const SUITE: &str = "bookworm";
 
-/// Programs of the host that make images and boot them, with Debian's packages that have them.
+/// Programs that build and boot images, with their Debian packages.
 const NEEDS: [(&str, &str); 6] = [
     ("qemu-system-x86", "qemu-system-x86_64"),
     ("mmdebstrap", "mmdebstrap"),
@@ -24,15 +24,15 @@ const NEEDS: [(&str, &str); 6] = [
     ("kmod", "depmod"),
     ("xz-utils", "unxz"),
 ];
-/// The same for 64-bit ARM, with the linker of the program.
+/// The same for 64-bit ARM, including the linker for the program.
 const ARM_NEEDS: [(&str, &str); 2] = [
     ("qemu-system-arm", "qemu-system-aarch64"),
     ("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc"),
 ];
-/// What the linker of that needs besides.
+/// What that linker also needs.
 const ARM_LIBRARY: (&str, &str) = ("libc6-dev-arm64-cross", "/usr/aarch64-linux-gnu/lib/libc.a");
 
-/// Modules that reach the root image, in their order.
+/// Modules needed to mount the root image, in load order.
 const FIRST: [&str; 14] = [
     "virtio",
     "virtio_ring",
@@ -50,8 +50,8 @@ const FIRST: [&str; 14] = [
     "virtio_mmio",
 ];
 
-/// Folders of modules that machines may need. The others are most of a kernel's bytes, and would
-/// be most of the time that its image takes.
+/// Module folders that machines may need. The others make up most of a kernel's size, and would
+/// take most of the time to build its image.
 const MODULES: [&str; 24] = [
     "arch",
     "block",
@@ -79,7 +79,7 @@ const MODULES: [&str; 24] = [
     "net/sunrpc",
 ];
 
-/// The disks of the laboratory itself, which the guest finds by their serial numbers.
+/// The lab's own disks, which the guest identifies by serial number.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Serial {
     Root,
@@ -99,7 +99,7 @@ impl Serial {
     }
 }
 
-/// The folder of all images.
+/// The folder with all images.
 #[derive(Debug)]
 pub(super) struct Images {
     pub(super) folder: PathBuf,
@@ -135,10 +135,10 @@ impl Images {
         self.folder.join(format!("kernel-{name}")).join(file)
     }
 
-    /// Makes what is not there yet for kernels of these names.
+    /// Builds the missing images for kernels with these names.
     ///
     /// # Errors
-    /// When a program is missing, or the package source does not have what is needed.
+    /// If a program is missing, or the package source lacks something.
     pub(super) fn make<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Result<()> {
         let shell = Shell::new()?;
         NEEDS
@@ -167,8 +167,8 @@ impl Images {
         Ok(())
     }
 
-    /// The packages are unpacked and not set up: this takes seconds, needs no processor of the
-    /// other kind, and what their scripts would do is of no use here.
+    /// Packages are unpacked but not configured. That takes only seconds and needs no processor of
+    /// the other architecture, and their scripts would do nothing useful here.
     fn make_root(&self, shell: &Shell, arch: Arch) -> Result<()> {
         let work = TempDir::new_in(&self.folder)?;
         let root = work.path().join("root");
@@ -222,12 +222,12 @@ impl Images {
         fs::copy(boot, self.kernel(name))?;
         let busybox = self.busybox(kernel.arch);
         make_initrd(shell, &modules, &busybox, work.path(), &self.initrd(name))?;
-        // Last, for it says that the others are there.
+        // Built last: its presence shows that the others are complete.
         image_of(shell, &image.join("lib/modules"), &self.modules(name))
     }
 }
 
-/// An ext4 image of a folder.
+/// Builds an ext4 image of a folder.
 fn image_of(shell: &Shell, folder: &Path, image: &Path) -> Result<()> {
     let told = cmd!(shell, "du -sm {folder}").quiet().read()?;
     let mib: u64 = told.split_whitespace().next().context("du tells a size")?.parse()?;
@@ -246,7 +246,7 @@ fn only_entry(folder: &Path) -> Result<String> {
     Ok(entries[0].file_name().to_string_lossy().into_owned())
 }
 
-/// The first file system of a guest: a shell, and the modules that reach the root image.
+/// The guest's initramfs: a shell, and the modules needed to mount the root image.
 fn make_initrd(
     shell: &Shell,
     modules: &Path,
@@ -264,7 +264,7 @@ fn make_initrd(
         let file = format!("{name}.ko");
         let like = format!("{file}*");
         let found = cmd!(shell, "find {modules} -name {like}").quiet().read()?;
-        // One that is missing is a part of the kernel itself.
+        // A missing module is built into the kernel.
         let Some(path) = found.lines().next() else { continue };
         let copy = root.join("m").join(path.rsplit('/').next().unwrap_or(path));
         fs::copy(path, &copy)?;

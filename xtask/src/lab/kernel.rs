@@ -1,4 +1,4 @@
-//! The kernels that machines boot, and Debian's packages that have them.
+//! The kernels that machines boot, and their Debian packages.
 
 use anyhow::{Context, Result, ensure};
 use std::cmp::Ordering;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use xshell::{Shell, cmd};
 
-/// A processor that QEMU emulates.
+/// An emulated architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Arch {
     Amd64,
@@ -14,7 +14,7 @@ pub(super) enum Arch {
 }
 
 impl Arch {
-    /// Debian's name of it.
+    /// Debian's name for it.
     pub(super) fn debian(self) -> &'static str {
         match self {
             Arch::Amd64 => "amd64",
@@ -23,14 +23,14 @@ impl Arch {
     }
 }
 
-/// A kernel, by the name that the table of machines gives it.
+/// A kernel, named as in the table of machines.
 #[derive(Debug)]
 pub(super) struct Kernel {
     pub(super) name: &'static str,
     pub(super) arch: Arch,
-    /// The suite that has it.
+    /// The Debian suite that contains it.
     suite: &'static str,
-    /// The newest package with a name like this is taken.
+    /// Selects the newest package whose name matches.
     pattern: &'static str,
 }
 
@@ -73,7 +73,7 @@ const KERNELS: [Kernel; 6] = [
     },
 ];
 
-/// The kernel that the table calls so.
+/// The kernel with this name.
 pub(super) fn named(name: &str) -> Option<&'static Kernel> {
     KERNELS.iter().find(|kernel| kernel.name == name)
 }
@@ -82,11 +82,11 @@ const MIRROR: &str = "http://deb.debian.org/";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 impl Kernel {
-    /// Downloads and unpacks the newest such kernel below `work`, with its modules. The package
-    /// lists are private: whatever suites this machine's apt knows, it finds the same.
+    /// Downloads the newest matching kernel with its modules and unpacks it below `work`. It uses
+    /// private package lists, so the suites configured on this machine do not matter.
     ///
     /// # Errors
-    /// When the package source cannot be reached, or has no such kernel.
+    /// If the package source is unreachable or has no such kernel.
     pub(super) fn unpack(&self, shell: &Shell, work: &Path, into: &Path) -> Result<()> {
         let options = &private_lists(work, self.suite, self.arch)?;
         let pattern = self.pattern;
@@ -97,7 +97,7 @@ impl Kernel {
         let newest = names.max_by(|a, b| by_version(a, b));
         let newest = newest.with_context(|| format!("{} has no {pattern}", self.suite))?;
         let version = newest.trim_start_matches("linux-image-");
-        // Since 7.3 the package of this name is empty, and three others have the kernel.
+        // Since 7.3, this package is empty, and three others contain the kernel.
         let parts = format!("^linux-(image|base|binary|modules)-{}$", version.replace('+', "\\+"));
         let names = cmd!(shell, "apt-cache {options...} {search...} {parts}").quiet().read()?;
         let names = names.lines().filter_map(|line| line.split_whitespace().next());
@@ -109,7 +109,7 @@ impl Kernel {
     }
 }
 
-/// Options of apt's programs for lists of one suite and processor in `folder`.
+/// Options that make apt use lists of one suite and architecture in `folder`.
 fn private_lists(folder: &Path, suite: &str, arch: Arch) -> Result<Vec<String>> {
     let apt = folder.join("apt");
     for needed in ["lists/partial", "archives/partial"] {
@@ -136,7 +136,7 @@ fn private_lists(folder: &Path, suite: &str, arch: Arch) -> Result<Vec<String>> 
     Ok(settings.into_iter().flat_map(|setting| ["-o".to_owned(), setting]).collect())
 }
 
-/// Numbers in names are held against each other as numbers.
+/// Compares names, treating digits as numbers.
 fn by_version(a: &str, b: &str) -> Ordering {
     let numbers = |name: &str| -> Vec<u64> {
         name.split(|letter: char| !letter.is_ascii_digit())

@@ -1,7 +1,7 @@
-//! The laboratory: ioassay in emulated machines with other kernels, devices and file systems, and
-//! what it must and must not say there. Nothing is asked about speed.
+//! The lab: runs ioassay in emulated machines with other kernels, devices and file systems, and
+//! checks what it reports. It does not measure speed.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 mod kernel;
 mod scenario;
@@ -22,26 +22,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use xshell::{Shell, cmd};
 
-/// The document, in the folder of the workspace.
+/// The document, relative to the workspace.
 const DOCUMENT: &str = "docs/lab.md";
 
-/// What was asked for.
+/// The command's options.
 #[derive(Debug, PartialEq)]
 struct Options {
-    /// Only scenarios that have this in their names.
+    /// Only scenarios whose names contain this text.
     only: Option<String>,
-    /// Only the quick ones.
+    /// Only the quick scenarios.
     is_quick: bool,
-    /// So many machines at a time.
+    /// Number of machines to run at a time.
     jobs: usize,
-    /// Where images, and what the machines printed, are kept.
+    /// Where images and the machines' output are kept.
     folder: PathBuf,
 }
 
-/// Runs the scenarios from the workspace at `root`, and writes what came of them.
+/// Runs the scenarios from the workspace at `root` and writes the results.
 ///
 /// # Errors
-/// When a machine cannot be made, or a scenario fails.
+/// If a machine cannot be built, or a scenario fails.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     let table = scenario::table()?;
@@ -59,11 +59,11 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     judge(&chosen, &done)
 }
 
-/// The quick scenarios, as the test command has them. Where there is no QEMU, or no package source
-/// to make images from, they are skipped by name.
+/// Runs the quick scenarios for the test command. Without QEMU or a package source for images, it
+/// skips them by name.
 ///
 /// # Errors
-/// When a scenario fails.
+/// If a scenario fails.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let options = parse(root, &["--quick"])?;
     let chosen = options.choose(&scenario::table()?.machine);
@@ -79,10 +79,10 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     judge(&chosen, &options.boot(root, &chosen, &images)?)
 }
 
-/// Says how many scenarios are as they must be.
+/// Prints how many scenarios passed.
 ///
 /// # Errors
-/// When one is not.
+/// If a scenario failed.
 fn judge(machines: &[Machine], done: &[Booted]) -> Result<()> {
     let all = machines.iter().zip(done).flat_map(|(machine, done)| {
         machine.scenario.iter().zip(&done.ran).map(|(scenario, ran)| (&scenario.name, ran))
@@ -95,10 +95,10 @@ fn judge(machines: &[Machine], done: &[Booted]) -> Result<()> {
     Ok(())
 }
 
-/// What cargo builds.
+/// The target for cargo to build.
 const PROGRAM: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
 
-/// The program for each kind of processor that is needed.
+/// The program for each required architecture.
 struct Program {
     amd64: PathBuf,
     arm64: Option<PathBuf>,
@@ -108,13 +108,13 @@ impl Program {
     fn of(&self, arch: Arch) -> Result<&Path> {
         match arch {
             Arch::Amd64 => Ok(&self.amd64),
-            Arch::Arm64 => self.arm64.as_deref().context("it was built for 64-bit ARM"),
+            Arch::Arm64 => self.arm64.as_deref().context("there is no build for 64-bit ARM"),
         }
     }
 }
 
 impl Options {
-    /// Whether all is asked for, and written into the document.
+    /// Whether all scenarios run, so that the document is written.
     fn is_whole(&self) -> bool {
         self.only.is_none() && !self.is_quick
     }
@@ -124,20 +124,20 @@ impl Options {
         scenario::choose(machines, |one| one.name.contains(part) && (one.quick || !self.is_quick))
     }
 
-    /// The images of these machines, made where they are not there yet.
+    /// The images for these machines, building those that are missing.
     fn images(&self, machines: &[Machine]) -> Result<Images> {
         let images = Images::new(&self.folder)?;
         images.make(machines.iter().map(|machine| machine.kernel.as_str()))?;
         Ok(images)
     }
 
-    /// Builds what the machines run.
+    /// Builds the program for the machines.
     fn build(&self, root: &Path, machines: &[Machine]) -> Result<Program> {
         println!("building");
         let is_arm = |machine: &Machine| {
             kernel::named(&machine.kernel).is_some_and(|kernel| kernel.arch == Arch::Arm64)
         };
-        // As tests have it, it is there already, and takes as long in a machine.
+        // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let release = if self.is_whole() { &["--release"][..] } else { &[] };
         let target = [release, &PROGRAM].concat();
         let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
@@ -148,7 +148,7 @@ impl Options {
         Ok(Program { amd64, arm64: arm64.transpose()? })
     }
 
-    /// Boots the machines, and answers what came of each, in their order.
+    /// Boots the machines and returns their results in order.
     fn boot(&self, root: &Path, machines: &[Machine], images: &Images) -> Result<Vec<Booted>> {
         let program = self.build(root, machines)?;
         let interrupt = Interrupt::watch()?;
@@ -179,7 +179,7 @@ impl Options {
     }
 
     fn boot_one(&self, machine: &Machine, images: &Images, program: &Program) -> Result<Booted> {
-        let kernel = kernel::named(&machine.kernel).context("the kernel is known")?;
+        let kernel = kernel::named(&machine.kernel).context("unknown kernel")?;
         let out = self.folder.join("out").join(&machine.scenario[0].name);
         guest::run(machine, images, program.of(kernel.arch)?, &out)
     }

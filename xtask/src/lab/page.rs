@@ -1,4 +1,4 @@
-//! The document that tells what was asserted of each machine.
+//! The document that lists what was asserted on each machine.
 
 use super::guest::{Booted, Ran};
 use super::scenario::{Absent, Machine, Scenario};
@@ -11,7 +11,7 @@ those of the machine that it is built on. Each row asserts what storage and devi
 what served each case, and which findings are and are not there; never a speed. `cargo xtask lab` \
 writes this page; `--quick` runs those marked *quick*, and the test command runs them, too.";
 
-/// All scenarios with what came of them.
+/// Formats all scenarios with their results.
 pub(super) fn document(
     machines: &[Machine],
     done: &[Booted],

@@ -1,4 +1,4 @@
-//! The table of machines, what is mounted on each, and what must be said of it.
+//! The table of machines, with their mounts and the expected reports.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// All of them.
+/// The table's text.
 const TABLE: &str = include_str!("scenarios.toml");
 
 /// The table.
@@ -14,11 +14,11 @@ const TABLE: &str = include_str!("scenarios.toml");
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
     pub(super) machine: Vec<Machine>,
-    /// What is not emulated here.
+    /// What the lab does not emulate.
     pub(super) absent: Vec<Absent>,
 }
 
-/// A kind of machine that cannot be had.
+/// A kind of machine that is not available.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Absent {
@@ -26,89 +26,89 @@ pub(super) struct Absent {
     pub(super) why: String,
 }
 
-/// One machine. Its scenarios run in it one after another.
+/// A machine. Its scenarios run in it one after another.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Machine {
-    /// The name of its kernel, as [`super::kernel`] knows it.
+    /// The name of its kernel in [`super::kernel`].
     pub(super) kernel: String,
-    /// QEMU's name of its processor.
+    /// QEMU's name for its processor.
     #[serde(default = "usual_cpu")]
     pub(super) cpu: String,
-    /// How many processors it has.
+    /// Number of processors.
     #[serde(default = "usual_processors")]
     pub(super) processors: u32,
-    /// MiB of its memory.
+    /// Size of its memory in MiB.
     #[serde(default = "usual_memory")]
     pub(super) memory: u32,
-    /// MiB of each of its disks: QEMU's devices name them `disk0`, `disk1` …
+    /// Sizes of its disks in MiB. QEMU's devices refer to them as `disk0`, `disk1` …
     #[serde(default)]
     pub(super) disks: Vec<u32>,
-    /// QEMU's arguments after `-device`.
+    /// Values of QEMU's `-device` arguments.
     #[serde(default)]
     pub(super) devices: Vec<String>,
-    /// Other arguments of QEMU, word by word. `share` is an empty folder of the host.
+    /// Other QEMU arguments, one word each. `share` is an empty folder of the host.
     #[serde(default)]
     pub(super) qemu: Vec<String>,
-    /// A program of the host that serves the machine by the socket `helper.sock`; `{folder}` is the
-    /// folder of both.
+    /// A program on the host that serves the machine through the socket `helper.sock`; `{folder}`
+    /// stands for the folder of both.
     #[serde(default)]
     pub(super) helper: Vec<String>,
-    /// More of the kernel's command line.
+    /// Additions to the kernel command line.
     #[serde(default)]
     pub(super) append: String,
-    /// Modules of the kernel, in their order.
+    /// Kernel modules, in load order.
     #[serde(default)]
     pub(super) modules: Vec<String>,
     pub(super) scenario: Vec<Scenario>,
 }
 
-/// What is measured in a machine, and what must be said of it.
+/// A measurement in a machine, and the expected report.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
-    /// Its name, and that of its folder.
+    /// Its name, also that of its folder.
     pub(super) name: String,
-    /// What is asked there, in a line.
+    /// Its purpose, in one line.
     pub(super) about: String,
-    /// Whether it is a part of the test command.
+    /// Whether the test command runs it.
     #[serde(default)]
     pub(super) quick: bool,
-    /// What mounts the directory `/data` that is measured: commands of a shell, in which the
-    /// program runs then.
+    /// Shell commands that mount `/data`, the directory to measure. The program then runs in the
+    /// same shell.
     pub(super) prepare: String,
-    /// What is run there, if not the usual recipe.
+    /// The command to run instead of the usual recipe.
     #[serde(default = "usual_run")]
     pub(super) run: String,
-    /// The exit status it must have.
+    /// The expected exit status.
     #[serde(default)]
     pub(super) status: u8,
-    /// What the JSON must have at some places, by their pointers.
+    /// Expected JSON values, by pointer.
     #[serde(default)]
     pub(super) facts: BTreeMap<String, Value>,
-    /// Numbers that the JSON must have at some places, and that are no larger.
+    /// Maximum JSON numbers, by pointer.
     #[serde(default)]
     pub(super) at_most: BTreeMap<String, u64>,
-    /// Pointers to what the JSON must not have, or have as null.
+    /// Pointers to JSON values that must be missing or null.
     #[serde(default)]
     pub(super) unknown: Vec<String>,
-    /// What the program must say on its standard error.
+    /// Texts that the program must print to standard error.
     #[serde(default)]
     pub(super) says: Vec<String>,
-    /// What must be said of cases.
+    /// Expectations for cases.
     #[serde(default)]
     pub(super) cases: Vec<Expected>,
 }
 
-/// What must be said of all asked cases whose ids contain a text.
+/// Expectations for all requested cases whose ids contain a text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Expected {
-    /// The text; all cases contain the empty one.
+    /// The text; empty for all cases.
     id: String,
-    /// What served them.
+    /// The expected server of the bytes.
     served_by: Option<String>,
-    /// What they are worth.
+    /// The expected verdict.
     verdict: Option<String>,
     /// Findings that they must have.
     #[serde(default)]
@@ -134,12 +134,12 @@ fn usual_run() -> String {
     "run /lab/small.toml .".to_owned()
 }
 
-/// All machines, and those that cannot be had.
+/// Parses the table.
 pub(super) fn table() -> Result<Table> {
     toml::from_str(TABLE).context("the table of scenarios")
 }
 
-/// The machines with those of their scenarios that `is_chosen` says; without those that have none.
+/// The machines with their scenarios that satisfy `is_chosen`; machines without any are dropped.
 pub(super) fn choose(machines: &[Machine], is_chosen: impl Fn(&Scenario) -> bool) -> Vec<Machine> {
     let chosen = machines.iter().map(|machine| {
         let scenario = machine.scenario.iter().filter(|one| is_chosen(one)).cloned().collect();
@@ -148,17 +148,17 @@ pub(super) fn choose(machines: &[Machine], is_chosen: impl Fn(&Scenario) -> bool
     chosen.filter(|machine| !machine.scenario.is_empty()).collect()
 }
 
-/// What was looked at in a report.
+/// The assertions about a report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Checked {
-    /// How much.
+    /// Their number.
     pub(super) asserted: usize,
-    /// What is not as it must be.
+    /// Those that failed.
     pub(super) wrong: Vec<String>,
 }
 
 impl Checked {
-    /// Holds one thing against what it must be.
+    /// Records an assertion.
     pub(super) fn hold(&mut self, is_right: bool, wrong: impl FnOnce() -> String) {
         self.asserted += 1;
         if !is_right {
@@ -168,7 +168,7 @@ impl Checked {
 }
 
 impl Scenario {
-    /// Holds a report, and what was printed beside it, against what must be said.
+    /// Compares a report and the error output with the expectations.
     pub(super) fn check(&self, report: &Value, errors: &str) -> Checked {
         let mut checked = Checked::default();
         for (pointer, expected) in &self.facts {
@@ -182,10 +182,10 @@ impl Scenario {
         }
         for pointer in &self.unknown {
             let found = report.pointer(pointer).unwrap_or(&Value::Null);
-            checked.hold(found.is_null(), || format!("{pointer} is {found}, and is not known"));
+            checked.hold(found.is_null(), || format!("{pointer} is {found}, not unknown"));
         }
         for text in &self.says {
-            checked.hold(errors.contains(text), || format!("'{text}' is not said: {errors}"));
+            checked.hold(errors.contains(text), || format!("'{text}' is not printed: {errors}"));
         }
         let asked = report["cases"].as_array().into_iter().flatten();
         let asked: Vec<&Value> = asked.filter(|case| case["role"] == "asked").collect();
@@ -198,7 +198,7 @@ impl Scenario {
         checked
     }
 
-    /// What is asserted of it, in words.
+    /// The assertions as text.
     pub(super) fn asserts(&self) -> String {
         let status = (self.status != 0).then(|| format!("exit status {}", self.status));
         let facts = self.facts.iter().map(|(pointer, value)| format!("`{pointer}` is {value}"));
@@ -232,7 +232,7 @@ impl Expected {
         }
         for code in &self.lacks {
             let is_right = !codes.contains(&code.as_str());
-            checked.hold(is_right, || told(case, &format!("{code} is said")));
+            checked.hold(is_right, || told(case, &format!("{code} is present")));
         }
     }
 
@@ -251,7 +251,7 @@ impl Expected {
     }
 }
 
-/// A case with all that was said of it.
+/// Describes a case and all its findings.
 fn told(case: &Value, wrong: &str) -> String {
     let findings: Vec<String> = (case["findings"].as_array().into_iter().flatten())
         .map(|found| format!("{}: {}", found["code"], found["message"]))

@@ -1,8 +1,8 @@
-//! One recipe again and again on this machine, for real: how often two records of it that follow
-//! each other are called different, and how often the earlier's interval holds the later's figure.
+//! Repeats one recipe on this machine. Counts how often two consecutive records are called
+//! different, and how often the earlier one's interval contains the later one's figure.
 //!
-//! Nothing is changed between them, so whatever is called different is called so wrongly. A
-//! simulation cannot ask this: it knows only the noise that somebody thought of.
+//! Nothing changes between them, so every difference is a false alarm. A simulation cannot show
+//! this: it contains only the kinds of noise that its author thought of.
 
 mod tally;
 
@@ -15,28 +15,28 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tally::{Seen, Tally};
 
-/// What is measured each time.
+/// The recipe to repeat.
 const RECIPE: &str = include_str!("recipe.toml");
 
-/// The document that has the table, in the folder of the workspace.
+/// The document with the table, relative to the workspace.
 const DOCUMENT: &str = "METHODOLOGY.md";
 
-/// What was asked for.
+/// The command's options.
 #[derive(Debug, PartialEq)]
 struct Options {
-    /// Pairs of records that follow each other: one record more is made.
+    /// Number of consecutive pairs; needs one more record than that.
     pairs: usize,
-    /// Where the test files are.
+    /// The directory for test files.
     directory: PathBuf,
-    /// Where the records are kept. Those that are there already are judged, and not made again.
+    /// The folder for records. Existing records are reused.
     records: PathBuf,
 }
 
-/// Repeats the recipe from the workspace at `root`, and writes the table into the document.
+/// Repeats the recipe from the workspace at `root` and writes the table into the document.
 ///
 /// # Errors
-/// When a run fails, or somebody interrupts this. Records that were made are kept: the next call
-/// goes on after them.
+/// If a run fails, or the user interrupts it. Finished records are kept, and the next call
+/// continues after them.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     println!("building");
@@ -64,15 +64,15 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Makes one record. A figure with a doubt is a figure: the exit status may be 1.
+/// Makes one record. Exit status 1 is fine: a doubtful figure is still a figure.
 fn measure(program: &Path, recipe: &Path, directory: &Path, record: &Path) -> Result<()> {
     let mut command = Command::new(program);
     command.args(["run", "--quiet", "--json", "--record"]).arg(record).arg(recipe).arg(directory);
     programs::output(command, 0..=1).map(drop)
 }
 
-/// Counts what is said of records that follow each other: by somebody who has those two alone, and
-/// by somebody who kept all that came before them, too.
+/// Compares consecutive records twice: for a user who has only these two, and for a user who has
+/// also kept all earlier ones.
 fn tally(program: &Path, paths: &[PathBuf]) -> Result<Tally> {
     let mut tally = Tally::default();
     let folder = tempfile::tempdir()?;
@@ -92,7 +92,7 @@ fn tally(program: &Path, paths: &[PathBuf]) -> Result<Tally> {
     Ok(tally)
 }
 
-/// What `ioassay compare` says of two records, which knows of no others than those in their folder.
+/// Runs `ioassay compare` on two records. It can find no other records than those in their folder.
 fn compare(program: &Path, pair: &[PathBuf; 2]) -> Result<Value> {
     let none = tempfile::tempdir()?;
     let mut command = Command::new(program);
@@ -100,7 +100,7 @@ fn compare(program: &Path, pair: &[PathBuf; 2]) -> Result<Value> {
     Ok(serde_json::from_str(&programs::read(command, 0..=0)?)?)
 }
 
-/// When, where and with what the records were made, in a sentence.
+/// When, where and with which version the records were made, in a sentence.
 fn circumstances(root: &Path, program: &Path, first: &Path) -> Result<String> {
     let mut command = Command::new(program);
     command.args(["report", "--json"]).arg(first);

@@ -1,49 +1,49 @@
-//! What pairs of records of one question came to.
+//! The results for all pairs of records.
 
 use crate::document::{cell, paragraph};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// What `ioassay compare --json` says of a pair of records.
+/// The output of `ioassay compare --json` for a pair of records.
 pub(super) struct Seen {
-    /// To somebody who has the two alone.
+    /// For a user who has only the two records.
     pub(super) alone: Value,
-    /// To somebody who kept the earlier records of the question, too.
+    /// For a user who has also kept the earlier records of the question.
     pub(super) among: Value,
 }
 
-/// What all pairs came to.
+/// The totals over all pairs.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pairs: usize,
-    /// Pairs of records of which at least one case is called different: alone, and among others.
+    /// Pairs of records with at least one case called different: alone, and among others.
     wrong: [usize; 2],
     cases: Vec<Case>,
 }
 
-/// What one case came to in all pairs.
+/// The totals of one case over all pairs.
 #[derive(Debug, Default, PartialEq)]
 struct Case {
     id: String,
     /// Pairs in which it was compared.
     pairs: usize,
-    /// Those in which it was called different: alone, and among others.
+    /// Pairs in which it was called different: alone, and among others.
     different: [usize; 2],
-    /// Those in which it was called equivalent, among others.
+    /// Pairs in which it was called equivalent, among others.
     equivalent: usize,
-    /// Pairs in which the earlier figure has an interval.
+    /// Pairs whose earlier figure has an interval.
     intervals: usize,
-    /// Those of which the interval holds the later figure.
+    /// Pairs in which that interval contains the later figure.
     held: usize,
-    /// Half the width of each such interval, as a share of its figure.
+    /// Half the width of each such interval, relative to its figure.
     half_widths: Vec<f64>,
     /// The figure in each later record.
     figures: Vec<f64>,
 }
 
 impl Tally {
-    /// Adds what is said of a pair.
+    /// Adds the comparisons of a pair.
     pub(super) fn add(&mut self, seen: Seen) -> Result<()> {
         let mut is_wrong = [false; 2];
         for (index, said) in [&seen.alone, &seen.among].into_iter().enumerate() {
@@ -65,7 +65,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The case of a pair.
+    /// The entry for a pair's case.
     fn case(&mut self, pair: &Value) -> Result<&mut Case> {
         let id = pair["a"]["id"].as_str().context("a case has no id")?;
         let index = self.cases.iter().position(|case| case.id == id).unwrap_or_else(|| {
@@ -75,7 +75,7 @@ impl Tally {
         Ok(&mut self.cases[index])
     }
 
-    /// The verdict in words, and the table.
+    /// The conclusion as text, and the table.
     pub(super) fn text(&self) -> String {
         let sum = |of: fn(&Case) -> usize| self.cases.iter().map(of).sum::<usize>();
         let (held, intervals) = (sum(|case| case.held), sum(|case| case.intervals));
@@ -107,7 +107,7 @@ impl Tally {
 }
 
 impl Case {
-    /// Adds a pair.
+    /// Adds a comparison.
     fn add(&mut self, pair: &Value) -> Result<()> {
         self.pairs += 1;
         self.equivalent += usize::from(pair["comparison"]["difference"] == "equivalent");
@@ -125,7 +125,7 @@ impl Case {
     }
 }
 
-/// What is compared of a case: its throughput, or operations a second where it moves no bytes.
+/// The compared figure of a case: its throughput, or its IOPS if it moves no bytes.
 fn figure(case: &Value) -> &Value {
     if case["throughput"].is_null() { &case["iops"] } else { &case["throughput"] }
 }
@@ -136,7 +136,7 @@ fn median(values: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// The standard deviation of the logarithms: how much the figure varies from record to record.
+/// The standard deviation of the logarithms: how much the figure varies between records.
 fn spread(figures: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = figures.iter().map(|figure| figure.ln()).collect();
     let n = logs.len() as f64;

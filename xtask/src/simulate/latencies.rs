@@ -1,4 +1,4 @@
-//! How often the interval of a percentile of latency holds the true one.
+//! How often the interval of a latency percentile contains the true one.
 
 use super::noise::normal;
 use super::rounds::share;
@@ -7,24 +7,24 @@ use assess::percentile::Distribution;
 use model::random::Rng;
 use model::sample::Latencies;
 
-/// Operations of a round.
+/// Operations per round.
 const OPERATIONS: usize = 10_000;
-/// Buckets of a latency: each is 2 % longer than the one before.
+/// Number of latency buckets, each 2 % longer than the last.
 const BUCKETS: usize = 400;
 const BUCKET: f64 = 0.02;
-/// Rounds by which the true percentile is known.
+/// Number of rounds from which the true percentile is computed.
 const LONG: usize = 2_000;
 
-/// What holds operations up.
+/// A model of stalls.
 struct Stalls {
     name: &'static str,
-    /// By how much rounds differ, as a share.
+    /// Standard deviation between rounds, relative to a round's level.
     between: f64,
-    /// The share of rounds in which all takes half as long again.
+    /// The share of slow rounds, in which every operation takes about 65 % longer.
     slow: f64,
-    /// How often something holds operations up in a round, at the mean.
+    /// Mean number of stalls per round.
     often: f64,
-    /// How many operations are held up each time, at the mean.
+    /// Mean number of operations delayed by a stall.
     many: f64,
 }
 
@@ -37,7 +37,7 @@ const KINDS: [Stalls; 5] = [
 ];
 
 impl Stalls {
-    /// The latencies of a round.
+    /// Generates the latencies of a round.
     fn round(&self, rng: &mut Rng) -> Latencies {
         let mut counts = [0u64; BUCKETS];
         let mut count = |log: f64| {
@@ -47,7 +47,7 @@ impl Stalls {
         let slow = if rng.unit() < self.slow { 0.5 } else { 0.0 };
         let level = 1.0 + slow + self.between * normal(rng);
         for _ in 0..OPERATIONS {
-            // Three uniform numbers are normal enough, and fast.
+            // The sum of three uniform numbers is close enough to normal, and fast.
             let noise = (0..3).map(|_| rng.unit()).sum::<f64>() - 1.5;
             count(level + 0.3 * noise);
         }

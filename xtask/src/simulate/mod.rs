@@ -1,5 +1,5 @@
-//! The simulations behind the figures of METHODOLOGY.md, each of the program's own rules on data
-//! whose truth is known; and their tables, which stand there between two marks.
+//! Simulations for METHODOLOGY.md. They apply the program's own rules to data with a known truth,
+//! and write tables between two markers of the document.
 
 mod noise;
 mod table;
@@ -16,20 +16,20 @@ use std::path::Path;
 use table::Table;
 
 const DOCUMENT: &str = "METHODOLOGY.md";
-/// The part of the document that has the tables.
+/// The part of the document with the tables.
 const PART: &str = "simulations";
-/// Sessions of a share in the document.
+/// Sessions per share in the document.
 const SESSIONS: usize = 2_000;
-/// Sessions where it is only checked.
+/// Sessions per share when only checking.
 const SESSIONS_CHECKED: usize = 150;
 
-/// Fewer sessions say nothing.
+/// Fewer sessions are not informative.
 const SESSIONS_LEAST: usize = 40;
 
-/// A table and what it is about.
+/// A table and its simulation.
 struct Simulation {
     title: &'static str,
-    /// One in so many sessions is made, for those take long.
+    /// Divides the number of sessions, for slow simulations.
     part: usize,
     run: fn(usize) -> Table,
 }
@@ -68,7 +68,7 @@ const ALL: [Simulation; 11] = [
     Simulation { title: "Steps between runs:", part: 4, run: rules::trends },
 ];
 
-/// Runs the simulations, and writes their tables into the document at `root`.
+/// Runs the simulations and writes their tables into the document at `root`.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     match options {
         [] => {
@@ -81,7 +81,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     }
 }
 
-/// Whether the tables of the document are what fewer sessions come to, but for chance.
+/// Checks that the document's tables agree with a smaller simulation, apart from chance.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let document = fs::read_to_string(root.join(DOCUMENT)).context(DOCUMENT)?;
     let mut kept = generated::part(&document, PART)?;
@@ -105,7 +105,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 }
 
 impl Simulation {
-    /// How many sessions it has of so many.
+    /// The number of sessions for this simulation.
     fn sessions(&self, sessions: usize) -> usize {
         (sessions / self.part).max(SESSIONS_LEAST)
     }

@@ -1,4 +1,4 @@
-//! Machines that are made up: rates of rounds with noise of a known kind.
+//! Simulated machines: rates of rounds with a known kind of noise.
 
 use model::random::Rng;
 
@@ -6,15 +6,15 @@ use model::random::Rng;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Noise {
     pub(super) name: &'static str,
-    /// The standard deviation of what is added to each round.
+    /// The standard deviation of the noise added to each round.
     spread: f64,
-    /// The share of rounds that are half as fast.
+    /// The share of rounds that run at half the rate.
     slow: f64,
-    /// The share of rounds in a second mode, at four fifths of the rate.
+    /// The share of rounds in a second mode, at 80 % of the rate.
     second: f64,
-    /// How much of a round's noise is left in the next: an AR(1).
+    /// The share of a round's noise that carries over to the next: an AR(1).
     memory: f64,
-    /// Whether a round's noise is that of Student's t with three degrees of freedom.
+    /// Whether the noise follows Student's t distribution with three degrees of freedom.
     heavy: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) const SLOW: Noise =
     Noise { name: "15 % of the rounds half as fast", slow: 0.15, ..PLAIN };
 pub(super) const AR_7: Noise = Noise { name: "AR(1), φ = .7", memory: 0.7, ..PLAIN };
 
-/// All kinds of which the coverage is told.
+/// All kinds in the table of coverage.
 pub(super) const ALL: [Noise; 7] = [
     NORMAL,
     SLOW,
@@ -38,12 +38,12 @@ pub(super) const ALL: [Noise; 7] = [
 ];
 
 impl Noise {
-    /// The same with noise so many times as large.
+    /// The same kind of noise, `factor` times as large.
     pub(super) fn times(self, factor: f64) -> Noise {
         Noise { spread: self.spread * factor, ..self }
     }
 
-    /// The rates of so many rounds, around `level` of each.
+    /// The rates of `rounds` rounds; `level` gives each round's center.
     pub(super) fn rates(
         &self,
         rng: &mut Rng,
@@ -62,10 +62,10 @@ impl Noise {
         (0..rounds).map(&mut rate).collect()
     }
 
-    /// The median that the machine has in the long run.
+    /// The machine's long-term median.
     pub(super) fn median(&self) -> f64 {
         let mut many = self.rates(&mut Rng::new(1), 200_001, |_| 1.0);
-        // What depends on the round before has the median of its noise, but takes long to show it.
+        // With autocorrelation the median is the same, but takes very long to converge.
         if self.memory > 0.0 {
             return 1.0;
         }
@@ -74,7 +74,7 @@ impl Noise {
     }
 }
 
-/// One value around 0 with a standard deviation of 1: a sum of 12 uniform numbers.
+/// A value with mean 0 and standard deviation 1, as a sum of 12 uniform numbers.
 pub(super) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }

@@ -1,4 +1,4 @@
-//! Records that are made up: cases whose rounds have given rates.
+//! Simulated records, whose rounds have given rates.
 
 use model::case::{Cache, Engine, Io, ReadWork, Work};
 use model::plan::{Planned, Role};
@@ -7,13 +7,13 @@ use model::trial::Outcome;
 use model::zoo;
 
 const FILE: u64 = 1 << 30;
-/// What a rate of 1 is, in bytes a second.
+/// The throughput of rate 1, in bytes per second.
 pub(super) const RATE: f64 = FILE as f64;
-/// Two cases differ in their engines only, so that they are compared; more of them in a stride that
-/// they do not use.
+/// Two cases differ only in their engines, so they are compared. Further cases differ in a stride
+/// that they do not use.
 const ENGINES: [Engine; 2] = [Engine::Pread, Engine::Read];
 
-/// Cases that read a cold file from a device, whose rounds have these rates.
+/// A record of cases that read a cold file from a device at these rates.
 pub(super) fn of(cases: &[&[f64]]) -> Record {
     let work = ReadWork {
         io: Io { cache: Cache::Cold, size: FILE, block: 1 << 20, ..zoo::plain().io },
@@ -45,7 +45,7 @@ pub(super) fn of(cases: &[&[f64]]) -> Record {
     record
 }
 
-/// The same of several invocations, to which its rounds are dealt.
+/// The same, with the rounds divided among several invocations.
 pub(super) fn of_invocations(cases: &[&[f64]], invocations: u32) -> Record {
     let mut record = of(cases);
     record.header.plan.invocations = invocations;

@@ -1,4 +1,4 @@
-//! How often the interval of a figure holds the true median.
+//! How often the interval of a figure contains the true median.
 
 use super::noise::{ALL, NORMAL, Noise, SLOW, normal};
 use super::record;
@@ -6,12 +6,13 @@ use super::table::Table;
 use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 
-/// Numbers of rounds: the least, those at which it is looked whether a case is done, and the most.
+/// Numbers of rounds: the minimum, those after which ioassay checks whether a case is done, and the
+/// maximum.
 const ROUNDS: [usize; 5] = [7, 10, 14, 20, 28];
 /// The precision at which a case is done.
 const PRECISION: f64 = 0.025;
 
-/// Of many sessions the share of which `holds` is true.
+/// The share of sessions for which `holds` returns true.
 pub(super) fn share(sessions: usize, seed: u64, mut holds: impl FnMut(&mut Rng) -> bool) -> f64 {
     let mut rng = Rng::new(seed);
     (0..sessions).filter(|_| holds(&mut rng)).count() as f64 / sessions as f64
@@ -30,7 +31,7 @@ fn covers_after(looks: Looks, rates: &[f64], truth: f64) -> bool {
     found.is_some_and(|found| is_within(found.low, found.high, truth))
 }
 
-/// The coverage by kind of noise, by number of rounds, and where rounds end when it is precise.
+/// Coverage by kind of noise and by number of rounds, and if rounds end once the figure is precise.
 pub(super) fn coverage(sessions: usize) -> Table {
     let mut table = Table::new(&["noise", "7", "10", "14", "20", "28", "until precise"]);
     for (seed, noise) in (0..).zip(ALL) {
@@ -54,7 +55,7 @@ pub(super) fn coverage(sessions: usize) -> Table {
     table
 }
 
-/// The rates of a case that goes on until it is done.
+/// The rates of a case that runs until it is precise.
 fn until_precise(noise: &Noise, rng: &mut Rng) -> Vec<f64> {
     let rates = noise.rates(rng, ROUNDS[ROUNDS.len() - 1], |_| 1.0);
     let is_done = |n: &usize| assess::is_settled(&rates[..*n], PRECISION);
@@ -62,8 +63,8 @@ fn until_precise(noise: &Noise, rng: &mut Rng) -> Vec<f64> {
     rates[..n].to_vec()
 }
 
-/// Whether the interval holds the median that the machine has when nobody disturbs it, where others
-/// take its processors in a tenth of the rounds.
+/// Whether the interval contains the undisturbed median if other processes take the CPUs in a tenth
+/// of the rounds.
 fn disturbed(noise: &Noise, rng: &mut Rng, rounds: usize, truth: f64) -> bool {
     let rates = noise.rates(rng, rounds, |_| 1.0);
     let is_stolen: Vec<bool> = rates.iter().map(|_| rng.unit() < 0.1).collect();
@@ -80,8 +81,8 @@ fn disturbed(noise: &Noise, rng: &mut Rng, rounds: usize, truth: f64) -> bool {
     is_within(found.low.map(|low| low / scale), found.high.map(|high| high / scale), truth)
 }
 
-/// The coverage of the machine's median, of which a run shows one level only: each run is off by so
-/// much for all of its rounds.
+/// Coverage of the machine's median when a run sees only one level: all its rounds are off by the
+/// same amount.
 pub(super) fn runs(sessions: usize) -> Table {
     let mut table = Table::new(&["each run is off by", "7", "10", "14", "20", "28"]);
     for (seed, off) in (0..).zip([0.0, 0.01, 0.025, 0.05, 0.1]) {

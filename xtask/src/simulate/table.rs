@@ -1,8 +1,8 @@
-//! Tables of shares, as METHODOLOGY.md has them, and whether two of them agree.
+//! Tables of shares in METHODOLOGY.md, and whether two tables agree.
 
 use std::fmt::Write;
 
-/// A table: a title for its first column and one for each of the others.
+/// A Markdown table with a title for each column.
 #[derive(Debug)]
 pub(super) struct Table {
     text: String,
@@ -14,7 +14,7 @@ impl Table {
         Table { text: format!("| {} |\n{rule}|\n", titles.join(" | ")) }
     }
 
-    /// Adds a row of shares, each from 0 to 1; what is no number is not simulated.
+    /// Adds a row of shares from 0 to 1; NaN means not simulated.
     pub(super) fn row(&mut self, name: &str, shares: &[f64]) {
         let _ = write!(self.text, "| {name} |");
         for share in shares {
@@ -28,7 +28,7 @@ impl Table {
     }
 }
 
-/// `.95`, as statisticians write shares.
+/// Formats a share as statisticians do: `.95`.
 fn told(share: f64) -> String {
     if share.is_nan() {
         return "—".to_owned();
@@ -37,8 +37,8 @@ fn told(share: f64) -> String {
     text.strip_prefix('0').map_or(text.clone(), str::to_owned)
 }
 
-/// The lines of `fresh` that `kept` does not have: a share may differ by what chance makes of so
-/// many sessions each, every other word must be the same.
+/// The lines of `fresh` that `kept` does not match. Shares may differ as much as chance allows for
+/// this many sessions; all other text must be equal.
 pub(super) fn differences(kept: &str, fresh: &str, sessions: [usize; 2]) -> Vec<String> {
     let mut found = Vec::new();
     let (kept, fresh): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), fresh.lines().collect());
@@ -56,9 +56,9 @@ pub(super) fn differences(kept: &str, fresh: &str, sessions: [usize; 2]) -> Vec<
     found
 }
 
-/// A share is told to a hundredth.
+/// Shares are rounded to a hundredth.
 const ROUNDED: f64 = 0.0101;
-/// So many standard deviations are no chance where hundreds of shares are compared.
+/// This many standard deviations are not chance, even among hundreds of shares.
 const DEVIATIONS: f64 = 4.5;
 
 fn agree(kept: &str, fresh: &str, sessions: [usize; 2]) -> bool {

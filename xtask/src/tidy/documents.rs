@@ -1,4 +1,4 @@
-//! What is written for readers, and what has to agree with it.
+//! Checks of documents, and of files that must agree with them.
 
 use super::source::{Source, Violation};
 use std::collections::BTreeMap;
@@ -10,10 +10,10 @@ const CAUGHT: &str = "## What is and is not caught";
 const README: &str = "README.md";
 const CI: &str = ".ci/run";
 
-/// The command that CI runs and the README gives.
+/// The command that CI runs and the README shows.
 const TEST_COMMAND: &str = "cargo xtask test";
 
-/// A document is about one thing.
+/// A document has exactly one title.
 pub(super) fn check_title(path: &str, text: &str) -> Vec<Violation> {
     let titles: Vec<usize> =
         prose(text).filter(|(_, line)| line.starts_with("# ")).map(|(number, _)| number).collect();
@@ -27,11 +27,11 @@ pub(super) fn check_title(path: &str, text: &str) -> Vec<Violation> {
     }
 }
 
-/// A link to a file leads to one. `exists` tells it of a path from the root of the workspace.
+/// Links to files must resolve; `exists` takes a path relative to the workspace.
 pub(super) fn check_links(path: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (number, line) in prose(text) {
-        // Between backquotes nothing is a link.
+        // Text in backquotes contains no links.
         let outside: String = line.split('`').step_by(2).collect();
         for (_, after) in outside.match_indices("](").map(|(at, _)| outside.split_at(at + 2)) {
             let target = after.split([')', ' ']).next().expect("a split has a first part");
@@ -59,7 +59,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where `target`, written in the file at `path`, leads; `None` if that is outside the workspace.
+/// The destination of link `target` in the file at `path`; `None` if it is outside the workspace.
 fn resolve(path: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = path.split('/').collect();
     parts.pop();
@@ -75,7 +75,7 @@ fn resolve(path: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Every finding has its section, `### Code`, in METHODOLOGY.md, and every such section a finding.
+/// Every finding has a section `### Code` in METHODOLOGY.md, and every such section a finding.
 pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     let (Some(findings), Some(methodology)) = (sources.get(FINDINGS), sources.get(METHODOLOGY))
     else {
@@ -111,7 +111,7 @@ pub(super) fn check_findings(sources: &BTreeMap<&str, &Source>) -> Vec<Violation
     violations
 }
 
-/// The names in the block of `named!` that lists the codes, each with its line.
+/// The names in the `named!` block that lists the codes, each with its line.
 fn codes(text: &str) -> Vec<(usize, &str)> {
     let lines = text.lines().enumerate().skip_while(|(_, line)| !line.contains("Code \"finding\""));
     let block = lines.skip(1).take_while(|(_, line)| line.trim() != "}");
@@ -123,7 +123,7 @@ fn sections(text: &str) -> Vec<(usize, &str)> {
     prose(text).filter_map(|(i, line)| Some((i, line.strip_prefix("### ")?.trim()))).collect()
 }
 
-/// A test that METHODOLOGY.md names as what shows that something is caught is there.
+/// Every test that METHODOLOGY.md names as evidence exists.
 pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     let Some(methodology) = sources.get(METHODOLOGY) else { return Vec::new() };
     let is_there = |name: &str| {
@@ -144,12 +144,12 @@ pub(super) fn check_tests(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     missing.map(violation).collect()
 }
 
-/// Whether this is a name as functions have them, of more than one word.
+/// Whether this looks like a function name of more than one word.
 fn is_name(text: &&str) -> bool {
     text.contains('_') && text.bytes().all(|b| b == b'_' || b.is_ascii_lowercase())
 }
 
-/// CI runs what the README tells a reader to run, and nothing else.
+/// CI runs the README's test command and nothing else.
 pub(super) fn check_ci(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     let lines = |path| sources.get(path).map_or("", |source| source.text.as_str()).lines();
     let mut violations = Vec::new();
@@ -169,7 +169,7 @@ pub(super) fn check_ci(sources: &BTreeMap<&str, &Source>) -> Vec<Violation> {
     violations
 }
 
-/// A snapshot names, as its `source`, the file of the test that it belongs to.
+/// A snapshot's `source` names the file of an existing test.
 pub(super) fn check_snapshot(
     path: &str,
     text: &str,
@@ -199,7 +199,7 @@ mod tests {
         ["README.md", "peers/README.md", "peers"].contains(&path)
     }
 
-    /// Runs a check about several files on `files`: paths and texts.
+    /// Runs a check of several files on `files`, given as paths and texts.
     fn with(
         files: &[(&str, &str)],
         check: fn(&BTreeMap<&str, &Source>) -> Vec<Violation>,

@@ -1,10 +1,10 @@
-//! Who may know whom: crates by their manifests, modules by the order they are listed in.
+//! Allowed dependencies: of crates by their manifests, of modules by their order.
 
 use super::rust::{Rust, words};
 use super::source::Violation;
 use std::collections::BTreeMap;
 
-/// Each crate, and those of ours that it may import.
+/// Each crate, and our crates that it may import.
 const CRATES: [(&str, &[&str]); 8] = [
     ("model", &[]),
     ("kernel", &["model"]),
@@ -16,10 +16,10 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("xtask", &["model", "witness", "assess", "report", "ioassay"]),
 ];
 
-/// The crates in which `unsafe` may be written.
+/// The crates that may contain `unsafe`.
 const UNSAFE_CRATES: [&str; 3] = ["kernel", "witness", "worker"];
 
-/// The name of the crate that the file at `path` belongs to, and its path inside that crate.
+/// The crate of the file at `path`, and its path within that crate.
 fn split(path: &str) -> Option<(&str, &str)> {
     match path.strip_prefix("crates/") {
         Some(inside) => inside.split_once('/'),
@@ -27,7 +27,7 @@ fn split(path: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The manifest of a crate names only crates below it.
+/// A crate's manifest names only crates below it.
 pub(super) fn check_manifest(path: &str, text: &str) -> Vec<Violation> {
     let Some((name, "Cargo.toml")) = split(path) else { return Vec::new() };
     let Some((_, below)) = CRATES.iter().find(|(known, _)| *known == name) else {
@@ -59,7 +59,7 @@ pub(super) fn check_manifest(path: &str, text: &str) -> Vec<Violation> {
     violations
 }
 
-/// `unsafe` is written in few crates, and the others forbid it.
+/// Only few crates contain `unsafe`; the others forbid it.
 pub(super) fn check_unsafe(rust: &Rust<'_>) -> Vec<Violation> {
     let Some((name, inside)) = split(rust.path) else { return Vec::new() };
     if UNSAFE_CRATES.contains(&name) {
@@ -80,21 +80,21 @@ pub(super) fn check_unsafe(rust: &Rust<'_>) -> Vec<Violation> {
     violations
 }
 
-/// A module, by the names that lead to it from the root of its crate.
+/// A module's path from the root of its crate.
 type Module = Vec<String>;
 
-/// What the files of one crate say about its modules.
+/// The modules of one crate, from its files.
 #[derive(Default)]
 struct Listing {
-    /// For each module that is listed, where: its place counts from the top of its parent's file.
+    /// The position of each listed module in its parent's file.
     places: BTreeMap<Module, usize>,
-    /// For each name that a parent shows as its own, the module below it that the name is from.
+    /// For each name that a parent re-exports, the child module that it comes from.
     shown: BTreeMap<Module, Module>,
 }
 
-/// In every crate, a file uses only the modules listed above its own, and every file is listed.
+/// A file uses only modules listed above its own, and every file is listed.
 ///
-/// A parent may use its children, and a child what its parent itself defines.
+/// A parent may use its children, and a child may use what its parent itself defines.
 pub(super) fn check_modules(files: &[Rust<'_>]) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Vec<(Module, &Rust<'_>)>> = BTreeMap::new();
     for rust in files {
@@ -119,7 +119,7 @@ pub(super) fn check_modules(files: &[Rust<'_>]) -> Vec<Violation> {
     violations
 }
 
-/// The module that the file at `inside`, a path below `src/`, holds.
+/// The module in the file at `inside`, a path below `src/`.
 fn module_of(inside: &str) -> Module {
     let stem = inside.strip_suffix(".rs").unwrap_or(inside);
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
@@ -130,7 +130,7 @@ fn module_of(inside: &str) -> Module {
 }
 
 impl Listing {
-    /// Adds what the file of `parent` lists and shows.
+    /// Adds what the file of `parent` lists and re-exports.
     fn add(&mut self, parent: &Module, rust: &Rust<'_>) {
         let child = |name: &str| [parent.as_slice(), &[name.to_owned()]].concat();
         for (i, line) in rust.code.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Listing {
         violations
     }
 
-    /// The module that `used` is in, if it is not one that `module` may use.
+    /// The module that contains `used`, if `module` must not use it.
     fn above(&self, module: &Module, used: &Module) -> Option<Module> {
         let shared = module.iter().zip(used).take_while(|(a, b)| a == b).count();
         if shared == module.len() || shared == used.len() {
@@ -191,7 +191,7 @@ impl Listing {
     }
 }
 
-/// What the code of `module` that is no test uses of its own crate, with the lines.
+/// What the non-test code of `module` uses from its own crate, with line numbers.
 fn uses(module: &Module, rust: &Rust<'_>) -> Vec<(usize, Module)> {
     let mut code = rust.code.clone();
     for (line, _) in code.iter_mut().zip(&rust.tested).filter(|(_, tested)| **tested) {
@@ -212,8 +212,8 @@ fn uses(module: &Module, rust: &Rust<'_>) -> Vec<(usize, Module)> {
     uses
 }
 
-/// The module that a line is in: that of its file, or one written there, at its outermost level.
-/// `before` are the lines before it.
+/// The module that a line belongs to: its file's, or an inline one at the outermost level. `before`
+/// has the preceding lines.
 fn scope(module: &Module, before: &[String]) -> Module {
     let mut scope = module.clone();
     let outermost = before.iter().rev().find(|line| line.starts_with(|c: char| !c.is_whitespace()));
@@ -225,7 +225,8 @@ fn scope(module: &Module, before: &[String]) -> Module {
     scope
 }
 
-/// `path`, which begins with `crate` or `super` and is written in `scope`, from the crate's root.
+/// Resolves `path`, which starts with `crate` or `super` in `scope`, to a path from the crate's
+/// root.
 fn absolute(scope: &Module, path: &Module) -> Option<Module> {
     if path[0] == "crate" {
         return Some(path[1..].to_vec());
@@ -235,20 +236,20 @@ fn absolute(scope: &Module, path: &Module) -> Option<Module> {
     Some([base, &path[ups..]].concat())
 }
 
-/// The paths that `text` begins with: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// The paths at the start of `text`: `a::{b, c::d}` gives `a::b` and `a::c::d`.
 fn expand(text: &str) -> Vec<Module> {
     let mut paths = Vec::new();
     expand_into(text, &Module::new(), &mut paths);
     paths
 }
 
-/// Adds to `paths` those that `text` begins with, below `prefix`; returns what follows them.
+/// Adds the paths at the start of `text` to `paths`, prefixed with `prefix`. Returns the rest.
 fn expand_into<'t>(text: &'t str, prefix: &Module, paths: &mut Vec<Module>) -> &'t str {
     let text = text.trim_start();
     if let Some(mut group) = text.strip_prefix('{') {
         loop {
             group = expand_into(group, prefix, paths);
-            // An alias may stand before the comma.
+            // An alias may precede the comma.
             let Some(end) = group.find([',', '}']) else { return "" };
             let is_last = group[end..].starts_with('}');
             group = &group[end + 1..];
@@ -277,7 +278,7 @@ fn expand_into<'t>(text: &'t str, prefix: &Module, paths: &mut Vec<Module>) -> &
 mod tests {
     use super::*;
 
-    /// The violations, as text.
+    /// The violations as text.
     fn told(violations: &[Violation]) -> Vec<String> {
         violations.iter().map(Violation::to_string).collect()
     }

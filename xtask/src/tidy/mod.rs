@@ -1,6 +1,6 @@
-//! Style as a test: the rules of STYLE.md that a program can check.
+//! Checks the rules of STYLE.md that a program can check.
 //!
-//! Each check is a function of a path and a text. All are run, and all they find is told at once.
+//! Each check is a function of a path and a text. All checks run, and all violations are printed.
 
 mod source;
 mod rust;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::Path;
 
-/// Checks the workspace at `root`, and prints what it finds.
+/// Checks the workspace at `root` and prints the violations.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let violations = check(&source::read_all(root)?);
     for violation in &violations {
@@ -26,7 +26,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Everything that is wrong with `sources`, in the order of their paths.
+/// All violations in `sources`, ordered by path.
 fn check(sources: &[Source]) -> Vec<Violation> {
     let by_path: BTreeMap<&str, &Source> =
         sources.iter().map(|source| (source.path.as_str(), source)).collect();
@@ -66,7 +66,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations
 }
 
-/// The paths, and the folders on the way to them; the root is the empty path.
+/// The paths and all their parent folders; the root is the empty path.
 fn with_folders<'p>(paths: impl Iterator<Item = &'p str>) -> BTreeSet<&'p str> {
     let parent = |path: &&'p str| path.rsplit_once('/').map(|(folder, _)| folder);
     let chain = |path| iter::successors(Some(path), parent);

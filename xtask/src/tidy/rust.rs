@@ -1,25 +1,25 @@
-//! Rust source as the checks read it.
+//! Rust source as seen by the checks.
 //!
-//! No parser: the tree is formatted by rustfmt, so indentation tells the structure, and all that
-//! is needed is to know comments and literals from code.
+//! There is no parser: rustfmt formats the tree, so indentation shows the structure. The checks
+//! only need to distinguish code from comments and literals.
 
-/// A file of Rust source: three views of one text, with the same lines.
+/// A Rust source file: three views of its text with the same lines.
 #[derive(Debug)]
 pub(crate) struct Rust<'a> {
-    /// From the root of the workspace.
+    /// Path from the root of the workspace.
     pub(crate) path: &'a str,
-    /// The lines as they are.
+    /// The original lines.
     pub(crate) lines: Vec<&'a str>,
-    /// Without what literals say.
+    /// Without the content of literals.
     pub(crate) prose: Vec<String>,
-    /// Without what literals and comments say.
+    /// Without the content of literals and comments.
     pub(crate) code: Vec<String>,
-    /// For each line, whether it is part of a test.
+    /// Whether each line is part of a test.
     pub(crate) tested: Vec<bool>,
 }
 
 impl<'a> Rust<'a> {
-    /// Reads `text`, the content of the file at `path`.
+    /// Parses `text`, the content of the file at `path`.
     pub(crate) fn new(path: &'a str, text: &'a str) -> Rust<'a> {
         let (prose, code) = views(text);
         let code: Vec<String> = code.lines().map(str::to_owned).collect();
@@ -33,7 +33,7 @@ impl<'a> Rust<'a> {
         }
     }
 
-    /// The lines of `view`, counted from 1, that are no part of a test.
+    /// The lines of `view` that are not part of a test, counted from 1.
     pub(crate) fn untested<'v, S: AsRef<str>>(
         &self,
         view: &'v [S],
@@ -43,22 +43,22 @@ impl<'a> Rust<'a> {
     }
 }
 
-/// Whether the file holds nothing but tests.
+/// Whether the file contains only tests.
 pub(crate) fn is_test_file(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
-/// The words of `line`: longest runs of letters, digits and `_`.
+/// The words of `line`: maximal runs of letters, digits and `_`.
 pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Marks the modules under `#[cfg(test)]` that are written in the file, at its outermost level.
+/// Marks inline modules under `#[cfg(test)]` at the outermost level.
 fn test_lines(code: &[String]) -> Vec<bool> {
     let mut tested = vec![false; code.len()];
     let mut rest = 0;
     while let Some(start) = (rest..code.len()).find(|&i| code[i] == "#[cfg(test)]") {
-        // Further attributes may stand between, over several lines.
+        // Further attributes may follow, over several lines.
         let item = (start + 1..code.len()).find(|&i| {
             let begins = code[i].chars().next();
             begins.is_some_and(|c| c.is_alphabetic())
@@ -74,7 +74,7 @@ fn test_lines(code: &[String]) -> Vec<bool> {
     tested
 }
 
-/// The text without what literals say, and without comments as well.
+/// The text without the content of literals, and also without comments.
 fn views(text: &str) -> (String, String) {
     let mut prose = String::with_capacity(text.len());
     let mut code = String::with_capacity(text.len());
@@ -112,7 +112,8 @@ enum Piece {
     Literal,
 }
 
-/// The length in bytes and the kind of what `rest` begins with; `before` is the code before it.
+/// The length in bytes and the kind of the first piece of `rest`; `before` is the preceding code
+/// character.
 fn next_piece(rest: &str, before: Option<char>) -> (usize, Piece) {
     let first = rest.chars().next().expect("there is a rest").len_utf8();
     let in_word = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -131,7 +132,7 @@ fn next_piece(rest: &str, before: Option<char>) -> (usize, Piece) {
     }
 }
 
-/// The length of a comment between `/*` and `*/`, which may hold others.
+/// The length of a `/* */` comment, which may contain others.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -153,7 +154,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a literal that begins and ends with `quote`, in which `\` escapes.
+/// The length of a literal delimited by `quote`, with `\` as the escape.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -167,7 +168,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// The length of a string such as `r#"…"#`, if `rest` begins with one.
+/// The length of a string such as `r#"…"#`, if `rest` starts with one.
 fn raw_string(rest: &str) -> Option<usize> {
     let after_r = rest.strip_prefix("br").or_else(|| rest.strip_prefix('r'))?;
     let opening = after_r.trim_start_matches('#');
@@ -178,7 +179,7 @@ fn raw_string(rest: &str) -> Option<usize> {
     Some(rest.len() - content.len() + end)
 }
 
-/// Whether `rest` begins with a character literal, and not with a lifetime.
+/// Whether `rest` starts with a character literal rather than a lifetime.
 fn is_character(rest: &str) -> bool {
     let mut chars = rest.chars();
     match (chars.next(), chars.next(), chars.next()) {

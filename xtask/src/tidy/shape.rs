@@ -1,20 +1,20 @@
-//! How long lines, functions and files may be, and what white space they have.
+//! Limits on lines, functions and files, and rules on whitespace.
 
 use super::rust::{Rust, is_test_file};
 use super::source::{FILE_BYTES_MAX, Source, Violation};
 
-/// Columns of a line, as in rustfmt, which cannot break comments and literals.
+/// Maximum line width, as in rustfmt, which cannot break comments and literals.
 const LINE_COLUMNS_MAX: usize = 100;
 
-/// Lines of a file, without its tests.
+/// Maximum lines in a file, without its tests.
 const FILE_LINES_MAX: usize = 400;
 
-/// Lines of a function, from `fn` to its closing brace: what can be seen at once.
+/// Maximum lines in a function, from `fn` to its closing brace: what fits on a screen.
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// No file is too large; all end with a newline; no line ends with a blank.
+/// Files are not too large and end with a newline; lines have no trailing spaces.
 ///
-/// A snapshot holds what was printed, blanks and all.
+/// Snapshots hold output verbatim, so they may have trailing spaces.
 pub(super) fn check_bytes(source: &Source) -> Vec<Violation> {
     let Source { path, bytes, text } = source;
     let mut violations = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn check_bytes(source: &Source) -> Vec<Violation> {
     violations
 }
 
-/// No line is too long, unless an address makes it so.
+/// Lines are not too long, except because of an address.
 pub(super) fn check_lines(rust: &Rust<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (i, line) in rust.lines.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(super) fn check_lines(rust: &Rust<'_>) -> Vec<Violation> {
     violations
 }
 
-/// No file is too long, not counting its tests.
+/// Files are not too long without their tests.
 pub(super) fn check_file(rust: &Rust<'_>) -> Vec<Violation> {
     let lines = rust.untested(&rust.lines).count();
     if lines <= FILE_LINES_MAX || is_test_file(rust.path) {
@@ -65,7 +65,7 @@ pub(super) fn check_file(rust: &Rust<'_>) -> Vec<Violation> {
     vec![Violation::in_file(rust.path, text)]
 }
 
-/// No function is too long. Tests are lists of cases: they may be.
+/// Functions are not too long. Tests may be, because they are lists of cases.
 pub(super) fn check_functions(rust: &Rust<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (number, line) in rust.untested(&rust.code) {
@@ -81,7 +81,7 @@ pub(super) fn check_functions(rust: &Rust<'_>) -> Vec<Violation> {
     violations
 }
 
-/// The name of the function that begins on this line.
+/// The name of the function that starts on this line.
 fn function(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("fn ")?;
     let qualifiers = ["pub", "const", "async", "unsafe", "extern", "crate", "super", ""];
@@ -91,7 +91,7 @@ fn function(line: &str) -> Option<&str> {
     (begins && !name.is_empty()).then_some(name)
 }
 
-/// How many lines the function has that begins on the first of `code`, by its indentation.
+/// The length of the function that starts on the first line of `code`, by indentation.
 fn function_lines(code: &[String]) -> usize {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let own = indentation(&code[0]);
@@ -156,7 +156,7 @@ mod tests {
         check(&check_file(&Rust::new("crates/a/src/tests.rs", &long)), &[]);
     }
 
-    /// A function with `lines` lines in an impl, after a declaration of one without a body.
+    /// An impl with a function of `lines` lines, after a declaration without a body.
     fn functions(lines: usize) -> String {
         let body = "        g();\n".repeat(lines - 5);
         let head = "    pub(crate) const fn long(\n        a: u8,\n    ) -> u8 {\n";

@@ -1,45 +1,45 @@
-//! The files of the workspace, and what is said against them.
+//! The files of the workspace, and violations in them.
 
 use anyhow::{Context, Result};
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// No file is larger, in bytes: a repository is for text that people read.
+/// Maximum size of a file in bytes: a repository is for text that people read.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Folders that hold nothing written by hand.
+/// Folders without hand-written files.
 const FOREIGN_FOLDERS: [&str; 2] = [".git", "target"];
 
 /// A file of the workspace.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// From the root of the workspace, with `/` between its parts.
+    /// Path from the root of the workspace, with `/` as the separator.
     pub(crate) path: String,
-    /// Its size.
+    /// Size in bytes.
     pub(crate) bytes: u64,
-    /// What it says; empty if that is not UTF-8 or more than [`FILE_BYTES_MAX`].
+    /// Its content; empty if it is not UTF-8 or exceeds [`FILE_BYTES_MAX`].
     pub(crate) text: String,
 }
 
-/// A place that breaks a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Violation {
     path: String,
-    /// From 1.
+    /// Counted from 1.
     line: usize,
-    /// What is wrong, and the remedy.
+    /// What is wrong, and how to fix it.
     text: String,
 }
 
 impl Violation {
-    /// At `line`, counted from 1.
+    /// A violation at `line`, counted from 1.
     pub(crate) fn at(path: &str, line: usize, text: impl Into<String>) -> Violation {
         assert!(line >= 1, "lines are counted from 1");
         Violation { path: path.to_owned(), line, text: text.into() }
     }
 
-    /// About the file as a whole.
+    /// A violation by the whole file.
     pub(crate) fn in_file(path: &str, text: impl Into<String>) -> Violation {
         Violation::at(path, 1, text)
     }
@@ -51,9 +51,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Reads all files below `root`, in the order of their paths. Links are not followed.
+/// Reads all files below `root`, ordered by path. Does not follow links.
 ///
-/// It does not ask git, so that it also works in an unpacked archive.
+/// It does not use git, so it also works in an unpacked archive.
 pub(crate) fn read_all(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders = vec![String::new()];

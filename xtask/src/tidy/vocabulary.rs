@@ -1,21 +1,21 @@
-//! Words that are not written, and names that are not given.
+//! Forbidden words and names.
 
 use super::rust::{Rust, words};
 use super::source::Violation;
 
-/// Marks of what is not finished, in code or comments.
+/// Markers of unfinished work, in code or comments.
 const UNFINISHED: [&str; 3] = ["FIXME", "TODO", "XXX"];
 
-/// Macros for what is not finished.
+/// Macros for unfinished work.
 const UNFINISHED_MACROS: [&str; 3] = ["dbg!", "todo!", "unimplemented!"];
 
-/// Names of modules that say nothing about what is in them.
+/// Module names that do not describe their content.
 const EMPTY_NAMES: [&str; 7] = ["util", "utils", "common", "helper", "helpers", "misc", "prelude"];
 
 /// Languages that a peer may be written in.
 const PEER_LANGUAGES: [&str; 2] = ["java", "python"];
 
-/// Nothing is left for later in the source.
+/// The source contains no unfinished work.
 pub(super) fn check_unfinished(rust: &Rust<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (i, (prose, code)) in rust.prose.iter().zip(&rust.code).enumerate() {
@@ -37,7 +37,7 @@ fn calls(code: &str, name: &str) -> bool {
     })
 }
 
-/// No module is named for being used by others.
+/// No module has an empty name.
 pub(super) fn check_name(path: &str) -> Vec<Violation> {
     let stem = path.strip_suffix(".rs").unwrap_or(path);
     let empty = stem.split('/').find(|name| EMPTY_NAMES.contains(name));
@@ -45,7 +45,7 @@ pub(super) fn check_name(path: &str) -> Vec<Violation> {
     empty.map(|name| Violation::in_file(path, text(name))).into_iter().collect()
 }
 
-/// No peer's language is named where peers are run: a peer is a program that speaks the protocol.
+/// Code that runs peers does not name their language: a peer is a program that speaks the protocol.
 pub(super) fn check_languages(rust: &Rust<'_>) -> Vec<Violation> {
     if !rust.path.starts_with("crates/") {
         return Vec::new();
@@ -54,7 +54,8 @@ pub(super) fn check_languages(rust: &Rust<'_>) -> Vec<Violation> {
     for (number, line) in rust.untested(&rust.lines) {
         let is_language = |word: &&str| PEER_LANGUAGES.contains(&word.to_lowercase().as_str());
         if let Some(language) = words(line).find(is_language) {
-            let text = format!("`{language}`: nothing here knows a peer's language; say peer");
+            let text =
+                format!("`{language}`: this code must not depend on a peer's language: say peer");
             violations.push(Violation::at(rust.path, number, text));
         }
     }
