@@ -1,6 +1,6 @@
 //! The closing answer of a survey: is this disk faster than memory, and what bounds it?
 
-use crate::ceiling::{is_beyond_caches, memory_read, plateau};
+use crate::ceiling::{MemoryReads, is_beyond_caches, plateau};
 use crate::decision::{Contestant, Decided, Lead, Named, Rated, is_faster, lead};
 use crate::finding::{Code, Severity};
 use crate::row::{self, Row};
@@ -89,7 +89,8 @@ const LATENCY_BLOCK: u64 = 4096;
 
 /// The answer, if one thread reading memory and a file were both measured.
 pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
-    let memory = memory_read(rows, 1)?;
+    let reads = MemoryReads::of(rows);
+    let memory = reads.with(1)?;
     rows.iter().find(|row| row.read().is_some())?;
     let served = |by| rows.iter().filter(move |row| row.read().is_some() && row.is_served(by));
     let rated = |row: &Row| Rated::of(&row.summary, row.summary.throughput?);
@@ -97,7 +98,7 @@ pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     Some(Answer {
         memory: rated(memory)?,
         page_cache: row::fastest(served(ServedBy::PageCache)).and_then(rated),
-        device: lead(&devices).and_then(|(row, lead)| fastest(row, lead, memory, rows)),
+        device: lead(&devices).and_then(|(row, lead)| fastest(row, lead, &reads, rows)),
         device_latency: device_latency(served(ServedBy::Device)),
         memory_latency: memory_latency(rows),
     })
@@ -136,13 +137,11 @@ fn least(all: impl Iterator<Item = Waited>) -> Option<Waited> {
     })
 }
 
-fn fastest(row: &Row, lead: Lead, memory: &Row, rows: &[Row]) -> Option<Fastest> {
-    let threads = rows.iter().map(|row| row.measured.case.threads());
-    let most = threads.filter(|threads| memory_read(rows, *threads).is_some()).max()?;
-    let most_row = memory_read(rows, most).filter(|_| most > 1);
+fn fastest(row: &Row, lead: Lead, reads: &MemoryReads, rows: &[Row]) -> Option<Fastest> {
+    let (most, of_most) = reads.of_most_threads()?;
     Some(Fastest {
-        of_memory: is_faster(row, memory)?,
-        of_most: most_row.and_then(|memory| is_faster(row, memory)),
+        of_memory: is_faster(row, reads.with(1)?)?,
+        of_most: (most > 1).then(|| is_faster(row, of_most)).flatten(),
         most_threads: most,
         bound: bound(row, rows),
         lead,

@@ -9,6 +9,7 @@ use crate::stats::Estimate;
 use crate::summary::{Ceiling, CeilingKind, ServedBy};
 use model::case::{Cache, Engine, Io, Kernel, MemoryWork, Op, Pages, ReadWork, Touch, WriteWork};
 use model::pattern::Pattern;
+use std::collections::BTreeMap;
 
 /// Direct rows with at least this many bytes in flight show a device's throughput, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
@@ -52,11 +53,52 @@ impl Held {
     }
 }
 
+/// The fastest memory-reading row for each number of threads.
+#[derive(Debug)]
+pub(crate) struct MemoryReads<'a, 'r>(BTreeMap<u32, &'a Row<'r>>);
+
+impl<'a, 'r> MemoryReads<'a, 'r> {
+    pub(crate) fn of(rows: &'a [Row<'r>]) -> MemoryReads<'a, 'r> {
+        let mut fastest: BTreeMap<u32, &Row> = BTreeMap::new();
+        for row in rows.iter().filter(|row| reads_memory(row)) {
+            let best = fastest.entry(row.measured.case.threads()).or_insert(row);
+            if row.throughput() >= best.throughput() {
+                *best = row;
+            }
+        }
+        MemoryReads(fastest)
+    }
+
+    /// The one with exactly `threads` threads.
+    pub(crate) fn with(&self, threads: u32) -> Option<&'a Row<'r>> {
+        self.0.get(&threads).copied()
+    }
+
+    /// All, by their number of threads.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'a Row<'r>> {
+        self.0.values().copied()
+    }
+
+    /// The one with the most threads, and how many those are.
+    pub(crate) fn of_most_threads(&self) -> Option<(u32, &'a Row<'r>)> {
+        self.0.last_key_value().map(|(threads, row)| (*threads, *row))
+    }
+
+    /// The bound of `row`: memory read by as many threads. If that was not measured: by the next
+    /// larger number, or by the most threads if they had all processors.
+    fn bound(&self, row: &Row) -> Option<&'a Row<'r>> {
+        let above = self.0.range(row.measured.case.threads()..).next().map(|(_, base)| *base);
+        let all =
+            || self.of_most_threads().filter(|(most, _)| *most >= row.measured.host.parallelism());
+        above.or_else(|| all().map(|(_, base)| base))
+    }
+}
+
 /// The rows that bound others, searched once: a record may have thousands of cases.
 #[derive(Debug)]
 pub(crate) struct Bases<'a, 'r> {
     /// Those that read memory.
-    memory: Vec<&'a Row<'r>>,
+    memory: MemoryReads<'a, 'r>,
     /// The fastest reader of the device, and whether more in flight was not faster.
     read: Option<(&'a Row<'r>, bool)>,
     /// The fastest writer.
@@ -69,25 +111,7 @@ impl<'a, 'r> Bases<'a, 'r> {
             let base = fastest_direct(rows, writes)?;
             Some((base, plateau(rows, base).is_some()))
         };
-        Bases {
-            memory: rows.iter().filter(|row| reads_memory(row)).collect(),
-            read: device(false),
-            written: device(true),
-        }
-    }
-
-    fn memory(&self) -> impl Iterator<Item = &'a Row<'r>> {
-        self.memory.iter().copied()
-    }
-
-    /// The memory throughput of as many threads as `row` has. If that was not measured: of the next
-    /// larger number, or of the most threads if they had all processors.
-    fn memory_bound(&self, row: &Row) -> Option<&'a Row<'r>> {
-        let threads = row.measured.case.threads();
-        let known = || self.memory().map(|row| row.measured.case.threads());
-        let above = known().filter(|known| *known >= threads).min();
-        let all = known().max().filter(|most| *most >= row.measured.host.parallelism());
-        memory_read(self.memory(), above.or(all)?)
+        Bases { memory: MemoryReads::of(rows), read: device(false), written: device(true) }
     }
 }
 
@@ -97,7 +121,7 @@ pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
     let loaded_by = loaded_by.filter(|by| moves_bulk(row, *by) && is_beyond_if_loaded(row));
-    let memory = memory_read(bases.memory(), 1);
+    let memory = bases.memory.with(1);
     Bounds {
         ceiling: served_by.and_then(|by| held(row, by, bases, &|base| row.share_of(base))),
         of_memory: served_by.and(memory).and_then(|m| Some(row.share_of(m)?.median)),
@@ -156,7 +180,7 @@ fn held(
     let is_sound = |base: &Row| base.summary.verdict == Verdict::Sound;
     let (kind, base, is_firm) = match served_by {
         ServedBy::Ram | ServedBy::PageCache => {
-            let base = bases.memory_bound(row).filter(|_| !reads_memory(row))?;
+            let base = bases.memory.bound(row).filter(|_| !reads_memory(row))?;
             (CeilingKind::Memory, base, is_sound(base))
         }
         ServedBy::Device => {
@@ -180,15 +204,6 @@ fn reads_memory(row: &Row) -> bool {
         reads && is_beyond_caches(work.working_set, &row.measured)
     };
     row.stands() && row.is_own() && row.measured.case.memory().is_some_and(is_base)
-}
-
-/// The fastest memory-reading row with exactly `threads` threads.
-pub(crate) fn memory_read<'a, 'r: 'a>(
-    rows: impl IntoIterator<Item = &'a Row<'r>>,
-    threads: u32,
-) -> Option<&'a Row<'r>> {
-    let is_it = |row: &&Row| reads_memory(row) && row.measured.case.threads() == threads;
-    fastest(rows.into_iter().filter(is_it))
 }
 
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {

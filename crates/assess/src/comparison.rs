@@ -4,7 +4,7 @@ use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
 use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
-use crate::summary::ServedBy;
+use crate::summary::{ServedBy, Summary};
 use model::case::{Advice, Engine, ReadWork, Work, WriteEngine, WriteWork};
 use model::named;
 use model::plan::Role;
@@ -138,7 +138,7 @@ pub(crate) fn compare_rounds(
     [values, others]: [&Rounds; 2],
     interest: Option<f64>,
 ) -> Option<Comparison> {
-    let interest = interest.unwrap_or_else(|| least_of_interest(base));
+    let interest = interest.unwrap_or_else(|| least_of_interest(&base.summary));
     let of_medians = || Some(Found::apart(Ratio::of_any(values, others)?));
     let found = Found::of(values, others, interest).or_else(of_medians)?;
     Some(Comparison {
@@ -156,8 +156,8 @@ pub(crate) fn compare_rounds(
 }
 
 /// The smallest effect of interest in a comparison with `base`.
-pub(crate) fn least_of_interest(base: &Row) -> f64 {
-    match base.summary.served_by {
+pub(crate) fn least_of_interest(base: &Summary) -> f64 {
+    match base.served_by {
         Some(ServedBy::Device) => INTEREST_DEVICE,
         _ => INTEREST_MEMORY,
     }

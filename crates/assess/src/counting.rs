@@ -3,7 +3,7 @@
 //!
 //! Only rows of this program's own worker that stand take part.
 
-use crate::ceiling::{is_beyond_caches, memory_read};
+use crate::ceiling::{MemoryReads, is_beyond_caches};
 use crate::decision::{Decided, Named, is_faster, is_faster_by};
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
@@ -82,7 +82,8 @@ pub struct Fair {
 pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
     let counts = rows.iter().filter_map(|row| Some(count_of(row)?.io.size));
     let sizes: BTreeSet<u64> = counts.collect();
-    let answers = sizes.into_iter().map(|size| Counts::new(rows, size).answer());
+    let reads = MemoryReads::of(rows);
+    let answers = sizes.into_iter().map(|size| Counts::new(rows, &reads, size).answer());
     answers.filter(|answer| !(answer.in_memory.is_empty() && answer.claims.is_empty())).collect()
 }
 
@@ -94,6 +95,7 @@ fn count_of<'a>(row: &'a Row) -> Option<&'a ReadWork> {
 /// The rows that count data of one size, and what they are held against.
 struct Counts<'a, 'r> {
     all: &'a [Row<'r>],
+    reads: &'a MemoryReads<'a, 'r>,
     size: u64,
     /// The fastest count in memory for each number of threads.
     in_memory: Vec<Loaded<'a, 'r>>,
@@ -125,7 +127,7 @@ impl<'a, 'r> Loaded<'a, 'r> {
 }
 
 impl<'a, 'r> Counts<'a, 'r> {
-    fn new(all: &'a [Row<'r>], size: u64) -> Counts<'a, 'r> {
+    fn new(all: &'a [Row<'r>], reads: &'a MemoryReads<'a, 'r>, size: u64) -> Counts<'a, 'r> {
         let mut in_memory: Vec<Loaded> =
             all.iter().filter_map(|row| Loaded::of(row, size)).collect();
         // The fastest of each number of threads comes first, and stays.
@@ -134,7 +136,7 @@ impl<'a, 'r> Counts<'a, 'r> {
             a.threads().cmp(&b.threads()).then(by_rate)
         });
         in_memory.dedup_by_key(|loaded| loaded.threads());
-        Counts { all, size, in_memory }
+        Counts { all, reads, size, in_memory }
     }
 
     fn answer(&self) -> CountingAnswer {
@@ -177,15 +179,12 @@ impl<'a, 'r> Counts<'a, 'r> {
                 let rates = [&device.measured.rates(), &count.rates];
                 is_faster_by([device, count.row], rates, None)
             }
-            None => is_faster(device, memory_read(self.all, threads)?),
+            None => is_faster(device, self.reads.with(threads)?),
         }
     }
 
     fn memory_reads(&self) -> Vec<Figure> {
-        let threads: BTreeSet<u32> =
-            self.all.iter().map(|row| row.measured.case.threads()).collect();
-        let reads = threads.into_iter().filter_map(|threads| memory_read(self.all, threads));
-        reads.filter_map(|row| self.figure(row)).collect()
+        self.reads.all().filter_map(|row| self.figure(row)).collect()
     }
 
     fn figure(&self, row: &Row) -> Option<Figure> {
@@ -199,7 +198,7 @@ impl<'a, 'r> Counts<'a, 'r> {
 
     fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Option<Figure> {
         let threads = row.measured.case.threads();
-        let read = memory_read(self.all, threads);
+        let read = self.reads.with(threads);
         let count = self.in_memory.iter().find(|loaded| loaded.threads() == threads);
         Some(Figure {
             row: Named::of(&row.summary)?,

@@ -1,6 +1,6 @@
 //! Matches the cases of two records.
 
-use crate::row::Row;
+use crate::summary::Summary;
 use model::axis::{Across, Axis};
 use model::case::Case;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -27,43 +27,48 @@ impl Match {
 const NEAR_MOST: usize = 1_000_000;
 
 /// Each case with the nearest one of the other record, none twice; equal ones first.
-pub(crate) fn matches(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
-    let mut all = same(rows_a, rows_b);
+pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
+    let mut all = same(asked_a, asked_b);
     let (taken_a, taken_b) = taken(&all);
-    let free = |rows: &[Row], taken: &BTreeSet<usize>| -> Vec<usize> {
-        (0..rows.len()).filter(|index| !taken.contains(index)).collect()
+    let free = |cases: &[Summary], taken: &BTreeSet<usize>| -> Vec<usize> {
+        (0..cases.len()).filter(|index| !taken.contains(index)).collect()
     };
-    let (free_a, free_b) = (free(rows_a, &taken_a), free(rows_b, &taken_b));
+    let (free_a, free_b) = (free(asked_a, &taken_a), free(asked_b, &taken_b));
     if free_a.len().saturating_mul(free_b.len()) <= NEAR_MOST {
-        all.extend(near(rows_a, rows_b, &free_a, &free_b));
+        all.extend(near(asked_a, asked_b, &free_a, &free_b));
     }
     all.sort_by_key(|found| found.a);
     all
 }
 
 /// The cases that are equal except in time, each with the first one left.
-fn same(rows_a: &[Row], rows_b: &[Row]) -> Vec<Match> {
-    let key = |row: &Row| -> Vec<(&'static str, String)> {
-        let axes = row.measured.case.axes().into_iter();
+fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
+    let key = |summary: &Summary| -> Vec<(&'static str, String)> {
+        let axes = summary.case.axes().into_iter();
         axes.filter(|(axis, _)| across(axis) != Across::Same).collect()
     };
     let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
-    for (b, row) in rows_b.iter().enumerate() {
-        of_key.entry(key(row)).or_default().push_back(b);
+    for (b, summary) in asked_b.iter().enumerate() {
+        of_key.entry(key(summary)).or_default().push_back(b);
     }
-    let found = rows_a.iter().enumerate().filter_map(|(a, row)| {
-        let b = of_key.get_mut(&key(row))?.pop_front()?;
-        Some(Match { a, b, apart: apart(row.measured.case, rows_b[b].measured.case)? })
+    let found = asked_a.iter().enumerate().filter_map(|(a, summary)| {
+        let b = of_key.get_mut(&key(summary))?.pop_front()?;
+        Some(Match { a, b, apart: apart(&summary.case, &asked_b[b].case)? })
     });
     found.collect()
 }
 
 /// The nearest of those that are left.
-fn near(rows_a: &[Row], rows_b: &[Row], free_a: &[usize], free_b: &[usize]) -> Vec<Match> {
+fn near(
+    asked_a: &[Summary],
+    asked_b: &[Summary],
+    free_a: &[usize],
+    free_b: &[usize],
+) -> Vec<Match> {
     let mut all = Vec::new();
     for &a in free_a {
         for &b in free_b {
-            let apart = apart(rows_a[a].measured.case, rows_b[b].measured.case);
+            let apart = apart(&asked_a[a].case, &asked_b[b].case);
             all.extend(apart.map(|apart| Match { a, b, apart }));
         }
     }
@@ -81,7 +86,7 @@ pub(crate) fn taken(matches: &[Match]) -> (BTreeSet<usize>, BTreeSet<usize>) {
     (matches.iter().map(|found| found.a).collect(), matches.iter().map(|found| found.b).collect())
 }
 
-fn across(axis: &str) -> Across {
+pub(crate) fn across(axis: &str) -> Across {
     Axis::named(axis).map_or(Across::Apart, |axis| axis.across)
 }
 

@@ -4,7 +4,7 @@ use crate::assessment::{Assessment, assessment, rows};
 use crate::comparison::{self, Comparison, Difference};
 use crate::invocations::{INVOCATIONS_LEAST, Round, RunToRun, TwoLevel, Welch};
 use crate::invocations::{exchangeable, run_to_run};
-use crate::matching::{Match, matches, taken};
+use crate::matching::{Match, across, matches, taken};
 use crate::row::Row;
 use crate::significance::{LEVEL, holm};
 use crate::stats::median;
@@ -12,6 +12,7 @@ use crate::summary::Summary;
 use crate::surroundings::{
     facts, note, note_facts, note_known, note_load, settings, storage_facts,
 };
+use model::axis::Across;
 use model::case::Case;
 use model::plan::Role;
 use model::record::{Header, Record};
@@ -19,6 +20,37 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 pub use crate::surroundings::Apart;
+
+/// A record judged, with what a comparison needs beyond its assessment. It holds no trial: of two
+/// large records, only one need be in memory at a time.
+#[derive(Debug)]
+pub struct Judged {
+    header: Header,
+    assessment: Assessment,
+    /// The logarithms of the rates of each requested case; these cases come first.
+    logs: Vec<Vec<Round>>,
+}
+
+impl Judged {
+    /// Judges a record.
+    pub fn of(record: &Record) -> Judged {
+        let rows = rows(record);
+        let asked = rows.partition_point(|row| row.measured.role == Role::Asked);
+        let logs = rows[..asked].iter().map(logs).collect();
+        let assessment = assessment(record, rows);
+        Judged { header: record.header.clone(), assessment, logs }
+    }
+
+    /// The header of the record.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The requested cases.
+    fn asked(&self) -> &[Summary] {
+        &self.assessment.cases[..self.logs.len()]
+    }
+}
 
 /// Two records compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +74,10 @@ pub struct Versus {
 /// A case in both records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// Its summary in the first.
-    pub a: Summary,
+    /// Its place among the cases of the first.
+    a: usize,
     /// In the second.
-    pub b: Summary,
+    b: usize,
     /// The second over the first.
     pub comparison: Comparison,
     /// The p value of the t test, corrected over all pairs; none if nothing can be decided.
@@ -77,77 +109,81 @@ pub struct LeftOut {
 /// Only this many kept runs count: the latest show today's spread.
 const EARLIER_MOST: usize = 40;
 
+impl Versus {
+    /// The two summaries of a pair.
+    pub fn of(&self, pair: &Pair) -> [&Summary; 2] {
+        [&self.a.cases[pair.a], &self.b.cases[pair.b]]
+    }
+}
+
 /// Compares two records and lists the obstacles; the caller decides whether to compare anyway. The
 /// spread from run to run comes from those of `kept` with the same recipe, machine and storage that
 /// began before the later of the two.
-pub fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
-    let earlier = figures(&earlier(a, b, kept));
-    let (all_a, all_b) = (rows(a), rows(b));
-    let (rows_a, rows_b) = (asked(&all_a), asked(&all_b));
-    let matches = matches(rows_a, rows_b);
+pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> Versus {
+    let earlier = figures(&earlier(&a.header, &b.header, kept));
+    let (asked_a, asked_b) = (a.asked(), b.asked());
+    let matches = matches(asked_a, asked_b);
     let mut obstacles = Vec::new();
-    let uses_files = matches.iter().any(|found| rows_a[found.a].measured.case.cache().is_some());
-    if uses_files {
+    if matches.iter().any(|found| asked_a[found.a].case.cache().is_some()) {
         note_facts(&mut obstacles, &storage_facts(&a.header), &storage_facts(&b.header));
     }
     let mut others = Vec::new();
     note_facts(&mut others, &facts(&a.header), &facts(&b.header));
     note_known(&mut others, &settings(&a.header), &settings(&b.header));
     note_load(&mut others, &a.header, &b.header);
-    let mut left_out = alone(rows_a, rows_b, &matches);
+    let mut left_out = alone(asked_a, asked_b, &matches);
     let mut pairs = Vec::new();
     for found in &matches {
-        let (row_a, row_b) = (&rows_a[found.a], &rows_b[found.b]);
         for (axis, in_a, in_b) in &found.apart {
-            let list = if *axis == "time" { &mut others } else { &mut obstacles };
+            let may_be_asked = across(axis) == Across::Same;
+            let list = if may_be_asked { &mut others } else { &mut obstacles };
             note(list, axis, in_a, in_b);
         }
-        match pair(row_a, row_b, &earlier) {
+        match pair(&a, &b, found, &earlier) {
             Ok(pair) => {
-                let served =
-                    |summary: &Summary| summary.served_by.map_or("nothing", |by| by.name());
-                note(&mut obstacles, "served by", served(&pair.a), served(&pair.b));
+                let served = |case: &Summary| case.served_by.map_or("nothing", |by| by.name());
+                note(
+                    &mut obstacles,
+                    "served by",
+                    served(&asked_a[found.a]),
+                    served(&asked_b[found.b]),
+                );
                 pairs.push(pair);
             }
-            Err(reason) => left_out.push(LeftOut { id: row_a.summary.id.clone(), reason }),
+            Err(reason) => left_out.push(LeftOut { id: asked_a[found.a].id.clone(), reason }),
         }
     }
+    let is_same = a.header == b.header && a.assessment == b.assessment;
     Versus {
-        a: assessment(a, all_a),
-        b: assessment(b, all_b),
-        is_same: a == b,
+        a: a.assessment,
+        b: b.assessment,
+        is_same,
         obstacles,
         others,
-        pairs: if a == b { pairs.into_iter().map(itself).collect() } else { corrected(pairs) },
+        pairs: if is_same { pairs.into_iter().map(itself).collect() } else { corrected(pairs) },
         left_out,
     }
 }
 
-/// The requested rows of a record, which come first.
-fn asked<'a, 'r>(rows: &'a [Row<'r>]) -> &'a [Row<'r>] {
-    &rows[..rows.partition_point(|row| row.measured.role == Role::Asked)]
-}
-
 /// The requested cases that only one record has.
-fn alone(rows_a: &[Row], rows_b: &[Row], matches: &[Match]) -> Vec<LeftOut> {
-    let left_out = |rows: &[Row], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {
-        let free = rows.iter().enumerate().filter(|(index, _)| !taken.contains(index));
-        free.map(|(_, row)| LeftOut { id: row.summary.id.clone(), reason: reason.to_string() })
-            .collect()
+fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<LeftOut> {
+    let left_out = |cases: &[Summary], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {
+        let free = cases.iter().enumerate().filter(|(index, _)| !taken.contains(index));
+        free.map(|(_, case)| LeftOut { id: case.id.clone(), reason: reason.to_string() }).collect()
     };
     let (taken_a, taken_b) = taken(matches);
-    let mut all = left_out(rows_a, taken_a, "only A has it");
-    all.extend(left_out(rows_b, taken_b, "only B has it"));
+    let mut all = left_out(asked_a, taken_a, "only A has it");
+    all.extend(left_out(asked_b, taken_b, "only B has it"));
     all
 }
 
 /// The records of the same recipe, machine, place and bounds that began before the later of the two
 /// and are neither of them, the last [`EARLIER_MOST`] in the order in which they began, each once.
 /// Dates as they are written sort as they follow each other.
-fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
-    let later = a.header.began.as_str().max(&b.header.began);
+fn earlier<'k>(a: &Header, b: &Header, kept: &'k [Record]) -> Vec<&'k Record> {
+    let later = a.began.as_str().max(&b.began);
     let is_alike = |record: &Record| {
-        let (ours, other) = (&b.header, &record.header);
+        let (ours, other) = (b, &record.header);
         let is_same = |header: &Header| header.began == other.began;
         ours.plan.recipe == other.plan.recipe
             && ours.host.name == other.host.name
@@ -155,8 +191,8 @@ fn earlier<'k>(a: &Record, b: &Record, kept: &'k [Record]) -> Vec<&'k Record> {
             && place(ours) == place(other)
             && ours.plan.bound == other.plan.bound
             && other.began.as_str() < later
-            && !is_same(&a.header)
-            && !is_same(&b.header)
+            && !is_same(a)
+            && !is_same(b)
     };
     let mut earlier: Vec<&Record> = kept.iter().filter(|record| is_alike(record)).collect();
     earlier.sort_by(|one, other| one.header.began.cmp(&other.header.began));
@@ -192,22 +228,23 @@ fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
     figures
 }
 
-/// Compares two rows, or returns the reason why not.
-fn pair(a: &Row, b: &Row, earlier: &Earlier) -> Result<Pair, String> {
-    let is_void = |row: &Row| !row.stands();
-    match (is_void(a), is_void(b)) {
-        (true, true) => return Err(format!("it is void in both: {}", why_void(a))),
-        (true, false) => return Err(format!("it is void in A: {}", why_void(a))),
-        (false, true) => return Err(format!("it is void in B: {}", why_void(b))),
+/// Compares two matching cases, or returns the reason why not.
+fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Pair, String> {
+    let (case_a, case_b) = (&a.asked()[found.a], &b.asked()[found.b]);
+    let is_void = |case: &Summary| !case.verdict.stands();
+    match (is_void(case_a), is_void(case_b)) {
+        (true, true) => return Err(format!("it is void in both: {}", why_void(case_a))),
+        (true, false) => return Err(format!("it is void in A: {}", why_void(case_a))),
+        (false, true) => return Err(format!("it is void in B: {}", why_void(case_b))),
         (false, false) => {}
     }
-    let spread = earlier.get(b.measured.case).and_then(|figures| run_to_run(figures));
-    let (of_a, of_b) = (logs(a), logs(b));
+    let spread = earlier.get(&case_b.case).and_then(|figures| run_to_run(figures));
+    let (of_a, of_b) = (&a.logs[found.a], &b.logs[found.b]);
     let two =
         |logs: &[Round]| TwoLevel::of_logs(logs).filter(|two| two.logs.len() >= INVOCATIONS_LEAST);
     let middle = |logs: &[Round]| median(&exchangeable(logs)).ok_or("no round counts");
-    let log_ratio = middle(&of_b)? - middle(&of_a)?;
-    let (welch, basis) = match (two(&of_a).zip(two(&of_b)), spread) {
+    let log_ratio = middle(of_b)? - middle(of_a)?;
+    let (welch, basis) = match (two(of_a).zip(two(of_b)), spread) {
         (Some((two_a, two_b)), spread) => {
             let welch = Welch::of(&two_b, &two_a, spread);
             let basis = match spread.filter(|_| welch.is_by_runs) {
@@ -221,20 +258,20 @@ fn pair(a: &Row, b: &Row, earlier: &Earlier) -> Result<Pair, String> {
         }
         (None, None) => (None, Basis::Nothing),
     };
-    let interest = comparison::least_of_interest(a);
+    let interest = comparison::least_of_interest(case_a);
     let interval = welch
         .map(|welch| ((log_ratio - welch.half_width).exp(), (log_ratio + welch.half_width).exp()));
     let difference = comparison::difference(log_ratio.exp(), interval, interest);
     let is_open = difference == Difference::Inconclusive && matches!(basis, Basis::Invocations(_));
     let count = |logs: &[Round]| TwoLevel::of_logs(logs).map_or(1, |two| two.logs.len());
     Ok(Pair {
-        a: a.summary.clone(),
-        b: b.summary.clone(),
+        a: found.a,
+        b: found.b,
         comparison: Comparison {
-            case: b.summary.id.clone(),
-            base: a.summary.id.clone(),
+            case: case_b.id.clone(),
+            base: case_a.id.clone(),
             pairs: 0,
-            invocations: count(&of_a).min(count(&of_b)),
+            invocations: count(of_a).min(count(of_b)),
             ratio: log_ratio.exp(),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),
@@ -245,7 +282,7 @@ fn pair(a: &Row, b: &Row, earlier: &Earlier) -> Result<Pair, String> {
         p: welch.map(|welch| welch.p),
         basis,
     })
-    .map(|pair| if is_open { with_needs(pair, [&of_a, &of_b]) } else { pair })
+    .map(|pair| if is_open { with_needs(pair, [of_a, of_b]) } else { pair })
 }
 
 /// The logarithms of the rates of a row.
@@ -263,9 +300,9 @@ fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
 }
 
 /// The gravest finding of a void row, or why its trials failed.
-fn why_void(row: &Row) -> String {
-    match (row.summary.failures.first(), row.summary.findings.first()) {
-        (Some((reason, _)), _) if row.summary.n == 0 => reason.clone(),
+fn why_void(case: &Summary) -> String {
+    match (case.failures.first(), case.findings.first()) {
+        (Some((reason, _)), _) if case.n == 0 => reason.clone(),
         (_, Some(finding)) => finding.code.to_string(),
         (_, None) => "it was not run".to_string(),
     }

@@ -25,17 +25,26 @@ use model::plan::Skip;
 use model::record::End;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use std::io::{self, Write};
 
 /// The assessment as pretty JSON, with a line end.
 pub fn json(assessment: &Assessment) -> String {
-    let text = serde_json::to_string_pretty(&report(assessment));
-    format!("{}\n", text.expect("the contract holds plain data only"))
+    pretty(&report(assessment))
 }
 
-/// Two records compared as pretty JSON, with a line end; `paths` are where they are.
-pub fn json_of_records(versus: &Versus, paths: [&str; 2]) -> String {
-    let text = serde_json::to_string_pretty(&records::versus(versus, paths));
-    format!("{}\n", text.expect("the contract holds plain data only"))
+/// Writes two records compared as pretty JSON, with a line end; `paths` are where they are. Of the
+/// largest records this is 190 MB, too much to hold in memory.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn json_of_records(versus: &Versus, paths: [&str; 2], mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, &records::versus(versus, paths))?;
+    writeln!(out)
+}
+
+fn pretty(contract: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(contract);
+    text.expect("the contract holds plain data only") + "\n"
 }
 
 /// The JSON schema (draft 2020-12) of [`json`], pretty, with a line end.
@@ -51,8 +60,7 @@ pub fn json_schema_of_records() -> String {
 fn schema_of<T: JsonSchema>() -> String {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = generator.into_root_schema_for::<T>();
-    let text = serde_json::to_string_pretty(&schema).expect("a schema is plain data");
-    format!("{text}\n")
+    pretty(&schema)
 }
 
 fn report(assessment: &Assessment) -> wire::Report<'_> {

@@ -58,7 +58,7 @@ pub(crate) fn others(versus: &Versus) -> Vec<String> {
 
 /// The names of the cases that both have.
 pub(crate) fn names(versus: &Versus) -> Labels<'_> {
-    Labels::of_cases(versus.pairs.iter().map(|pair| &pair.a.case))
+    Labels::of_cases(versus.pairs.iter().map(|pair| &versus.of(pair)[0].case))
 }
 
 /// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
@@ -93,11 +93,12 @@ pub(crate) fn table(versus: &Versus) -> Grid {
     ]);
     for pair in &versus.pairs {
         let found = &pair.comparison;
+        let [a, b] = versus.of(pair);
         let paint = difference_paint(found.difference);
         let texts = [
-            name(pair, &names),
-            speed(&pair.a),
-            speed(&pair.b),
+            name([a, b], &names),
+            speed(a),
+            speed(b),
             times(found.ratio),
             times_interval(found.low, found.high).unwrap_or(NONE.to_string()),
             found.invocations.to_string(),
@@ -109,8 +110,8 @@ pub(crate) fn table(versus: &Versus) -> Grid {
 }
 
 /// The name of a case; of two that are not the same, both.
-pub(crate) fn name(pair: &Pair, names: &Labels) -> String {
-    let (a, b) = (names.label(&pair.a.case), names.label(&pair.b.case));
+pub(crate) fn name(pair: [&Summary; 2], names: &Labels) -> String {
+    let [a, b] = pair.map(|summary| names.label(&summary.case));
     if a == b { a } else { format!("{a} → {b}") }
 }
 
@@ -201,7 +202,10 @@ struct Asked<'a> {
 /// In how many cases B is faster, slower, or neither.
 fn verdicts(versus: &Versus, names: &Labels) -> String {
     let asked = versus.pairs.iter().filter_map(|pair| {
-        let decided = Decided::differs(pair.comparison.clone(), [&pair.b, &pair.a])?;
+        let decided = {
+            let [a, b] = versus.of(pair);
+            Decided::differs(pair.comparison.clone(), [b, a])?
+        };
         Some(Asked { pair, decided })
     });
     let asked: Vec<Asked> = asked.collect();
@@ -213,7 +217,11 @@ fn verdicts(versus: &Versus, names: &Labels) -> String {
         let largest = all.iter().max_by(|a, b| effect(a).total_cmp(&effect(b)))?;
         let ratio = said_ratio(&largest.decided.ratio());
         let most = if all.len() > 1 { "most: " } else { "" };
-        Some(format!("{word} in {} ({most}{}, {ratio})", all.len(), name(largest.pair, names)))
+        Some(format!(
+            "{word} in {} ({most}{}, {ratio})",
+            all.len(),
+            name(versus.of(largest.pair), names)
+        ))
     };
     let alike = is(Decision::No).count();
     let alike = (alike > 0).then(|| format!("equivalent in {alike}"));

@@ -1,5 +1,6 @@
 //! What is read, and what must hold of it whatever is read.
 
+use assess::records::Judged;
 use model::case::Case;
 use model::plan::Place;
 use model::printable::is_printable;
@@ -152,7 +153,7 @@ fn small() -> String {
 fn record(text: &str) -> Result<(), String> {
     let Ok(record) = Record::decode(text) else { return Ok(()) };
     let assessment = assess::assess(&record);
-    let versus = assess::compare(&record, &zoo::record(), &[]);
+    let versus = assess::compare(Judged::of(&record), Judged::of(&zoo::record()), &[]);
     let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });
     let coloured = report::text(&assessment, &Style { colour: true, width: 40 });
     ensure(report::to_terminal(&coloured) == coloured, "coloured text steers")?;
@@ -164,7 +165,10 @@ fn record(text: &str) -> Result<(), String> {
         report::records(&versus, paths, &style),
         report::markdown_of_records(&versus, paths),
     ];
-    let json = [report::json(&assessment), report::json_of_records(&versus, paths)];
+    let mut of_two = Vec::new();
+    report::json_of_records(&versus, paths, &mut of_two).map_err(|error| error.to_string())?;
+    let of_two = String::from_utf8(of_two).map_err(|error| error.to_string())?;
+    let json = [report::json(&assessment), of_two];
     let is_json = |text: &String| serde_json::from_str::<serde_json::Value>(text).is_ok();
     ensure(json.iter().all(is_json), "JSON that is none")?;
     let mut pages = vec![report::page(&assessment), report::page_of_records(&versus, paths)];

@@ -6,6 +6,7 @@ use super::rounds::share;
 use super::table::Table;
 use assess::comparison::Difference;
 use assess::invocations::Round;
+use assess::records::Judged;
 use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 use model::record::Record;
@@ -116,7 +117,7 @@ pub(super) fn later(sessions: usize) -> Table {
 pub(super) fn alike(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, _| {
         let mut made = || record_of(&noise.run(rng, split), split.0);
-        let versus = assess::compare(&made(), &made(), &[]);
+        let versus = assess::compare(Judged::of(&made()), Judged::of(&made()), &[]);
         versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
     })
 }

@@ -1,10 +1,14 @@
 //! Two records compared: what is paired, what stands against it, and what is told of the pairs.
 
 use super::*;
-use crate::compare;
 use crate::comparison::Difference;
-use crate::records::{Apart, Basis, Versus};
+use crate::records::{Apart, Basis, Judged, Versus};
 use model::random::Rng;
+
+/// Two records compared.
+fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
+    crate::compare(Judged::of(a), Judged::of(b), kept)
+}
 
 /// A warm and a direct case of five invocations, `slowness` times as slow as usual.
 fn record(slowness: f64) -> Record {

@@ -1,10 +1,10 @@
 //! `ioassay compare`: compares two records.
 
-use super::{DONE, say};
+use super::{DONE, Terminal, say};
 use crate::args::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
-use assess::records::{LeftOut, Versus};
+use assess::records::{Judged, LeftOut, Versus};
 use model::printable::printable;
 use report::Style;
 use std::path::PathBuf;
@@ -14,9 +14,10 @@ use std::path::PathBuf;
 /// # Errors If one is not a record, they measure different things without `--anyway`, or they have
 /// nothing to compare.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
-    let (a, b) = (store::read(&args.a)?, store::read(&args.b)?);
-    let kept = store::kept(&folders(args)?, &b.header.plan.recipe);
-    let versus = assess::compare(&a, &b, &kept);
+    let a = Judged::of(&store::read(&args.a)?);
+    let b = Judged::of(&store::read(&args.b)?);
+    let kept = store::kept(&folders(args)?, &b.header().plan.recipe);
+    let versus = assess::compare(a, b, &kept);
     let paths = [&args.a, &args.b].map(|path| printable(&path.display().to_string()).into_owned());
     let [path_a, path_b] = paths.each_ref().map(String::as_str);
     if !args.anyway && !versus.obstacles.is_empty() {
@@ -29,14 +30,13 @@ pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     if versus.pairs.is_empty() {
         bail!("'{path_a}' (A) and '{path_b}' (B) have nothing to compare{}", why(&versus));
     }
-    let text = if args.json {
-        report::json_of_records(&versus, [path_a, path_b])
+    if args.json {
+        report::json_of_records(&versus, [path_a, path_b], Terminal::default())?;
     } else if args.markdown {
-        report::markdown_of_records(&versus, [path_a, path_b])
+        say(&report::markdown_of_records(&versus, [path_a, path_b]))?;
     } else {
-        report::records(&versus, [path_a, path_b], style)
-    };
-    say(&text)?;
+        say(&report::records(&versus, [path_a, path_b], style))?;
+    }
     if let Some(path) = &args.html {
         store::keep_report(path, &report::page_of_records(&versus, [path_a, path_b]))?;
     }

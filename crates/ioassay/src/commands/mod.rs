@@ -64,10 +64,34 @@ pub fn execute(cli: &Cli) -> Result<u8> {
 ///
 /// # Errors If stdout cannot be written.
 pub fn say(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(to_terminal(text.trim_end()).as_bytes())?;
-    stdout.write_all(b"\n")?;
-    Ok(stdout.flush()?)
+    let mut terminal = Terminal::default();
+    terminal.write_all(text.trim_end().as_bytes())?;
+    terminal.write_all(b"\n")?;
+    Ok(terminal.flush()?)
+}
+
+/// Stdout, of which no line steers a terminal.
+#[derive(Default)]
+struct Terminal {
+    /// The line that has not ended yet.
+    line: Vec<u8>,
+}
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+        self.line.extend(&bytes[..length]);
+        if self.line.ends_with(b"\n") {
+            let line = to_terminal(&String::from_utf8_lossy(&self.line));
+            self.line.clear();
+            io::stdout().write_all(line.as_bytes())?;
+        }
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
 }
 
 /// Writes a line to stderr, so that stdout has only the result. No text of a record or a name can

@@ -1,6 +1,6 @@
 //! Two records compared, a run with its control, and findings explained.
 
-use crate::desk::{Desk, check_refusal, skip, text};
+use crate::desk::{Desk, PROGRAM, check_refusal, skip, text};
 use assess::finding::Code;
 use serde_json::{Value, json};
 
@@ -63,6 +63,51 @@ fn two_records_of_the_same_question_are_compared() {
         assert_eq!(pair["basis"], "invocations", "{pair:#}");
         let is_open = pair["comparison"]["difference"] == "inconclusive";
         assert_eq!(pair["comparison"]["needs"].is_u64(), is_open, "{pair:#}");
+    }
+}
+
+/// A kept record with its requested cases and their first trials again and again, each time with
+/// more threads, until there are 15 500 cases.
+fn large(kept: &str) -> String {
+    let lines: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut header = lines[0].clone();
+    let cases = header["header"]["plan"]["cases"].take();
+    let cases: Vec<&Value> =
+        cases.as_array().unwrap().iter().filter(|case| case["role"] == "asked").collect();
+    let mut many = Vec::new();
+    let mut text = String::new();
+    for index in 0..15_500 {
+        let mut case = cases[index % cases.len()].clone();
+        for axis in case["case"].as_array_mut().unwrap() {
+            match axis[0].as_str() {
+                Some("threads") => axis[1] = (1 + index / cases.len() % 1000).to_string().into(),
+                Some("time") => axis[1] = format!("{}ms", 100 + index / cases.len() / 1000).into(),
+                _ => {}
+            }
+        }
+        many.push(case);
+        let is_of_case = |line: &&Value| line["trial"]["case"] == index % cases.len();
+        let mut trial = lines.iter().find(is_of_case).expect("each case has a trial").clone();
+        trial["trial"]["case"] = index.into();
+        text.push_str(&format!("{trial}\n"));
+    }
+    header["header"]["plan"]["cases"] = many.into();
+    format!("{header}\n{text}{}\n", lines.last().unwrap())
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn the_largest_records_are_compared_in_half_a_gibibyte() {
+    let desk = Desk::new();
+    let kept = include_str!("../../../../records/2026-11-22-depth.jsonl");
+    let record = large(kept);
+    std::fs::write(desk.path("a"), &record).unwrap();
+    std::fs::write(desk.path("b"), record.replacen("2026", "2025", 1)).unwrap();
+    for form in ["--json", "--markdown"] {
+        let limited = format!("ulimit -d 524288; exec '{PROGRAM}' compare a b --anyway {form}");
+        let output = desk.start("sh").args(["-c", &limited]).output().unwrap();
+        assert!(output.status.success(), "{form}: {:?}", text(&output.stderr));
+        assert!(output.stdout.len() > 1_000_000, "{form}: {} bytes", output.stdout.len());
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
 /// The cases of two records, B by A; none where nothing is compared.
 pub(super) fn compared_records(versus: &Versus) -> Option<Drawing> {
     let names = crate::records::names(versus);
-    let row = |pair: &'_ assess::records::Pair| crate::records::name(pair, &names);
+    let row = |pair: &'_ assess::records::Pair| crate::records::name(versus.of(pair), &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));
     draw("B compared with A", "B by A", rows.collect())
 }

@@ -16,8 +16,8 @@ pub(super) fn control(control: &Control) -> wire::Control<'_> {
 
 pub(super) fn versus<'a>(versus: &'a Versus, paths: [&str; 2]) -> wire::Versus<'a> {
     let pair = |pair: &'a assess::records::Pair| wire::Pair {
-        a: case(&pair.a),
-        b: case(&pair.b),
+        a: case(versus.of(pair)[0]),
+        b: case(versus.of(pair)[1]),
         comparison: comparison(&pair.comparison),
         p_holm: pair.p,
         basis: match pair.basis {

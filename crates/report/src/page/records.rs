@@ -9,6 +9,7 @@ use crate::records::{self, closing, left_out, name, obstacles, origin as said_or
 use crate::words::{sentence, times};
 use assess::Assessment;
 use assess::records::{Pair, Versus};
+use assess::summary::Summary;
 use maud::{Markup, html};
 
 const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; p: the \
@@ -21,7 +22,7 @@ pub fn page_of_records(versus: &Versus, paths: [&str; 2]) -> String {
     let sections = vec![
         Section::new("answer", "Answer", answer(versus)),
         Section::new("figures", "Figures", pictures(&figures_of_records(versus))),
-        Section::new("cases", "Cases", table(&versus.pairs, &names)),
+        Section::new("cases", "Cases", table(versus, &names)),
         Section::new("left-out", "Not compared", not_compared(versus)),
         Section::new("apart", "What else differs", others(versus)),
         Section::new("a", "Record A", one(paths[0], &versus.a)),
@@ -58,7 +59,8 @@ fn answer(versus: &Versus) -> Markup {
     }
 }
 
-fn table(pairs: &[Pair], names: &Labels) -> Markup {
+fn table(versus: &Versus, names: &Labels) -> Markup {
+    let pairs = &versus.pairs;
     let common = names.said_once();
     let rows = html! {
         thead {
@@ -73,7 +75,7 @@ fn table(pairs: &[Pair], names: &Labels) -> Markup {
                 th.t scope="col" { "finding" }
             }
         }
-        tbody { @for pair in pairs.iter().take(CASES_MAX) { (row(pair, names)) } }
+        tbody { @for pair in pairs.iter().take(CASES_MAX) { (row(pair, versus.of(pair), names)) } }
     };
     html! {
         @if pairs.len() > CASES_MAX {
@@ -85,13 +87,13 @@ fn table(pairs: &[Pair], names: &Labels) -> Markup {
     }
 }
 
-fn row(pair: &Pair, names: &Labels) -> Markup {
+fn row(pair: &Pair, [a, b]: [&Summary; 2], names: &Labels) -> Markup {
     let found = &pair.comparison;
     html! {
         tr class=(compared::class_of(found.difference)) {
-            th.t scope="row" { (name(pair, names)) }
-            td { (speed(&pair.a)) }
-            td { (speed(&pair.b)) }
+            th.t scope="row" { (name([a, b], names)) }
+            td { (speed(a)) }
+            td { (speed(b)) }
             td { (times(found.ratio)) }
             td { (compared::interval(found)) }
             td { (found.invocations) }

@@ -143,7 +143,7 @@ fn the_schema_is_published_as_it_is() {
 #[test]
 fn two_records_compared_keep_their_own_form() {
     let (a, b) = super::two_records(1.25);
-    let text = crate::json_of_records(&assess::compare(&a, &b, &[]), ["a", "b"]);
+    let text = super::json_of_records(&super::compare(&a, &b), ["a", "b"]);
     let json: Value = serde_json::from_str(&text).expect("the output is JSON");
     let schema: Value = serde_json::from_str(&crate::json_schema_of_records()).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");

@@ -63,7 +63,7 @@ fn say(bytes: &[u8]) -> bool {
     assert!(openmetrics(&assessment).starts_with("# made by"));
     serde_json::from_str::<serde_json::Value>(&json(&assessment)).expect("it is JSON");
     exit_code(&assessment);
-    let versus = assess::compare(&zoo::record(), &record, &[]);
+    let versus = super::compare(&zoo::record(), &record);
     assert!(markdown_of_records(&versus, ["a", "b"]).starts_with("## "));
     true
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// All pictures there are.
 fn all_figures() -> Vec<Figure> {
     let (a, b) = two_records(1.25);
-    let of_records = figures_of_records(&assess::compare(&a, &b, &[]));
+    let of_records = figures_of_records(&super::compare(&a, &b));
     all().iter().flat_map(figures).chain(of_records).collect()
 }
 
@@ -258,7 +258,7 @@ fn a_difference_is_told_by_a_word() {
     assert!(said.contains("1.31× (1.27-1.35) different"), "{said}");
     assert!(said.contains("inconclusive (n ≈ 24)"), "{said}");
     let (a, b) = two_records(1.25);
-    let of_records = figures_of_records(&assess::compare(&a, &b, &[]));
+    let of_records = figures_of_records(&super::compare(&a, &b));
     assert_eq!(of_records[0].name, "compared");
     assert!(texts(&of_records[0]).contains("0.80×"), "{}", texts(&of_records[0]));
 }

@@ -21,7 +21,7 @@ use crate::{records, strategies, survey, syncs, table, text, touching};
 use assess::Assessment;
 use assess::answer::{Bound, Fastest};
 use assess::finding::Verdict;
-use assess::records::Versus;
+use assess::records::{Judged, Versus};
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
 use model::case::{Engine, Work, WriteWork};
@@ -589,14 +589,25 @@ fn join(record: &mut Record) {
     record.trials.iter_mut().for_each(|trial| trial.invocation = 0);
 }
 
+/// Two records compared, without kept runs.
+fn compare(a: &Record, b: &Record) -> Versus {
+    assess::compare(Judged::of(a), Judged::of(b), &[])
+}
+
+fn json_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+    let mut text = Vec::new();
+    crate::json_of_records(versus, paths, &mut text).expect("memory is written");
+    String::from_utf8(text).expect("JSON is text")
+}
+
 /// Two records of which the second is slower.
 fn compared_records() -> Versus {
     let (a, b) = two_records(1.25);
-    assess::compare(&a, &b, &[])
+    compare(&a, &b)
 }
 
 fn compared(a: &Record, b: &Record, style: &Style) -> String {
-    records(&assess::compare(a, b, &[]), ["a.jsonl", "b.jsonl"], style)
+    records(&compare(a, b), ["a.jsonl", "b.jsonl"], style)
 }
 
 #[test]

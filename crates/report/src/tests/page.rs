@@ -58,7 +58,7 @@ fn read(page: &str) -> String {
 
 fn compared() -> String {
     let (a, b) = two_records(1.25);
-    page_of_records(&assess::compare(&a, &b, &[]), ["a.jsonl", "b.jsonl"])
+    page_of_records(&super::compare(&a, &b), ["a.jsonl", "b.jsonl"])
 }
 
 fn pages() -> Vec<String> {

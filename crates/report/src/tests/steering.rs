@@ -1,6 +1,6 @@
 //! Records that try to steer who reads a form of them: whatever field says so, none can.
 
-use crate::{Style, csv, figure_alone, figures, json, json_of_records, markdown};
+use crate::{Style, csv, figure_alone, figures, json, markdown};
 use crate::{markdown_of_records, openmetrics, page, page_of_records, records, text, to_terminal};
 use model::printable::is_printable;
 use model::record::Record;
@@ -73,7 +73,7 @@ fn no_field_of_a_record_steers_who_reads_it() {
     let (record, places) = hostile(&record_text());
     assert!(places > 20, "only {places} fields are text");
     let assessment = assess::assess(&record);
-    let versus = assess::compare(&zoo::record(), &record, &[]);
+    let versus = super::compare(&zoo::record(), &record);
     let style = Style { colour: false, width: 100 };
     let paths = ["a", "b"];
     let mut forms = vec![
@@ -85,7 +85,7 @@ fn no_field_of_a_record_steers_who_reads_it() {
         ("page", page(&assessment)),
         ("records", records(&versus, paths, &style)),
         ("records as Markdown", markdown_of_records(&versus, paths)),
-        ("records as JSON", json_of_records(&versus, paths)),
+        ("records as JSON", super::json_of_records(&versus, paths)),
         ("page of records", page_of_records(&versus, paths)),
         ("obstacles", crate::obstacles(&versus).join("\n")),
     ];
