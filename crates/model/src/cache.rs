@@ -1,17 +1,17 @@
-//! Where the bytes of a file are at the start of a trial.
+//! The cache state of a file at the start of a trial.
 
 use crate::named;
 
 named! {
-    /// Where the data is to be at the start.
+    /// Where the data must be at the start.
     Cache "cache" {
-        /// All of it in the page cache, proved before and after.
+        /// All of it in the page cache, verified before and after.
         Warm "warm",
-        /// None of it in the page cache, proved before; each block is read once.
+        /// None of it in the page cache, verified before; each block is read once.
         Cold "cold",
-        /// Past the page cache: `O_DIRECT`.
+        /// Bypassing the page cache, with `O_DIRECT`.
         Direct "direct",
-        /// As it was found; nothing is claimed.
+        /// In whatever state it is; nothing is claimed.
         AsIs "as-is",
     }
 }

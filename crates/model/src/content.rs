@@ -1,13 +1,13 @@
 //! The content of a test file, and the digest that proves it was read.
 //!
-//! Word `i` of a file (8 bytes, little-endian) is a pure function of `i` and the seed, so the
-//! data neither compresses nor repeats, and any part of it can be checked without keeping a copy.
+//! Word `i` of a file (8 bytes, little-endian) is a pure function of `i` and the seed. So the data
+//! neither compresses nor repeats, and any part can be verified without keeping a copy.
 //!
 //! The **sum** of some bytes is the wrapping sum of each byte shifted to its place in its word:
-//! `Σ byte(o) << 8·(o mod 8)` over file offsets `o`. For whole words that is the sum of the words.
-//! Their **digest** is the same sum with each byte times the [`weight`] of its page, so a page that
-//! is read in the place of another is found. Neither asks for an order: threads, blocks and passes
-//! may come as they like.
+//! `Σ byte(o) << 8·(o mod 8)` over file offsets `o`. For whole words, that is the sum of the words.
+//! Their **digest** is the same sum with each byte multiplied by the [`weight`] of its page. It
+//! therefore detects a page read in place of another. Neither depends on the order, so threads,
+//! blocks and passes can finish in any order.
 
 use crate::random::{GOLDEN, mix};
 use crate::units::ParseError;
@@ -19,22 +19,22 @@ use std::str::FromStr;
 /// Bytes in a word.
 pub const WORD_BYTES: u64 = 8;
 
-/// The value that is counted: the question of "counting 10s".
+/// The value to count, from the "counting 10s" benchmark.
 pub const COUNTED: u32 = 10;
 
-/// Which words a file is made of.
+/// The words that a file consists of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Kind {
-    /// Any word is as likely as any other: nothing compresses it. Written `random`.
+    /// Uniformly random words, which do not compress. Written `random`.
     #[default]
     Random,
-    /// Integers of 4 bytes, each of `0..n` as likely as any other. Written `ints:20`.
+    /// Integers of 4 bytes, uniformly random in `0..n`. Written `ints:20`.
     Ints(u32),
-    /// Random words that come again every [`STAMP_PERIOD`], but for the first word of every
-    /// [`STAMP_PAGE`], which is another one in each page of the file and for each seed. It is made
-    /// from a buffer that stays, by one store a page; what looks for a pattern within less than
-    /// the period finds none. Written `stamped`.
+    /// Random words that repeat every [`STAMP_PERIOD`], except for the first word of every
+    /// [`STAMP_PAGE`], which is unique to the page and the seed. It needs only a constant buffer
+    /// and one store per page. Compression that looks back less than a period finds no pattern.
+    /// Written `stamped`.
     Stamped,
     /// The byte 0xAB everywhere. Written `constant`.
     Constant,
@@ -42,23 +42,23 @@ pub enum Kind {
     Zero,
 }
 
-/// Bytes after which stamped content comes again.
+/// The period of stamped content, in bytes.
 pub const STAMP_PERIOD: u64 = 1 << 20;
 
-/// Bytes from one stamp to the next.
+/// The distance between stamps, in bytes.
 pub const STAMP_PAGE: u64 = 4096;
 
-/// The byte of constant content, in a word.
+/// The byte of constant content, repeated to fill a word.
 const CONSTANT: u64 = 0xABAB_ABAB_ABAB_ABAB;
 
-/// What a test file holds: `size` bytes decided by `seed`.
+/// The content of a test file: `size` bytes determined by `seed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// Decides every word.
+    /// Determines every word.
     pub seed: u64,
-    /// Bytes in the file; need not be whole words.
+    /// Size of the file in bytes; need not be a multiple of a word.
     pub size: u64,
-    /// Which words it is made of.
+    /// The kind of words.
     pub kind: Kind,
 }
 
@@ -110,7 +110,7 @@ impl Content {
     pub const fn word(&self, index: u64) -> u64 {
         match self.kind {
             Kind::Random => self.random(index),
-            // Each half scaled down: the bias is below `bound`/2³².
+            // Each half is scaled down, with a bias below `bound`/2³².
             Kind::Ints(bound) => {
                 let word = self.random(index);
                 let (low, high, bound) = (word & 0xffff_ffff, word >> 32, bound as u64);
@@ -127,7 +127,7 @@ impl Content {
         mix(self.seed.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
-    /// Fills `buffer` with the bytes of the file that begin at `offset`, a multiple of 8.
+    /// Fills `buffer` with the file's bytes from `offset` on, which must be a multiple of 8.
     ///
     /// # Panics
     /// If `offset` is not a multiple of 8.
@@ -142,10 +142,10 @@ impl Content {
         tail.copy_from_slice(&last[..tail.len()]);
     }
 
-    /// The digest of the bytes at `range`, computed page by page.
+    /// The digest of the bytes in `range`, computed page by page.
     ///
     /// # Panics
-    /// If the range leaves the file.
+    /// If the range is not within the file.
     pub fn digest(&self, range: Range<u64>) -> u64 {
         let (mut digest, mut start) = (0u64, range.start);
         loop {
@@ -158,15 +158,15 @@ impl Content {
         }
     }
 
-    /// The sum of the bytes at `range`, computed word by word.
+    /// The sum of the bytes in `range`, computed word by word.
     ///
     /// # Panics
-    /// If the range leaves the file.
+    /// If the range is not within the file.
     pub fn sum(&self, range: Range<u64>) -> u64 {
         assert!(range.start <= range.end && range.end <= self.size, "{range:?} leaves the file");
         let (first, last) = (range.start.div_ceil(WORD_BYTES), range.end / WORD_BYTES);
         if first > last {
-            // The range lies within one word.
+            // The range is within one word.
             let word = self.word(last);
             return word & below(range.end % WORD_BYTES) & !below(range.start % WORD_BYTES);
         }
@@ -180,11 +180,11 @@ impl Content {
         sum
     }
 
-    /// How many of the 4-byte integers that lie wholly in `range`, at offsets that are multiples
-    /// of 4, are [`COUNTED`].
+    /// How many of the 4-byte integers at multiples of 4 that are entirely in `range` equal
+    /// [`COUNTED`].
     ///
     /// # Panics
-    /// If the range leaves the file.
+    /// If the range is not within the file.
     pub fn count(&self, range: Range<u64>) -> u64 {
         assert!(range.start <= range.end && range.end <= self.size, "{range:?} leaves the file");
         let is_counted = |int: u64| (self.word(int / 2) >> (32 * (int % 2))) as u32 == COUNTED;
@@ -206,25 +206,25 @@ impl Content {
     }
 }
 
-/// Bytes of a page of a file, to whose place the digest binds its bytes: a constant of the format,
-/// whatever pages the machine has.
+/// Size in bytes of the pages that the digest distinguishes: a constant of the format, regardless
+/// of the machine's pages.
 pub const DIGEST_PAGE: u64 = 4096;
 
-/// By which the digest multiplies the bytes of the page at `offset`. It is odd, so that no page
-/// loses a bit, and another one for each page.
+/// The digest's factor for the bytes of the page at `offset`. It is odd, so that no bit is lost,
+/// and different for each page.
 #[inline]
 pub const fn weight(offset: u64) -> u64 {
     (offset / DIGEST_PAGE).wrapping_mul(2).wrapping_add(1)
 }
 
-/// A mask of the lowest `bytes` bytes of a word, fewer than 8.
+/// A mask for the lowest `bytes` bytes of a word; `bytes` must be below 8.
 const fn below(bytes: u64) -> u64 {
     (1 << (8 * bytes)) - 1
 }
 
-/// The digest of `bytes` that were read from file offset `offset`: the naive definition.
+/// The digest of `bytes` at file offset `offset`: the naive definition.
 ///
-/// The timed loops use a vectorised sum; this is the oracle they are tested against.
+/// The timed loops use a vectorized sum, which tests compare with this oracle.
 pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
     (offset..).zip(bytes).fold(0, |sum, (offset, &byte)| {
         let in_word = u64::from(byte) << (8 * (offset % WORD_BYTES));
@@ -232,13 +232,13 @@ pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
     })
 }
 
-/// A result over a part of a file: [`Content::digest`] or [`Content::count`].
+/// A function of a part of a file: [`Content::digest`] or [`Content::count`].
 pub type Question = fn(&Content, Range<u64>) -> u64;
 
-/// Answers a question about any part of a file in constant time, from a table of prefix sums.
+/// Evaluates a question on any part of a file in constant time, using a table of prefix sums.
 ///
-/// Random trials read millions of blocks in an order of their own; to check them, the digest of
-/// each block they read is looked up here.
+/// Random trials read millions of blocks, each trial in its own order. To verify them, the digest
+/// of each block is looked up here.
 #[derive(Debug)]
 pub struct DigestTable {
     content: Content,
@@ -247,11 +247,11 @@ pub struct DigestTable {
     prefix: Vec<u64>,
 }
 
-/// The table has at most this many entries (8 MiB), however large the file is.
+/// The maximum number of entries (8 MiB), regardless of the file's size.
 const GRANULES_MAX: u64 = 1 << 20;
 
 impl DigestTable {
-    /// Computes the table: one pass over the content, about 1 s for 4 GiB.
+    /// Computes the table in one pass over the content: about 1 s for 4 GiB.
     pub fn new(content: Content, question: Question) -> DigestTable {
         let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(DIGEST_PAGE);
         let mut sum = 0u64;
@@ -263,15 +263,15 @@ impl DigestTable {
         DigestTable { content, question, granule, prefix }
     }
 
-    /// The content the table is of.
+    /// The content that the table describes.
     pub fn content(&self) -> Content {
         self.content
     }
 
-    /// The answer for the bytes at `range`; for a count, both ends are multiples of 4.
+    /// The answer for the bytes in `range`. For a count, both ends must be multiples of 4.
     ///
     /// # Panics
-    /// If the range leaves the file.
+    /// If the range is not within the file.
     pub fn digest(&self, range: Range<u64>) -> u64 {
         let ask = |range| (self.question)(&self.content, range);
         let first = range.start.div_ceil(self.granule);
@@ -332,7 +332,7 @@ mod tests {
             seen[(word & 0xffff_ffff) as usize] += 1;
             seen[(word >> 32) as usize] += 1;
         }
-        // 52 429 of each are expected; six standard deviations are 1 340.
+        // The expected count is 52 429 each; six standard deviations are 1 340.
         assert!(seen.iter().all(|count| count.abs_diff(52_429) < 1_340), "{seen:?}");
         assert_eq!(content.count(0..content.size), seen[COUNTED as usize]);
     }
@@ -342,7 +342,7 @@ mod tests {
         prop_oneof![proptest::sample::select(plain.to_vec()), (1u32..100).prop_map(Kind::Ints)]
     }
 
-    /// Other languages must produce these very words: see `peers/README.md`.
+    /// Peers in other languages must produce exactly these words: see `peers/README.md`.
     #[test]
     fn golden_words() {
         let content = Content { seed: 42, size: 64, kind: Kind::Random };

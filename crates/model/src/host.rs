@@ -1,4 +1,4 @@
-//! The machine and the storage a run was made on.
+//! The machine and the storage that a run used.
 
 use crate::case::Isa;
 use crate::evidence::Probe;
@@ -18,58 +18,57 @@ pub struct Host {
     pub os: String,
     /// The processor's model.
     pub cpu: String,
-    /// CPUs that this program may use; if unknown, those online.
+    /// CPUs that this program may use; if unknown, all online CPUs.
     pub cores: u32,
     /// Instruction sets the kernels can use.
     pub isas: Vec<Isa>,
-    /// Bytes of all last-level caches together, as the OS reports them; none where it does not.
+    /// Total size in bytes of all last-level caches, as the OS reports it; otherwise `None`.
     #[serde(default, deserialize_with = "if_positive")]
     pub last_level_cache: Option<u64>,
-    /// Bytes of the largest one of them: one thread has no more. Records of the first version do
-    /// not tell it.
+    /// Size in bytes of the largest of them, the most that one thread can use. Missing in records
+    /// of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_cache: Option<u64>,
-    /// Bytes of the data caches that the first processor uses, from the first level to the last.
+    /// Sizes in bytes of the first processor's data caches, from the first level to the last.
     #[serde(default)]
     pub caches: Vec<u64>,
-    /// Bytes of memory, as the OS reports them; none where it does not.
+    /// Size of memory in bytes, as the OS reports it; otherwise `None`.
     #[serde(default, deserialize_with = "if_positive")]
     pub memory: Option<u64>,
-    /// Bytes of memory available when the run began, control-group limits included; none if neither
-    /// is known.
+    /// Bytes of memory available at the start of the run, including control group limits; `None` if
+    /// both are unknown.
     #[serde(default, deserialize_with = "if_positive")]
     pub memory_available: Option<u64>,
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub page: u64,
-    /// Bytes of a huge page, as the OS reports them.
+    /// Size of a huge page in bytes, as the OS reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub huge_page: Option<u64>,
     /// The hypervisor, if one is reported: `kvm`, `qemu, emulated`, or `unknown`.
     pub hypervisor: Option<String>,
-    /// The clock source of the OS.
+    /// The OS's clock source.
     pub clock_source: Option<String>,
-    /// How many processors' time the control groups of this process allow it; none without a
-    /// quota.
+    /// How many processors' time this process's control groups allow; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
-    /// How it is set up.
+    /// Its configuration.
     #[serde(default)]
     pub setup: Setup,
-    /// Notes for the reader, a sentence each.
+    /// Notes for the reader, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Host {
-    /// How many threads can run at a time: no more than there are CPUs for, and none that a quota
-    /// would only hold back. A part of a processor's time is one more.
+    /// How many threads can run at a time: at most one per CPU, and at most what the quota allows.
+    /// A fraction of a processor counts as one more.
     pub fn parallelism(&self) -> u32 {
         let quota = self.cpu_quota.map_or(u32::MAX, |quota| quota.ceil() as u32);
         self.cores.min(quota).max(1)
     }
 
-    /// Bytes of a huge page, if they are known: from the OS, or by the tables of x86-64 and of
-    /// 64-bit ARM, where one entry stands for a page full of entries of 8 bytes.
+    /// Size of a huge page in bytes, if known: from the OS, or from the page tables of x86-64 and
+    /// 64-bit ARM. There, a huge page replaces one page full of 8-byte entries.
     pub fn huge_page_bytes(&self) -> Option<u64> {
         let has_such_tables = self.isas.iter().any(|isa| *isa != Isa::Scalar);
         let by_tables = || self.page.checked_mul(self.page / 8).filter(|_| has_such_tables);
@@ -77,41 +76,42 @@ impl Host {
     }
 }
 
-/// Records of the first version have a 0 where nothing is known.
+/// Records of the first version use 0 for unknown values.
 fn if_positive<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Ok(Option::deserialize(from)?.filter(|bytes| *bytes > 0))
 }
 
 impl Storage {
-    /// The bytes of the file system and those of them that are free, where both are known.
+    /// The file system's total and free bytes, if both are known.
     pub fn room(&self) -> Option<(u64, u64)> {
         self.capacity.zip(self.free)
     }
 }
 
 named! {
-    /// What is at the bottom of a file system.
+    /// What is below a file system.
     Medium "medium" {
         /// Memory: tmpfs, ramfs, zram, brd.
         Ram "ram",
-        /// Block devices of this machine.
+        /// Block devices on this machine.
         Block "block",
-        /// Something that this machine's counters do not see: FUSE, a network, a share of the host.
+        /// Something that this machine's counters do not see: FUSE, a network file system, a share
+        /// of the host.
         Unseen "unseen",
     }
 }
 
-/// What `O_DIRECT` does on a file system, tried on a canary file.
+/// How a file system handles `O_DIRECT`, tested with a canary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direct {
-    /// The file cannot be opened with it.
+    /// Opening a file with it fails.
     Refused,
-    /// It can be opened and read.
+    /// Opening and reading a file with it works.
     Accepted {
-        /// Offsets and lengths must be multiples of this.
+        /// The alignment of offsets and lengths.
         offset_align: u32,
-        /// Whether a read left nothing in the page cache; none if no probe works.
+        /// Whether a read left nothing in the page cache; `None` if no probe works.
         bypasses: Option<bool>,
     },
 }
@@ -121,39 +121,38 @@ pub enum Direct {
 pub struct Device {
     /// Its name: `vda`, `nvme0n1`.
     pub name: String,
-    /// The model it reports, if it does.
+    /// The model, if the device reports one.
     pub model: Option<String>,
-    /// The revision of its firmware, if reported.
+    /// The firmware revision, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Whether the OS takes it for a disk that turns.
+    /// Whether the OS considers it a rotating disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// The I/O scheduler that is chosen: `none`, `mq-deadline`.
+    /// The active I/O scheduler: `none`, `mq-deadline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// Requests that fit into its queue before senders must wait.
+    /// Capacity of its request queue; further submitters must wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nr_requests: Option<u64>,
-    /// Whether a hypervisor presents it, so that what is below is unknown.
+    /// Whether a hypervisor emulates it, so that what is below is unknown.
     pub is_virtual: bool,
     /// Readahead in bytes.
     pub read_ahead: Option<u64>,
     /// Whether the OS considers its cache volatile unless flushed.
     #[serde(default)]
     pub write_cache: Option<WriteCache>,
-    /// Whether the OS may send it writes that go through its cache to the medium (FUA). None where
-    /// that is not known.
+    /// Whether the OS may send it writes that bypass its cache (FUA); `None` if unknown.
     #[serde(default)]
     pub fua: Option<bool>,
-    /// For a loop device, whether it goes past the page cache to the file that it is made of. None
-    /// for any other device.
+    /// For a loop device, whether it accesses its backing file with direct I/O; `None` for other
+    /// devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loop_direct: Option<bool>,
 }
 
 impl Device {
-    /// Its known settings, with names.
+    /// Its known settings, by name.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let yes = |is: bool| if is { "yes" } else { "no" }.to_string();
         let facts = [
@@ -171,122 +170,122 @@ impl Device {
 named! {
     /// The quantity that a control group limits on a device.
     Limited "limited" {
-        /// Bytes read in a second.
+        /// Bytes read per second.
         ReadBytes "read bytes",
-        /// Bytes written in a second.
+        /// Bytes written per second.
         WriteBytes "written bytes",
-        /// Requests to read in a second.
+        /// Read requests per second.
         Reads "reads",
-        /// Requests to write in a second.
+        /// Write requests per second.
         Writes "writes",
     }
 }
 
-/// A control group's limit for a device.
+/// A control group's limit on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// The device's name.
     pub device: String,
     /// The limited quantity.
     pub what: Limited,
-    /// How much of it in a second: bytes, or requests.
+    /// The maximum per second, in bytes or requests.
     pub a_second: u64,
-    /// The directory of the group.
+    /// The control group's directory.
     pub group: String,
 }
 
 named! {
     /// A device's write cache, as the OS sees it.
     WriteCache "write cache" {
-        /// It may keep data in a volatile cache: only flushed data is durable.
+        /// Completed writes may be in a volatile cache: only a flush makes them durable.
         Back "write back",
-        /// It is on the medium when the write is complete: there is nothing to flush.
+        /// Completed writes are durable; there is nothing to flush.
         Through "write through",
     }
 }
 
-/// The file system a test file is on, and what is below it.
+/// The file system of a test file, and what is below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
-    /// The directory that was asked for.
+    /// The requested directory.
     #[serde(serialize_with = "lossy")]
     pub directory: PathBuf,
     /// `ext4`, `xfs`, `tmpfs` …
     pub file_system: String,
-    /// Where it is mounted.
+    /// Its mount point.
     #[serde(serialize_with = "lossy")]
     pub mount_point: PathBuf,
     /// Its mount options.
     pub mount_options: String,
-    /// What is at the bottom.
+    /// What is below.
     pub medium: Medium,
     /// The block devices it is on.
     pub devices: Vec<Device>,
-    /// The way down to them, the bottom first. Empty in a record that was made before it was kept.
+    /// The layers down to the devices, the bottom first. Empty in records older than this field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
-    /// Bytes that the OS reads ahead of a file here at most; none where it does not tell.
+    /// Maximum readahead for files here, in bytes; `None` if the OS does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<u64>,
-    /// Mounts that make a sync flush nothing: `ext4 at '/data' (nobarrier)`.
+    /// Mounts whose syncs do not flush: `ext4 at '/data' (nobarrier)`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub barriers_off: Vec<String>,
-    /// The control groups' limits of this process for those devices.
+    /// The limits of this process's control groups on those devices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Limit>,
-    /// Bytes of the file system; none where it has no size, as one that is kept in memory and
-    /// bounded by nothing else.
+    /// Total bytes of the file system; `None` if it has no fixed size, like some in memory.
     #[serde(default, deserialize_with = "if_positive")]
     pub capacity: Option<u64>,
-    /// Bytes that can still be written; none where `capacity` is.
+    /// Bytes that can still be written; `None` if `capacity` is.
     #[serde(default)]
     pub free: Option<u64>,
-    /// The probe that was right about a canary file; none if neither was.
+    /// The probe that reported a canary file correctly; `None` if neither did.
     pub residency_probe: Option<Probe>,
-    /// Whether a canary file could be evicted from the page cache, by proof of the probe.
+    /// Whether a canary file could be evicted from the page cache, according to the probe.
     pub evictable: bool,
-    /// Whether a canary file stays in the page cache after reading; none if no probe can see it,
-    /// and in older records.
+    /// Whether a canary file stays in the page cache after reading; `None` if no probe works, and
+    /// in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps_pages: Option<bool>,
-    /// What O_DIRECT does.
+    /// How `O_DIRECT` behaves.
     pub direct: Direct,
-    /// Notes for the reader: `cachestat says 0 pages of a cached file: using mincore`.
+    /// Notes for the reader, such as `cachestat does not see a file that was just read: using
+    /// mincore`.
     pub notes: Vec<String>,
 }
 
-/// How a file lies on its storage.
+/// How a file is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Bytes for which nothing is stored: holes, and extents allocated but never written.
+    /// Bytes without stored data: holes, and extents allocated but never written.
     pub unwritten: u64,
     /// Bytes stored in another form: compressed, or inside metadata.
     pub encoded: u64,
-    /// How many extents it has; none where the file system does not tell.
+    /// Number of extents; `None` if the file system does not report it.
     pub extents: Option<u64>,
 }
 
-/// The file that is read.
+/// The file to read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fixture {
-    /// Where it is.
+    /// Its path.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// The seed of its content; none for a user's own file, whose content is unknown.
+    /// The seed of its content; `None` for a user's own file, whose content is unknown.
     pub seed: Option<u64>,
-    /// How it lies; none where the file system does not tell.
+    /// How it is stored; `None` if the file system does not report it.
     pub layout: Option<Layout>,
 }
 
-/// Paths need not be Unicode, but JSON must be. A record's paths are only for reading, so invalid
+/// Paths need not be Unicode, but JSON must be. Paths in a record are only for reading, so invalid
 /// characters are replaced.
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
 
-/// Numbers of CPUs as `0-3,8`, in their order.
+/// Formats CPU numbers as `0-3,8`, in their order.
 pub fn cpus_text(cpus: &[u32]) -> String {
     let runs = cpus.chunk_by(|one, next| one.checked_add(1) == Some(*next));
     let text = |run: &[u32]| match run {
@@ -296,19 +295,19 @@ pub fn cpus_text(cpus: &[u32]) -> String {
     runs.map(text).collect::<Vec<String>>().join(",")
 }
 
-/// The CPUs and node of a run's workers.
+/// The CPUs and the node that a run's workers are restricted to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// The CPUs that threads are bound to, one each, in turn; none where the OS places them.
+    /// The CPUs that threads are pinned to, one each, in turn; `None` if the OS places them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Vec<u32>>,
-    /// The NUMA node that gives processors and memory; none where all do.
+    /// The NUMA node whose CPUs and memory they use; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
 }
 
 impl Bound {
-    /// Whether they are not bound.
+    /// Whether there is no restriction.
     pub fn is_free(&self) -> bool {
         *self == Bound::default()
     }
@@ -355,7 +354,7 @@ mod tests {
         check(4096, None, &[Isa::Scalar], None);
     }
 
-    /// A host as the first version wrote it, whose caches the OS did not tell.
+    /// A host as the first version wrote it, with unknown caches.
     #[test]
     fn a_cache_of_no_bytes_is_one_that_is_not_known() {
         let mut old = serde_json::to_value(zoo::host()).expect("a host is plain data");
@@ -367,7 +366,7 @@ mod tests {
         assert_eq!(host, Host { last_level_cache: None, ..zoo::host() });
     }
 
-    /// Records of the first version have a 0 where the OS told nothing, and numbers elsewhere.
+    /// Records of the first version use 0 for unknown numbers.
     #[test]
     fn no_memory_and_no_capacity_are_what_is_not_known() {
         let mut old = serde_json::to_value(zoo::host()).expect("a host is plain data");

@@ -4,30 +4,29 @@ use crate::cache::Cache;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use std::time::Duration;
 
-/// How a file is cut into operations, and in which order threads make them.
+/// How a file is divided into operations, and in which order threads perform them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Io {
-    /// Where the data of the file is at the start. `direct` is `O_DIRECT`, for both files of a
-    /// copy.
+    /// The file's cache state at the start. `direct` means `O_DIRECT`, for both files of a copy.
     pub cache: Cache,
-    /// In which order.
+    /// The order of blocks.
     pub pattern: Pattern,
-    /// Blocks from one step of a strided pattern to the next.
+    /// The step of a strided pattern, in blocks.
     pub stride: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Bytes an operation.
+    /// Size of an operation in bytes.
     pub block: u64,
-    /// Operations in flight, for each thread.
+    /// Operations in flight per thread.
     pub depth: u32,
-    /// Threads at work.
+    /// Number of threads.
     pub threads: u32,
-    /// How blocks are dealt out to the threads.
+    /// How blocks are divided among the threads.
     pub share: Share,
-    /// The most operations of a trial, over all threads; 0 is no limit.
+    /// The maximum number of operations in a trial, over all threads; 0 means no limit.
     pub ops: u64,
-    /// The longest a trial lasts. It ends sooner when every block of a cold file was read once, or
-    /// a file that is not overwritten is full. A sync at the end is not counted.
+    /// The maximum duration of a trial. It ends sooner once every block of a cold file is read, or
+    /// a file that is not overwritten is full. The final sync is not included.
     pub time: Duration,
 }
 
@@ -37,13 +36,13 @@ impl Io {
         self.size.div_ceil(self.block)
     }
 
-    /// The blocks that `thread` visits in a trial with `seed`; the same in every pass.
+    /// The blocks that `thread` visits in a trial with `seed`. They are the same in every pass.
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
         let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
         Visits::new(order, self.steps(thread), self.block, self.size)
     }
 
-    /// The steps of a pass that are `thread`'s.
+    /// `thread`'s steps in a pass.
     pub fn steps(&self, thread: u32) -> Steps {
         let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
         Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))

@@ -1,22 +1,22 @@
-//! The way from a file system down to its devices.
+//! The layers between a file system and its devices.
 
 use serde::{Deserialize, Serialize};
 
 /// How many bytes devices move for each byte that a file system moves: a mirror of two writes 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amplification {
-    /// So many at least.
+    /// The minimum.
     pub least: u32,
-    /// So many at most, but for metadata; none where nothing bounds it.
+    /// The maximum, not counting metadata; `None` if unbounded.
     pub most: Option<u32>,
 }
 
 impl Amplification {
     /// Each byte once.
     pub const ONE: Amplification = Amplification::of(1);
-    /// At least each byte, as where parity is kept.
+    /// Each byte at least once, as with parity.
     pub const SOME: Amplification = Amplification { least: 1, most: None };
-    /// Storage below may store equal bytes once, or not at all.
+    /// Unknown: the storage below may store equal bytes once, or not at all.
     pub const UNKNOWN: Amplification = Amplification { least: 0, most: None };
 
     /// Each byte `times` times.
@@ -24,12 +24,12 @@ impl Amplification {
         Amplification { least: times, most: Some(times) }
     }
 
-    /// The one number that it is, if it is known.
+    /// The exact factor, if known.
     pub fn exact(self) -> Option<u32> {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// Of a layer on another: what the upper one amplifies, the lower one amplifies again.
+    /// Combines two layers: the lower one amplifies what the upper one has amplified.
     pub fn on(self, below: Amplification) -> Amplification {
         Amplification {
             least: self.least.saturating_mul(below.least),
@@ -37,7 +37,7 @@ impl Amplification {
         }
     }
 
-    /// Of bytes that may go one way or the other.
+    /// For bytes that may take either of two ways.
     pub fn or(self, other: Amplification) -> Amplification {
         Amplification {
             least: self.least.min(other.least),
@@ -46,40 +46,40 @@ impl Amplification {
     }
 }
 
-/// Whether a device's counters moved when a canary file was read, written and synced. None where
-/// that could not be tried.
+/// Whether a device's counters moved when a canary file was read, written and synced; `None` if
+/// untested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Those of reads.
+    /// The read counters.
     pub reads: Option<bool>,
-    /// Those of writes.
+    /// The write counters.
     pub writes: Option<bool>,
-    /// That of flushes.
+    /// The flush counter.
     pub flushes: Option<bool>,
 }
 
-/// Block devices side by side, which all bytes of a file system cross on their way down: the
-/// members of an array, or the array itself.
+/// Block devices side by side that all bytes of a file system pass through: the members of an
+/// array, or the array itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Their names.
     pub nodes: Vec<String>,
-    /// Bytes they read together for each byte read.
+    /// Bytes that they read in total for each byte read.
     pub reads: Amplification,
-    /// Bytes they write together for each byte written.
+    /// Bytes that they write in total for each byte written.
     pub writes: Amplification,
-    /// Whether their counters count.
+    /// Whether their counters work.
     #[serde(default)]
     pub counts: Counts,
 }
 
 impl Layer {
-    /// Whether nothing says that its counters of reads and writes stand still.
+    /// Whether its read and write counters may work: no test has shown otherwise.
     pub fn may_count(&self) -> bool {
         self.counts.reads != Some(false) && self.counts.writes != Some(false)
     }
 
-    /// Whether it is known how many bytes it moves for each byte.
+    /// Whether its amplification is known exactly.
     pub fn is_exact(&self) -> bool {
         self.reads.exact().is_some() && self.writes.exact().is_some()
     }

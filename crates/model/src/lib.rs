@@ -1,9 +1,9 @@
-//! The nouns of ioassay and the text they are written in.
+//! The terms of ioassay and their text form.
 //!
-//! Nothing here reads a clock, opens a file or prints: a value of this crate is the same
-//! on every machine. All that measures and all that judges speaks in these types.
+//! Nothing here reads a clock, opens a file or prints: a value of this crate is the same on every
+//! machine. All code that measures or judges uses these types.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 #![forbid(unsafe_code)]
 

@@ -1,16 +1,16 @@
-//! A line of the protocol: a verb and pairs `key=value`, escaped so that it is one line of ASCII.
+//! A line of the protocol: a verb and `key=value` pairs, escaped to fit on one line of ASCII.
 
-/// A line that is not of the protocol.
+/// A line that violates the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem} in the line '{line}'")]
 pub struct ProtocolError {
     /// What is wrong.
     pub problem: String,
-    /// The line, cut to 200 characters.
+    /// The line, truncated to 200 characters.
     pub line: String,
 }
 
-/// A line that is being written.
+/// A line to write.
 pub(crate) struct Line {
     pub(crate) text: String,
 }
@@ -39,7 +39,7 @@ impl Line {
     }
 }
 
-/// A line that is being read.
+/// A line to parse.
 pub(crate) struct Fields<'a> {
     line: &'a str,
     pub(crate) verb: &'a str,

@@ -1,4 +1,4 @@
-//! Work on memory: a loop over arrays.
+//! Work on memory: loops over arrays.
 
 use crate::content::{Content, Kind};
 use crate::named;
@@ -11,9 +11,9 @@ named! {
     Kernel "kernel" {
         /// Adds up every word of an array.
         Read "read",
-        /// Writes one word all over an array.
+        /// Fills an array with one word.
         Write "write",
-        /// The same with non-temporal stores, which go past the caches.
+        /// The same with non-temporal stores, which bypass the caches.
         WriteNt "write-nt",
         /// Copies one array into another.
         Copy "copy",
@@ -25,11 +25,11 @@ named! {
         TriadNt "triad-nt",
         /// Counts the 4-byte value 10.
         Count "count",
-        /// Follows a random cycle of pointers, one a cache line.
+        /// Follows a random cycle of pointers, one per cache line.
         Chase "chase",
         /// Writes one word of every page.
         TouchPages "touch-pages",
-        /// The same in memory that was never touched: the OS finds and clears each page.
+        /// The same in fresh memory: the OS finds and clears each page.
         FirstTouch "first-touch",
         /// Reads one word of every page.
         ReadPages "read-pages",
@@ -37,39 +37,39 @@ named! {
 }
 
 named! {
-    /// The instruction set a loop is written for.
+    /// The instruction set of a loop.
     Isa "isa" {
-        /// What the peer makes of it: the widest that the Rust worker has, what the compiler
-        /// made of a plain loop elsewhere.
+        /// The peer's choice: the widest available for the Rust worker; for other peers, whatever
+        /// the compiler makes of a plain loop.
         Auto "auto",
-        /// Plain 64-bit registers.
+        /// General 64-bit registers.
         Scalar "scalar",
-        /// 128-bit vectors of every x86-64.
+        /// 128-bit vectors, on every x86-64 processor.
         Sse2 "sse2",
         /// 256-bit vectors.
         Avx2 "avx2",
         /// 512-bit vectors: AVX-512 F and BW.
         Avx512 "avx512",
-        /// 128-bit vectors of every 64-bit ARM.
+        /// 128-bit vectors, on every 64-bit ARM processor.
         Neon "neon",
     }
 }
 
 named! {
-    /// What the OS maps an array by.
+    /// The size of pages for arrays.
     Pages "pages" {
-        /// The pages of the processor: 4 KiB on x86.
+        /// The processor's base pages: 4 KiB on x86.
         Base "base",
         /// Huge pages: 2 MiB on x86.
         Huge "huge",
     }
 }
 
-/// The factor of the triad.
+/// The triad's factor.
 pub const TRIAD_FACTOR: f64 = 3.0;
 
 impl Kernel {
-    /// How many arrays of one length it has.
+    /// Number of arrays, all of the same length.
     pub fn arrays(self) -> u64 {
         match self {
             Kernel::Triad | Kernel::TriadNt => 3,
@@ -78,19 +78,19 @@ impl Kernel {
         }
     }
 
-    /// Whether its figure is bytes per second; else it is the time of an operation.
+    /// Whether its figure is bytes per second; otherwise it is the time of an operation.
     pub fn is_bulk(self) -> bool {
         !matches!(self, Kernel::Chase) && !self.touches_pages()
     }
 
-    /// Whether it looks at one word of each page only.
+    /// Whether it accesses only one word per page.
     pub fn touches_pages(self) -> bool {
         matches!(self, Kernel::TouchPages | Kernel::FirstTouch | Kernel::ReadPages)
     }
 
-    /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`], if nothing stays
-    /// in a cache: an ordinary store fetches its line first, a non-temporal one does not ("Bus
-    /// bytes" in METHODOLOGY.md). None for what is not bulk.
+    /// How many arrays the memory bus carries in a pass over [`Kernel::arrays`] if nothing stays in
+    /// a cache. An ordinary store first fetches its line, a non-temporal one does not ("Bus bytes"
+    /// in METHODOLOGY.md). `None` if it is not bulk.
     pub fn bus_arrays(self) -> Option<u64> {
         match self {
             Kernel::Read | Kernel::Count | Kernel::WriteNt => Some(1),
@@ -101,7 +101,7 @@ impl Kernel {
         }
     }
 
-    /// Whether it can be written for vectors at all.
+    /// Whether it can use vectors at all.
     pub fn has_vectors(self) -> bool {
         self.is_bulk()
     }
@@ -110,42 +110,42 @@ impl Kernel {
 /// Runs a loop over memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MemoryWork {
-    /// Which loop.
+    /// The loop.
     pub kernel: Kernel,
-    /// Written for which instruction set.
+    /// Its instruction set.
     pub isa: Isa,
-    /// Bytes of all arrays of all threads together.
+    /// Total size in bytes of all threads' arrays.
     pub working_set: u64,
-    /// What the arrays are mapped by.
+    /// The arrays' pages.
     pub pages: Pages,
-    /// Bytes from one touch to the next, where pages are touched: the machine's page, if each
-    /// touch is to be one fault. Without meaning for other kernels: [`STEP`].
+    /// Bytes between touches, for kernels that touch pages: the machine's page size, if each touch
+    /// is to be one fault. Other kernels ignore it and use [`STEP`].
     pub step: u64,
-    /// Threads at work.
+    /// Number of threads.
     pub threads: u32,
-    /// The longest a trial lasts.
+    /// The maximum duration of a trial.
     pub time: Duration,
 }
 
-/// The usual step of a touch, and that of all records of the first version.
+/// The default step of a touch, and that of all records of the first version.
 pub const STEP: u64 = 4096;
-/// What the bytes of an array are a multiple of. Peers agree on it, whatever a page is.
+/// Array sizes are multiples of this, for all peers and regardless of the page size.
 pub const ARRAY_GRANULE: u64 = 4096;
-/// A cache line: what an operation is, but for pages.
+/// A cache line: the unit of an operation, except with pages.
 pub const LINE: u64 = 64;
 
-/// Bytes that an array of `size` is mapped over where it is to lie in huge pages of `huge` bytes.
+/// Bytes to map in huge pages of `huge` bytes for an array of `size` bytes.
 ///
-/// Small ones hold an array completely, however short. Large ones, such as ARM's 512 MiB with pages
-/// of 64 KiB, are too precious for the tail of each array.
+/// Small huge pages cover the whole array, however short. Large ones, such as ARM's 512 MiB with
+/// pages of 64 KiB, would waste too much on the tail of each array.
 pub fn huge_span(size: u64, huge: u64) -> Option<u64> {
     const SMALL_MOST: u64 = 2 << 20;
     if huge <= SMALL_MOST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
 }
 
 impl MemoryWork {
-    /// What an array of `thread` holds in a trial with `seed`: its part of the working set,
-    /// divided by the number of arrays. A multiple of 4 KiB, and at least that.
+    /// The content of `thread`'s array in a trial with `seed`. Its size is the thread's part of the
+    /// working set divided by the number of arrays, rounded up to a multiple of 4 KiB.
     pub fn content(&self, thread: u32, seed: u64) -> Content {
         let share = self.working_set / u64::from(self.threads) / self.kernel.arrays();
         let size = share.next_multiple_of(ARRAY_GRANULE).max(ARRAY_GRANULE);
@@ -153,27 +153,27 @@ impl MemoryWork {
         Content { seed: mix(seed ^ u64::from(thread)), size, kind }
     }
 
-    /// What the second source of a triad holds.
+    /// The content of a triad's second source.
     pub fn second_content(&self, thread: u32, seed: u64) -> Content {
         let first = self.content(thread, seed);
         Content { seed: mix(first.seed), ..first }
     }
 
-    /// The double that a triad computes with where the content has `word`: whole and below 2²⁰, so
-    /// that no order of operations and no fused one rounds.
+    /// The triad's operand for a `word` of content: an integer below 2²⁰, so no order of operations
+    /// and no fused operation rounds.
     pub fn operand(word: u64) -> f64 {
         (word >> 44) as f64
     }
 
-    /// The word that `thread` writes where nothing is read.
+    /// The word that `thread` writes in kernels that only write.
     pub fn written(&self, thread: u32, seed: u64) -> u64 {
         self.content(thread, seed).word(0)
     }
 
-    /// The digest that a `sample` of this work must have; none for a chase, which sums nothing.
+    /// The digest that a `sample` of this work must have; `None` for a chase, which sums nothing.
     ///
-    /// What is read in every pass is summed or counted in every pass; of what is written, the
-    /// words that are left at the end are summed.
+    /// Kernels that read sum or count in every pass. For kernels that write, the digest is the sum
+    /// of the words left at the end.
     pub fn expected_digest(&self, seed: u64, sample: &Sample) -> Option<u64> {
         let spans = sample.spans.iter();
         let mut digests = spans.map(|span| self.expected_of(seed, span));
@@ -181,8 +181,8 @@ impl MemoryWork {
     }
 
     /// The bytes that a thread must report after `span.ops` operations: a line of one array each,
-    /// in whole passes over all arrays; for a chase and for pages, a line each. None without a
-    /// whole pass.
+    /// in whole passes over all arrays. For a chase and for pages, it is one line each. `None` if
+    /// the passes are not whole.
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         let lines = self.content(span.thread, 0).size / LINE;
         let arrays = if self.kernel.is_bulk() { self.kernel.arrays() } else { 1 };
@@ -190,8 +190,8 @@ impl MemoryWork {
         if is_whole { span.ops.checked_mul(LINE)?.checked_mul(arrays) } else { None }
     }
 
-    /// Bytes that its arrays take, in whole pages of their kind: of `page` bytes, or `huge` if such
-    /// are known.
+    /// Bytes that all threads' arrays occupy, in whole pages: of `page` bytes, or of `huge` bytes
+    /// if the work uses huge pages and their size is known.
     pub fn footprint(&self, page: u64, huge: Option<u64>) -> u64 {
         let size = self.content(0, 0).size;
         let huge = huge.filter(|_| self.pages == Pages::Huge);
@@ -203,7 +203,7 @@ impl MemoryWork {
             .saturating_mul(self.threads.into())
     }
 
-    /// Words that are touched in an array: the first of each step.
+    /// Words touched per array: the first of each step.
     pub fn touches(&self) -> u64 {
         self.content(0, 0).size.div_ceil(self.step)
     }
@@ -321,12 +321,12 @@ mod tests {
         };
         assert_eq!(bytes(Kernel::Read, 192), Some(12 << 10));
         assert_eq!(bytes(Kernel::Read, 191), None);
-        // Two threads, three arrays each, of a page.
+        // Two threads with three arrays each, of one page.
         assert_eq!(bytes(Kernel::Triad, 64), Some(12 << 10));
         assert_eq!(bytes(Kernel::Chase, 7), Some(448));
         assert_eq!(work(Kernel::Triad, Pages::Base).footprint(4096, Some(2 << 20)), 24 << 10);
         assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(4096, Some(2 << 20)), 12 << 20);
-        // On ARM with pages of 64 KiB and huge ones of 512 MiB, and where there are none.
+        // On ARM with 64 KiB pages and 512 MiB huge pages, and without huge pages.
         let large = work(Kernel::Triad, Pages::Huge).footprint(64 << 10, Some(512 << 20));
         assert_eq!(large, 6 * (64 << 10));
         assert_eq!(work(Kernel::Triad, Pages::Huge).footprint(64 << 10, None), large);

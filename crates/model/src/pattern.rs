@@ -1,7 +1,7 @@
-//! In which order the blocks of a file are read, and by which thread.
+//! The order in which the blocks of a file are visited, and by which thread.
 //!
-//! An order is a bijection from step `k` to block `b`: every block comes exactly once a pass, so
-//! the bytes and the digest of a pass are known, and no "cold" read is the second of its block.
+//! An order is a bijection from step `k` to block `b`: every block comes exactly once per pass. So
+//! the bytes and the digest of a pass are known, and no "cold" read is the second one of its block.
 
 use crate::named;
 use crate::random::{Rng, mix};
@@ -10,19 +10,19 @@ use std::ops::Range;
 named! {
     /// The order in which blocks are visited.
     Pattern "pattern" {
-        /// From the first to the last.
+        /// From first to last.
         Sequential "sequential",
         /// A random permutation.
         Random "random",
-        /// Every `stride`-th block, then again from the next one, until all were visited.
+        /// Every `stride`-th block, then the same starting one block later, until all were visited.
         Strided "strided",
     }
 }
 
 named! {
-    /// How the steps of a pass are dealt out to threads.
+    /// How the steps of a pass are divided among threads.
     Share "share" {
-        /// Each thread has one run of steps.
+        /// Each thread has one contiguous run of steps.
         Contiguous "contiguous",
         /// Thread `t` of `n` has the steps `t`, `t + n`, `t + 2n` …
         Interleaved "interleaved",
@@ -44,7 +44,7 @@ enum Walk {
 }
 
 impl Order {
-    /// The order of `blocks` blocks by `pattern`; `stride` counts blocks, `seed` decides a
+    /// The order of `blocks` blocks in `pattern`. `stride` is in blocks, and `seed` determines a
     /// random order.
     ///
     /// # Panics
@@ -61,19 +61,19 @@ impl Order {
         Order { blocks, walk }
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// The block visited at step `step`, which must be below [`Order::blocks`].
+    /// The block visited at `step`, which must be below [`Order::blocks`].
     #[inline]
     pub fn block(&self, step: u64) -> u64 {
         debug_assert!(step < self.blocks, "step {step} is past the pass of {}", self.blocks);
         match &self.walk {
             Walk::Sequential => step,
             Walk::Random(scramble) => scramble.apply(step),
-            // The first `long_lanes` lanes have one block more than the others.
+            // The first `long_lanes` lanes have one more block than the others.
             Walk::Strided { stride, long_lanes, lane } => {
                 let in_long = long_lanes * (lane + 1);
                 let (start, place) = if step < in_long {
@@ -87,8 +87,8 @@ impl Order {
     }
 }
 
-/// A keyed bijection on `0..blocks`: three rounds of multiply and shift on the next power of two,
-/// walked along its cycle until it falls inside (on average fewer than two steps).
+/// A keyed bijection on `0..blocks`: three rounds of multiply and shift on the next power of two.
+/// Results outside the range go through it again, fewer than twice on average.
 #[derive(Debug, Clone)]
 struct Scramble {
     blocks: u64,
@@ -110,7 +110,8 @@ impl Scramble {
         let mut block = step;
         loop {
             for key in self.keys {
-                // Each line is invertible modulo the power of two: odd product, sum, xor-shift.
+                // Each operation is invertible modulo the power of two: odd product, sum,
+                // xor-shift.
                 block = block.wrapping_mul(key).wrapping_add(key >> 32) & self.mask;
                 block ^= block >> self.shift;
             }
@@ -121,19 +122,19 @@ impl Scramble {
     }
 }
 
-/// The steps of a pass that are one thread's.
+/// One thread's steps in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steps {
     /// The thread's first step.
     pub first: u64,
-    /// From one of its steps to the next.
+    /// The distance between its steps.
     pub stride: u64,
-    /// How many steps it has in a pass.
+    /// Number of its steps in a pass.
     pub count: u64,
 }
 
 impl Steps {
-    /// The share of `thread` out of `threads` in a pass of `blocks` steps.
+    /// The steps of `thread`, one of `threads`, in a pass of `blocks` steps.
     ///
     /// # Panics
     /// If `thread` is not below `threads`.
@@ -160,7 +161,7 @@ impl Steps {
     }
 }
 
-/// The blocks of a file that one thread visits in a pass, one after another.
+/// The blocks of a file that one thread visits in a pass, in order.
 #[derive(Debug, Clone)]
 pub struct Visits {
     order: Order,
@@ -170,18 +171,18 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// The blocks of `block` bytes, in a file of `size`, at the `steps` of `order`.
+    /// The blocks of `block` bytes in a file of `size` bytes, at the `steps` of `order`.
     pub fn new(order: Order, steps: Steps, block: u64, size: u64) -> Visits {
         Visits { order, steps, block, size }
     }
 
-    /// How many there are in a pass.
+    /// Number of visits per pass.
     #[inline(always)]
     pub fn count(&self) -> u64 {
         self.steps.count
     }
 
-    /// Offset and length of the `index`-th, which must be below [`Visits::count`]; the file's last
+    /// Offset and length of visit `index`, which must be below [`Visits::count`]. The file's last
     /// block may be short.
     #[inline(always)]
     pub fn block(&self, index: u64) -> (u64, u64) {
@@ -189,15 +190,15 @@ impl Visits {
         (offset, self.block.min(self.size - offset))
     }
 
-    /// The bytes of the first `ops` visits, taken round and round. None if no machine could count
-    /// them.
+    /// Total bytes of the first `ops` visits, over as many passes as necessary; `None` on overflow
+    /// or without blocks.
     pub fn bytes(&self, ops: u64) -> Option<u64> {
         if self.count() == 0 {
             return (ops == 0).then_some(0);
         }
         let short = self.order.blocks() * self.block - self.size;
         let (passes, rest) = (ops / self.count(), ops % self.count());
-        // Only the file's last block may be short.
+        // Only the file's last block can be short.
         let visits_last = |mut indexes: Range<u64>| {
             let is_last =
                 |index| self.order.block(self.steps.step(index)) == self.order.blocks() - 1;
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!(blocks, [0, 3, 6, 1, 4, 2, 5]);
     }
 
-    /// Readahead follows neighbors: a random order must have hardly any, and no trend.
+    /// Readahead detects adjacent blocks: a random order must have almost none, and no trend.
     #[test]
     fn a_random_order_has_no_neighbours() {
         let blocks = 65_536;
@@ -261,7 +262,7 @@ mod tests {
             let near = (1..blocks)
                 .filter(|&step| order.block(step).abs_diff(order.block(step - 1)) <= 16)
                 .count();
-            // By chance 33/65536 of the steps are this near: 33 expected.
+            // About 33 steps are this short by chance.
             assert!(near < 500, "seed {seed}: {near} steps go to a near block");
         }
     }

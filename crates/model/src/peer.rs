@@ -1,11 +1,11 @@
-//! Programs that speak the protocol: this one's own worker, and others in other languages.
+//! Programs that speak the protocol: this program's own worker, and others in other languages.
 
 use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Arrays of a peer are at least this large: smaller ones are no fair comparison.
+/// Minimum array size for peers, in bytes: smaller arrays give no fair comparison.
 const PEER_ARRAY_LEAST: u64 = 4 << 20;
 
 /// A program that can be a worker.
@@ -14,31 +14,31 @@ pub struct Peer {
     /// Its name: the value of the axis `peer`, a [`PeerName`](crate::peer_name::PeerName).
     #[serde(deserialize_with = "crate::peer_name::deserialize")]
     pub name: String,
-    /// Whether it is one of the compiler matrix: the same source, built in many ways.
+    /// Whether it belongs to the compiler matrix: the same source, built in many ways.
     pub is_of_matrix: bool,
     /// The version that its compiler or runtime prints: `gcc (Debian 12.2.0-14) 12.2.0`.
     pub version: Option<String>,
     /// The command that built it.
     pub build: Option<String>,
-    /// Bits of the widest vectors in its counting loop, by its object code; 0 if scalar, none if
-    /// not inspected.
+    /// Width in bits of the vectors in its counting loop, according to its object code. 0 means
+    /// scalar, `None` not inspected.
     pub vector_bits: Option<u32>,
-    /// Engines it has.
+    /// The engines that it supports.
     pub engines: Vec<Engine>,
-    /// Engines it has for writing.
+    /// The engines that it supports for writing.
     #[serde(default)]
     pub write_engines: Vec<WriteEngine>,
-    /// Kernels it has.
+    /// The kernels that it supports.
     pub kernels: Vec<Kernel>,
-    /// The only values that it has of some axes; of axes that are not here it has all.
+    /// The values that it supports of some axes; it supports all values of others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub axes: BTreeMap<String, Vec<String>>,
-    /// Why it cannot run here, if it can't: a missing program, or its error.
+    /// Why it cannot run here, if it cannot: a missing program, or its error.
     pub unavailable: Option<String>,
 }
 
 impl Peer {
-    /// Why this peer has no such `case`, or none at all on this machine.
+    /// Why this peer cannot run `case`, or cannot run on this machine at all.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         if let Some(reason) = &self.unavailable {
             return Some(format!("the peer {}: {reason}", self.name));

@@ -1,15 +1,15 @@
-//! A valid name of a peer.
+//! Valid names of peers.
 
 use crate::units::ParseError;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Bytes of the longest name.
+/// Maximum length in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// The name of a peer: letters, digits and `- _ . +`, a letter or a digit first. It is a part of
-/// the name of a folder, of an option and of a line of text, and means nothing special in any.
+/// A peer's name: letters, digits and `- _ . +`, starting with a letter or digit. It is used in
+/// folder names, options and lines of text, and has no special meaning in any of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerName(String);
 
@@ -29,7 +29,7 @@ impl FromStr for PeerName {
         if starts_well && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
             return Ok(PeerName(text.to_string()));
         }
-        // Far too long names are shortened in messages.
+        // Messages shorten names that are far too long.
         let given = text.chars().take(NAME_BYTES_MAX + 1).collect();
         Err(ParseError::PeerName { given, most: NAME_BYTES_MAX })
     }
@@ -41,7 +41,7 @@ impl fmt::Display for PeerName {
     }
 }
 
-/// Reads a name of a record: for `#[serde(deserialize_with)]`.
+/// Parses a name in a record, for `#[serde(deserialize_with)]`.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map(|PeerName(name)| name).map_err(serde::de::Error::custom)

@@ -1,4 +1,4 @@
-//! The plan: measured cases, and skips with reasons.
+//! The plan: the cases to measure, and skipped cases with reasons.
 
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
 use crate::case::{Submission, Touch, Work, WriteWork};
@@ -18,30 +18,30 @@ use std::time::Duration;
 named! {
     /// Why a case is in a plan.
     Role "role" {
-        /// It answers the question.
+        /// To answer the question.
         Asked "asked",
-        /// It bounds the answers: a ceiling, or the tool's own overhead.
+        /// To bound the answers: a ceiling, or the tool's own overhead.
         Control "control",
-        /// A requested case again (A/A): any difference is not the case's.
+        /// To repeat a requested case (A/A): any difference is noise.
         Twin "twin",
     }
 }
 
-/// A case that will be measured.
+/// A case to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// The case.
     pub case: Case,
-    /// Why it is there.
+    /// Why it is in the plan.
     pub role: Role,
 }
 
-/// A requested case that will not be measured.
+/// A requested case that cannot be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Skip {
     /// The case.
     pub case: Case,
-    /// Why it would mean nothing.
+    /// Why its figure would be meaningless.
     pub reason: String,
 }
 
@@ -52,45 +52,45 @@ pub struct Plan {
     pub recipe: String,
     /// Passes over all cases; a case has at most one trial in each.
     pub rounds: u32,
-    /// The number of invocations: parts of the run with new workers and new test files, among which
-    /// the rounds are divided.
+    /// Number of invocations, among which the rounds are divided. Each has new workers and new test
+    /// files.
     #[serde(default = "one_invocation")]
     pub invocations: u32,
-    /// With one invocation, a case is done before the last round when the half-width of its
-    /// interval is at most this share of its median.
+    /// With one invocation, a case ends early once the half-width of its interval is at most this
+    /// share of its median.
     pub precision: f64,
-    /// Decides the data, the random orders and the order of cases in each round.
+    /// Determines the data, the random orders, and the order of cases in each round.
     pub seed: u64,
     /// The content of the test files.
     #[serde(default)]
     pub content: Kind,
-    /// The trials of each case follow each other without a pause until the rate is steady, or this
-    /// time is over; none where cases take turns.
+    /// With this, the trials of a case follow each other without a pause until the rate is steady,
+    /// or until this time is up. `None` means that cases take turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustain: Option<Duration>,
-    /// Bytes of memory, page cache included, that a control group gives the workers.
+    /// The control group's limit on the workers' memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
-    /// What the workers are bound to.
+    /// The CPUs and the node that workers are restricted to.
     #[serde(default, skip_serializing_if = "Bound::is_free")]
     pub bound: Bound,
-    /// What is measured.
+    /// The cases to measure.
     pub cases: Vec<Planned>,
-    /// What is not.
+    /// The skipped cases.
     pub skips: Vec<Skip>,
 }
 
-/// Records that do not say how many invocations they are of have one.
+/// Records without a number of invocations have one.
 fn one_invocation() -> u32 {
     1
 }
 
-/// Fewer rounds than this have no usable 95 % interval, so no case ends before.
+/// Minimum number of rounds: fewer give no usable 95 % interval, so no case ends sooner.
 pub const ROUNDS_MIN: u32 = 7;
 
-/// More cases than this are a mistake: one round of them takes six hours.
+/// Maximum number of cases. More are a mistake: one round of these takes six hours.
 pub const CASES_MAX: usize = 20_000;
-/// No plan has more twins: one of each kind of work in each cache state.
+/// Maximum number of twins: one of each kind of work in each cache state.
 pub const TWINS_MAX: usize = 16;
 
 impl Plan {
@@ -111,19 +111,19 @@ impl Plan {
         }
     }
 
-    /// The rounds of each invocation. There is at least one.
+    /// The rounds of each invocation; there is at least one invocation.
     pub fn rounds_by_invocation(&self) -> impl Iterator<Item = Range<u32>> {
         (0..self.invocations.max(1)).map(|invocation| self.rounds_of(invocation))
     }
 
-    /// The rounds of an invocation: equal parts, with left-over rounds to the first ones. 0 after
-    /// the last.
+    /// The rounds of an invocation: equal parts, with the remainder given to the first ones. Empty
+    /// after the last invocation.
     pub fn rounds_of(&self, invocation: u32) -> Range<u32> {
         let invocations = self.invocations.max(1);
         let (each, more) = (self.rounds / invocations, self.rounds % invocations);
         let first = |invocation: u32| {
             let invocation = invocation.min(invocations);
-            // At most all rounds, which fit into 32 bits.
+            // At most the number of rounds, which fits into 32 bits.
             invocation.saturating_mul(each).saturating_add(invocation.min(more))
         };
         first(invocation)..first(invocation.saturating_add(1))
@@ -140,7 +140,7 @@ impl Plan {
         self.cases.extend(twins);
     }
 
-    /// Adds `cases`; those that `place` refuses become skips, those already there are left out.
+    /// Adds `cases`. Those that `place` refuses become skips; duplicates are dropped.
     pub fn add(&mut self, cases: impl IntoIterator<Item = Case>, role: Role, place: &Place) {
         let mut known: HashSet<Case> = self.cases.iter().map(|p| p.case.clone()).collect();
         known.extend(self.skips.iter().map(|skip| skip.case.clone()));
@@ -156,22 +156,22 @@ impl Plan {
     }
 }
 
-/// The place of a plan, which decides which cases are possible.
+/// Where a plan runs, which determines the possible cases.
 #[derive(Debug)]
 pub struct Place<'a> {
     /// The machine.
     pub host: &'a Host,
-    /// The file system of the test file; none where no file is read.
+    /// The test file's file system; `None` if no file is used.
     pub storage: Option<&'a Storage>,
-    /// Programs that can measure besides this one's own worker.
+    /// The other programs that can measure, besides this program's own worker.
     pub peers: &'a [Peer],
 }
 
-/// The share of the available memory that is left to others: one part in this many.
+/// One part in this many of the available memory is left to other processes.
 const MEMORY_RESERVE_PARTS: u64 = 4;
 
 impl Place<'_> {
-    /// Why `case` cannot be measured here, or would mean something else than it says.
+    /// Why `case` cannot be measured here, or would not measure what it claims.
     pub fn refusal(&self, case: &Case) -> Option<String> {
         self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
@@ -214,8 +214,8 @@ impl Place<'_> {
         (!known).then(|| format!("this processor has no {isa}"))
     }
 
-    /// Refuse too much memory before allocating it: the OS would kill this program, or another. If
-    /// the size of the memory is unknown, nothing is refused.
+    /// Refuses excessive memory in advance: allocating it would make the OS kill this program or
+    /// another. If the size of memory is unknown, nothing is refused.
     fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
         let available = self.host.memory_available?;
         let reserve = available / MEMORY_RESERVE_PARTS;
@@ -250,7 +250,7 @@ impl Place<'_> {
         })
     }
 
-    /// The data to write is in memory before the clock starts: a period for each thread, and whole
+    /// The data to write is in memory before the clock starts: one period per thread, and whole
     /// pages for each operation in flight.
     fn data_refusal(&self, work: &WriteWork) -> Option<String> {
         let window =
@@ -264,7 +264,7 @@ impl Place<'_> {
     }
 }
 
-/// Why no file can be cut so, whatever is done to it.
+/// Why a file cannot be divided like this, for any kind of work.
 fn cut_refusal(io: &Io) -> Option<String> {
     let blocks = io.size.div_ceil(io.block);
     if io.block > io.size {
@@ -286,7 +286,7 @@ fn cut_refusal(io: &Io) -> Option<String> {
     (io.depth > 4096).then(|| format!("depth {} is above the maximum of 4096", io.depth))
 }
 
-/// More threads than this are a mistake, and each costs memory.
+/// Maximum number of threads: more are a mistake, and each costs memory.
 const THREADS_MAX: u32 = 4096;
 
 fn threads_refusal(case: &Case) -> Option<String> {

@@ -1,35 +1,35 @@
-//! Text that steers nothing: not a terminal, and not the order in which a reader sees letters.
+//! Text without control characters: it cannot steer a terminal or change the order of letters.
 //!
-//! Text of records, peers and file names is not ours. It passes through here before it is shown; a
-//! record as soon as it is read.
+//! Text from records, peers and file names is untrusted. It is cleaned here before it is shown;
+//! records are cleaned as soon as they are read.
 
 use std::borrow::Cow;
 
-/// Replaces a control character visibly.
+/// The visible replacement for a control character.
 const MARK: char = '\u{FFFD}';
 
-/// The replacement of a character: a space for separators, a mark for those that control a terminal
-/// (C0 and C1), change the direction of text or are invisible.
+/// The replacement of a character: a space for separators, and a mark for those that control a
+/// terminal (C0 and C1), change text direction or are invisible.
 fn shown(c: char) -> char {
     match c {
         '\t' | '\n' | '\u{B}' | '\u{C}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
         c if c.is_control() => MARK,
-        // Marks, embeddings, overrides and isolates of direction.
+        // Marks, embeddings, overrides and isolates that change direction.
         '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' => MARK,
         '\u{2066}'..='\u{2069}' => MARK,
-        // Zero-width characters: two different names would look alike.
+        // Zero-width characters, which make different names look alike.
         '\u{AD}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2065}' | '\u{FEFF}' => MARK,
         '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}' => MARK,
         c => c,
     }
 }
 
-/// Whether a character is shown as it is.
+/// Whether a character is shown unchanged.
 pub fn is_printable(c: char) -> bool {
     shown(c) == c
 }
 
-/// `text` with nothing in it that steers.
+/// `text` with control characters replaced.
 pub fn printable(text: &str) -> Cow<'_, str> {
     match text.chars().all(is_printable) {
         true => Cow::Borrowed(text),
@@ -37,10 +37,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text of a JSON value in which no string has anything that steers, whether it is written as
-/// it is or as an escape. What is no JSON stays so.
+/// JSON text with control characters in its strings replaced, whether raw or escaped. Text that is
+/// not valid JSON stays so.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    // Between its strings there may be tabs, as JSON has it; within them there may not.
+    // JSON allows raw tabs between strings but not within them.
     let is_plain = |c: char| c != '\\' && (c == '\t' || is_printable(c));
     if json.chars().all(is_plain) {
         return Cow::Borrowed(json);
@@ -58,12 +58,12 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What is no escape. A control character of C0 stays: within a string it makes that no JSON.
+/// Appends unescaped text. C0 control characters stay: within a string they make the JSON invalid.
 fn push_raw(out: &mut String, text: &str) {
     out.extend(text.chars().map(|c| if c < ' ' { c } else { shown(c) }));
 }
 
-/// What stands for the escape that `text` begins with, and how many bytes it has.
+/// The replacement for the escape that `text` starts with, and its length in bytes.
 fn unescaped(text: &str) -> (String, usize) {
     let mut length = text.len().min(2);
     let decoded = match text.as_bytes().get(1) {
@@ -74,7 +74,7 @@ fn unescaped(text: &str) -> (String, usize) {
             let low = || unit(&text[6..]);
             match char::from_u32(high) {
                 Some(c) => Some(c),
-                // Half of a character; with the other half it is one.
+                // Half of a surrogate pair; both halves give a character.
                 None => {
                     let pair = char::decode_utf16([u16::try_from(high).ok()?, low()? as u16]);
                     let c = pair.into_iter().next()?.ok()?;
@@ -83,7 +83,7 @@ fn unescaped(text: &str) -> (String, usize) {
                 }
             }
         }),
-        // A quote or a slash; or the end, or what JSON does not know.
+        // A quote or slash, the end of the text, or an unknown escape.
         _ => None,
     };
     while !text.is_char_boundary(length) {
@@ -95,7 +95,7 @@ fn unescaped(text: &str) -> (String, usize) {
     }
 }
 
-/// The number of the escape `\uXXXX` that `text` begins with.
+/// The number in the escape `\uXXXX` that `text` starts with.
 fn unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
@@ -137,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// The oracle cleans the value.
+        /// The oracle cleans the decoded value.
         #[test]
         fn json_is_cleaned_as_its_value_is(text: String) {
             let json = serde_json::to_string(&text).unwrap();

@@ -1,9 +1,9 @@
-//! Randomness that is the same everywhere: in every language, on every machine, for ever.
+//! Random numbers that are the same in every language, on every machine, forever.
 //!
 //! Both functions are SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014): short enough to be written again in any language.
+//! generators", OOPSLA 2014), which is short enough to reimplement in any language.
 
-/// Spreads the bits of `value` over the whole word: the finalizer of SplitMix64.
+/// Spreads the bits of `value` over the whole word, with SplitMix64's finalizer.
 #[inline]
 pub const fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,17 +11,17 @@ pub const fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// The odd constant that steps SplitMix64: 2⁶⁴ divided by the golden ratio.
+/// SplitMix64's odd increment: 2⁶⁴ divided by the golden ratio.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A sequence of random numbers that its seed decides.
+/// A random sequence determined by its seed.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// The sequence of `seed`.
+    /// The sequence for `seed`.
     pub const fn new(seed: u64) -> Rng {
         Rng { state: seed }
     }
@@ -46,7 +46,7 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Puts `items` into a random order (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);

@@ -10,31 +10,31 @@ named! {
     Engine "engine" {
         /// Moves nothing, to measure the tool's own overhead.
         Null "null",
-        /// `read(2)` at the file's own offset, one open file a thread.
+        /// `read(2)` at the file offset, with one open file per thread.
         Read "read",
         /// `pread(2)`.
         Pread "pread",
-        /// `mmap(2)`: the block is touched in the page cache itself.
+        /// `mmap(2)`: the block is accessed in place in the page cache.
         Mmap "mmap",
         /// io_uring with registered buffers and files.
         Uring "uring",
-        /// Loads the file into anonymous memory, then touches it there.
+        /// Loads the file into anonymous memory, then accesses it there.
         Load "load",
-        /// Through a buffer of the program's own of 4 KiB that each seek empties, as C's stdio.
+        /// Through a 4 KiB user-space buffer that each seek discards, like C stdio.
         Buffered "buffered",
     }
 }
 
 named! {
-    /// The use of a block's bytes.
+    /// What the program does with a block's bytes.
     Touch "touch" {
         /// Nothing: they are delivered and ignored.
         None "none",
-        /// One word in every 4 KiB is read.
+        /// Reads one word in every 4 KiB.
         Page "page",
-        /// Every byte is added up, and the sum is checked.
+        /// Sums every byte and verifies the sum.
         Sum "sum",
-        /// The 4-byte value 10 is counted, and the count is checked.
+        /// Counts the 4-byte value 10 and verifies the count.
         Count "count",
     }
 }
@@ -42,30 +42,30 @@ named! {
 named! {
     /// Advice to the OS about the use of the file.
     Advice "advice" {
-        /// Nothing.
+        /// None.
         None "none",
-        /// It will be read in order.
+        /// It will be read sequentially.
         Sequential "sequential",
-        /// It will be read in no order: no readahead.
+        /// It will be read randomly: disables readahead.
         Random "random",
-        /// It will be needed soon: begin to read it now.
+        /// It will be needed soon: start reading it now.
         WillNeed "willneed",
-        /// Map every page at once, before the first touch (mmap only).
+        /// Map every page at once, before the first access (mmap only).
         Populate "populate",
         /// Use huge pages (mmap and load only).
         HugePage "hugepage",
-        /// Not said to the OS: six other threads touch a byte of every page ahead of the one
-        /// that reads (mmap only).
+        /// No advice to the OS: six other threads touch a byte of every page ahead of the reading
+        /// thread (mmap only).
         TouchAhead "touch-ahead",
     }
 }
 
 named! {
-    /// How io_uring learns of new requests.
+    /// How requests are submitted to io_uring.
     Submission "submission" {
-        /// By a system call.
+        /// With a system call.
         Enter "enter",
-        /// By a thread of the OS that polls the queue.
+        /// Through a kernel thread that polls the queue.
         Sqpoll "sqpoll",
     }
 }
@@ -73,23 +73,23 @@ named! {
 /// Reads a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReadWork {
-    /// Which blocks, in which order.
+    /// The blocks and their order.
     pub io: Io,
     /// How a block is moved.
     pub engine: Engine,
-    /// The use of the bytes.
+    /// What is done with the bytes.
     pub touch: Touch,
-    /// The instruction set of a sum or a count.
+    /// The instruction set for a sum or count.
     pub isa: Isa,
     /// The advice.
     pub advice: Advice,
-    /// How io_uring learns of requests.
+    /// How requests are submitted to io_uring.
     pub submission: Submission,
 }
 
 impl ReadWork {
-    /// Whether the file is passed more than once if time allows. A cold file is not, for the
-    /// second time it would be warm; nor is any where the number of operations is given.
+    /// Whether the file is read more than once if time allows. A cold file is not, because the
+    /// second pass would be warm; nor is any file with a fixed number of operations.
     pub fn repeats(&self) -> bool {
         self.io.cache != Cache::Cold && self.io.ops == 0
     }

@@ -1,10 +1,10 @@
-//! Why a storage cannot bring a file into a cache state.
+//! Why a file on some storage cannot be in a cache state.
 
 use crate::case::Cache;
 use crate::host::{Direct, Medium, Storage};
 use crate::units;
 
-/// Why blocks of this size cannot be read or written on `storage` in a cache state.
+/// Why blocks of this size on `storage` cannot be read or written in a cache state.
 pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<String> {
     match cache {
         Cache::Cold if storage.medium == Medium::Ram && !storage.evictable => Some(format!(

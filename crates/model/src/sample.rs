@@ -1,72 +1,73 @@
-//! A worker's measurements: raw, nothing derived.
+//! A worker's raw measurements.
 
 use serde::{Deserialize, Serialize};
 
-/// One thread's part of a trial. Times are nanoseconds of the worker's monotonic clock.
+/// One thread's part of a trial. Times are in nanoseconds on the worker's monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
-    /// Which thread, from 0.
+    /// The thread's number, from 0.
     pub thread: u32,
-    /// When it left the barrier.
+    /// When it passed the barrier.
     pub start_ns: u64,
-    /// When its last byte was touched.
+    /// When it finished its last operation.
     pub end_ns: u64,
-    /// Bytes it moved.
+    /// Bytes that it moved.
     pub bytes: u64,
-    /// Operations it completed.
+    /// Operations that it completed.
     pub ops: u64,
-    /// The digest or count of the bytes; 0 if not requested. None if the worker has none, so the
-    /// bytes cannot be checked.
+    /// The digest or count of the bytes; 0 if not requested. `None` if the worker reports none, so
+    /// that the bytes cannot be verified.
     #[serde(default)]
     pub digest: Option<u64>,
-    /// The part of its time that went before the first block of each pass: mapping, populating,
+    /// The part of its time spent before the first block of each pass: mapping, populating,
     /// loading.
     #[serde(default)]
     pub load_ns: u64,
-    /// When its last sync had returned; none without a sync. With `O_DSYNC`, that is when its last
+    /// When its last sync returned; `None` without a sync. With `O_DSYNC`, that is when its last
     /// write returned.
     #[serde(default)]
     pub synced_ns: Option<u64>,
-    /// How long its syncs took together.
+    /// The total time of its syncs.
     #[serde(default)]
     pub sync_ns: u64,
-    /// Bytes of the operations that were completed in each [`PROGRESS_NS`] since its start; the
-    /// last of them is a part, which ends with the span. Empty where nothing was told.
+    /// Bytes of the operations completed in each [`PROGRESS_NS`] since its start. The last step is
+    /// partial and ends with the span. Empty if not reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<u64>,
-    /// Its CPU time, as it read it itself just before and just after. What the OS does for it by
-    /// other threads is not in it. None where the worker does not tell, as of all that follow.
+    /// Its CPU time, read by the thread itself just before and just after. It excludes work done
+    /// for it by other kernel threads. `None` if the worker does not report it; the same holds for
+    /// all fields below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
-    /// How long it was ready to run and had no CPU.
+    /// How long it was ready to run but had no CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay_ns: Option<u64>,
-    /// Where it ran when it started.
+    /// Where it ran at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_seat: Option<Seat>,
-    /// Where it ran when it ended.
+    /// Where it ran at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_seat: Option<Seat>,
 }
 
-/// Where a thread runs: the numbers that the OS has for it.
+/// The CPU and node that a thread runs on, by the OS's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// The logical CPU.
     pub cpu: u32,
-    /// The NUMA node of that.
+    /// The CPU's NUMA node.
     pub node: u32,
 }
 
-/// What all threads of a worker used from the begin of a trial to the end of its last span, those
-/// included that work for it beside its own. What the worker does not tell is none.
+/// What a worker's process used between the start of a trial and the end of its last span. It
+/// includes threads that work for it in the background. Unreported values are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// CPU time.
     pub cpu_ns: Option<u64>,
-    /// The part of it spent in the program itself, as the OS splits it.
+    /// The part spent in user mode, according to the OS.
     pub user_ns: Option<u64>,
-    /// The part of it spent in the OS.
+    /// The part spent in the kernel.
     pub system_ns: Option<u64>,
     /// Page faults served from memory.
     pub minor_faults: Option<u64>,
@@ -74,12 +75,12 @@ pub struct Usage {
     pub major_faults: Option<u64>,
     /// Context switches because a thread waited.
     pub switches_voluntary: Option<u64>,
-    /// Context switches because another wanted the CPU.
+    /// Context switches because another thread needed the CPU.
     pub switches_involuntary: Option<u64>,
 }
 
 impl Usage {
-    /// What was used since `before`.
+    /// The difference from `before`.
     pub fn since(&self, before: &Usage) -> Usage {
         let since = |of: fn(&Usage) -> Option<u64>| Some(of(self)?.saturating_sub(of(before)?));
         Usage {
@@ -98,22 +99,22 @@ impl Usage {
     }
 }
 
-/// The length of a step of [`Span::progress`]: 100 ms.
+/// Duration of a step of [`Span::progress`]: 100 ms.
 pub const PROGRESS_NS: u64 = 100_000_000;
 
-/// How often each latency occurred: pairs of nanoseconds and count, ascending.
+/// How often each latency occurred.
 ///
-/// A worker may round a latency, by at most 1/256 of it, to keep the list short.
+/// A worker may round a latency by up to 1/256, to keep the list short.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// `(nanoseconds, count)`, ascending, no latency twice.
+    /// `(nanoseconds, count)`, in ascending order, each latency once.
     pub counts: Vec<(u64, u64)>,
     /// The longest latency, exact.
     pub max_ns: u64,
 }
 
 impl Latencies {
-    /// How many operations were timed.
+    /// Number of timed operations.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
@@ -125,7 +126,7 @@ impl Latencies {
         self.put_in_order();
     }
 
-    /// The counts of `all` together: put in order once, however many they are.
+    /// The total counts of `all`, sorted only once.
     pub fn sum<'a>(all: impl Iterator<Item = &'a Latencies>) -> Latencies {
         let mut sum = all.fold(Latencies::default(), |mut sum, latencies| {
             sum.counts.extend_from_slice(&latencies.counts);
@@ -136,7 +137,7 @@ impl Latencies {
         sum
     }
 
-    /// Ascending, and no latency twice.
+    /// Sorts the counts and merges equal latencies.
     fn put_in_order(&mut self) {
         self.counts.sort_unstable();
         self.counts.dedup_by(|next, kept| {
@@ -152,34 +153,33 @@ impl Latencies {
 /// A worker's measurements of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Opening, buffers, rings, arrays: all that came before the barrier.
+    /// Time before the barrier: opening files, creating buffers, rings and arrays.
     pub setup_ns: u64,
-    /// The part of it that the worker's runtime needed to become fast, such as a just-in-time
-    /// compiler.
+    /// The part of it that the worker's runtime needed to warm up, such as a just-in-time compiler.
     #[serde(default)]
     pub warm_up_ns: u64,
-    /// One for each thread.
+    /// One per thread.
     pub spans: Vec<Span>,
-    /// Latencies of all threads together; empty where operations were not timed one by one.
+    /// Latencies over all threads; empty if operations were not timed individually.
     pub latencies: Latencies,
-    /// Latencies of the syncs that were calls of their own.
+    /// Latencies of separate sync calls.
     #[serde(default)]
     pub syncs: Latencies,
-    /// What the whole worker used meanwhile, as it read it itself.
+    /// What the whole worker used meanwhile, according to itself.
     #[serde(default, skip_serializing_if = "Usage::is_untold")]
     pub usage: Usage,
 }
 
 impl Sample {
-    /// From the first thread's start to the last thread's end.
+    /// Time from the first thread's start to the last thread's end.
     pub fn elapsed_ns(&self) -> u64 {
         let start = self.spans.iter().map(|span| span.start_ns).min().unwrap_or(0);
         let end = self.spans.iter().map(|span| span.end_ns).max().unwrap_or(0);
         end.saturating_sub(start)
     }
 
-    /// From the first thread's start to the last thread's sync; none where a thread that did
-    /// anything has not synced it.
+    /// Time from the first thread's start to the last thread's sync; `None` if any thread that did
+    /// something has not synced it.
     pub fn synced_ns(&self) -> Option<u64> {
         let start = self.spans.iter().map(|span| span.start_ns).min()?;
         let mut end = None;
@@ -189,17 +189,17 @@ impl Sample {
         Some(end?.saturating_sub(start))
     }
 
-    /// Bytes of all threads; saturates if a worker reports impossible values.
+    /// Total bytes of all threads; saturates if a worker reports impossible values.
     pub fn bytes(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.bytes))
     }
 
-    /// Operations of all threads.
+    /// Total operations of all threads.
     pub fn ops(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
     }
 
-    /// The digest of all bytes; none if a thread reports none.
+    /// The digest of all bytes; `None` if any thread reports none.
     pub fn digest(&self) -> Option<u64> {
         self.spans.iter().try_fold(0u64, |sum, span| Some(sum.wrapping_add(span.digest?)))
     }

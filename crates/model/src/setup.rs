@@ -1,65 +1,64 @@
-//! How a machine is set up: what may differ between two machines of one model, or between two
-//! days of one machine.
+//! A machine's configuration: what can differ between two machines of one model, or over time.
 
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How the machine is set up. What the OS does not tell is none or empty.
+/// The machine's configuration. Unknown values are `None` or empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Setup {
-    /// The cpufreq governor; several where the CPUs have different ones.
+    /// The cpufreq governor; several if CPUs differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The cpufreq driver: `intel_pstate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_driver: Option<String>,
-    /// Who gets transparent huge pages: `always`, `madvise` or `never`.
+    /// Where transparent huge pages are used: `always`, `madvise` or `never`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<String>,
-    /// How hard the OS tries to find one: `defer`, `madvise`.
+    /// How hard the OS tries to find a huge page: `defer`, `madvise`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_pages_defrag: Option<String>,
-    /// Whether DAMON watches memory, and may reclaim it.
+    /// Whether DAMON monitors memory and may reclaim it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damon: Option<bool>,
-    /// What the command line of the OS says of mitigations: `off`, `auto,nosmt`.
+    /// The `mitigations=` setting on the kernel command line: `off`, `auto,nosmt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<String>,
-    /// Each vulnerability that the OS knows of, and what it does about it: `Not affected`,
-    /// `Vulnerable`, `Mitigation: PTI`.
+    /// The vulnerabilities that the OS knows, with its response: `Not affected`, `Vulnerable`,
+    /// `Mitigation: PTI`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub vulnerabilities: BTreeMap<String, String>,
-    /// The revision of the processor's microcode.
+    /// The revision of the CPU microcode.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
-    /// Whether two threads share a core.
+    /// Whether SMT is on: two threads share a core.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<bool>,
-    /// The kinds of cores, where there is more than one.
+    /// The kinds of cores, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub core_kinds: Vec<CoreKind>,
     /// The NUMA nodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
-    /// The load average of the minute before the run: how many threads wanted to run.
+    /// The load average of the minute before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// The C library that the program runs with: `glibc 2.39`.
+    /// The C library that the program uses: `glibc 2.39`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub libc: Option<String>,
 }
 
-/// Cores of one kind.
+/// A kind of core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreKind {
-    /// What the OS calls it: `cpu_core`, or `capacity 1024`.
+    /// The OS's name for it: `cpu_core`, or `capacity 1024`.
     pub name: String,
-    /// How many CPUs are of it.
+    /// Number of CPUs.
     pub count: u32,
-    /// Which, as the OS lists them: `0-15`.
+    /// The CPUs, as the OS lists them: `0-15`.
     pub cpus: String,
 }
 
@@ -68,9 +67,9 @@ pub struct CoreKind {
 pub struct Node {
     /// Its number.
     pub number: u32,
-    /// Its CPUs, as the OS lists them; empty for memory without any.
+    /// Its CPUs, as the OS lists them; empty for a node with only memory.
     pub cpus: String,
-    /// Bytes of its memory.
+    /// Size of its memory in bytes.
     pub memory: Option<u64>,
 }
 
@@ -85,12 +84,12 @@ impl fmt::Display for Node {
     }
 }
 
-/// What the OS says where a processor has no such vulnerability.
+/// The OS's text for a vulnerability that the processor does not have.
 const NOT_AFFECTED: &str = "Not affected";
 
 impl Setup {
-    /// What is known of it, each with its name; without the load and what vulnerabilities there
-    /// are, which a reader wants in another form.
+    /// The known settings, by name. Excludes the load and the vulnerabilities, which are presented
+    /// differently.
     pub fn facts(&self) -> Vec<(&'static str, String)> {
         let yes = |is: bool| if is { "on" } else { "off" }.to_string();
         let all = |texts: Vec<String>| (!texts.is_empty()).then(|| texts.join("; "));
@@ -111,7 +110,7 @@ impl Setup {
         facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// The vulnerabilities that the processor has, by what is done about them.
+    /// The processor's vulnerabilities, by the OS's response.
     pub fn affected(&self) -> Affected<'_> {
         let named = |is_wanted: &dyn Fn(&str) -> bool| -> Vec<&str> {
             let wanted = self.vulnerabilities.iter().filter(|(_, state)| is_wanted(state));
@@ -125,12 +124,12 @@ impl Setup {
     }
 }
 
-/// The vulnerabilities that a processor has.
+/// A processor's vulnerabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Affected<'a> {
-    /// Those that the OS mitigates, which costs time.
+    /// Those that the OS mitigates, at a cost in time.
     pub mitigated: Vec<&'a str>,
-    /// Those that it does not, or says something else of.
+    /// Those that it does not mitigate, or describes otherwise.
     pub others: Vec<&'a str>,
 }
 

@@ -3,19 +3,18 @@
 use crate::case::Case;
 use crate::units::ParseError;
 
-/// Each axis with the values to try: the cases are their product.
+/// Each axis with its values. The cases are their product.
 pub type Sweep = Vec<(String, Vec<String>)>;
 
-/// How many cases the product of the sweep's axes has; of more than fit into 128 bits, the most
-/// that do.
+/// The number of cases in the sweep's product; saturates at 128 bits.
 pub fn count(sweep: &Sweep) -> u128 {
     sweep.iter().fold(1, |count, (_, values)| count.saturating_mul(values.len() as u128))
 }
 
-/// Every case of the product of the sweep's axes, the last axis changing fastest.
+/// Every case in the sweep's product; the last axis changes fastest.
 ///
 /// # Panics
-/// If they are more than a machine can count: the caller has a limit.
+/// If there are more cases than memory can address; callers enforce a lower limit.
 pub fn product(sweep: &Sweep) -> Result<Vec<Case>, ParseError> {
     let count = usize::try_from(count(sweep)).expect("the caller has a limit");
     (0..count).map(|index| Case::from_axes(&nth(sweep, index))).collect()

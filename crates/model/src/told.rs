@@ -1,12 +1,12 @@
-//! What a worker may tell of its own counters, and may leave out.
+//! Optional counters that a worker may report.
 
 use crate::line::{Fields, Line, ProtocolError};
 use crate::sample::{Seat, Span, Usage};
 
-/// What a line may tell and may leave out: keys and numbers.
+/// Optional keys and numbers of a line.
 pub(crate) type Told = [(&'static str, Option<u64>)];
 
-/// The line with what is told.
+/// Appends the known values to a line.
 pub(crate) fn with_told(line: Line, told: &Told) -> Line {
     told.iter().fold(line, |line, (key, number)| match number {
         Some(number) => line.with(key, number),
@@ -14,7 +14,7 @@ pub(crate) fn with_told(line: Line, told: &Told) -> Line {
     })
 }
 
-/// What a span may tell besides.
+/// The optional values of a span.
 pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 8] {
     let [start, end] = [span.start_seat, span.end_seat];
     [
@@ -29,7 +29,7 @@ pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 8] {
     ]
 }
 
-/// What may be told of a process.
+/// The optional values of a process.
 pub(crate) fn told_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
     [
         ("cpu_ns", usage.cpu_ns),
@@ -42,7 +42,7 @@ pub(crate) fn told_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
     ]
 }
 
-/// What was told of a process.
+/// Parses the values of a process.
 pub(crate) fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
     Ok(Usage {
         cpu_ns: fields.number_if("cpu_ns")?,
@@ -55,7 +55,7 @@ pub(crate) fn usage(fields: &mut Fields) -> Result<Usage, ProtocolError> {
     })
 }
 
-/// Where a thread ran; none unless both of it are told.
+/// Parses where a thread ran; `None` unless both numbers are present.
 pub(crate) fn seat(
     fields: &mut Fields,
     cpu: &str,

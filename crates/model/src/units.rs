@@ -1,77 +1,77 @@
 //! Quantities as people write and read them.
 //!
-//! Two rules: a size means what it means to fio, dd and elbencho (`4k` and `4KiB` are 4096 bytes,
-//! `4kB` is 4000), and what is printed names its unit (MB is 10⁶ bytes, MiB is 2²⁰).
+//! There are two rules. Input sizes mean the same as in fio, dd and elbencho: `4k` and `4KiB` are
+//! 4096 bytes, `4kB` is 4000. Output names its unit: MB is 10⁶ bytes, MiB is 2²⁰.
 
 use std::time::Duration;
 
-/// A quantity or a name that could not be read.
+/// A quantity or name that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// Not a number of bytes.
+    /// A malformed size.
     #[error("'{given}' is not a size: write a number and a unit, such as 4KiB, 1GiB or 4MB")]
     Size {
-        /// What was written.
+        /// The input.
         given: String,
     },
-    /// Not what a file can be made of.
+    /// An unknown kind of content.
     #[error("'{given}' is not a content: write random or ints:20, for integers below 20")]
     Content {
-        /// What was written.
+        /// The input.
         given: String,
     },
-    /// Not a length of time.
+    /// A malformed time.
     #[error("'{given}' is not a time: write a number and a unit, such as 500ms, 2s or 1m")]
     Time {
-        /// What was written.
+        /// The input.
         given: String,
     },
-    /// A quantity that nobody means: sums with it would leave the range of numbers.
+    /// An implausible quantity: sums with it would overflow.
     #[error("'{given}' is too large: the maximum is {most}")]
     TooLarge {
-        /// What was written.
+        /// The input.
         given: String,
-        /// The largest that is understood.
+        /// The maximum.
         most: String,
     },
-    /// Not what a peer can be called.
+    /// An invalid peer name.
     #[error(
         "'{}' is not a valid name of a peer: write at most {most} letters, digits and - _ . +, a \
          letter or a digit first",
         given.escape_debug()
     )]
     PeerName {
-        /// What was written.
+        /// The input.
         given: String,
-        /// The most bytes allowed.
+        /// Maximum length in bytes.
         most: usize,
     },
-    /// Not a whole number in range.
+    /// Not a whole number, or too small.
     #[error("{axis} '{given}' is not a whole number of at least {min}")]
     Number {
-        /// Which axis was being read.
+        /// The axis.
         axis: &'static str,
-        /// What was written.
+        /// The input.
         given: String,
-        /// The least value allowed.
+        /// The minimum.
         min: u64,
     },
-    /// A case that is not said in full.
+    /// An incomplete or inconsistent case.
     #[error("axis '{axis}' {problem}")]
     Axis {
-        /// Which axis.
+        /// The axis.
         axis: &'static str,
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A name that is none of the known ones.
+    /// An unknown name.
     #[error("unknown {axis} '{given}'{}: known are {}", suggestion(nearest), known.join(", "))]
     Name {
-        /// Which axis was being read.
+        /// The axis.
         axis: &'static str,
-        /// What was written.
+        /// The input.
         given: String,
-        /// The known name that is nearest, if one is near.
+        /// The most similar known name, if any is close.
         nearest: Option<String>,
         /// All known names.
         known: Vec<String>,
@@ -82,7 +82,7 @@ fn suggestion(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!(" (did you mean '{name}'?)")).unwrap_or_default()
 }
 
-/// The error for a `given` name of `axis` that is none of `known`; suggests the nearest.
+/// The error for a name of `axis` that is not in `known`; suggests the most similar one.
 pub fn unknown_name(axis: &'static str, given: &str, known: &[&str]) -> ParseError {
     ParseError::Name {
         axis,
@@ -92,7 +92,7 @@ pub fn unknown_name(axis: &'static str, given: &str, known: &[&str]) -> ParseErr
     }
 }
 
-/// The one of `known` that a person who typed `given` most likely meant.
+/// The member of `known` that a user who typed `given` most likely meant.
 pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     let given = given.to_lowercase();
     known
@@ -103,7 +103,7 @@ pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// Declares an enum whose values have names: the ones typed, recorded and printed.
+/// Declares an enum whose values have names, used in input, records and output.
 #[macro_export]
 macro_rules! named {
     ($(#[$doc:meta])* $kind:ident $axis:literal {
@@ -123,7 +123,7 @@ macro_rules! named {
             /// Their names.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The one name of this value.
+            /// The name of this value.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($kind::$value => $name),+
@@ -150,15 +150,15 @@ macro_rules! named {
     };
 }
 
-/// The most bytes that are understood: 8 PiB. Products of a few such sizes fit into 128 bits, sums
-/// into 64, and each is a whole number as a double.
+/// The maximum size: 8 PiB. Products of a few sizes fit into 128 bits, sums fit into 64, and each
+/// is exact as a double.
 pub const BYTES_MAX: u64 = 1 << 53;
 
-/// The longest time that is understood: 30 days. Added to a clock it stays within its range.
+/// The maximum time: 30 days. Adding it to a clock cannot overflow.
 pub const TIME_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Reads a number of bytes, from 1 to [`BYTES_MAX`]: `4096`, `512B`, `4k`, `4KiB`, `4MB`, `1.5GiB`.
-/// A bare letter is a power of 1024, as to fio, dd and elbencho.
+/// Parses a size from 1 to [`BYTES_MAX`]: `4096`, `512B`, `4k`, `4KiB`, `4MB`, `1.5GiB`. A bare
+/// letter is a power of 1024, as in fio, dd and elbencho.
 pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     let given = text.trim();
     let error = || ParseError::Size { given: given.to_string() };
@@ -180,7 +180,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, ParseError> {
     }
 }
 
-/// Reads a length of time above zero and of at most [`TIME_MAX`]: `500ms`, `2s`, `1m 30s`.
+/// Parses a time above zero and up to [`TIME_MAX`]: `500ms`, `2s`, `1m 30s`.
 pub fn parse_time(text: &str) -> Result<Duration, ParseError> {
     let given = text.trim();
     let no_time = || ParseError::Time { given: given.to_string() };
@@ -197,14 +197,14 @@ pub fn parse_time(text: &str) -> Result<Duration, ParseError> {
     Ok(sum)
 }
 
-/// A number and its unit. Of several the library adds up the seconds without a check for a sum
-/// that is too large, so each is read alone.
+/// Parses a number with its unit. The library adds several without checking for overflow, so each
+/// is parsed separately.
 #[expect(clippy::disallowed_methods, reason = "one part has no sum that could overflow")]
 fn part_of_time(part: &str) -> Option<Duration> {
     humantime::parse_duration(part).ok()
 }
 
-/// The numbers of a time, each with its unit: `1m 30s` has two.
+/// Splits a time into numbers with units: `1m 30s` has two.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -216,12 +216,12 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A length of time as [`parse_time`] reads it: `1s 500ms`.
+/// Formats a time so that [`parse_time`] can read it: `1s 500ms`.
 pub fn time(time: Duration) -> String {
     humantime::format_duration(time).to_string()
 }
 
-/// A number of bytes, exact and short: `4KiB`, `1GiB`, `1000B`. [`parse_bytes`] reads it back.
+/// Formats a size exactly and briefly: `4KiB`, `1GiB`, `1000B`. [`parse_bytes`] reads it back.
 pub fn bytes(count: u64) -> String {
     for (unit, name) in [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
     {
@@ -232,7 +232,7 @@ pub fn bytes(count: u64) -> String {
     format!("{count}B")
 }
 
-/// A number of bytes rounded for reading: `17.3 GiB`.
+/// Formats a rounded size for people: `17.3 GiB`.
 pub fn bytes_rounded(count: u64) -> String {
     let count = count as f64;
     for (unit, name) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
@@ -244,15 +244,15 @@ pub fn bytes_rounded(count: u64) -> String {
     format!("{count} B")
 }
 
-/// Bytes per second in decimal units: `612 MB/s`, `11.2 GB/s`.
+/// Formats bytes per second in decimal units: `612 MB/s`, `11.2 GB/s`.
 pub fn rate(bytes_per_second: f64) -> String {
     format!("{}B/s", scaled(bytes_per_second))
 }
 
-/// Something per second or a count, with a decimal prefix: `11.0 k`, `3.80 M`.
+/// Formats a rate or count with a decimal prefix: `11.0 k`, `3.80 M`.
 pub fn scaled(value: f64) -> String {
     for (unit, prefix) in [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")] {
-        // What three digits would print as 1000 belongs to the next prefix.
+        // Values that would round to 1000 use the next prefix.
         if value >= unit * 0.9995 {
             return format!("{} {prefix}", three_digits(value / unit));
         }
@@ -260,7 +260,7 @@ pub fn scaled(value: f64) -> String {
     format!("{} ", three_digits(value))
 }
 
-/// A length of time given in nanoseconds: `83.2 µs`, `1.37 s`.
+/// Formats nanoseconds: `83.2 µs`, `1.37 s`.
 pub fn nanoseconds(ns: f64) -> String {
     for (unit, name) in [(1e9, "s"), (1e6, "ms"), (1e3, "µs")] {
         if ns >= unit * 0.9995 {
@@ -270,12 +270,12 @@ pub fn nanoseconds(ns: f64) -> String {
     format!("{} ns", three_digits(ns))
 }
 
-/// A share as per cent: `99.3 %`, `0.12 %`.
+/// Formats a share as a percentage: `99.3 %`, `0.12 %`.
 pub fn percent(share: f64) -> String {
     format!("{} %", three_digits(share * 100.0))
 }
 
-/// Three significant digits, without an exponent.
+/// Formats with three significant digits and no exponent.
 fn three_digits(value: f64) -> String {
     match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
@@ -339,7 +339,7 @@ mod tests {
             assert_eq!(error.to_string(), format!("'{text}' is too large: the maximum is 30days"));
         }
         assert_eq!(parse_time("30days"), Ok(TIME_MAX));
-        // Of such a year the library itself says that it cannot be.
+        // The library itself rejects such a year.
         parse_time("18446744073709551615years").unwrap_err();
     }
 

@@ -1,19 +1,19 @@
-//! Which devices of a storage are watched, and what a sync means there.
+//! Which of a storage's devices are watched, and what a sync does there.
 
 use crate::host::{Storage, WriteCache};
 use crate::layer::{Amplification, Layer};
 use std::path::Path;
 
 impl Storage {
-    /// The layer whose counters of reads and writes are watched: the lowest that counts and whose
-    /// amplification is known, for the lower it is, the more of what others do is seen.
+    /// The layer whose read and write counters are watched: the lowest one with working counters
+    /// and a known amplification. The lower it is, the more foreign traffic it shows.
     pub fn watched(&self) -> Option<&Layer> {
         let rank = |layer: &&Layer| (layer.may_count(), layer.is_exact());
-        // Of equals `max_by_key` takes the last.
+        // `max_by_key` returns the last of equals.
         self.layers.iter().rev().max_by_key(rank)
     }
 
-    /// The names of the devices whose counters of reads and writes are watched.
+    /// The names of the devices whose read and write counters are watched.
     pub fn watched_nodes(&self) -> Vec<&str> {
         match self.watched() {
             Some(layer) => layer.nodes.iter().map(String::as_str).collect(),
@@ -21,8 +21,8 @@ impl Storage {
         }
     }
 
-    /// The names of the devices whose counters of flushes are watched: those at the bottom, for
-    /// what stands on others passes a flush on and does not count it.
+    /// The names of the devices whose flush counters are watched: those at the bottom, because
+    /// stacked devices pass flushes on without counting them.
     pub fn flushed_nodes(&self) -> Vec<&str> {
         match self.layers.first() {
             Some(layer) => layer.nodes.iter().map(String::as_str).collect(),
@@ -30,8 +30,8 @@ impl Storage {
         }
     }
 
-    /// How many flushes the devices at the bottom count together for one of the file system, as far
-    /// as that is certain: one device below it passes each on to all that it stands on.
+    /// How many flushes the bottom devices count in total for one by the file system, as far as
+    /// certain. A single device passes it on to all its components.
     pub fn flushes_of_a_sync(&self) -> u32 {
         let (Some(bottom), Some(top)) = (self.layers.first(), self.layers.last()) else { return 1 };
         let is_certain = top.nodes.len() == 1 && bottom.writes.exact().is_some();
@@ -43,18 +43,18 @@ impl Storage {
         if is_certain { caching as u32 } else { 1 }
     }
 
-    /// Whether the counters of reads and writes that are watched may be believed.
+    /// Whether the watched read and write counters are reliable.
     pub fn counts_bytes(&self) -> bool {
         self.watched().is_none_or(Layer::may_count)
     }
 
-    /// Whether the counters of flushes may be believed.
+    /// Whether the flush counters are reliable.
     pub fn counts_flushes(&self) -> bool {
         self.layers.first().is_none_or(|layer| layer.counts.flushes != Some(false))
     }
 
-    /// What is mounted so that a sync flushes nothing; of an older record by the options of its
-    /// mount, which was all that it kept.
+    /// Mounts whose syncs do not flush. For older records, this comes from the mount options, which
+    /// were all they kept.
     pub fn barriers_off(&self) -> Vec<String> {
         let of_mount = barrier_option(self.mount_options.split(','));
         match of_mount.filter(|_| self.barriers_off.is_empty()) {
@@ -63,39 +63,39 @@ impl Storage {
         }
     }
 
-    /// Whether a sync flushes nothing for how something is mounted.
+    /// Whether a mount option prevents syncs from flushing.
     pub fn are_barriers_off(&self) -> bool {
         !self.barriers_off().is_empty()
     }
 
-    /// Whether a sync does not even write what is dirty: an overlay that is mounted `volatile`.
+    /// Whether a sync does not even write dirty data, as on an overlay mounted `volatile`.
     pub fn drops_syncs(&self) -> bool {
         self.file_system == "overlay" && self.mount_options.split(',').any(|o| o == "volatile")
     }
 
-    /// What the devices that are watched read for each byte read.
+    /// What the watched devices read for each byte read.
     pub fn reads(&self) -> Amplification {
         self.watched().map_or(self.of_devices(), |layer| layer.reads)
     }
 
-    /// What the devices that are watched write for each byte written.
+    /// What the watched devices write for each byte written.
     pub fn writes(&self) -> Amplification {
         self.watched().map_or(self.of_devices(), |layer| layer.writes)
     }
 
-    /// What an older record tells, which names the devices at the bottom alone.
+    /// The amplification for older records, which list only the bottom devices.
     fn of_devices(&self) -> Amplification {
         if self.devices.len() > 1 { Amplification::SOME } else { Amplification::ONE }
     }
 }
 
-/// Which of the options of a mount keeps syncs of its files from flushing the caches of devices.
+/// The mount option, if any, that prevents syncs from flushing the devices' caches.
 pub fn barrier_option<'a>(mut options: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let off = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "volatile"];
     options.find(|option| off.contains(option))
 }
 
-/// What flushes nothing, and by which option: `ext4 at '/data' (nobarrier)`.
+/// Describes a mount whose syncs do not flush: `ext4 at '/data' (nobarrier)`.
 pub fn unflushed(file_system: &str, point: &Path, option: &str) -> String {
     format!("{file_system} at '{}' ({option})", point.display())
 }

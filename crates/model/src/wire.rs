@@ -12,9 +12,9 @@
 //! worker  > done setup_ns=… max_ns=…   evidence is taken again
 //! tool    < go                         threads end, arrays are given back
 //! ```
-//! Instead of `ready` or `done` a worker may say `unavailable reason=…` or `failed reason=…`.
-//! Each line is a verb and pairs `key=value`; in a value, every byte that is not a printable
-//! ASCII character, and space, `=` and `%`, is written as `%` and two hexadecimal digits.
+//! A worker may send `unavailable reason=…` or `failed reason=…` instead of `ready` or `done`. Each
+//! line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes that are not
+//! printable ASCII are written as `%` and two hexadecimal digits.
 
 use crate::case::Case;
 use crate::line::{Fields, Line};
@@ -27,82 +27,82 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 pub use crate::line::ProtocolError;
 
-/// The version both sides must speak.
+/// The version that both sides must use.
 pub const PROTOCOL: u64 = 2;
 
-/// What the tool says to a worker.
+/// A message from the tool to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Prepare this, then say that you are ready.
+    /// Prepare this job, then send `ready`.
     Job(Job),
-    /// Open the barrier; after an outcome: let go of what the job held.
+    /// Open the barrier; after an outcome: release the finished job.
     Go,
 }
 
-/// What a worker says to the tool.
+/// A message from a worker to the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// The first line: who speaks.
+    /// The first line: the worker's identity.
     Hello {
-        /// Version of the protocol.
+        /// The protocol version.
         protocol: u64,
-        /// Name of the worker.
+        /// The worker's name.
         name: String,
-        /// Its version.
+        /// The worker's version.
         version: String,
     },
-    /// All threads wait at the barrier.
+    /// All threads are waiting at the barrier.
     Ready,
-    /// One thread's part.
+    /// One thread's results.
     Span(Span),
-    /// How often one latency occurred.
+    /// How often a latency occurred.
     Latency {
         /// Nanoseconds.
         ns: u64,
         /// How often.
         count: u64,
     },
-    /// More of the progress of a thread whose span was told.
+    /// More progress of a thread whose span was already sent.
     Progress {
-        /// Which thread.
+        /// The thread's number.
         thread: u32,
-        /// Bytes in the next steps of time.
+        /// Bytes in each of the next steps.
         bytes: Vec<u64>,
     },
-    /// How often one latency of a sync occurred.
+    /// How often a sync latency occurred.
     Sync {
         /// Nanoseconds.
         ns: u64,
         /// How often.
         count: u64,
     },
-    /// The trial is over and all was told.
+    /// The trial is over, and everything was sent.
     Done {
-        /// Nanoseconds from the job to the barrier.
+        /// Time from the job to the barrier, in nanoseconds.
         setup_ns: u64,
-        /// The part of them in which a runtime warmed up.
+        /// The part in which a runtime warmed up.
         warm_up_ns: u64,
         /// The longest latency, exact.
         max_ns: u64,
         /// The longest latency of a sync, exact.
         sync_max_ns: u64,
-        /// What the worker used while its threads were timed, as far as it tells.
+        /// What the worker used while its threads were timed, as far as it reports it.
         usage: Usage,
     },
-    /// This machine cannot do it.
+    /// This machine does not support the job.
     Unavailable {
-        /// What was tried and what the OS answered.
+        /// What was tried, and what the OS answered.
         reason: String,
     },
-    /// It went wrong.
+    /// The job failed.
     Failed {
-        /// What was tried and what happened.
+        /// What was tried, and what happened.
         reason: String,
     },
 }
 
 impl Request {
-    /// The line, without its end.
+    /// Formats the line without its newline.
     pub fn encode(&self) -> String {
         match self {
             Request::Go => "go".to_string(),
@@ -121,7 +121,7 @@ impl Request {
         }
     }
 
-    /// Reads a line.
+    /// Parses a line.
     pub fn decode(line: &str) -> Result<Request, ProtocolError> {
         let mut fields = Fields::parse(line)?;
         match fields.verb {
@@ -144,7 +144,7 @@ impl Request {
 }
 
 impl Reply {
-    /// The line, without its end.
+    /// Formats the line without its newline.
     pub fn encode(&self) -> String {
         let line = match self {
             Reply::Hello { protocol, name, version } => Line::new("hello")
@@ -185,7 +185,7 @@ impl Reply {
         line.text
     }
 
-    /// Reads a line.
+    /// Parses a line.
     pub fn decode(line: &str) -> Result<Reply, ProtocolError> {
         let mut fields = Fields::parse(line)?;
         let reply = match fields.verb {
@@ -232,7 +232,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// The replies that tell an outcome, the closing one last.
+    /// The replies for an outcome, the closing one last.
     pub fn of(outcome: &Outcome) -> Vec<Reply> {
         let sample = match outcome {
             Outcome::Done(sample) => sample,
@@ -263,13 +263,13 @@ impl Reply {
     }
 }
 
-/// Steps of progress in a line: it stays below 64 KiB.
+/// Steps of progress per line, which keeps it below 64 KiB.
 const PROGRESS_STEPS: usize = 1000;
 
-/// More spans or latencies than this are a broken worker's, and must not fill the memory.
+/// Maximum number of spans or latencies. A broken worker that sends more must not fill memory.
 const REPLIES_MAX: usize = 1 << 16;
 
-/// So are more steps of progress: a minute of 1700 threads, 29 hours of one.
+/// Maximum steps of progress: a minute for 1700 threads, 29 hours for one.
 const STEPS_MAX: usize = 1 << 20;
 
 /// Collects replies into an outcome.
@@ -282,7 +282,7 @@ pub struct Gather {
 }
 
 impl Gather {
-    /// Takes the next reply; returns the outcome after the closing one.
+    /// Takes the next reply. Returns the outcome after the closing one.
     pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
         let counts = [&self.latencies, &self.syncs].map(|latencies| latencies.counts.len());
         let most = counts.into_iter().chain([self.spans.len()]).max();
@@ -328,7 +328,7 @@ impl Gather {
     }
 }
 
-/// A latency that is not above the last one.
+/// A latency that is not greater than the previous one.
 struct Descends;
 
 impl Descends {

@@ -8,13 +8,13 @@ use crate::pattern::Pattern;
 use crate::sample::Span;
 
 named! {
-    /// What is done to the file that is written.
+    /// The operation on the file.
     Op "op" {
-        /// Blocks are written.
+        /// Writes blocks.
         Write "write",
-        /// Blocks of another file are copied into it.
+        /// Copies blocks of another file into it.
         Copy "copy",
-        /// Nothing is written, only the sync is called: what it costs where nothing is dirty.
+        /// Only calls the sync, to measure its cost with nothing dirty.
         Sync "sync",
     }
 }
@@ -22,16 +22,16 @@ named! {
 named! {
     /// A way to move a block from the program, or from another file, to a file.
     WriteEngine "engine" {
-        /// Moves nothing: what is left is the tool's own overhead, the stamps included.
+        /// Moves nothing, to measure the tool's own overhead, including the stamps.
         Null "null",
-        /// `write(2)` at the file's own offset, one open file a thread; a copy is `read(2)` and
+        /// `write(2)` at the file offset, with one open file per thread. A copy uses `read(2)` and
         /// `write(2)`.
         Write "write",
         /// `pwrite(2)`.
         Pwrite "pwrite",
-        /// Through a buffer of the program's own of 8 KiB, as a language's standard library does.
+        /// Through an 8 KiB user-space buffer, like a language's standard library.
         Buffered "buffered",
-        /// `mmap(2)`: the block is stored into the page cache itself.
+        /// `mmap(2)`: the block is stored directly into the page cache.
         Mmap "mmap",
         /// io_uring with registered buffers and files.
         Uring "uring",
@@ -45,42 +45,42 @@ named! {
 }
 
 named! {
-    /// What makes the data durable, or is mistaken for it.
+    /// What makes the data durable, or is mistaken for that.
     Sync "sync" {
-        /// Nothing: the calls have returned, and the OS writes when it likes.
+        /// Nothing: the OS writes back when it likes.
         None "none",
         /// `fdatasync(2)`.
         Fdatasync "fdatasync",
         /// `fsync(2)`.
         Fsync "fsync",
-        /// The file is opened with `O_DSYNC`: each write is durable when it returns.
+        /// The file is opened with `O_DSYNC`, so each write is durable when it returns.
         Dsync "dsync",
         /// `msync(2)` with `MS_SYNC` (mmap only).
         Msync "msync",
-        /// `sync_file_range(2)`, waiting for the writes: it flushes no cache of a device and
-        /// no metadata, so what it did is not durable.
+        /// `sync_file_range(2)`, which waits for the writes but flushes neither device caches nor
+        /// metadata. So the data is not durable.
         FileRange "sync-file-range",
     }
 }
 
 named! {
-    /// What the file has at the start of a trial.
+    /// The file's state at the start of a trial.
     Allocation "allocation" {
-        /// Nothing: it is empty, and grows.
+        /// Empty; it grows.
         None "none",
-        /// Blocks that were never written (`fallocate(2)`).
+        /// Blocks that were allocated but never written (`fallocate(2)`).
         Fallocate "fallocate",
-        /// Data, which is written over.
+        /// Data, which is overwritten.
         Overwrite "overwrite",
-        /// Nothing, and each write goes to its end (`O_APPEND`), as to a log.
+        /// Empty, and each write appends (`O_APPEND`), as to a log.
         Append "append",
     }
 }
 
 named! {
-    /// What is written.
+    /// The content to write.
     Fill "fill" {
-        /// Data that does not compress, with a stamp of its own in every 4 KiB.
+        /// Incompressible data with a unique stamp in every 4 KiB.
         Random "random",
         /// The byte 0xAB.
         Constant "constant",
@@ -92,45 +92,45 @@ named! {
 /// Writes a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WriteWork {
-    /// Which blocks, in which order. Its cache state is that of the file that is overwritten or
+    /// The blocks and their order. The cache state applies to the file that is overwritten or
     /// copied.
     pub io: Io,
-    /// What is done.
+    /// The operation.
     pub op: Op,
     /// How a block is moved.
     pub engine: WriteEngine,
     /// What makes it durable.
     pub sync: Sync,
-    /// Blocks of a thread from one sync to the next; 0 is one at the end only. There is always
-    /// one at the end.
+    /// Blocks per thread between syncs; 0 means only one at the end. There is always one at the
+    /// end.
     pub every: u64,
-    /// What the file has at the start.
+    /// The file's state at the start.
     pub allocation: Allocation,
-    /// What is written.
+    /// The content to write.
     pub fill: Fill,
 }
 
 impl Sync {
-    /// Whether it claims that the data is durable when it returned.
+    /// Whether it claims that data is durable when it returns.
     pub fn claims_durable(self) -> bool {
         !matches!(self, Sync::None | Sync::FileRange)
     }
 
-    /// Whether it is a call of its own: neither absent nor a part of each write.
+    /// Whether it is a separate call: neither absent nor part of each write.
     pub fn is_call(self) -> bool {
         !matches!(self, Sync::None | Sync::Dsync)
     }
 }
 
 impl WriteEngine {
-    /// Whether it can only copy: the data never comes to the program.
+    /// Whether it can only copy: the data never reaches the program.
     pub fn only_copies(self) -> bool {
         matches!(self, WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice)
     }
 }
 
 impl Fill {
-    /// What a file is made of that was filled so.
+    /// The kind of content of a file filled this way.
     pub fn kind(self) -> Kind {
         match self {
             Fill::Random => Kind::Stamped,
@@ -141,20 +141,20 @@ impl Fill {
 }
 
 impl WriteWork {
-    /// Whether the file is passed more than once if time allows: only what is there already can
-    /// be written again without becoming something else.
+    /// Whether the file is written more than once if time allows. Only existing data can be
+    /// overwritten repeatedly without changing the case.
     pub fn repeats(&self) -> bool {
         let stays = self.allocation == Allocation::Overwrite && self.io.cache != Cache::Cold;
         self.op != Op::Copy && stays && self.io.ops == 0
     }
 
-    /// What is written in a trial with `seed`, where it is not a copy.
+    /// The content written in a trial with `seed`, unless it is a copy.
     pub fn content(&self, seed: u64) -> Content {
         Content { seed, size: self.io.size, kind: self.fill.kind() }
     }
 
-    /// The calls that sync which operations as those of `spans` ask for: one after each `every`
-    /// blocks of a thread, and one at its end. Where nothing is written, each operation is one.
+    /// The number of sync calls for the operations in `spans`: one after every `every` blocks of a
+    /// thread, and one at its end. If nothing is written, each operation is one.
     pub fn sync_calls(&self, spans: &[Span]) -> u64 {
         if !self.sync.is_call() {
             return 0;
@@ -168,7 +168,7 @@ impl WriteWork {
         spans.fold(0, |sum, span| sum.saturating_add(of_thread(span)))
     }
 
-    /// Why no machine can do this, or it would mean something else than it says.
+    /// Why no machine can do this, or why it would not measure what it claims.
     pub(crate) fn refusal(&self) -> Option<String> {
         self.op_refusal()
             .or_else(|| self.engine_refusal())

@@ -1,4 +1,4 @@
-//! What is read, and what must hold of it whatever is read.
+//! The kinds of input, and the properties that must hold for any input.
 
 use assess::records::Judged;
 use model::case::Case;
@@ -16,11 +16,11 @@ use std::path::Path;
 pub(super) struct Kind {
     /// Its name.
     pub(super) name: &'static str,
-    /// How much of the time it gets, beside the others.
+    /// Its share of the time, relative to the others.
     pub(super) share: u64,
-    /// Good inputs.
+    /// Valid inputs.
     pub(super) seeds: fn(&Path) -> Vec<String>,
-    /// What goes wrong, if anything does.
+    /// Checks the properties and returns what is wrong.
     pub(super) check: fn(&str) -> Result<(), String>,
 }
 
@@ -120,12 +120,12 @@ fn tables(root: &Path) -> Vec<String> {
 }
 
 fn table(text: &str) -> Result<(), String> {
-    // What a table says decides what is run: here it is only read.
+    // A peer table determines which programs run, so this only parses it.
     let _ = ioassay::peers::is_table(text);
     Ok(())
 }
 
-/// Lines of a kept record of which a seed is made: as many as are judged in a blink.
+/// Lines of a kept record to use in a seed: few enough to judge in no time.
 const LINES_MOST: usize = 40;
 
 fn records(root: &Path) -> Vec<String> {
@@ -141,7 +141,7 @@ fn records(root: &Path) -> Vec<String> {
     whole.chain([small()]).collect()
 }
 
-/// A record of one case.
+/// A record with one case.
 fn small() -> String {
     let record = zoo::record();
     let mut lines = vec![Line::Header { version: VERSION, header: record.header }];

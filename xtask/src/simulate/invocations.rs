@@ -1,4 +1,5 @@
-//! What the intervals of several invocations come to, and what two runs of them are called.
+//! How good the intervals of several invocations are, and how often two such runs are called
+//! different.
 
 use super::noise::normal;
 use super::record;
@@ -11,20 +12,20 @@ use assess::stats::{Estimate, Looks};
 use model::random::Rng;
 use model::record::Record;
 
-/// Invocations, and the rounds of each.
+/// Numbers of invocations, and of rounds in each.
 const SPLITS: [(usize, usize); 5] = [(3, 3), (4, 3), (5, 2), (6, 2), (5, 4)];
 const HEADS: [&str; 5] = ["3 × 3", "4 × 3", "5 × 2", "6 × 2", "5 × 4"];
 
-/// How invocations and rounds vary, as shares.
+/// How invocations and rounds vary, as fractions of the figure.
 #[derive(Debug, Clone, Copy)]
 struct Noise {
     between: f64,
     within: f64,
-    /// The share of rounds that are slower, by up to two fifths.
+    /// The share of rounds that are slower, by up to 40 %.
     slow_rounds: f64,
-    /// The share of invocations that are slower by a quarter.
+    /// The share of invocations that are 25 % slower.
     slow_invocations: f64,
-    /// How much of an invocation's level is left in the next: an AR(1).
+    /// The share of an invocation's level that carries over to the next: an AR(1).
     memory: f64,
 }
 
@@ -43,7 +44,7 @@ const ALL: [(&str, Noise); 8] = [
 ];
 
 impl Noise {
-    /// The rounds of a run.
+    /// Generates the rounds of a run.
     fn run(&self, rng: &mut Rng, (invocations, rounds): (usize, usize)) -> Vec<Round> {
         let mut state = normal(rng);
         let mut made = Vec::new();
@@ -61,7 +62,7 @@ impl Noise {
         made
     }
 
-    /// The median of the medians of very many invocations.
+    /// The median over a very large number of invocations.
     fn truth(&self, rounds: usize) -> f64 {
         let mut rng = Rng::new(9);
         let one = Noise { memory: 0.0, ..*self };
@@ -84,7 +85,7 @@ fn holds(run: &[Round], value: f64) -> bool {
         .is_some_and(|(low, high)| low <= value && value <= high)
 }
 
-/// A table with a row for each noise and a column for each split.
+/// A table with a row for each kind of noise and a column for each split.
 fn table(sessions: usize, of: impl Fn(&Noise, (usize, usize), &mut Rng, f64) -> bool) -> Table {
     let mut heads = vec!["invocations × rounds"];
     heads.extend(HEADS);
@@ -99,12 +100,12 @@ fn table(sessions: usize, of: impl Fn(&Noise, (usize, usize), &mut Rng, f64) -> 
     table
 }
 
-/// How often the interval holds the median of all invocations.
+/// How often the interval contains the median of all invocations.
 pub(super) fn coverage(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, truth| holds(&noise.run(rng, split), truth))
 }
 
-/// How often it holds the figure of another run.
+/// How often it contains the figure of another run.
 pub(super) fn later(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, _| {
         let later = Estimate::of_rounds(&noise.run(rng, split), Looks::None);
@@ -113,7 +114,7 @@ pub(super) fn later(sessions: usize) -> Table {
     })
 }
 
-/// How often two equal runs are called different.
+/// How often two equivalent runs are called different.
 pub(super) fn alike(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, _| {
         let mut made = || record_of(&noise.run(rng, split), split.0);

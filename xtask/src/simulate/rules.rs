@@ -1,4 +1,4 @@
-//! How often a rule speaks where there is something, and where there is nothing.
+//! How often a rule reports an effect that exists, and one that does not.
 
 use super::noise::{AR_7, NORMAL, Noise, SLOW, normal};
 use super::record;
@@ -15,12 +15,12 @@ fn flat(_: usize) -> f64 {
     1.0
 }
 
-/// A step to `after` in the middle of so many rounds.
+/// A step to `after` halfway through the rounds.
 fn fall(rounds: usize, after: f64) -> impl Fn(usize) -> f64 {
     move |round| if round < rounds / 2 { 1.0 } else { after }
 }
 
-/// Steps and drifts in a course, or from round to round.
+/// Steps and drifts within a time series or from round to round.
 pub(super) fn series(sessions: usize) -> Table {
     let mut table = Table::new(&["reported", "10", "20", "30", "60"]);
     let mut row = |name: &str, holds: &dyn Fn(&mut Rng, usize) -> bool| {
@@ -43,7 +43,7 @@ pub(super) fn series(sessions: usize) -> Table {
     table
 }
 
-/// Which windows are steady.
+/// Which windows count as steady.
 pub(super) fn steady(sessions: usize) -> Table {
     let mut table = Table::new(&["called steady", "5 steps", "10 steps"]);
     for (name, a_step, times) in [
@@ -64,7 +64,7 @@ pub(super) fn steady(sessions: usize) -> Table {
     table
 }
 
-/// Two cases of one run, and the same case in two.
+/// Two cases of one run, and the same case in two runs.
 pub(super) fn compared(sessions: usize) -> Table {
     let mut table = Table::new(&["called different", "7", "10", "20"]);
     let mut row = |name: &str, holds: &dyn Fn(&mut Rng, usize) -> bool| {
@@ -101,7 +101,7 @@ pub(super) fn compared(sessions: usize) -> Table {
     table
 }
 
-/// The fastest of many that are equal.
+/// The fastest of many equal cases.
 pub(super) fn fastest(sessions: usize) -> Table {
     let mut table = Table::new(&["one of 24 is called slower", "7", "10", "20"]);
     for (name, invocations) in
@@ -121,7 +121,7 @@ pub(super) fn fastest(sessions: usize) -> Table {
     table
 }
 
-/// Rounds of two cases of a machine that drifts for both.
+/// Rounds of two cases on a machine whose drift affects both.
 fn pair(rng: &mut Rng, rounds: usize, factor: f64, memory: f64, slow: f64) -> [Vec<f64>; 2] {
     let mut state = normal(rng);
     let mut both = [Vec::new(), Vec::new()];
