@@ -209,8 +209,7 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
         .map(|(index, id)| {
             let mut measured = Measured::of(record, index, &trials[index]);
             exclude(&mut measured);
-            let summary = Summary { id, ..Summary::of(&measured) };
-            Row { measured, summary }
+            Row { summary: Summary::of(&measured, id), measured }
         })
         .collect()
 }

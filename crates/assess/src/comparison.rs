@@ -5,9 +5,11 @@ use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
 use crate::summary::{ServedBy, Summary};
-use model::case::{Advice, Engine, ReadWork, Work, WriteEngine, WriteWork};
+use model::axis::Axis;
+use model::case::{Case, OWN_PEER};
 use model::named;
 use model::plan::Role;
+use std::collections::HashSet;
 
 named! {
     /// Whether two cases differ.
@@ -62,42 +64,36 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
     // Peers' engines are compared with ioassay's own, one by one; with each other only if it has
     // none.
-    let is_own =
-        |work: &Work| asked().any(|row| row.is_own() && usual_engine(row).as_ref() == Some(work));
+    let own: HashSet<Case> =
+        asked().filter(|row| row.is_own()).filter_map(|row| at_usual(row, "engine")).collect();
     let engines = grouped(asked(), |row| {
-        let work = usual_engine(row)?;
-        (row.is_own() || !is_own(&work)).then(|| (work, row.measured.case.peer.clone()))
+        let usual = at_usual(row, "engine")?;
+        let ours = || Case { peer: OWN_PEER.to_string(), ..usual.clone() };
+        (row.is_own() || !own.contains(&ours())).then_some(usual)
     });
-    let is_usual = |row: &&&Row| usual_engine(row).as_ref() == Some(&row.measured.case.work);
     let of_engines = engines
         .iter()
-        .flat_map(|group| compare_with(group, group.iter().find(is_usual).unwrap_or(&group[0])));
-    let peers = grouped(asked(), |row| usual_engine(row).map(|_| row.measured.case.work));
-    let of_peers = peers.iter().flat_map(|group| {
-        compare_with(group, group.iter().find(|row| row.is_own()).unwrap_or(&group[0]))
+        .flat_map(|group| compare_with(group, usual_of(group, "engine").unwrap_or(group[0])));
+    let peers = grouped(asked(), |row| at_usual(row, "peer").filter(|case| case.io().is_some()));
+    let of_peers = peers
+        .iter()
+        .flat_map(|group| compare_with(group, usual_of(group, "peer").unwrap_or(group[0])));
+    let advice = grouped(asked(), |row| at_usual(row, "advice"));
+    let of_advice = advice.iter().flat_map(|group| {
+        usual_of(group, "advice").map(|base| compare_with(group, base)).unwrap_or_default()
     });
-    of_engines.chain(of_peers).chain(of_advice(asked())).chain(loops(asked())).collect()
+    of_engines.chain(of_peers).chain(of_advice).chain(loops(asked())).collect()
 }
 
-/// Advice, compared with none.
-fn of_advice<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
-    let groups = grouped(asked, |row| {
-        let work = ReadWork { advice: Advice::None, ..*row.read()? };
-        Some((work, row.measured.case.peer.clone()))
-    });
-    let is_told_nothing = |row: &&&Row| row.read().is_some_and(|work| work.advice == Advice::None);
-    let compare_group = |group: &Vec<&Row>| {
-        let base = group.iter().find(is_told_nothing);
-        base.map(|base| compare_with(group, base)).unwrap_or_default()
-    };
-    groups.iter().flat_map(compare_group).collect()
+/// A row's case with the baseline of an axis; none for the null engine, which moves nothing.
+fn at_usual(row: &Row, axis: &str) -> Option<Case> {
+    let case = Some(row.measured.case).filter(|case| !case.is_null())?;
+    Axis::named(axis)?.at_baseline(case)
 }
 
-/// A row's work with the engine of the base: pread or pwrite.
-fn usual_engine(row: &Row) -> Option<Work> {
-    let read = |work: &ReadWork| Work::Read(ReadWork { engine: Engine::Pread, ..*work });
-    let write = |work: &WriteWork| Work::Write(WriteWork { engine: WriteEngine::Pwrite, ..*work });
-    row.read().map(read).or_else(|| row.write().map(write))
+/// The row of a group that is at the baseline of an axis.
+fn usual_of<'a, 'r>(group: &[&'a Row<'r>], axis: &str) -> Option<&'a Row<'r>> {
+    group.iter().copied().find(|row| at_usual(row, axis).as_ref() == Some(row.measured.case))
 }
 
 /// Peers' loops, whose instructions their compilers choose, compared with ioassay's fastest for any

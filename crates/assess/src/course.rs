@@ -9,7 +9,7 @@ use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::measured::Measured;
 use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
-use model::case::{Case, Engine, Op, Work, WriteEngine, WriteWork};
+use model::case::{Case, Op, Work, WriteWork};
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::Trial;
 
@@ -195,8 +195,7 @@ fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
     };
     let (ns, bytes) = (total(Sample::elapsed_ns), total(Sample::bytes));
     let lumps = match &case.work {
-        Work::Read(work) if work.engine == Engine::Null => return None,
-        Work::Write(work) if work.engine == WriteEngine::Null => return None,
+        _ if case.is_null() => return None,
         Work::Read(work) if total(loading_ns) > LOADING_MOST * ns => bytes / work.io.size as f64,
         Work::Write(work) if work.every > 0 => {
             total(Sample::ops) / work.every as f64 / f64::from(work.io.threads)

@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::measured::Measured;
-use model::case::{Advice, Cache, Engine, Op, ReadWork, Sync, Work, WriteEngine, WriteWork};
+use model::case::{Advice, Cache, Engine, Op, ReadWork, Sync, Work, WriteWork};
 use model::host::{Direct, Fixture, Medium, Storage};
 use model::named;
 use model::pattern::Pattern;
@@ -37,8 +37,7 @@ const HOLES_MOST: f64 = 0.5;
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
-        (Work::Read(work), _) if work.engine == Engine::Null => (ServedBy::NoIo, None),
-        (Work::Write(work), _) if work.engine == WriteEngine::Null => (ServedBy::NoIo, None),
+        _ if measured.case.is_null() => (ServedBy::NoIo, None),
         (Work::Read(_) | Work::Write(_), None) => (ServedBy::Unverified, None),
         (Work::Write(work), Some(storage)) => match storage.medium {
             Medium::Ram => (ServedBy::Ram, None),

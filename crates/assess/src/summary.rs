@@ -171,7 +171,7 @@ impl Counters {
 
 impl Summary {
     /// What the trials of a case come to, before it is judged: without findings and ceilings.
-    pub(crate) fn of(measured: &Measured) -> Summary {
+    pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let done = measured.n() > 0;
         let (served_by, hit_share) = if done {
             let (served_by, hit_share) = served(measured);
@@ -184,7 +184,7 @@ impl Summary {
         let whole = |value: f64| value.round() as u64;
         let failures = measured.failures();
         Summary {
-            id: measured.case.id(),
+            id,
             case: measured.case.clone(),
             role: measured.role,
             n: measured.n(),

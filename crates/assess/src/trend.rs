@@ -5,7 +5,7 @@ use crate::course::split_by;
 use crate::permutation::{RARE, RAREST};
 use crate::stats::{Estimate, median};
 use crate::summary::Summary;
-use model::case::{Case, Engine, Op, Work, WriteEngine};
+use model::case::{Case, Op, Work};
 use model::plan::Role;
 
 /// What the figure of a case is.
@@ -22,8 +22,9 @@ impl Quantity {
     /// which move no bytes in bulk, the time of an operation.
     pub fn of(case: &Case) -> Quantity {
         let is_timed = match &case.work {
-            Work::Read(work) => work.engine == Engine::Null,
-            Work::Write(work) => work.engine == WriteEngine::Null || work.op == Op::Sync,
+            _ if case.is_null() => true,
+            Work::Read(_) => false,
+            Work::Write(work) => work.op == Op::Sync,
             Work::Memory(work) => !work.kernel.is_bulk(),
         };
         if is_timed { Quantity::NsPerOp } else { Quantity::BytesPerSecond }

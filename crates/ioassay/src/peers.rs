@@ -164,7 +164,6 @@ fn parse(
     let mut programs = Vec::new();
     for row in table.peer {
         row.check_axes()?;
-        let missing = missing(&row.needs);
         let source = row.source.as_deref().map(read).transpose()?;
         let found = compilers_of(&row, &on_path(&row.compilers));
         if row.matrix {
@@ -182,7 +181,7 @@ fn parse(
             let tried = row.compilers.join(", ");
             program.peer.unavailable = Some(format!("none of {tried} is on the PATH"));
         }
-        if let Some(name) = missing {
+        if let Some(name) = missing(&row.needs) {
             program.peer.unavailable = Some(format!("{name} is not on the PATH: install {name}"));
         }
         programs.push(program);

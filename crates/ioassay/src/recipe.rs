@@ -216,9 +216,8 @@ impl Recipe {
             let kinds = || self.cases.iter().map(group::kind);
             let is_known = |text: &String| kinds().any(|kind| takes_value(axis, kind, text));
             if let Some(unknown) = values.texts().iter().find(|text| !is_known(text)) {
-                let mut known: Vec<&str> =
-                    kinds().flat_map(|kind| axis.names(kind)).copied().collect();
-                known.dedup();
+                let mut known = axis.known();
+                known.retain(|name| kinds().any(|kind| axis.names(kind).contains(name)));
                 bail!(units::unknown_name(axis.name, unknown, &known));
             }
         }
@@ -251,7 +250,7 @@ impl Recipe {
     /// files apart: such a change is of files, unless there are none.
     fn takes(&self, group: &Axes, axis: &str) -> bool {
         let kind = group::kind(group);
-        let has = |kind| Axis::named(axis).is_some_and(|axis| axis.usual.of(kind).is_some());
+        let has = |kind| Axis::named(axis).is_some_and(|axis| axis.is_of(kind));
         let of_files = has(Kind::Read) || has(Kind::Write);
         has(kind) && (kind != Kind::Memory || !of_files || !self.uses_files())
     }

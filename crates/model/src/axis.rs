@@ -148,7 +148,21 @@ impl Axis {
 
     /// The axes of this kind of work.
     pub fn all_of(kind: Kind) -> impl Iterator<Item = &'static Axis> {
-        AXES.iter().filter(move |axis| axis.usual.of(kind).is_some())
+        AXES.iter().filter(move |axis| axis.is_of(kind))
+    }
+
+    /// Whether this kind of work has it.
+    pub fn is_of(&self, kind: Kind) -> bool {
+        self.usual.of(kind).is_some()
+    }
+
+    /// The case that `case` is compared with within a run: the same at the axis's baseline. None
+    /// if the axis has none for such work.
+    pub fn at_baseline(&self, case: &Case) -> Option<Case> {
+        let value = self.baseline?.of(case.kind()).filter(|_| self.is_of(case.kind()))?;
+        let mut base = case.clone();
+        self.set(&mut base, value).ok()?;
+        Some(base)
     }
 
     /// The value that `case` has; none if it has no such axis.
@@ -409,7 +423,7 @@ mod tests {
             let called = axis.elsewhere.iter().chain([&axis.flag]);
             assert!(called.copied().all(|name| names.insert(name)), "{name}: a flag of two axes");
             assert!(!axis.meaning.is_empty() && axis.say.phrase("7").contains('7'), "{name}");
-            let kinds = Kind::ALL.iter().filter(|kind| axis.usual.of(**kind).is_some());
+            let kinds = Kind::ALL.iter().filter(|kind| axis.is_of(**kind));
             for kind in kinds {
                 let mut case = Case::blank(*kind);
                 let usual = axis.usual.of(*kind).expect("it was asked for");

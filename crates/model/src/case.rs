@@ -144,7 +144,8 @@ impl Case {
         }
     }
 
-    pub(crate) fn time_mut(&mut self) -> &mut Duration {
+    /// The same, to be changed.
+    pub fn time_mut(&mut self) -> &mut Duration {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => &mut io.time,
             Work::Memory(work) => &mut work.time,
@@ -156,6 +157,15 @@ impl Case {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
             Work::Memory(_) => None,
+        }
+    }
+
+    /// Whether the null engine is at work, which moves no byte.
+    pub fn is_null(&self) -> bool {
+        match &self.work {
+            Work::Read(work) => work.engine == Engine::Null,
+            Work::Write(work) => work.engine == WriteEngine::Null,
+            Work::Memory(_) => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! One request, its answer, and what was seen around it.
 
-use crate::case::{Case, Op, ReadWork, Touch, Work};
+use crate::case::{Case, Op, ReadWork, Touch, Work, WriteWork};
 use crate::content::{DigestTable, STAMP_PAGE};
 use crate::evidence::Evidence;
 use crate::pattern::{Pattern, Share};
@@ -47,9 +47,10 @@ impl Job {
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_bytes(span),
-            Work::Read(work) => work.io.visits(span.thread, self.seed).bytes(span.ops),
             Work::Write(work) if work.op == Op::Sync => Some(0),
-            Work::Write(work) => work.io.visits(span.thread, self.seed).bytes(span.ops),
+            Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => {
+                io.visits(span.thread, self.seed).bytes(span.ops)
+            }
         }
     }
 

@@ -16,21 +16,25 @@ use crate::trial::{Outcome, Trial};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+fn plain_io() -> Io {
+    Io {
+        cache: Cache::AsIs,
+        pattern: Pattern::Sequential,
+        stride: 1,
+        size: 1 << 20,
+        block: 4096,
+        depth: 1,
+        threads: 1,
+        share: Share::Contiguous,
+        ops: 0,
+        time: Duration::from_secs(60),
+    }
+}
+
 /// A plain case, from which others are made by changing a few axes.
 pub fn plain() -> ReadWork {
     ReadWork {
-        io: Io {
-            cache: Cache::AsIs,
-            pattern: Pattern::Sequential,
-            stride: 1,
-            size: 1 << 20,
-            block: 4096,
-            depth: 1,
-            threads: 1,
-            share: Share::Contiguous,
-            ops: 0,
-            time: Duration::from_secs(60),
-        },
+        io: plain_io(),
         engine: Engine::Pread,
         touch: Touch::Sum,
         isa: Isa::Auto,
@@ -90,18 +94,7 @@ pub fn shapes() -> Vec<ReadWork> {
 /// A plain case that writes, from which others are made by changing a few axes.
 pub fn plain_write() -> WriteWork {
     WriteWork {
-        io: Io {
-            cache: Cache::AsIs,
-            pattern: Pattern::Sequential,
-            stride: 1,
-            size: 1 << 20,
-            block: 4096,
-            depth: 1,
-            threads: 1,
-            share: Share::Contiguous,
-            ops: 0,
-            time: Duration::from_secs(60),
-        },
+        io: plain_io(),
         op: Op::Write,
         engine: WriteEngine::Pwrite,
         sync: Sync::Fdatasync,

@@ -10,8 +10,8 @@ use crate::words::{self, NONE, figure};
 use crate::writes::{accepted, durable};
 use assess::Assessment;
 use assess::summary::Summary;
-use model::case::{Cache, Case, Engine, Op, Sync};
-use model::case::{Work, WriteEngine, WriteWork};
+use model::case::{Cache, Case, Op, Sync};
+use model::case::{Work, WriteWork};
 use model::host::Storage;
 use model::units;
 
@@ -33,10 +33,9 @@ impl Rung {
     /// None for the null engine, which is told of in a line of its own.
     pub(crate) fn of(case: &Case) -> Option<Rung> {
         match &case.work {
+            _ if case.is_null() => None,
             Work::Memory(_) => Some(Rung::Memory),
-            Work::Write(work) if work.engine == WriteEngine::Null => None,
             Work::Write(_) => Some(Rung::Writing),
-            Work::Read(work) if work.engine == Engine::Null => None,
             Work::Read(work) => Some(match work.io.cache {
                 Cache::Warm => Rung::PageCache,
                 Cache::Cold => Rung::Cold,

@@ -235,11 +235,7 @@ fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Senten
 }
 
 fn file_cache(case: &Case) -> Cache {
-    match &case.work {
-        Work::Read(work) => work.io.cache,
-        Work::Write(work) => work.io.cache,
-        Work::Memory(_) => Cache::AsIs,
-    }
+    case.io().map_or(Cache::AsIs, |io| io.cache)
 }
 
 /// `132× (123-143)`; in doubt where either row is.

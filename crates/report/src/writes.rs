@@ -7,8 +7,7 @@ use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::writing::Writing;
 use model::axis::Axis;
-use model::case::{Case, Engine, Op, Sync};
-use model::case::{Work, WriteEngine};
+use model::case::{Case, Op, Sync};
 use model::host::{Medium, Storage, WriteCache};
 use model::units;
 
@@ -94,12 +93,8 @@ pub(crate) fn beside(
     is_beside: &dyn Fn(&Summary) -> bool,
     name: &dyn Fn(&str) -> String,
 ) -> Option<String> {
-    let is_null = |summary: &Summary| match &summary.case.work {
-        Work::Memory(_) => false,
-        Work::Read(work) => work.engine == Engine::Null,
-        Work::Write(work) => work.engine == WriteEngine::Null,
-    };
-    let is_told = |summary: &&Summary| summary.n > 0 && is_beside(summary) && !is_null(summary);
+    let is_told =
+        |summary: &&Summary| summary.n > 0 && is_beside(summary) && !summary.case.is_null();
     let say = |summary: &Summary| {
         let (median, _) = words::main_figure(summary);
         let verdict = match summary.verdict {

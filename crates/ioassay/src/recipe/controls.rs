@@ -44,11 +44,7 @@ pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
 /// What a case does, however long.
 fn without_time(case: &Case) -> Case {
     let mut case = case.clone();
-    match &mut case.work {
-        Work::Read(work) => work.io.time = Duration::ZERO,
-        Work::Write(work) => work.io.time = Duration::ZERO,
-        Work::Memory(work) => work.time = Duration::ZERO,
-    }
+    *case.time_mut() = Duration::ZERO;
     case
 }
 

@@ -72,6 +72,9 @@ fn an_unknown_name_is_refused_with_the_nearest() {
     ] {
         desk.refuses(&args, &[expected]);
     }
+    // The survey has many groups of cases: each known name is told once.
+    let known = "known are null, read, pread, mmap, uring, load, buffered, write, pwrite";
+    desk.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", known]);
     desk.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
     desk.refuses(&["rum"], &["rum", "run"]);
     desk.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);

@@ -8,7 +8,7 @@ use assess::finding::Verdict;
 use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::axis::Axis;
-use model::case::{Case, OWN_PEER, Work};
+use model::case::{Case, OWN_PEER};
 use model::plan::Role;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -37,11 +37,7 @@ pub(super) const PARTED_BY: [&str; 14] = [
 /// The axes of a case that make it another one: not how long it may last, and of the number of
 /// operations only whether it is all that there are.
 pub(super) fn axes(case: &Case) -> Vec<(&'static str, String)> {
-    let all = match &case.work {
-        Work::Read(work) => work.io.ops >= work.io.blocks(),
-        Work::Write(work) => work.io.ops >= work.io.blocks(),
-        Work::Memory(_) => false,
-    };
+    let all = case.io().is_some_and(|io| io.ops >= io.blocks());
     let told = case.axes().into_iter().filter(|(axis, _)| *axis != "time");
     told.map(|(axis, value)| match axis {
         "ops" if all => (axis, "all".to_string()),
