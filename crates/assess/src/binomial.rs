@@ -1,19 +1,20 @@
 //! Quantiles of the binomial distribution, exact for any number of trials.
 
-/// The smallest `k` with `P(X ≤ k) ≥ probability`, for each of `probabilities`, where `X` is the
-/// number of successes in `n` trials that succeed with probability `p`.
+/// The smallest `k` with `P(X ≤ k) ≥ probability`, for each of `probabilities`. `X` is the number
+/// of successes in `n` trials, each with success probability `p`.
 ///
-/// Sums the probabilities themselves, each from its neighbor, as far from the mode as they
-/// matter: about 17 standard deviations, so 10⁵ terms for 10⁸ trials. Above 10⁹ trials the normal
-/// distribution takes its place.
+/// Sums the probabilities, each computed from its neighbor, as far from the mode as they matter:
+/// about 17 standard deviations, or 10⁵ terms for 10⁸ trials. Above 10⁹ trials, it uses the normal
+/// distribution.
 ///
 /// # Panics
-/// If `p` or a probability is not inside 0 to 1.
+/// If `p` or a probability is not strictly between 0 and 1.
 pub(crate) fn quantiles(n: u64, p: f64, probabilities: [f64; 2]) -> [u64; 2] {
     assert!(p > 0.0 && p < 1.0, "{p} is no probability inside 0 to 1");
     assert!(probabilities.iter().all(|q| *q > 0.0 && *q < 1.0), "a quantile is inside 0 to 1");
     if n > SUMMED_MOST {
-        // As many standard deviations from the mean as of fewer: both are normal by far.
+        // Use the same number of standard deviations from the mean as for fewer trials: both are
+        // very close to normal.
         let at = |n: u64| (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
         let ((mean, sd), (mean_of_fewer, sd_of_fewer)) = (at(n), at(SUMMED_MOST));
         return quantiles(SUMMED_MOST, p, probabilities)
@@ -48,9 +49,9 @@ pub(crate) fn quantiles(n: u64, p: f64, probabilities: [f64; 2]) -> [u64; 2] {
     })
 }
 
-/// The most trials whose probabilities are summed.
+/// Maximum number of trials whose probabilities are summed.
 const SUMMED_MOST: u64 = 1_000_000_000;
-/// A probability this small, as a share of the largest one, changes no sum of doubles.
+/// Probabilities this small, relative to the largest, do not change a sum of doubles.
 const NEGLIGIBLE: f64 = 1e-18;
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// P(X ≤ k) from Pascal's triangle, without any trick.
+    /// P(X ≤ k) from Pascal's triangle: the naive version.
     fn naive_cdf(n: u64, p: f64) -> Vec<f64> {
         let mut row = vec![1.0];
         for _ in 0..n {
@@ -90,7 +91,7 @@ mod tests {
         }
     }
 
-    /// There are not that many operations, but a record may say so.
+    /// Impossibly large numbers that a damaged record may contain.
     #[test]
     fn absurd_samples_have_quantiles() {
         for n in [1_000_000_001, 1 << 50, u64::MAX] {
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(quantiles(100_000, 0.999, [0.025, 0.975]), [99_880, 99_919]);
         for n in [1_000_000u64, 100_000_000, 2_000_000_000] {
             for p in [0.5, 0.9, 0.99, 0.999] {
-                // The normal approximation, with its correction for skewness.
+                // The normal approximation, corrected for skewness.
                 let (mean, sd) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
                 let skew = (1.0 - 2.0 * p) * (1.96f64.powi(2) - 1.0) / 6.0;
                 let [low, high] = quantiles(n, p, [0.025, 0.975]);

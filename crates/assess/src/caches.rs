@@ -20,13 +20,13 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// As the OS reports them.
+    /// The sizes that the OS reports.
     pub(crate) fn of(host: &Host) -> Caches {
         let all = host.last_level_cache.filter(|bytes| *bytes > 0);
         Caches { all, largest: host.largest_cache.filter(|bytes| *bytes > 0) }
     }
 
-    /// As chases of one thread show them: smaller than `below` bytes.
+    /// The size that chases of one thread show: less than `below` bytes.
     pub(crate) fn measured(below: u64) -> Caches {
         Caches { all: None, largest: Some(below) }
     }
@@ -36,12 +36,12 @@ impl Caches {
         self.all.or(self.largest).is_some()
     }
 
-    /// Whether `bytes` of all `threads` are far more than the caches of those threads; none if no
+    /// Whether the `bytes` of all `threads` together far exceed those threads' caches; `None` if no
     /// size is known.
     ///
     /// A thread fills only the cache of its own core. Caches of other sockets, or of other parts of
-    /// the processor, hold nothing for it. So the working set need not exceed all caches, unless as
-    /// many threads work.
+    /// the processor, hold nothing for it. So the working set need not exceed all caches unless
+    /// enough threads work.
     pub(crate) fn are_exceeded(&self, bytes: u64, threads: u32) -> Option<bool> {
         let theirs = self.largest.map(|each| each.saturating_mul(threads.max(1).into()));
         let most = [theirs, self.all].into_iter().flatten().min()?;
@@ -67,7 +67,7 @@ mod tests {
         }
         check(Some(32 << 20), None, (128 << 20) - 1, 1, Some(false));
         check(Some(32 << 20), None, 128 << 20, 64, Some(true));
-        // Two sockets of eight caches each: one thread has one of them, sixteen have all.
+        // Two sockets with eight caches each: one thread uses one of them, sixteen use all.
         let (all, each) = (Some(512 << 20), Some(32 << 20));
         check(all, each, 128 << 20, 1, Some(true));
         check(all, each, 128 << 20, 2, Some(false));

@@ -8,50 +8,51 @@ use model::trial::{Outcome, ReadBack, Trial};
 
 pub(crate) const NS_PER_SECOND: f64 = 1e9;
 
-/// How the reason of a trial begins that the machine could not do.
+/// The prefix of the reason why a trial was impossible on this machine.
 pub(crate) const UNAVAILABLE: &str = "unavailable: ";
 
-/// What was counted in a window counts for what was timed in it if it is not longer than this many
-/// times that (METHODOLOGY.md).
+/// A counter over a window stands for the timed span if the window is at most this many times as
+/// long (METHODOLOGY.md).
 const WINDOW_MOST: f64 = 1.05;
 
-/// What a trial of `case` did in a second: bytes, or operations where only a sync is called. None
-/// unless it was done, took time and moved something.
+/// The rate of a trial of `case`: bytes per second, or operations per second if it only calls a
+/// sync. `None` unless the trial succeeded, took time and moved something.
 ///
-/// What claims to be durable took until its last sync had returned; all else until its last
-/// operation had (METHODOLOGY.md).
+/// If the case claims durability, the time ends when the last sync returned; otherwise, when the
+/// last operation returned (METHODOLOGY.md).
 pub fn rate(case: &Case, trial: &Trial) -> Option<f64> {
     let sample = trial.sample()?;
     let amount = if only_syncs(case) { sample.ops() } else { sample.bytes() };
     a_second(amount, timed_ns(case, sample))
 }
 
-/// An amount in so many nanoseconds, by the second; none where either is 0.
+/// An amount in `ns` nanoseconds as a rate per second; `None` if either is 0.
 pub(crate) fn a_second(amount: u64, ns: u64) -> Option<f64> {
     (amount > 0 && ns > 0).then(|| amount as f64 / ns as f64 * NS_PER_SECOND)
 }
 
-/// Whether nothing is moved: only a sync is called.
+/// Whether it moves no data and only calls a sync.
 pub(crate) fn only_syncs(case: &Case) -> bool {
     case.write().is_some_and(|work| work.op == Op::Sync)
 }
 
-/// Whether it claims that what was written is durable.
+/// Whether it claims that written data is durable.
 pub(crate) fn claims_durable(case: &Case) -> bool {
     case.write().is_some_and(|work| work.sync.claims_durable())
 }
 
-/// The nanoseconds that a rate is by. Where no sync is told of they are those of the operations.
+/// The time in nanoseconds that the rate is based on. If no sync was reported, it is the time of
+/// the operations.
 pub(crate) fn timed_ns(case: &Case, sample: &Sample) -> u64 {
     if claims_durable(case) { wall_ns(sample) } else { sample.elapsed_ns() }
 }
 
-/// From the first thread's start to the last thread's end, its last sync included.
+/// From the first thread's start to the last thread's end, including its last sync.
 fn wall_ns(sample: &Sample) -> u64 {
     sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
-/// A trial that was done and counts.
+/// A successful trial that counts.
 #[derive(Debug)]
 pub(crate) struct Counted<'a> {
     pub(crate) invocation: u32,
@@ -60,14 +61,14 @@ pub(crate) struct Counted<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) expected_digest: Option<u64>,
     pub(crate) read_back: Option<ReadBack>,
-    /// Bytes per second, or operations where only a sync is called: [`rate`].
+    /// Its [`rate`]: bytes per second, or operations per second if it only calls a sync.
     pub(crate) rate: f64,
-    /// The nanoseconds that the rate is by.
+    /// The time in nanoseconds that the rate is based on.
     pub(crate) timed_ns: u64,
 }
 
 impl<'a> Counted<'a> {
-    /// One that was done; or why not.
+    /// The trial, if it counts; otherwise the reason why not.
     pub(crate) fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, String> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
@@ -86,41 +87,41 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// A value of its round.
+    /// A value for this trial's round.
     pub(crate) fn at(&self, value: f64) -> Round {
         Round { invocation: self.invocation, round: self.round, value }
     }
 
-    /// Nanoseconds from the first thread's start to the last thread's end, its last sync included.
+    /// Nanoseconds from the first thread's start to the last thread's end, including its last sync.
     pub(crate) fn wall_ns(&self) -> u64 {
         wall_ns(self.sample)
     }
 
-    /// What was counted from the first thread's start to the last thread's end: what the worker
-    /// `told` of that. The evidence is of a longer window, in which the worker also tells what it
-    /// timed, so what was `seen` there takes its place only where that is hardly longer.
+    /// A counter's value between the first thread's start and the last thread's end: `told` by the
+    /// worker. The value `seen` in the evidence covers a longer window, in which the worker also
+    /// reports its results. It is used only if that window is hardly longer.
     pub(crate) fn in_span(&self, told: Option<u64>, seen: Option<u64>) -> Option<u64> {
         let is_near = self.evidence.window_ns as f64 <= WINDOW_MOST * self.wall_ns() as f64;
         told.or(seen.filter(|_| is_near))
     }
 
-    /// CPU time of the whole worker, the threads of the OS that work for it included.
+    /// CPU time of the whole worker, including kernel threads that work for it.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         self.in_span(self.sample.usage.cpu_ns, self.evidence.cpu_ns)
     }
 
-    /// What its threads told, summed up; none unless all did.
+    /// The sum of what its threads reported; `None` unless all did.
     pub(crate) fn sum_of_spans(&self, of: fn(&Span) -> Option<u64>) -> Option<u64> {
         let spans = self.sample.spans.iter();
         spans.map(of).try_fold(0, |sum: u64, told| Some(sum.saturating_add(told?)))
     }
 
-    /// How long its threads were ready to run and had no processor.
+    /// How long its threads were ready to run but had no processor.
     pub(crate) fn run_delay_ns(&self) -> Option<u64> {
         self.in_span(self.sum_of_spans(|span| span.run_delay_ns), self.evidence.run_delay_ns)
     }
 
-    /// CPU time of the threads of the case, without those that work for them.
+    /// CPU time of the case's threads, excluding threads that work for them.
     pub(crate) fn own_cpu_ns(&self) -> Option<u64> {
         self.in_span(self.sum_of_spans(|span| span.cpu_ns), self.evidence.cpu_ns)
     }
@@ -131,33 +132,32 @@ impl<'a> Counted<'a> {
         starts().max().unwrap_or(0).saturating_sub(starts().min().unwrap_or(0))
     }
 
-    /// Whether the digest is the one that what was read, or read back, must have; none where
-    /// nothing was summed.
+    /// Whether the digest of what was read, or read back, is correct; `None` if nothing was summed.
     pub(crate) fn is_right(&self) -> Option<bool> {
         let read = self.expected_digest.map(|expected| self.sample.digest() == Some(expected));
         let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
         [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
     }
 
-    /// What was done, as [`rate`] counts it, and the seconds that it took.
+    /// The amount of work, in the units of [`rate`], and the seconds that it took.
     pub(crate) fn done(&self) -> (f64, f64) {
         let seconds = self.timed_ns as f64 / NS_PER_SECOND;
         (self.rate * seconds, seconds)
     }
 
-    /// Nanoseconds of loading, of the thread that loaded longest; none if none loaded.
+    /// Loading time in nanoseconds, of the thread that loaded longest; `None` if none loaded.
     pub(crate) fn load_ns(&self) -> Option<u64> {
         self.sample.spans.iter().map(|span| span.load_ns).max().filter(|load_ns| *load_ns > 0)
     }
 
-    /// Bytes per second without loading: by the thread that took longest for the rest.
+    /// Bytes per second without loading, limited by the thread that took longest for the rest.
     pub(crate) fn loaded_throughput(&self) -> Option<f64> {
         let (bytes, seconds) = self.loaded()?;
         Some(bytes / seconds)
     }
 
-    /// The bytes of a trial that loaded anything, and the seconds that the thread took which took
-    /// longest for the rest.
+    /// The bytes of a trial with loading, and the time in seconds without it, of the thread that
+    /// took longest for the rest.
     pub(crate) fn loaded(&self) -> Option<(f64, f64)> {
         self.load_ns()?;
         let rest_ns =

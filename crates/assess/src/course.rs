@@ -1,8 +1,8 @@
-//! How a rate goes over time: steady, or with a step.
+//! The time series of a rate: steady, or with a step.
 //!
-//! Rates are of the bytes that were read, or accepted. The sync at the end of a trial comes after
-//! its last byte: it is in them only where trials follow each other, for then what one left to
-//! the device is in the way of the next.
+//! The rates count bytes that were read, or whose writes were acknowledged. A trial's final sync
+//! comes after its last byte. It affects the rates only if trials follow each other, because what
+//! one trial leaves to the device delays the next.
 
 use crate::counted::{a_second, timed_ns};
 use crate::curve::{Curve, STEP_MISSING, full_steps};
@@ -13,67 +13,66 @@ use model::case::{Case, Op, Work, WriteWork};
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::Trial;
 
-/// How the rate of a case went over time.
+/// The time series of a case's rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
-    /// Nanoseconds of a step; where a step is a trial, their mean.
+    /// Duration of a step in nanoseconds; the mean, if each step is a trial.
     pub step_ns: u64,
-    /// Bytes per second in each step: medians over the trials, or of all trials one after another
-    /// where they followed each other without a pause. Where each of those ends with its only
-    /// sync, each is a step, until that had returned.
+    /// Bytes per second in each step. If trials follow each other without a pause, they form one
+    /// series; otherwise, each step has the median over the trials. If each of those trials ends
+    /// with its only sync, a step is a trial, including that sync.
     pub rates: Vec<f64>,
-    /// Whether a window of five steps met the limits of the SNIA (METHODOLOGY.md), and the index
-    /// of the step at which the first that did ends; the outer is none below five steps.
+    /// Whether a window of five steps met the SNIA's limits (METHODOLOGY.md): the index of the last
+    /// step of the first such window. The outer `None` means fewer than five steps.
     pub snia: Option<Option<usize>>,
-    /// Whether ten steps meet them too: the last ten, or the last full window of ten seconds, or
-    /// of ten trials, where those followed each other. None below ten steps.
+    /// Whether ten steps also meet them: the last ten. If trials follow each other, it is the last
+    /// full window of ten seconds, or of ten trials. `None` with fewer than ten steps.
     pub is_steady: Option<bool>,
-    /// Bytes per second of that window, where trials followed each other until they were
-    /// steady: the figure that lasts.
+    /// The throughput of that window in bytes per second, if trials follow each other until they
+    /// are steady: the sustained figure.
     pub sustained: Option<f64>,
     /// The step in the rate, if there is one.
     pub change: Option<Change>,
 }
 
-/// A step in a rate: so much until then, and so much from then on.
+/// A step in a rate: one level before, another after.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
     /// Bytes per second before.
     pub before: f64,
     /// Bytes per second after.
     pub after: f64,
-    /// Bytes that were moved when it came.
+    /// Bytes moved before the step.
     pub at_bytes: u64,
-    /// Nanoseconds from the start until it came.
+    /// Nanoseconds from the start to the step.
     pub at_ns: u64,
 }
 
-/// Steps of a course at most.
+/// Maximum number of steps in a time series.
 const STEPS_MOST: f64 = 60.0;
-/// Below as many steps there is no course.
+/// Minimum number of steps in a time series.
 const STEPS_LEAST: usize = 5;
-/// The shortest step of a course that is long enough to be judged (METHODOLOGY.md).
+/// The shortest step of a series that is long enough to judge (METHODOLOGY.md).
 const JUDGED_NS: u64 = 500_000_000;
-/// Steps of a window that decides whether a rate is steady (METHODOLOGY.md).
+/// Number of steps in a window that decides whether a rate is steady (METHODOLOGY.md).
 const WINDOW: usize = 10;
-/// The shortest step of such a window where trials follow each other.
+/// The shortest step of such a window if trials follow each other.
 const SUSTAIN_NS: u64 = 1_000_000_000;
-/// Steps of a window of the SNIA's.
+/// Number of steps in the SNIA's window.
 const SNIA_WINDOW: usize = 5;
-/// The greatest range of a steady window, as a share of its mean (SNIA).
+/// Maximum range of a steady window, relative to its mean (SNIA).
 const RANGE_MOST: f64 = 0.20;
-/// The most by which the line fitted to a steady window may rise or fall, as a share of its mean
-/// (SNIA).
+/// Maximum rise or fall of the line fitted to a steady window, relative to its mean (SNIA).
 const EXCURSION_MOST: f64 = 0.10;
-/// As many operations, passes or syncs must fall into a step: their number differs by one from a
-/// step to the next, and that is half of [`RANGE_MOST`] then.
+/// Minimum number of operations, passes or syncs per step. Their number can differ by one between
+/// steps; with this many, that is half of [`RANGE_MOST`].
 const LUMPS_LEAST: f64 = 10.0;
-/// A file that is mapped or loaded for more than this share of the time has a rate of its passes.
+/// If mapping or loading takes more than this share of the time, each pass counts as one unit.
 const LOADING_MOST: f64 = 0.05;
 
 impl Course {
-    /// The course of a case; none where its workers told no progress, where too few operations
-    /// fall into a step, and below five steps.
+    /// The time series of a case. `None` with fewer than five steps, if the workers reported no
+    /// progress, or if a step would contain too few operations.
     pub(crate) fn of(measured: &Measured) -> Option<Course> {
         let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
         let is_sustained = measured.sustain.is_some();
@@ -109,29 +108,29 @@ impl Course {
 }
 
 impl Change {
-    /// Whether it is faster after the step.
+    /// Whether the rate is higher after the step.
     pub fn is_rise(&self) -> bool {
         self.after > self.before
     }
 }
 
-/// Curves cut into steps.
+/// Curves divided into steps.
 #[derive(Debug)]
 struct Steps {
     step_ns: u64,
     curves: Vec<Curve>,
-    /// Bytes per second in each step, of each curve.
+    /// For each curve, bytes per second in each step.
     each: Vec<Vec<f64>>,
 }
 
 impl Steps {
-    /// Those of each trial by itself.
+    /// Each trial by itself.
     fn of_each(case: &Case, samples: &[&Sample]) -> Option<Steps> {
         let curves = samples.iter().copied().map(Curve::of).collect();
         Steps::cut(curves, lump_ns(case, samples)?)
     }
 
-    /// Those of all trials as one.
+    /// All trials in sequence as one curve.
     fn one_after_another(case: &Case, samples: &[&Sample]) -> Option<Steps> {
         let curve = Curve::one_after_another(case, samples);
         if !ends_with_only_sync(case, samples) {
@@ -149,8 +148,8 @@ impl Steps {
     }
 }
 
-/// Whether each trial ends with the only sync it has, which is to make all durable: how much of
-/// the work falls on that, no shorter step can tell.
+/// Whether each trial ends with its only sync, which makes everything durable. Shorter steps cannot
+/// show how much of the work falls on that sync.
 fn ends_with_only_sync(case: &Case, samples: &[&Sample]) -> bool {
     let is_one = |work: &WriteWork| {
         work.op != Op::Sync && work.sync.claims_durable() && work.sync.is_call() && work.every == 0
@@ -158,23 +157,22 @@ fn ends_with_only_sync(case: &Case, samples: &[&Sample]) -> bool {
     case.write().is_some_and(is_one) && samples.iter().any(|sample| sample.synced_ns().is_some())
 }
 
-/// Bytes per second of each trial until its sync had returned.
+/// Each trial's bytes per second, including its sync.
 fn trial_rates(case: &Case, samples: &[&Sample]) -> Vec<f64> {
     let rate = |sample: &&Sample| a_second(sample.bytes(), timed_ns(case, sample));
     samples.iter().filter_map(rate).collect()
 }
 
-/// Whether a case needs no more trials, all so far one after another: the last full window of ten
-/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer where few operations
-/// fall into one; a whole trial, where each ends with its only sync, until that had returned.
-/// Trials that failed are left out.
+/// Whether a case whose trials follow each other needs no more trials: the last full window of ten
+/// steps meets both limits (METHODOLOGY.md). A step is a second, or longer if it would contain few
+/// operations. If each trial ends with its only sync, a step is a whole trial including the sync.
+/// Failed trials are ignored.
 pub fn is_steady(case: &Case, trials: &[Trial]) -> bool {
     let samples: Vec<&Sample> = trials.iter().filter_map(Trial::sample).collect();
     last_window(case, &samples).is_some_and(|window| is_within_limits(&window))
 }
 
-/// The rates of the last ten steps of those that make up whole windows, of trials one after
-/// another.
+/// The rates of the last ten steps that form whole windows, with the trials in sequence.
 fn last_window(case: &Case, samples: &[&Sample]) -> Option<Vec<f64>> {
     let rates = if ends_with_only_sync(case, samples) {
         trial_rates(case, samples)
@@ -186,8 +184,8 @@ fn last_window(case: &Case, samples: &[&Sample]) -> Option<Vec<f64>> {
     Some(rates[end.checked_sub(WINDOW)?..end].to_vec())
 }
 
-/// Nanoseconds between what makes the rate uneven: an operation; all between two syncs; a pass
-/// over memory, or over a file that is loaded before each. None where nothing tells.
+/// Duration in nanoseconds of the unit that makes the rate uneven: an operation, everything between
+/// two syncs, or a pass over memory or over a file loaded before each pass. `None` if unknown.
 fn lump_ns(case: &Case, samples: &[&Sample]) -> Option<f64> {
     let told = samples.iter().all(|sample| sample.spans.iter().any(|s| !s.progress.is_empty()));
     let total = |value: fn(&Sample) -> u64| -> f64 {
@@ -210,20 +208,20 @@ fn loading_ns(sample: &Sample) -> u64 {
     sample.spans.iter().map(|span| span.load_ns).max().unwrap_or(0)
 }
 
-/// The step of a course that is so long.
+/// The step for a series of this length.
 fn step_ns(length_ns: u64, lump_ns: f64) -> u64 {
     let least = if full_steps(length_ns, JUDGED_NS) >= WINDOW { JUDGED_NS } else { PROGRESS_NS };
     let wanted = (length_ns as f64 / STEPS_MOST).max(lump_ns * LUMPS_LEAST);
     whole_step(wanted).max(least)
 }
 
-/// The next multiple of the step of progress.
+/// The next multiple of the progress step.
 fn whole_step(ns: f64) -> u64 {
     let steps = (ns / PROGRESS_NS as f64 - STEP_MISSING).ceil().max(1.0);
     PROGRESS_NS.saturating_mul(steps as u64)
 }
 
-/// The step in the `rates` of a curve that comes with step `at`.
+/// The step in the `rates` of a curve at index `at`.
 fn change(curve: &Curve, rates: &[f64], at: usize, step_ns: u64) -> Change {
     let (before, after) = rates.split_at(at);
     let at_ns = at as u64 * step_ns;
@@ -239,13 +237,13 @@ fn medians(each: &[Vec<f64>]) -> Vec<f64> {
     steps.filter_map(|of_step| median(&of_step)).collect()
 }
 
-/// Where the first window of the SNIA's that meets both limits ends.
+/// The last step of the first SNIA window that meets both limits.
 fn first_steady(rates: &[f64]) -> Option<usize> {
     let first = rates.windows(SNIA_WINDOW).position(is_within_limits)?;
     Some(first + SNIA_WINDOW - 1)
 }
 
-/// Whether the range and the fitted line of a window are within the limits of the SNIA.
+/// Whether the range and the fitted line of a window are within the SNIA's limits.
 pub fn is_within_limits(window: &[f64]) -> bool {
     let least = window.iter().copied().fold(f64::INFINITY, f64::min);
     let most = window.iter().copied().fold(0.0, f64::max);
@@ -257,12 +255,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// By how much the line fitted to the values rises from the first to the last.
+/// How much the line fitted to the values rises from the first to the last.
 fn excursion(values: &[f64]) -> f64 {
     slope(values) * (values.len() - 1) as f64
 }
 
-/// By how much the line fitted to the values by least squares rises from one to the next.
+/// How much the least-squares line rises from one value to the next.
 fn slope(values: &[f64]) -> f64 {
     let (mid, mean) = ((values.len() - 1) as f64 / 2.0, mean(values));
     let from_mid = || (0..values.len()).map(|index| index as f64 - mid);
@@ -271,22 +269,22 @@ fn slope(values: &[f64]) -> f64 {
     rise / square
 }
 
-/// The fewest steps on either side of a step in the rate (METHODOLOGY.md).
+/// Minimum number of steps on each side of a step in the rate (METHODOLOGY.md).
 const SIDE_LEAST: usize = 3;
-/// The lower level is at most this share of the higher (METHODOLOGY.md).
+/// Maximum ratio of the lower level to the higher (METHODOLOGY.md).
 const LOWER_MOST: f64 = 0.8;
-/// Neither side may drift by this share of the step or more: else it is no step, but a drift.
+/// If either side drifts by this share of the step or more, it is a drift rather than a step.
 const DRIFT_MOST: f64 = 0.5;
 
-/// The index of the first rate after the step in the rates, if there is one: the split into two
-/// levels by least squares, if the levels differ by enough, neither side drifts, and it is better
-/// than in most orders of the same rates.
+/// The index of the first rate after a step, if there is one. The least-squares split into two
+/// levels must have levels far enough apart and no drift on either side. It must also be better
+/// than in most permutations of the same rates.
 pub fn split(rates: &[f64]) -> Option<usize> {
     split_by(rates, LOWER_MOST, RARE)
 }
 
-/// The same where the lower level is at most the share `lower_most` of the higher, and at most the
-/// share `p` of the orders is as good.
+/// The same with other limits: `lower_most` is the maximum ratio of the lower level to the higher.
+/// `p` is the maximum share of permutations that are as good.
 pub(crate) fn split_by(rates: &[f64], lower_most: f64, p: f64) -> Option<usize> {
     let at = best_split(rates)?;
     let (before, after) = rates.split_at(at);
@@ -300,7 +298,7 @@ pub(crate) fn split_by(rates: &[f64], lower_most: f64, p: f64) -> Option<usize> 
     is_rare_split(&centered, SIDE_LEAST, |at, sum| explained(n, at, sum), p).then_some(at)
 }
 
-/// The split into two levels that leaves the least squares.
+/// The split into two levels with the least squares.
 fn best_split(rates: &[f64]) -> Option<usize> {
     let (centered, n) = (centered(rates), rates.len());
     let explained = |at: &usize| explained(n, *at, centered[..*at].iter().sum());
@@ -308,21 +306,21 @@ fn best_split(rates: &[f64]) -> Option<usize> {
     places.max_by(|a, b| explained(a).total_cmp(&explained(b)))
 }
 
-/// How far each of the rates is from their mean.
+/// The difference of each rate from their mean.
 fn centered(rates: &[f64]) -> Vec<f64> {
     let mean = mean(rates);
     rates.iter().map(|rate| rate - mean).collect()
 }
 
-/// The squares that a split of `n` rates explains, where the first `at` of them are by `sum`
-/// together above the mean of all.
+/// The sum of squares that a split of `n` rates explains. `sum` is by how much the first `at` of
+/// them exceed the overall mean in total.
 fn explained(n: usize, at: usize, sum: f64) -> f64 {
     let (n, at) = (n as f64, at as f64);
     sum * sum * n / (at * (n - at))
 }
 
-/// The step on which at least half of `trials` agree: in the same direction, and after as many
-/// bytes to within a factor of two. The medians of those.
+/// The step that at least half of `trials` share: in the same direction, and at the same number of
+/// bytes within a factor of two. Returns the medians of those.
 fn agreed(changes: Vec<Change>, trials: usize) -> Option<Change> {
     let (rises, falls): (Vec<Change>, Vec<Change>) = changes.iter().partition(|c| c.is_rise());
     let mut alike = if rises.len() > falls.len() { rises } else { falls };
@@ -351,7 +349,7 @@ mod tests {
 
     const SERIES: usize = 400;
 
-    /// Of many series, the share of which `holds` is true.
+    /// The share of many series for which `holds` is true.
     fn share(mut series: impl FnMut(&mut Rng) -> Vec<f64>, holds: impl Fn(&[f64]) -> bool) -> f64 {
         let mut rng = Rng::new(7);
         let count = (0..SERIES).filter(|_| holds(&series(&mut rng))).count();
@@ -362,12 +360,12 @@ mod tests {
         1e8
     }
 
-    /// Falls by `percent` of what is left in each step.
+    /// Falls by `percent` of the remainder in each step.
     fn decay(percent: f64) -> impl Fn(usize) -> f64 {
         move |step| 1e8 * (1.0 - percent / 100.0).powf(step as f64)
     }
 
-    /// The shares of METHODOLOGY.md.
+    /// The shares in METHODOLOGY.md.
     #[test]
     fn ten_steps_tell_a_drift_from_noise() {
         let steady = |level: &dyn Fn(usize) -> f64, steps, variation| {
@@ -377,12 +375,12 @@ mod tests {
         assert!((0.80..0.90).contains(&steady(&flat, WINDOW, 0.05)));
         assert!(steady(&decay(1.0), WINDOW, 0.01) > 0.75);
         assert!(steady(&decay(2.0), WINDOW, 0.01) < 0.01);
-        // Five steps are why ten decide: they let the same decay pass.
+        // Five steps let the same decay pass, so ten decide.
         assert!(steady(&decay(2.0), SNIA_WINDOW, 0.01) > 0.90);
     }
 
-    /// METHODOLOGY.md: noise has no step in 98 of 100 series, in 95 where each step depends on
-    /// the one before.
+    /// METHODOLOGY.md: 98 of 100 noise series have no step, and 95 if each value depends on the one
+    /// before.
     #[test]
     fn noise_has_no_step() {
         let found = |steps, variation, memory| {
@@ -394,7 +392,7 @@ mod tests {
             let ar = found(steps, 0.10, 0.7);
             assert!(ar < 0.05, "{steps} steps that depend on each other: {ar}");
         }
-        // Where that swings by twice as much it looks like steps, for it is some.
+        // With twice the swing, it looks like steps, because it has some.
         let wild = found(30, 0.20, 0.7);
         assert!((0.05..0.25).contains(&wild), "{wild}");
     }
@@ -415,7 +413,7 @@ mod tests {
             let right = share(|rng| noisy(rng, 30, level, 0.05, 0.0), |r| split(r) == Some(at));
             assert!(right > 0.95, "at step {at}: {right}");
         }
-        // Three of ten steps come first in one of 120 orders, which is not seldom enough.
+        // Three of ten steps come first in one of 120 permutations, which is not rare enough.
         for (at, expected) in [(3, 0.0), (4, 1.0), (5, 1.0), (6, 1.0), (7, 0.0)] {
             let level = |step| if step < at { 50e6 } else { 15e6 };
             let found = share(|rng| noisy(rng, 10, level, 0.05, 0.0), |r| split(r) == Some(at));
@@ -436,7 +434,8 @@ mod tests {
         assert_eq!(split(&[0.0; 30]), None);
     }
 
-    /// Three of twelve rounds are as rare at the start as at the end, whatever shuffles would say.
+    /// Three of twelve rounds are as rare at the start as at the end, whatever random shuffles
+    /// show.
     #[test]
     fn a_step_is_as_rare_in_reverse() {
         for (at, expected) in [(3, Some(3)), (4, Some(4)), (6, Some(6)), (9, Some(9))] {
@@ -447,14 +446,15 @@ mod tests {
         }
     }
 
-    /// The squares that a split into two levels leaves, less those that one level leaves.
+    /// The squares that remain with one level minus those that remain after the split.
     fn naive_explained(rates: &[f64], at: usize) -> f64 {
         let left = |part: &[f64]| part.iter().map(|r| (r - mean(part)).powi(2)).sum::<f64>();
         left(rates) - left(&rates[..at]) - left(&rates[at..])
     }
 
     proptest! {
-        /// Which way time goes decides nothing: few rates, whose orders are counted, and many.
+        /// The direction of time does not matter, for few rates, whose permutations are counted,
+        /// and for many.
         #[test]
         fn a_course_in_reverse_has_the_same_step(
             n in 6usize..40, at in 3usize..37, fall in 0.0f64..0.9, seed in 0u64..1_000_000

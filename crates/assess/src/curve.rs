@@ -1,34 +1,33 @@
-//! How many bytes were moved until when, cut into steps.
+//! Cumulative bytes over time, divided into steps.
 
 use crate::counted::{NS_PER_SECOND, timed_ns};
 use model::case::Case;
 use model::sample::{PROGRESS_NS, Sample, Span};
 
-/// A step counts as full if no more than this share of it is missing: clocks differ.
+/// A step counts as full if at most this share of it is missing, because clocks differ.
 pub(crate) const STEP_MISSING: f64 = 0.01;
 
-/// How many full steps there are in so long a time.
+/// Number of full steps in a duration.
 pub(crate) fn full_steps(length_ns: u64, step_ns: u64) -> usize {
     (length_ns as f64 / step_ns as f64 + STEP_MISSING) as usize
 }
 
-/// How many bytes were moved until when: straight lines between knots.
+/// Cumulative bytes over time: straight lines between knots.
 #[derive(Debug)]
 pub(crate) struct Curve {
-    /// Nanoseconds and bytes since the start; neither falls.
+    /// Nanoseconds and bytes since the start; neither decreases.
     knots: Vec<(u64, f64)>,
 }
 
 impl Curve {
-    /// One sample, until its last operation had returned.
+    /// The curve of one sample, until its last operation returned.
     pub(crate) fn of(sample: &Sample) -> Curve {
         let mut curve = Curve { knots: vec![(0, 0.0)] };
         curve.add(&sample.spans);
         curve
     }
 
-    /// The samples of a case one after another, each until its last sync had returned where that
-    /// is to make it durable.
+    /// The samples of a case in sequence. If they claim durability, each includes its last sync.
     pub(crate) fn one_after_another(case: &Case, samples: &[&Sample]) -> Curve {
         let mut curve = Curve { knots: vec![(0, 0.0)] };
         for sample in samples {
@@ -40,7 +39,7 @@ impl Curve {
         curve
     }
 
-    /// Adds the threads of a sample, as if all had begun together.
+    /// Adds the threads of a sample as if all had started together.
     fn add(&mut self, spans: &[Span]) {
         let (start_ns, mut bytes) = *self.last();
         let length = |span: &Span| span.end_ns.saturating_sub(span.start_ns);
@@ -49,7 +48,7 @@ impl Curve {
         for index in 0..steps {
             let moved = spans.iter().filter_map(|span| span.progress.get(index));
             bytes += moved.map(|bytes| *bytes as f64).sum::<f64>();
-            // The last step is a part, which ends with the longest span.
+            // The last step is partial and ends with the longest span.
             let end_ns = PROGRESS_NS.saturating_mul(index as u64 + 1).min(length_ns);
             self.knots.push((start_ns.saturating_add(end_ns), bytes));
         }
@@ -64,7 +63,7 @@ impl Curve {
         self.last().0
     }
 
-    /// Bytes that were moved until then.
+    /// Bytes moved up to `ns`.
     pub(crate) fn bytes_at(&self, ns: u64) -> f64 {
         let after = self.knots.partition_point(|(knot_ns, _)| *knot_ns <= ns);
         let Some(&(right_ns, right)) = self.knots.get(after) else { return self.last().1 };
@@ -88,7 +87,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Bytes are neither lost nor made, however they are cut into steps.
+        /// Dividing into steps neither loses nor creates bytes.
         #[test]
         fn rates_add_up_to_the_bytes(
             trials in proptest::collection::vec(

@@ -121,7 +121,7 @@ impl Decided {
         self.decision
     }
 
-    /// The comparison it rests on.
+    /// The comparison that it is based on.
     pub fn comparison(&self) -> &Comparison {
         &self.comparison
     }

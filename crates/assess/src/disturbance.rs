@@ -1,7 +1,7 @@
-//! What else went on on the machine while a trial ran, and the rounds that are left out for it.
+//! Other activity on the machine during a trial, and the rounds excluded because of it.
 //!
-//! A round is left out for what was counted on the machine, by limits that were fixed before, and
-//! never for its own figure: who leaves out what is slow has decided what is fast.
+//! A round is excluded only for what was counted on the machine, using limits fixed in advance, and
+//! never for its own figure. Excluding slow rounds would decide the result.
 
 use crate::counted::{Counted, a_second};
 use crate::invocations::Round;
@@ -15,49 +15,48 @@ use model::plan::ROUNDS_MIN;
 
 pub use crate::measured::Gate;
 
-/// The rounds of a case that were left out.
+/// The excluded rounds of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Excluded {
-    /// How many.
+    /// Their number.
     pub trials: usize,
-    /// Why, and how many of them for each reason: the first that applies.
+    /// The number for each reason; only the first reason that applies counts.
     pub reasons: Vec<(Gate, usize)>,
-    /// What the case comes to with them in: bytes per second, or operations where only a sync is
-    /// called.
+    /// The rate with these rounds included, in bytes per second, or operations per second if the
+    /// case only calls a sync.
     pub rate_with_them: Estimate,
 }
 
-/// More stolen CPU time than this leaves a round out (METHODOLOGY.md).
+/// More stolen CPU time than this excludes a round (METHODOLOGY.md).
 const STEAL_MOST: f64 = 0.10;
-/// Stolen CPU time up to this, in a trial of the usual length, is at most two ticks of the OS's
-/// clock, and leaves nothing out.
+/// Up to this much stolen CPU time excludes nothing: in a trial of the usual length, it is at most
+/// two ticks of the OS's clock.
 const STEAL_NS_LEAST: f64 = 25e6;
-/// More time held back by a CPU quota than this leaves a round out (METHODOLOGY.md).
+/// More time throttled by a CPU quota than this excludes a round (METHODOLOGY.md).
 const THROTTLED_MOST: f64 = 0.05;
-/// A rate at which others read above this share of the case's usual rate leaves a round out
-/// (METHODOLOGY.md).
+/// A foreign read rate above this share of the case's usual rate excludes a round (METHODOLOGY.md).
 const FOREIGN_MOST: f64 = 0.20;
-/// If more than this share of the rounds would be left out none is (METHODOLOGY.md).
+/// If more than this share of the rounds would be excluded, none is (METHODOLOGY.md).
 const EXCLUDED_MOST: f64 = 0.20;
-/// Less than this of a file in the page cache is not warm (METHODOLOGY.md).
+/// With less than this share of a file in the page cache, it is not warm (METHODOLOGY.md).
 pub(crate) const WARM_LEAST: f64 = 0.999;
 
-/// The share of the threads' time for which a CPU quota held them back. The OS counts that time
-/// for each processor.
+/// The share of the threads' time for which a CPU quota throttled them. The OS counts that time for
+/// each processor.
 pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
     let processors = measured.threads_at_work().min(measured.host.cores);
     let evidence = trial.evidence;
     Some((evidence.throttled_ns?, evidence.window_ns.saturating_mul(processors.into())))
 }
 
-/// What the devices read for others, as a share of what they read for the worker.
+/// Foreign device reads, relative to the worker's own.
 pub(crate) fn share_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
     let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
     (own > 0).then(|| all.saturating_sub(own) as f64 / own as f64)
 }
 
-/// Takes the rounds out of `measured` that others disturbed, if they are few: at most a fifth, and
-/// enough others are left. Trials that follow each other are one, cut into pieces: none can go.
+/// Excludes disturbed rounds from `measured`, if they are few (at most a fifth) and enough others
+/// remain. Consecutive sustained trials are pieces of one, so none can be excluded.
 pub(crate) fn exclude(measured: &mut Measured) {
     let n = measured.n();
     let limits = Limits::of(measured);
@@ -77,13 +76,13 @@ pub(crate) fn exclude(measured: &mut Measured) {
     }
 }
 
-/// The limits of a case that follow from all of its rounds: the same for each of them, so that how
-/// fast a round was decides nothing about it.
+/// The limits of a case, derived from all its rounds. They are the same for each round, so a
+/// round's own speed does not matter.
 #[derive(Debug)]
 struct Limits {
-    /// Stolen CPU time, as a share of the machine's.
+    /// Stolen CPU time, relative to the machine's.
     stolen: f64,
-    /// Bytes per second that the devices read for others; none where the worker's are not known.
+    /// Foreign device reads in bytes per second; `None` if the worker's own are unknown.
     others: Option<f64>,
 }
 
@@ -96,7 +95,7 @@ impl Limits {
         Limits { stolen: STEAL_MOST.max(ticks), others: own.map(|rate| FOREIGN_MOST * rate) }
     }
 
-    /// Why a trial is to be left out, if it is.
+    /// Why a trial should be excluded, if it should.
     fn gate(&self, measured: &Measured, trial: &Counted) -> Option<Gate> {
         let is_above = |parts: Option<(u64, u64)>, most: f64| {
             parts.is_some_and(|(part, whole)| part as f64 > most * whole as f64)
@@ -121,15 +120,15 @@ fn window_ns(trial: &Counted) -> u64 {
     trial.evidence.window_ns
 }
 
-/// Bytes per second that the devices read for others.
+/// Foreign device reads in bytes per second.
 fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
     let (all, own) = (measured.read_once(trial)?, trial.evidence.task_read_bytes?);
     a_second(all.saturating_sub(own), window_ns(trial))
 }
 
-/// Whether a part of a file that is claimed to be warm was not in the page cache before or after,
-/// or came from a device: shares of the file, so that how much of it a trial read decides nothing.
-/// Of what is written over only the share before counts.
+/// Whether part of a file that must be warm was missing from the page cache before or after, or
+/// came from a device. These are shares of the file, so how much of it a trial read does not
+/// matter. For an overwritten file, only the share before counts.
 fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
     let evidence = trial.evidence;
     if measured.storage.is_none_or(|storage| storage.medium == Medium::Ram) {
@@ -149,7 +148,7 @@ fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
     }
 }
 
-/// Whether a device served what a trial read: only then do others that read hold it up.
+/// Whether a device served a trial's reads: only then can foreign reads delay it.
 fn is_read_from_device(measured: &Measured, trial: &Counted) -> bool {
     let is_block = measured.storage.is_some_and(|storage| storage.medium == Medium::Block);
     let least = (1.0 - SHARE_NOISE) * trial.sample.bytes() as f64;
@@ -158,7 +157,7 @@ fn is_read_from_device(measured: &Measured, trial: &Counted) -> bool {
 }
 
 impl Excluded {
-    /// What was left out of a case, if anything was.
+    /// The rounds excluded from a case, if any.
     pub(crate) fn of(measured: &Measured) -> Option<Excluded> {
         let excluded = &measured.excluded;
         if excluded.is_empty() {

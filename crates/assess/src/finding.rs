@@ -13,7 +13,7 @@ named! {
         DirectIgnored "DirectIgnored",
         /// The page cache served a part and a device the rest: the figure is neither's.
         PartlyCached "PartlyCached",
-        /// No probe can see what of the file is cached.
+        /// No probe can see how much of the file is cached.
         CacheUnseen "CacheUnseen",
         /// Devices read more than the figure counts.
         OverRead "OverRead",
@@ -33,9 +33,9 @@ named! {
         BytesUnchecked "BytesUnchecked",
         /// Claimed durable, but the devices did not flush: a power cut may lose it.
         NotDurable "NotDurable",
-        /// Nothing made the data durable: the figure is how fast it was acknowledged.
+        /// Nothing made the data durable: the figure is how fast writes were acknowledged.
         AcceptedOnly "AcceptedOnly",
-        /// Durable or direct writes look as if a cache below the OS had taken them.
+        /// Durable or direct writes look as if they had stopped in a cache below the OS.
         HostCache "HostCache",
         /// Dirty data was left when a trial began.
         DirtyStart "DirtyStart",
@@ -47,9 +47,9 @@ named! {
         Allocating "Allocating",
         /// The OS held the writer back until the device caught up.
         ThrottledWriteback "ThrottledWriteback",
-        /// Memory did not lie in the requested pages.
+        /// Memory was not in the requested pages.
         PageSize "PageSize",
-        /// The OS reports no cache size: arrays may have lain in a cache.
+        /// The OS reports no cache size: arrays may have been in a cache.
         CacheSizeUnknown "CacheSizeUnknown",
         /// The figure is above the measured bound that applies to it.
         AboveCeiling "AboveCeiling",
@@ -59,19 +59,19 @@ named! {
         CpuBound "CpuBound",
         /// A control group's limit sets the figure.
         Throttled "Throttled",
-        /// Others ran on the threads' processors.
+        /// Other processes ran on the threads' processors.
         Contended "Contended",
         /// The machine swapped.
         Swapped "Swapped",
         /// Noisy neighbors used the device.
         Foreign "Foreign",
-        /// The hypervisor gave CPU time to others.
+        /// The hypervisor took CPU time away.
         Steal "Steal",
-        /// Disturbed rounds were left out.
+        /// Disturbed rounds were excluded.
         Excluded "Excluded",
         /// Too few rounds for an interval.
         TooFew "TooFew",
-        /// Trials failed: the figure is that of the others.
+        /// Trials failed: the figure comes from the others.
         FailedTrials "FailedTrials",
         /// Trials too short to trust.
         TooShort "TooShort",
@@ -87,7 +87,7 @@ named! {
         Drifting "Drifting",
         /// Rounds fall into two levels, by their CPUs or nodes.
         CpuLevels "CpuLevels",
-        /// Arrays lay on another NUMA node than the thread that used them.
+        /// Arrays were on another NUMA node than the thread that used them.
         RemotePages "RemotePages",
         /// A hypervisor presents the device: what is below is unknown.
         VirtualDevice "VirtualDevice",

@@ -2,8 +2,8 @@
 //! share. Only invocations show how a quantity varies from one to the next (Kalibera and Jones,
 //! ISMM 2013; METHODOLOGY.md).
 //!
-//! All on logarithms, with a median of medians as the figure: one disturbed invocation moves it
-//! little.
+//! Everything is computed on logarithms, and the figure is a median of medians: one disturbed
+//! invocation has little effect.
 
 use crate::middle::median;
 use crate::significance::LEVEL;
@@ -14,14 +14,14 @@ use crate::student;
 pub struct Round {
     /// The invocation, from 0.
     pub invocation: u32,
-    /// The round, a running number over all invocations.
+    /// The round, numbered over all invocations.
     pub round: u32,
     /// The value.
     pub value: f64,
 }
 
 impl Round {
-    /// The same place, another value.
+    /// The same round with another value.
     pub(crate) fn with(self, value: f64) -> Round {
         Round { value, ..self }
     }
@@ -42,17 +42,17 @@ pub struct Spread {
 pub(crate) struct TwoLevel {
     /// The logarithm of the median of each invocation.
     pub(crate) logs: Vec<f64>,
-    /// The median of those.
+    /// Their median.
     pub(crate) centre: f64,
-    /// What varies.
+    /// The variation on both levels.
     pub(crate) spread: Spread,
 }
 
-/// The standard error of a median of normal values as a multiple of that of their mean.
+/// The standard error of a normal sample's median, as a multiple of that of its mean.
 pub(crate) const MEDIAN_BY_MEAN: f64 = 1.253_314_137_315_500_1;
 
 impl TwoLevel {
-    /// That of `rounds` whose values are logarithms; none below two invocations.
+    /// For `rounds` whose values are logarithms; `None` with fewer than two invocations.
     pub(crate) fn of_logs(rounds: &[Round]) -> Option<TwoLevel> {
         let groups = grouped(rounds);
         if groups.len() < 2 {
@@ -62,18 +62,18 @@ impl TwoLevel {
         Some(TwoLevel { centre: median(&logs)?, spread: Spread::of(&groups), logs })
     }
 
-    /// The variance from invocation to invocation.
+    /// The variance between invocations.
     pub(crate) fn variance(&self) -> f64 {
         variance(&self.logs)
     }
 
-    /// The standard error of the centre.
+    /// The standard error of the center.
     pub(crate) fn error(&self) -> f64 {
         let n = self.logs.len() as f64;
         MEDIAN_BY_MEAN * (variance(&self.logs) / n).sqrt()
     }
 
-    /// The probability, two-sided, that a centre that is 0 is as far from it.
+    /// The two-sided probability that the center is this far from 0 if it is 0.
     pub(crate) fn p(&self) -> f64 {
         match (self.error(), self.centre) {
             (_, 0.0) => 1.0,
@@ -82,7 +82,7 @@ impl TwoLevel {
         }
     }
 
-    /// How far from the centre the 95 % interval goes: t of the invocations' values.
+    /// Half the width of the 95 % interval, using t of the invocations' values.
     pub(crate) fn half_width(&self) -> f64 {
         student::quantile(LEVEL, (self.logs.len() - 1) as f64) * self.error()
     }
@@ -110,7 +110,7 @@ pub(crate) fn exchangeable(rounds: &[Round]) -> Vec<f64> {
 }
 
 impl Spread {
-    /// The two components of the variance, by the sums of squares of both levels.
+    /// Both components of the variance, from the sums of squares on both levels.
     fn of(groups: &[Vec<f64>]) -> Spread {
         let means: Vec<f64> = groups.iter().map(|group| mean(group)).collect();
         let squares: f64 = (groups.iter().zip(&means))
@@ -118,7 +118,7 @@ impl Spread {
             .sum();
         let freedom: usize = groups.iter().map(|group| group.len() - 1).sum();
         let within = (freedom > 0).then(|| squares / freedom as f64);
-        // Of the invocations' variance the rounds add this.
+        // The rounds' contribution to the variance between invocations.
         let parts: f64 = groups.iter().map(|group| 1.0 / group.len() as f64).sum();
         let added = within.unwrap_or(0.0) * parts / groups.len() as f64;
         Spread {
@@ -145,14 +145,14 @@ pub const INVOCATIONS_LEAST: usize = 3;
 /// More rounds in an invocation than this are never advised.
 pub const ROUNDS_MOST: u32 = 20;
 
-/// Two sets of invocations, not paired: of two runs.
+/// Two unpaired sets of invocations, from two runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Welch {
-    /// How far the 95 % interval goes from the logarithm of the ratio of the two.
+    /// Half the width of the 95 % interval for the logarithm of the ratio.
     pub(crate) half_width: f64,
-    /// Whether it goes by what varies from run to run.
+    /// Whether the interval is based on the variation between runs.
     pub(crate) is_by_runs: bool,
-    /// The probability, two-sided, that what does not differ is as far apart.
+    /// The two-sided probability of such a difference if there is none.
     pub(crate) p: f64,
 }
 
@@ -172,7 +172,7 @@ impl Welch {
         of_runs.filter(|of_runs| of_runs.half_width > own.half_width).unwrap_or(own)
     }
 
-    /// By what varies from run to run alone.
+    /// Uses only the variation between runs.
     pub(crate) fn of_single(log_ratio: f64, runs: RunToRun) -> Welch {
         let error = std::f64::consts::SQRT_2 * runs.deviation;
         Welch { is_by_runs: true, ..Welch::by(log_ratio, error, runs.freedom()) }
@@ -196,17 +196,18 @@ fn satterthwaite(squares: [f64; 2], freedoms: [f64; 2]) -> f64 {
     if below > 0.0 { ((squares[0] + squares[1]).powi(2) / below).max(least) } else { least }
 }
 
-/// How much the figure of a case varies from run to run.
+/// How much a case's figure varies between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunToRun {
     /// The standard deviation of its logarithm.
     pub deviation: f64,
-    /// By how many runs.
+    /// The number of runs that it is based on.
     pub runs: usize,
 }
 
 impl RunToRun {
-    /// The degrees of freedom: a median of differences knows about half of what their squares do.
+    /// The degrees of freedom: a median of differences has about half the information of their
+    /// squares.
     fn freedom(&self) -> f64 {
         ((self.runs - 1) as f64 / 2.0).max(1.0)
     }
@@ -220,20 +221,20 @@ pub(crate) fn run_to_run(figures: &[f64]) -> Option<RunToRun> {
     }
     let steps: Vec<f64> = figures.windows(2).map(|two| (two[1] / two[0]).ln().abs()).collect();
     let deviation = median(&steps)? / MEDIAN_OF_NORMAL / std::f64::consts::SQRT_2;
-    // Runs that agree to the last digit are copies of one.
+    // Runs that agree to the last digit are copies of one run.
     (deviation > 0.0).then_some(RunToRun { deviation, runs: figures.len() })
 }
 
 /// Fewer runs than this do not show how much runs vary.
 pub const RUNS_LEAST: usize = 4;
-/// The median of the absolute value of a normal variable, as a share of its standard deviation.
+/// The median absolute value of a normal variable, relative to its standard deviation.
 const MEDIAN_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The variance of a sample; 0 of one value.
+/// The variance of a sample; 0 for a single value.
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -245,8 +246,8 @@ mod tests {
     use super::*;
     use model::random::Rng;
 
-    /// How invocations and rounds vary, as shares: normally, and some rounds and some invocations
-    /// are slow. What is from invocation to invocation follows itself by `phi`.
+    /// Relative variation of invocations and rounds: normal, with some slow rounds and slow
+    /// invocations. The variation between invocations has autocorrelation `phi`.
     #[derive(Debug, Clone, Copy, Default)]
     struct Noise {
         between: f64,
@@ -258,10 +259,10 @@ mod tests {
 
     const SESSIONS: u32 = 2_000;
 
-    /// Many sessions of `invocations` with `rounds` each, of logarithms around 0.
+    /// Many sessions of `invocations` with `rounds` each; the values are logarithms around 0.
     fn sessions(noise: Noise, invocations: u32, rounds: u32) -> Vec<TwoLevel> {
         let mut rng = Rng::new(u64::from(100 * invocations + rounds));
-        // A sum of 12 uniform numbers is normal enough here.
+        // A sum of 12 uniform numbers is close enough to normal here.
         let normal = |rng: &mut Rng| (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let mut session = |_| {
             let mut state = normal(&mut rng);
@@ -289,8 +290,8 @@ mod tests {
         f64::from(of) / f64::from(all)
     }
 
-    /// METHODOLOGY.md: with 3 to 6 invocations the interval holds the true value, and the figure of
-    /// another run, as often as it must.
+    /// METHODOLOGY.md: with 3 to 6 invocations, the interval contains the true value, and another
+    /// run's figure, as often as it should.
     #[test]
     fn an_interval_of_invocations_holds_as_often_as_it_says() {
         for noise in [
@@ -299,7 +300,7 @@ mod tests {
             Noise { between: 0.02, within: 0.15, ..Noise::default() },
             Noise { between: 0.03, within: 0.03, slow_invocations: 0.15, ..Noise::default() },
         ] {
-            // Where some are slow the median of all is a little below 0.
+            // If some are slow, the overall median is slightly below 0.
             let truth = {
                 let many: Vec<f64> =
                     sessions(noise, 2, 2).iter().flat_map(|s| s.logs.clone()).collect();
@@ -319,7 +320,8 @@ mod tests {
         }
     }
 
-    /// What drifts from run to run is told by runs, and not by invocations that follow each other.
+    /// Only the spread between runs, not that of consecutive invocations, shows a drift between
+    /// runs.
     #[test]
     fn the_spread_of_runs_keeps_what_drifts_from_being_a_difference() {
         let noise = Noise { between: 0.05, within: 0.05, phi: 0.9, ..Noise::default() };

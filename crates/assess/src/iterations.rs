@@ -1,11 +1,11 @@
-//! Whether a figure depends on how long one reads.
+//! Whether a figure depends on how long it was measured.
 
 use crate::decision::{Decided, differs_by};
 use crate::row::{Row, grouped};
 use model::case::{Io, ReadWork};
 use model::plan::Role;
 
-/// Of rows that differ in their number of operations only: the most held against the fewest.
+/// For rows that differ only in their number of operations: the most compared with the fewest.
 pub(crate) fn iterations(rows: &[Row]) -> Vec<Decided> {
     let asked = rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
     let alike = grouped(asked, |row| {
@@ -16,7 +16,7 @@ pub(crate) fn iterations(rows: &[Row]) -> Vec<Decided> {
 }
 
 fn change(members: &[&Row]) -> Option<Decided> {
-    // 0 is no limit, more than any number.
+    // 0 means no limit, which is more than any number.
     let ops = |row: &&&Row| row.read().map(|work| work.io.ops.wrapping_sub(1));
     let (few, many) = (members.iter().min_by_key(ops)?, members.iter().max_by_key(ops)?);
     if std::ptr::eq(*few, *many) {

@@ -1,12 +1,12 @@
-//! Percentiles of latency over all rounds of a case, and how it is distributed.
+//! Percentiles and the distribution of latency over all rounds of a case.
 
 use crate::percentile::{Distribution, Percentile};
 use model::sample::Latencies;
 
-/// Percentiles of latency over all rounds; none if the sample is too small.
+/// Latency percentiles over all rounds; `None` if the sample is too small.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
-    /// How many operations were timed.
+    /// Number of timed operations.
     pub count: u64,
     /// The median.
     pub p50: Option<Percentile>,
@@ -20,18 +20,18 @@ pub struct Latency {
     pub p99_99: Option<Percentile>,
     /// The longest, exact.
     pub max_ns: Option<u64>,
-    /// How it is distributed: latencies in nanoseconds, ascending, each with the share of the
-    /// operations that took longer, 0 to 1. Thinned to what a picture can show: neither from a
-    /// point to the next grows by less than a twentieth.
+    /// The distribution: latencies in nanoseconds, ascending, each with the share of operations
+    /// that took longer, 0 to 1. Thinned for plotting: between two points, either the latency or
+    /// the share changes by at least a twentieth.
     pub longer: Vec<(u64, f64)>,
 }
 
-/// From a point of a distribution to the next either the latency grows by this factor or the share
-/// that took longer falls by it.
+/// Between two points of a distribution, the latency grows by this factor, or the share that took
+/// longer falls by it.
 const POINTS_APART: f64 = 1.05;
 
 impl Latency {
-    /// The percentiles of all units together, which do not depend on each other.
+    /// The percentiles of all units together; the units are independent.
     pub(crate) fn of(units: &[Latencies]) -> Latency {
         let merged = Latencies::sum(units.iter());
         let count = merged.count();
@@ -49,7 +49,8 @@ impl Latency {
     }
 }
 
-/// The share of operations that took longer, for each latency that is far enough from the last.
+/// The share of operations that took longer, for each latency that is far enough from the previous
+/// one.
 fn longer(latencies: &Latencies) -> Vec<(u64, f64)> {
     let count = latencies.count();
     let mut longer: Vec<(u64, f64)> = Vec::new();
@@ -73,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What is thinned out lies between its neighbors: no point is off by more than a step.
+        /// Points that were dropped are between their neighbors: none is off by more than a step.
         #[test]
         fn a_distribution_is_that_of_all_operations(
             counts in proptest::collection::btree_map(1u64..1_000_000_000, 1u64..1_000, 1..300)

@@ -1,4 +1,4 @@
-//! The levels of memory: plateaus of the time a load takes, over ascending working sets.
+//! The levels of memory: plateaus of load latency over increasing working sets.
 
 use crate::caches::LADDER_LEAST;
 use crate::decision::Named;
@@ -7,58 +7,58 @@ use crate::row::{Row, grouped};
 use crate::stats::median;
 use model::case::{Kernel, OWN_PEER, Pages};
 
-/// The levels that one thread sees through pages of one size.
+/// The levels that one thread sees with pages of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Levels {
-    /// Which program chased.
+    /// The program that ran the chases.
     pub peer: String,
-    /// What its array was mapped by.
+    /// The pages of its array.
     pub pages: Pages,
-    /// From the smallest working set to the largest, at least one. Each but the last ends in a
+    /// From the smallest working set to the largest; at least one. Each but the last ends at a
     /// knee.
     pub levels: Vec<Level>,
-    /// The doubtful ones of the rows that they are made of.
+    /// The doubtful rows among those used.
     pub doubtful: Vec<Named>,
 }
 
-/// Working sets whose loads take about as long.
+/// Working sets with about the same load latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Bytes of its smallest working set.
+    /// Its smallest working set in bytes.
     pub from: u64,
-    /// Bytes of its largest: the knee is between this one and the next.
+    /// Its largest working set in bytes; the knee is between this one and the next.
     pub to: u64,
-    /// Nanoseconds a load: median of its working sets.
+    /// Load latency in nanoseconds: the median over its working sets.
     pub ns: f64,
-    /// The least of them.
+    /// The minimum of them.
     pub least_ns: f64,
-    /// The greatest.
+    /// The maximum of them.
     pub greatest_ns: f64,
-    /// The cache that the OS reports with about that size, if any.
+    /// The reported cache of about that size, if any.
     pub cache: Option<Nominal>,
 }
 
-/// A data cache, as the OS reports it.
+/// A data cache, as reported by the OS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nominal {
-    /// 1 for the first level.
+    /// The level, from 1.
     pub number: u32,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 /// Medians of neighboring levels differ by at least this factor (METHODOLOGY.md).
 const RISE_LEAST: f64 = 1.25;
-/// Fewer working sets are no level: a single one may be a disturbance.
+/// Minimum number of working sets per level: a single one may be a disturbance.
 const POINTS_LEAST: usize = 2;
-/// The reduction of the sum of logarithmic distances that justifies one more level: less than `2·ln
-/// 1.25`, that of the smallest rise over the fewest points.
+/// The reduction in the sum of logarithmic distances that justifies another level. It is less than
+/// `2·ln 1.25`, that of the smallest rise over the fewest points.
 const LEVEL_COST: f64 = 0.2;
-/// A knee belongs to a cache if within this factor of its reported size.
+/// A knee belongs to a cache within this factor of its reported size.
 const NOMINAL_NEAR: f64 = 2.0;
 
-/// The levels of each peer and page size whose chase was measured by one thread over at least as
-/// many working sets as two levels need.
+/// The levels for each peer and page size whose chase one thread ran over enough working sets for
+/// two levels.
 pub(crate) fn all_levels(rows: &[Row]) -> Vec<Levels> {
     let chases = grouped(rows.iter().filter(|row| row.stands()), |row| {
         let work = row.measured.case.memory()?;
@@ -68,10 +68,10 @@ pub(crate) fn all_levels(rows: &[Row]) -> Vec<Levels> {
     chases.iter().filter_map(|chases| levels_of(chases)).collect()
 }
 
-/// The size that the last cache is below, by the levels that the own worker's chases show: the
-/// least working set of the last level, which is memory's. None where the chases end before it is
-/// sure that there is no cache behind them. Huge pages show caches alone; base pages show the
-/// tables of pages too.
+/// An upper bound for the size of the last cache, from the levels in our own worker's chases: the
+/// smallest working set of the last level, which is memory. `None` if the chases end before it is
+/// certain that no further cache follows. Huge pages show only caches; base pages also show page
+/// tables.
 pub(crate) fn last_cache_below(rows: &[Row]) -> Option<u64> {
     let all = all_levels(rows);
     let own = all.iter().filter(|levels| levels.peer == OWN_PEER);
@@ -82,7 +82,7 @@ pub(crate) fn last_cache_below(rows: &[Row]) -> Option<u64> {
     ends.min().map(|(_, from)| from)
 }
 
-/// The levels that chases of one peer through pages of one size show.
+/// The levels in one peer's chases with pages of one size.
 fn levels_of(chases: &[&Row]) -> Option<Levels> {
     let point = |row: &&Row| {
         let work = row.measured.case.memory()?;
@@ -102,13 +102,14 @@ fn levels_of(chases: &[&Row]) -> Option<Levels> {
     Some(Levels { peer: case.peer.clone(), pages: case.memory()?.pages, levels, doubtful })
 }
 
-/// The levels of `points`: working sets in bytes, ascending, and positive nanoseconds a load.
+/// The levels of `points`: ascending working sets in bytes, with positive load latencies in
+/// nanoseconds.
 ///
-/// All is done on logarithms. Single points that are off from both their neighbors are drawn to
-/// the nearer one. Then the points are cut into runs of at least two so that the sum of their
-/// distances to the median of their run is least, where each run costs something too. Last, runs
-/// are joined that differ by less than 25 % upward, the nearest two first. A slope without a
-/// plateau is cut as well: least and greatest of a level tell how flat it is.
+/// Works on logarithms. First, single points that differ from both neighbors move to the nearer
+/// one. Then the points are divided into runs of at least two, minimizing the sum of distances to
+/// each run's median plus a cost per run. Last, runs that rise by less than 25 % are merged, the
+/// closest two first. A slope without a plateau is divided, too: a level's minimum and maximum show
+/// how flat it is.
 pub fn levels(points: &[(u64, f64)]) -> Vec<Level> {
     if points.is_empty() {
         return Vec::new();
@@ -129,13 +130,13 @@ pub fn levels(points: &[(u64, f64)]) -> Vec<Level> {
     cuts.windows(2).map(|ends| level(&points[ends[0]..ends[1]])).collect()
 }
 
-/// Draws single points that are off from both their neighbors to the nearer one: the farthest
-/// first, for what is left of a spike may look like one in its neighbor, and high ones before low
-/// ones, for what disturbs makes loads slower.
+/// Moves single points that differ from both neighbors to the nearer one. The farthest goes first,
+/// because what remains of a spike can look like one in its neighbor. High points go before low
+/// ones, because disturbances slow loads down.
 fn flatten_spikes(logs: &mut [f64]) {
     let inner = 1..logs.len().saturating_sub(1);
     for sign in [1.0, -1.0] {
-        // Each turn flattens one, and there cannot be more than there are points.
+        // Each iteration flattens one, and there are no more of them than points.
         for _ in inner.clone() {
             let heights = inner.clone().map(|index| {
                 let [before, this, after] = [index - 1, index, index + 1].map(|i| sign * logs[i]);
@@ -165,14 +166,14 @@ fn centre(values: &[f64]) -> f64 {
     median(values).expect("a level has points")
 }
 
-/// Where the runs of `logs` begin, and the end of the last: the cheapest way to cut, found for
-/// each prefix from those of shorter ones.
+/// Where the runs of `logs` start, and the end of the last one. Finds the cheapest division for
+/// each prefix from those of shorter prefixes.
 fn cuts(logs: &[f64]) -> Vec<usize> {
     let cost = |run: &[f64]| {
         let centre = centre(run);
         LEVEL_COST + run.iter().map(|log| (log - centre).abs()).sum::<f64>()
     };
-    // The cost of each prefix, and where its last run begins.
+    // The cost of each prefix, and where its last run starts.
     let mut best: Vec<(f64, usize)> = vec![(0.0, 0)];
     for end in 1..=logs.len() {
         let starts =
@@ -188,7 +189,7 @@ fn cuts(logs: &[f64]) -> Vec<usize> {
     cuts
 }
 
-/// Gives each cache to the knee that is nearest to its size, if one is near.
+/// Assigns each cache to the knee closest to its size, if one is close enough.
 fn name_caches(levels: &mut [Level], caches: &[u64]) {
     let knees = levels.len().saturating_sub(1);
     let distance = |level: &Level, bytes: u64| (bytes as f64 / level.to as f64).ln().abs();
@@ -212,12 +213,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Doubling working sets from 4 KiB on, each taking the given time.
+    /// Doubling working sets from 4 KiB on, with the given latencies.
     fn ladder(ns: impl IntoIterator<Item = f64>) -> Vec<(u64, f64)> {
         std::iter::successors(Some(4_096u64), |bytes| Some(bytes * 2)).zip(ns).collect()
     }
 
-    /// Knees as the index of the last point before each.
+    /// The index of the last point before each knee.
     fn knees(points: &[(u64, f64)]) -> Vec<usize> {
         let found = levels(points);
         let index = |to: u64| points.iter().position(|(bytes, _)| *bytes == to);
@@ -227,12 +228,12 @@ mod tests {
         knees
     }
 
-    /// Two levels to a handful, each of some points, each higher than the one before.
+    /// Two to four levels with several points, each higher than the last.
     fn staircase(points_least: usize) -> impl Strategy<Value = Vec<(usize, f64)>> {
         proptest::collection::vec((points_least..7, 1.5f64..6.0), 2..5)
     }
 
-    /// The points of a staircase, each off by at most 5 % as `noise` says, and its true knees.
+    /// The points of a staircase with up to 5 % of noise, and its true knees.
     fn climb(steps: &[(usize, f64)], noise: &[f64]) -> (Vec<(u64, f64)>, Vec<usize>) {
         let (mut ns, mut values, mut knees) = (1.0, Vec::new(), Vec::new());
         for (points, rise) in steps {
@@ -263,7 +264,7 @@ mod tests {
             prop_assert!((found[0].ns / 7.0 - 1.0).abs() <= 0.05);
         }
 
-        /// A spike in the midst of a level is no level, if it is none of the next level's height.
+        /// A spike within a level is not a level, unless it has the height of the next one.
         #[test]
         fn an_isolated_spike_is_ignored(
             steps in staircase(4), noise in noise(), which in 0usize..5,
@@ -276,7 +277,7 @@ mod tests {
             prop_assert_eq!(knees(&points), expected);
         }
 
-        /// Whatever the points, levels cover them all in order, and each is 25 % above the last.
+        /// For any points, the levels cover all of them in order, and each is 25 % above the last.
         #[test]
         fn levels_cover_and_rise(ns in proptest::collection::vec(0.1f64..1e3, 1..30)) {
             let points = ladder(ns);
@@ -285,7 +286,7 @@ mod tests {
             prop_assert_eq!(found.last().map(|level| level.to), points.last().map(|p| p.0));
             for pair in found.windows(2) {
                 prop_assert_eq!(pair[0].to * 2, pair[1].from);
-                // Medians of logarithms and of their values differ where there is an even number.
+                // With an even number, medians of logarithms and of values differ.
                 prop_assert!(pair[1].greatest_ns > pair[0].least_ns);
             }
             for level in found {
@@ -305,8 +306,8 @@ mod tests {
         assert_eq!(rise(0.5), [0usize; 0], "a fall is no knee");
     }
 
-    /// A ladder as it was measured once on a virtual machine whose caches are 32 KiB, 512 KiB and
-    /// 32 MiB that others use too: there the last cache is a slope, and is cut in two.
+    /// A real ladder from a virtual machine with caches of 32 KiB, 512 KiB and a shared 32 MiB.
+    /// There, the last cache is a slope, which is divided in two.
     #[test]
     fn a_real_ladder_has_its_levels() {
         let mut found = levels(&ladder([

@@ -1,9 +1,9 @@
-//! Judges a record: what a figure is, how sure it is, what bounds it, and what is wrong with it.
+//! Judges a record: what a figure is, how certain it is, what bounds it, and what is wrong with it.
 //!
-//! Pure: an [`Assessment`] is a function of a [`model::record::Record`] and nothing else, so a
-//! record made today is judged the same tomorrow.
+//! Pure: an [`Assessment`] depends only on a [`model::record::Record`], so a record made today is
+//! judged the same tomorrow.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 #![forbid(unsafe_code)]
 
@@ -54,7 +54,7 @@ pub mod records;
 #[cfg(test)]
 mod tests;
 
-/// What is decided of a series of rates alone, for simulations.
+/// Rules that depend only on a series of rates, exposed for simulations.
 pub mod series {
     pub use crate::course::{is_within_limits as is_steady_window, split as step};
     pub use crate::rounds::drift;

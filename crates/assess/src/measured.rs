@@ -16,20 +16,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 named! {
-    /// Why a trial is left out: what the machine did to it.
+    /// Why a trial is excluded: what the machine did to it.
     Gate "gate" {
-        /// The hypervisor gave the machine's CPU time to others.
+        /// The hypervisor took the machine's CPU time.
         Steal "steal",
-        /// A control group's CPU quota held the worker back.
+        /// A control group's CPU quota throttled the worker.
         Throttled "throttled",
-        /// Others read from the devices.
+        /// Other processes read from the devices.
         Foreign "foreign",
         /// The OS evicted part of a warm file from the page cache.
         Reclaimed "reclaimed",
     }
 }
 
-/// Threads that touch the pages ahead of the one that reads, where that is the advice.
+/// Helper threads that touch pages ahead of the reading thread, with that advice.
 const TOUCHING_AHEAD: u32 = 6;
 
 /// An estimate whose mean is the sum of all parts divided by the sum of all wholes: the rate of a
@@ -45,35 +45,35 @@ pub(crate) fn with_mean_of(
     Some(Estimate { mean: mean.clamp(estimate.min, estimate.max), ..estimate })
 }
 
-/// One value of a quantity a round.
+/// One value per round.
 pub(crate) type Rounds = Vec<Round>;
 
-/// One case with its trials, and where they were made.
+/// One case with its trials and their surroundings.
 #[derive(Debug)]
 pub(crate) struct Measured<'a> {
     pub(crate) case: &'a Case,
     pub(crate) role: Role,
-    /// The trials that count: [`rate`] has a value for each.
+    /// The trials that count: those with a [`rate`].
     pub(crate) trials: Vec<Counted<'a>>,
-    /// Those left out because of what the machine did to them, with the reason.
+    /// The trials excluded because of what the machine did to them, with the reason.
     pub(crate) excluded: Vec<(Gate, Counted<'a>)>,
-    /// The others.
+    /// The trials that failed.
     pub(crate) failed: Vec<Lost>,
     pub(crate) host: &'a Host,
-    /// Its caches, as far as known: from the OS, or else from other cases.
+    /// The known caches: from the OS, or else from other cases.
     pub(crate) caches: Caches,
     pub(crate) storage: Option<&'a Storage>,
-    /// Where the file is that copies read.
+    /// The storage of the source of copies.
     pub(crate) source: Option<&'a Storage>,
     /// Whether looks at the rounds decided their number.
     pub(crate) looks: Looks,
     /// The time limit of `--sustain`, if used.
     pub(crate) sustain: Option<Duration>,
-    /// The file that was read, if it is known which.
+    /// The file that was read, if known.
     pub(crate) fixture: Option<&'a Fixture>,
 }
 
-/// A trial that was not done.
+/// A trial that failed.
 #[derive(Debug)]
 pub(crate) struct Lost {
     pub(crate) invocation: u32,
@@ -83,27 +83,27 @@ pub(crate) struct Lost {
 }
 
 impl Measured<'_> {
-    /// The multiple of writes on the watched devices; once, if no storage is known.
+    /// The write amplification of the watched devices; 1 if the storage is unknown.
     pub(crate) fn writes(&self) -> Amplification {
         self.storage.map_or(Amplification::ONE, Storage::writes)
     }
 
-    /// The bytes that devices read for anyone, however many of them read a byte. None where that
-    /// is not known.
+    /// Bytes that devices read for any process, each byte counted once even if several devices read
+    /// it. `None` if unknown.
     pub(crate) fn read_once(&self, trial: &Counted) -> Option<u64> {
         let times = self.storage.map_or(Amplification::ONE, Storage::reads).exact()?;
         trial.evidence.device_read_bytes?.checked_div(times.into())
     }
 
-    /// The upper bound of the file bytes on the devices, by what they wrote: there are fewer if a
-    /// byte was written more often than necessary.
+    /// An upper bound for the file's bytes on the devices, from what they wrote. There are fewer if
+    /// a byte was written more often than necessary.
     pub(crate) fn written_at_most(&self, trial: &Counted) -> Option<u64> {
         trial.evidence.device_write_bytes?.checked_div(self.writes().least.into())
     }
 }
 
 impl<'a> Measured<'a> {
-    /// Case `index` of the plan, of which these trials were `made`.
+    /// Case `index` of the plan, with its trials `made`.
     pub(crate) fn of(record: &'a Record, index: usize, made: &[&'a Trial]) -> Measured<'a> {
         let header = &record.header;
         let planned = &header.plan.cases[index];
@@ -143,12 +143,12 @@ impl<'a> Measured<'a> {
         self.case.write().filter(|work| work.engine != WriteEngine::Null)
     }
 
-    /// How many trials count.
+    /// Number of trials that count.
     pub(crate) fn n(&self) -> usize {
         self.trials.len()
     }
 
-    /// All trials that were done, those that were left out included, in the order of rounds.
+    /// All successful trials, including excluded ones, ordered by round.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Counted<'a>> {
         let excluded = self.excluded.iter().map(|(_, trial)| trial);
         let mut all: Vec<&Counted> = self.trials.iter().chain(excluded).collect();
@@ -156,7 +156,7 @@ impl<'a> Measured<'a> {
         all.into_iter()
     }
 
-    /// What went wrong, each reason once with how often.
+    /// Each reason for a failure, with its number of occurrences.
     pub(crate) fn failures(&self) -> Vec<(String, usize)> {
         let mut failures: Vec<(String, usize)> = Vec::new();
         for Lost { reason, .. } in &self.failed {
@@ -168,8 +168,8 @@ impl<'a> Measured<'a> {
         failures
     }
 
-    /// Threads of the worker that have something to do at the same time: those of the case, and
-    /// those that touch pages ahead of them.
+    /// Worker threads that run at the same time: the case's, and those that touch pages ahead of
+    /// them.
     pub(crate) fn threads_at_work(&self) -> u32 {
         let is_ahead = self.read().is_some_and(|work| work.advice == Advice::TouchAhead);
         self.case.threads().saturating_add(if is_ahead { TOUCHING_AHEAD } else { 0 })
@@ -180,8 +180,8 @@ impl<'a> Measured<'a> {
         self.trials.iter().map(|trial| trial.at(trial.rate)).collect()
     }
 
-    /// Nanoseconds of a thread for an operation, in each round: elapsed · threads / operations.
-    /// With several in flight it is a part of the time that each of them takes.
+    /// A thread's nanoseconds per operation in each round: elapsed · threads / operations. With
+    /// several in flight, each operation takes longer than this.
     pub(crate) fn ns_per_op(&self) -> Rounds {
         let threads = f64::from(self.case.threads());
         let ns = |trial: &Counted| {
@@ -204,20 +204,20 @@ impl<'a> Measured<'a> {
         exchangeable(&self.rates())
     }
 
-    /// The latencies that `of` has of each trial, summed over what could as well have come in
-    /// another order, as [`Measured::units`].
+    /// The latencies that `of` returns for each trial, summed over independent units, as in
+    /// [`Measured::units`].
     pub(crate) fn latencies(&self, of: impl Fn(&Counted<'a>) -> &'a Latencies) -> Vec<Latencies> {
         let sum = |unit: Vec<&Counted<'a>>| Latencies::sum(unit.into_iter().map(&of));
         self.trials_by_unit().into_iter().map(sum).collect()
     }
 
-    /// Whether all trials that count are of one invocation.
+    /// Whether all trials that count come from one invocation.
     pub(crate) fn is_one_invocation(&self) -> bool {
         let first = self.trials.first().map(|trial| trial.invocation);
         self.trials.iter().all(|trial| Some(trial.invocation) == first)
     }
 
-    /// The trials of each invocation, or of each round of the only one.
+    /// The trials of each invocation, or of each round if there is only one.
     pub(crate) fn trials_by_unit(&self) -> Vec<Vec<&Counted<'a>>> {
         let is_one = self.is_one_invocation();
         let mut units: BTreeMap<u32, Vec<&Counted>> = BTreeMap::new();
@@ -228,25 +228,25 @@ impl<'a> Measured<'a> {
         units.into_values().collect()
     }
 
-    /// The estimate of a quantity that has one value a round; none of no rounds.
+    /// The estimate for a quantity with one value per round; `None` without rounds.
     pub(crate) fn estimate_of(&self, rounds: &[Round]) -> Option<Estimate> {
         Estimate::of_rounds(rounds, self.looks)
     }
 
-    /// The same of what `value` has of each trial.
+    /// The same for the value that `value` returns for each trial.
     pub(crate) fn estimate(&self, value: impl Fn(&Counted) -> Option<f64>) -> Option<Estimate> {
         let at = |trial: &Counted| Some(trial.at(value(trial)?));
         self.estimate_of(&self.trials.iter().filter_map(at).collect::<Rounds>())
     }
 
-    /// One value of each trial, where `value` has one.
+    /// The value of each trial for which `value` returns one.
     pub(crate) fn values(&self, value: impl Fn(&Counted) -> Option<f64>) -> Vec<f64> {
         self.trials.iter().filter_map(value).collect()
     }
 }
 
-/// The file of the case's size; where there is only one file, that one. Of the files of several
-/// invocations it is the one of which least is stored as it is read.
+/// The file with the case's size, or the only file. Of several invocations' files, it is the one
+/// with the least data stored as is.
 fn fixture_of<'a>(case: &Case, record: &'a Record) -> Option<&'a Fixture> {
     let size = case.read()?.io.size;
     let of_invocation = |fixtures: &'a [Fixture]| {

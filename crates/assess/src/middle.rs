@@ -1,9 +1,10 @@
 //! The median of values.
 
-/// The median: of an even number of values, the mean of the two in the middle; none of no values.
+/// The median. For an even number of values, it is the mean of the middle two; `None` without
+/// values.
 ///
 /// # Panics
-/// If a value is not finite: no counter and no clock gives one.
+/// If a value is not finite, which no counter or clock produces.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     middle(&sorted(values))
 }
@@ -11,7 +12,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 /// The values in ascending order.
 ///
 /// # Panics
-/// As [`median`].
+/// As for [`median`].
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     assert!(values.iter().all(|value| value.is_finite()), "a measured value is finite");
     let mut sorted = values.to_vec();

@@ -13,26 +13,26 @@ use model::sample::Latencies;
 pub struct Percentile {
     /// The percentile in nanoseconds.
     pub ns: u64,
-    /// Lower end of its interval; none of fewer than three units.
+    /// Lower end of its interval; `None` with fewer than three units.
     pub low_ns: Option<u64>,
     /// Upper end of its interval.
     pub high_ns: Option<u64>,
-    /// Whether at least 100 operations lie above it; else it rests on as few as 10.
+    /// Whether at least 100 operations are above it; otherwise it is based on as few as 10.
     pub solid: bool,
 }
 
-/// With fewer operations above it, a percentile is not given (METHODOLOGY.md).
+/// Minimum number of operations above a percentile (METHODOLOGY.md).
 const ABOVE_MIN: u64 = 10;
 /// With this many operations above it, a percentile is solid (METHODOLOGY.md).
 const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
-/// Fewer units do not show their spread.
+/// Minimum number of units: fewer do not show their spread.
 const UNITS_LEAST: usize = 3;
 
-/// Latencies, counted from the shortest.
+/// Cumulative latency counts.
 #[derive(Debug)]
 struct Cumulated {
-    /// Each latency with how many operations took at most so long.
+    /// Each latency with the number of operations that took at most this long.
     at_most: Vec<(u64, u64)>,
     max_ns: u64,
 }
@@ -42,8 +42,8 @@ impl Cumulated {
         let mut seen: u64 = 0;
         let cumulate = |(ns, count): &(u64, u64)| {
             seen = seen.saturating_add(*count);
-            // A worker rounds a latency to the middle of a bucket, which may lie above the
-            // longest: that one is exact.
+            // A worker rounds a latency to the middle of a bucket, which may exceed the longest
+            // latency. The longest is exact.
             ((*ns).min(latencies.max_ns), seen)
         };
         Cumulated {
@@ -56,13 +56,13 @@ impl Cumulated {
         self.at_most.last().map_or(0, |(_, seen)| *seen)
     }
 
-    /// How many operations took longer than `ns`.
+    /// Number of operations that took longer than `ns`.
     fn longer(&self, ns: u64) -> u64 {
         let next = self.at_most.partition_point(|(latency, _)| *latency <= ns);
         self.count() - next.checked_sub(1).map_or(0, |last| self.at_most[last].1)
     }
 
-    /// The index of the latency of rank `rank`, from 1, in ascending order.
+    /// The index of the latency with rank `rank`, from 1, in ascending order.
     fn index_of(&self, rank: u64) -> usize {
         self.at_most.partition_point(|(_, seen)| *seen < rank)
     }
@@ -72,7 +72,7 @@ impl Cumulated {
     }
 }
 
-/// The latencies of a case: those of all units together, and of each.
+/// A case's latencies: of all units together, and of each unit.
 #[derive(Debug)]
 pub struct Distribution {
     all: Cumulated,
@@ -80,7 +80,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of units that do not depend on each other.
+    /// From independent units.
     pub fn of(units: &[Latencies]) -> Distribution {
         let all = Cumulated::of(&Latencies::sum(units.iter()));
         let told = units.iter().filter(|unit| !unit.counts.is_empty());
@@ -88,10 +88,10 @@ impl Distribution {
     }
 
     /// The latency that all but `tail` of 10 000 operations do not exceed: the p99 has a tail of
-    /// 100. None where fewer than 10 operations lie above it.
+    /// 100. `None` if fewer than 10 operations are above it.
     ///
     /// # Panics
-    /// If `tail` is not inside 0 to 10 000.
+    /// If `tail` is not strictly between 0 and 10 000.
     pub fn percentile(&self, tail: u64) -> Option<Percentile> {
         assert!(tail > 0 && tail < PARTS, "a tail of {tail} in {PARTS} is no percentile");
         let n = self.all.count();
@@ -106,13 +106,13 @@ impl Distribution {
         })
     }
 
-    /// The 95 % interval of a percentile at `index`, above which lies the share `tail`.
+    /// The 95 % interval of the percentile at `index`; the share `tail` is above it.
     ///
-    /// Of each unit the operations above a latency are counted, less as many as there should be.
-    /// Their sum is by chance as far from 0 as Student's t with the variance between units says.
-    /// Two intervals follow: with the variance at the percentile, as ranks (Woodruff 1952), and
-    /// with that at each latency (Francisco and Fuller 1991). The one misses stalls of few rounds,
-    /// the other those of many: the interval holds both.
+    /// For each unit, the excess is the number of operations above a latency minus the expected
+    /// number. The sum of the excesses deviates from 0 by chance as in Student's t, with the
+    /// variance between units. This gives two intervals: one uses the variance at the percentile,
+    /// as ranks (Woodruff 1952), the other that at each latency (Francisco and Fuller 1991). The
+    /// first misses stalls in a few rounds, the second stalls in many, so the result contains both.
     fn interval(&self, index: usize, tail: f64) -> Option<(u64, u64)> {
         if self.units.len() < UNITS_LEAST {
             return None;
@@ -127,8 +127,8 @@ impl Distribution {
             let (surplus, deviation) = self.surplus(self.all.value(at), tail);
             surplus / deviation.max(f64::MIN_POSITIVE)
         };
-        // Outward from the percentile: where units are of unequal length the test may accept
-        // again far away, among latencies that have nothing to do with it.
+        // Search outward from the percentile: with units of unequal size, the test may accept again
+        // far away, among unrelated latencies.
         let below = (0..index).rev().take_while(|at| scores(*at) <= t).last();
         let last = self.all.at_most.len() - 1;
         let above = (index..last).find(|at| scores(*at) < -t);
@@ -137,8 +137,9 @@ impl Distribution {
         Some((self.all.value(low), self.all.value(high)))
     }
 
-    /// How many operations above `ns` are more than the share `tail` of all, and the standard
-    /// deviation of that by how the units differ; not less than if operations were independent.
+    /// By how many operations those above `ns` exceed the share `tail`, and the standard deviation
+    /// of that number, estimated from the differences between units. It is at least that of
+    /// independent operations.
     fn surplus(&self, ns: u64, tail: f64) -> (f64, f64) {
         let of_unit = |unit: &Cumulated| unit.longer(ns) as f64 - tail * unit.count() as f64;
         let k = self.units.len() as f64;
@@ -149,14 +150,14 @@ impl Distribution {
     }
 }
 
-/// The rank, from 1, of the operation that all but `tail` of 10 000 do not exceed; none where
-/// fewer than 10 operations lie above it.
+/// The rank, from 1, of the operation that all but `tail` of 10 000 do not exceed; `None` if fewer
+/// than 10 operations are above it.
 fn rank_below(n: u64, tail: u64) -> Option<u64> {
     let above = u128::from(n) * u128::from(tail) / u128::from(PARTS);
     (above >= u128::from(ABOVE_MIN)).then(|| n - above as u64)
 }
 
-/// A percentile of one trial, which has no interval.
+/// A percentile of one trial, without an interval.
 pub(crate) fn percentile_ns(latencies: &Latencies, tail: u64) -> Option<u64> {
     let all = Cumulated::of(latencies);
     Some(all.value(all.index_of(rank_below(all.count(), tail)?)))
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The percentile by expanding every operation.
+    /// Oracle: the percentile from a list of every operation.
     fn naive(latencies: &Latencies, rank: u64) -> u64 {
         let each = |(ns, count): &(u64, u64)| vec![*ns; *count as usize];
         let all: Vec<u64> = latencies.counts.iter().flat_map(each).collect();
@@ -217,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Ten rounds of 10 000 operations each, of a latency of 1 000 to 1 099 ns that a round shifts.
+    /// Ten rounds of 10 000 operations with latencies of 1 000 to 1 099 ns, shifted per round.
     fn rounds(shift: impl Fn(u64) -> u64) -> Vec<Latencies> {
         let round = |round| {
             let counts: Vec<(u64, u64)> =
@@ -227,7 +228,7 @@ mod tests {
         (0..10).map(round).collect()
     }
 
-    /// Rounds that differ widen an interval, however many operations each has; those that are alike
+    /// Differences between rounds widen an interval, however many operations each has. Equal rounds
     /// leave it as narrow as independent operations would.
     #[test]
     fn an_interval_is_as_wide_as_rounds_differ() {
@@ -239,7 +240,7 @@ mod tests {
         assert!(width(&rounds(|round| 10 * (round % 5))) >= 15);
     }
 
-    /// One round of ten has all that is slow: the p99 may as well be what that has, or not.
+    /// One round of ten has all slow operations, so the p99 may or may not be one of them.
     #[test]
     fn stalls_of_one_round_are_not_known_well() {
         let mut units = rounds(|_| 0);
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(percentile(&units[..2], 100).and_then(|p99| p99.low_ns), None, "only two");
     }
 
-    /// The middle of the last bucket may lie above the longest of all, which is exact.
+    /// The middle of the last bucket may exceed the longest latency, which is exact.
     #[test]
     fn no_percentile_is_above_the_longest() {
         let unit = Latencies { counts: vec![(100, 500), (205, 500)], max_ns: 203 };

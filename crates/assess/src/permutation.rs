@@ -1,41 +1,41 @@
 //! Permutation test for serial order.
 //!
-//! Both tests depend on the values and on how good their order is, and on nothing else: the same
-//! values in reverse are as rare.
+//! Both tests depend only on the values and on how good their order is: the reversed order is
+//! exactly as rare.
 
 use model::random::Rng;
 
-/// An order as rare as this is not chance: p < .01 (METHODOLOGY.md).
+/// An order this rare is not due to chance: p < .01 (METHODOLOGY.md).
 pub(crate) const RARE: f64 = 0.01;
-/// The number of shuffles if there are too many orders to count.
+/// The number of random orders if there are too many to count all.
 const ORDERS: u32 = 9_999;
 /// The smallest probability that this many random orders can resolve.
 pub(crate) const RAREST: f64 = 1.0 / (ORDERS + 1) as f64;
-/// Decides the shuffles: the same values have the same findings.
+/// The seed of the shuffles, fixed so that the same values give the same findings.
 const SEED: u64 = 0x57e9;
-/// All orders of up to as many values are counted: two to this power of sets at most.
+/// Up to this many values, all orders are counted: at most two to this power sets.
 const COUNTED_MOST: usize = 16;
 
-/// Whether the `statistic` of the `values` in their order is above 0, and at most the share `p` of
-/// random orders reaches it, the one of the values among them.
+/// Whether the `statistic` of `values` in their order is positive and rare. At most the share `p`
+/// of random orders, including the original one, may reach it.
 pub(crate) fn is_rare(values: &[f64], statistic: impl Fn(&[f64]) -> f64, p: f64) -> bool {
     let Some(alike_from) = alike_from(statistic(values)) else { return false };
     let mut rng = Rng::new(SEED);
     let mut shuffled = values.to_vec();
-    // What is shuffled does not depend on the order that was measured.
+    // Sort first, so that the shuffles do not depend on the measured order.
     shuffled.sort_by(f64::total_cmp);
     let is_alike = |_: &u32| {
         rng.shuffle(&mut shuffled);
         statistic(&shuffled) >= alike_from
     };
-    // One of the orders that are as good is the one that was measured.
+    // The measured order counts as one of those that are as good.
     let most = (p / RAREST + 1e-6).floor() as usize;
     (0..ORDERS).filter(is_alike).take(most).count() < most
 }
 
-/// The same of the greatest value of `of_part` over all splits of the values into a first part and
-/// the rest with at least `side_least` on either side. It is given how many values the first part
-/// has and their sum. Of up to 16 values all orders are counted, so that the share is exact.
+/// The same for the maximum of `of_part` over all splits into a first part and a rest with at least
+/// `side_least` values each. `of_part` takes the number of values in the first part, and their sum.
+/// Up to 16 values, all orders are counted, so the share is exact.
 pub(crate) fn is_rare_split(
     values: &[f64],
     side_least: usize,
@@ -60,21 +60,21 @@ pub(crate) fn is_rare_split(
     share_of_orders(values, is_alike) <= p
 }
 
-/// From where on a statistic is as good as the measured one: what is the same in another order is,
-/// however its sums are rounded. None where there is nothing to be reached.
+/// The threshold from which a statistic counts as equal to the measured one, allowing for rounding
+/// in another order of summation. `None` if there is nothing to reach.
 fn alike_from(measured: f64) -> Option<f64> {
     (measured > 0.0).then_some(measured * (1.0 - 1e-9))
 }
 
-/// The share of all orders of the values that have a first part which `is_alike`, told by how many
-/// values it has and by their sum.
+/// The share of all orders of the values in which `is_alike` holds for some first part. `is_alike`
+/// takes the number of its values and their sum.
 ///
-/// An order is a way from the empty set to all values that adds one at a time, so the ways that
-/// meet no such set are counted set by set: two to the power of their number, not its factorial.
+/// An order is a path from the empty set to all values that adds one at a time. Paths that avoid
+/// all such sets are counted set by set, which takes 2ⁿ steps instead of n!.
 fn share_of_orders(values: &[f64], is_alike: impl Fn(usize, f64) -> bool) -> f64 {
     let sets = 1usize << values.len();
     let mut sums = vec![0.0; sets];
-    // The share of the orders of the values of a set of which no first part is alike.
+    // For each set, the share of its orders in which no first part is alike.
     let mut free = vec![1.0; sets];
     for set in 1..sets {
         let last = set.trailing_zeros() as usize;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// How far the last value is above the first: any two orders are equally likely.
+    /// How far the last value is above the first. Any two orders are equally likely.
     fn rise(values: &[f64]) -> f64 {
         values[values.len() - 1] - values[0]
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_rare_order_is_one_of_a_hundred() {
         let ascending = |n: u32| -> Vec<f64> { (0..n).map(f64::from).collect() };
-        // The least comes first and the greatest last in one of n·(n-1) orders.
+        // The smallest comes first and the largest last in one of n·(n-1) orders.
         assert!(is_rare(&ascending(20), rise, RARE));
         assert!(!is_rare(&ascending(5), rise, RARE));
         let mut turned = ascending(20);
@@ -109,7 +109,7 @@ mod tests {
         assert!(!is_rare(&[1.0; 20], rise, RARE), "all orders are the same");
     }
 
-    /// The same by writing down every order.
+    /// Oracle: enumerates every order.
     fn naive_share(values: &[f64], is_alike: &dyn Fn(usize, f64) -> bool) -> f64 {
         fn orders(rest: &[f64], part: &mut Vec<f64>, seen: &mut dyn FnMut(&[f64])) {
             if rest.is_empty() {

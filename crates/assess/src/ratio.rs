@@ -1,22 +1,22 @@
-//! The ratio of two cases, from the rounds in which both were measured.
+//! The ratio of two cases, from the rounds that measured both.
 
 use crate::invocations::{Round, TwoLevel, exchangeable};
 use crate::measured::Rounds;
 use crate::stats::{Estimate, median};
 
-/// The ratio of two quantities: median of the ratios of paired rounds, with its interval.
+/// The ratio of two quantities: the median over paired rounds, with its interval.
 ///
-/// The rounds of a run share its drifts, which a ratio within a round does not see. So it resolves
+/// A run's drifts affect both values of a round, so they cancel in its ratio. It therefore resolves
 /// far smaller differences than the ratio of two medians (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Rounds in which both were measured; 0 where the ratio is that of the two medians.
+    /// Number of rounds that measured both; 0 for a ratio of the two medians.
     pub pairs: usize,
-    /// Of how many invocations; with one the interval holds within this run.
+    /// Number of invocations; with one, the interval is valid within this run.
     pub invocations: usize,
-    /// The median, computed on logarithms: the ratio turned over is its reciprocal.
+    /// The median, computed on logarithms: the inverse ratio is its reciprocal.
     pub median: f64,
-    /// Lower end of the 95 % interval; none below 6 pairs of one invocation.
+    /// Lower end of the 95 % interval; `None` with fewer than 6 pairs of one invocation.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -28,7 +28,7 @@ impl Ratio {
         Ratio::of_logs(&log_ratios(values, base))
     }
 
-    /// The ratio whose logarithm was measured so in each pair; none of no pairs.
+    /// The ratio from the logarithm of each pair; `None` without pairs.
     pub(crate) fn of_logs(logs: &[Round]) -> Option<Ratio> {
         if let Some(two) = TwoLevel::of_logs(logs) {
             let half = two.half_width();
@@ -51,8 +51,8 @@ impl Ratio {
         })
     }
 
-    /// The same; that of the two medians, without an interval, if they have no round in common.
-    /// None if one of them has no round at all.
+    /// The same, or the ratio of the two medians, without an interval, if they share no round.
+    /// `None` if one of them has no rounds at all.
     pub(crate) fn of_any(values: &Rounds, base: &Rounds) -> Option<Ratio> {
         let of_medians = || {
             let middle = |rounds: &Rounds| median(&exchangeable(rounds));
@@ -63,7 +63,7 @@ impl Ratio {
     }
 }
 
-/// The logarithms of the ratios of `values` to `base`, of the rounds that both have.
+/// The logarithms of the ratios of `values` to `base`, for the rounds that both have.
 pub(crate) fn log_ratios(values: &Rounds, base: &Rounds) -> Rounds {
     let base_of = |round: &Round| base.iter().find(|other| other.round == round.round);
     let log = |round: &Round| Some(round.with((round.value / base_of(round)?.value).ln()));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     proptest! {
-        /// A drift that both share, however large, is not in the ratio.
+        /// A shared drift of any size cancels in the ratio.
         #[test]
         fn a_shared_drift_cancels(drift in proptest::collection::vec(1.0f64..1e9, 6..30)) {
             let rounds = |factor: f64| {

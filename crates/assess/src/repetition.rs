@@ -1,4 +1,4 @@
-//! How a run was repeated within itself: what its intervals hold for, and how it would tell more in
+//! The repetition within a run: what its intervals are valid for, and how it could learn more in
 //! the same time.
 
 use crate::invocations::Spread;
@@ -8,37 +8,36 @@ use crate::row::Row;
 use model::plan::Role;
 use model::record::Record;
 
-/// How a run was repeated within itself.
+/// The repetition within a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Repetition {
-    /// How often all was begun anew, by what the plan says.
+    /// Number of invocations, according to the plan.
     pub invocations: u32,
-    /// Whether each had new test files; else new workers only.
+    /// Whether each had new test files; otherwise only new workers.
     pub has_new_files: bool,
-    /// What varies, as the medians over the asked cases; none with one invocation.
+    /// The variation: medians over the requested cases; `None` with one invocation.
     pub spread: Option<Spread>,
-    /// What an invocation costs besides its rounds, and what a round costs; none where that cannot
-    /// be told.
+    /// The cost of an invocation besides its rounds, and of a round; `None` if unknown.
     pub costs: Option<Costs>,
-    /// How many rounds in each invocation tell most in the same time, as the median over the asked
-    /// cases (METHODOLOGY.md).
+    /// The number of rounds per invocation that gives most information in the same time: median
+    /// over the requested cases (METHODOLOGY.md).
     pub advised_rounds: Option<u32>,
-    /// Whether there were enough rounds, or invocations where there are several, to see whether
-    /// they depend on each other.
+    /// Whether there were enough rounds (or invocations, if there are several) to test whether they
+    /// depend on each other.
     pub is_dependence_checked: bool,
 }
 
-/// Seconds.
+/// Costs in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// Of the pause, and of all that is made anew.
+    /// The pause, and creating everything again.
     pub invocation_s: f64,
-    /// Of all cases once.
+    /// Running all cases once.
     pub round_s: f64,
 }
 
 impl Repetition {
-    /// That of a record with these rows.
+    /// The repetition of a record with these rows.
     pub(crate) fn of(record: &Record, rows: &[Row]) -> Repetition {
         let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
         let spreads: Vec<Spread> =
@@ -70,8 +69,8 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
     Some(Spread { between: median(&between)?, within: median(&within) })
 }
 
-/// What invocations and rounds cost, by when each invocation was ready and how long that had taken.
-/// The first is left out: what comes before it is not timed.
+/// The costs of invocations and rounds, from when each invocation was ready and how long that took.
+/// Skips the first, because what precedes it is not timed.
 fn costs(record: &Record) -> Option<Costs> {
     let anew = &record.invocations;
     let made: Vec<f64> = anew.iter().map(|one| one.made_ms as f64 / 1e3).collect();

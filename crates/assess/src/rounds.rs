@@ -1,18 +1,17 @@
-//! How a rate goes from round to round: whether its rounds could as well have come in another
-//! order.
+//! A rate from round to round: whether the order of the rounds matters.
 
 use crate::course::split;
 use crate::permutation::{RARE, is_rare};
 use crate::stats::{Estimate, median};
 
-/// Two levels of a rate: that of the first rounds, and that of the others.
+/// Two levels of a rate: that of the first rounds, and that of the rest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Levels {
-    /// How many rounds came before the step.
+    /// Number of rounds before the step.
     pub(crate) at: usize,
     /// Their median.
     pub(crate) before: f64,
-    /// The median of the others.
+    /// The median of the rest.
     pub(crate) after: f64,
 }
 
@@ -25,19 +24,18 @@ impl Levels {
     }
 }
 
-/// Fewer rounds than this, or invocations, do not tell a drift from chance: whether they depend on
-/// each other is not checked then (METHODOLOGY.md).
+/// Minimum number of rounds or invocations for telling a drift from chance. With fewer, their
+/// dependence is not tested (METHODOLOGY.md).
 pub(crate) const UNITS_LEAST: usize = 10;
-/// An interval that is narrower than this on either side, drift included, is narrow enough: the
+/// An interval that is narrower than this on either side, including drift, is narrow enough: the
 /// precision at which a case is done (METHODOLOGY.md).
 const PRECISE: f64 = 0.025;
 
-/// The lag-1 autocorrelation of the ranks of the rounds' rates, where chance would seldom give
-/// them one as high, and where it matters: taken into account the interval is wider than what is
-/// aimed at.
+/// The lag-1 autocorrelation of the ranks of the rounds' rates, if one this high is unlikely by
+/// chance and it matters. It matters if the corrected interval is wider than the target.
 ///
-/// Ranks, so that one slow round decides nothing. An interval of rounds that depend on each other
-/// by `r` is too narrow by the root of `(1+r)/(1-r)` (METHODOLOGY.md).
+/// Ranks keep a single slow round from deciding. With autocorrelation `r`, an interval is too
+/// narrow by the square root of `(1+r)/(1-r)` (METHODOLOGY.md).
 pub fn drift(rates: &[f64]) -> Option<f64> {
     if rates.len() < UNITS_LEAST {
         return None;
@@ -49,7 +47,7 @@ pub fn drift(rates: &[f64]) -> Option<f64> {
     (matters && is_rare(&ranks, lag_one, RARE)).then_some(r)
 }
 
-/// The autocorrelation of values with those that come next; 0 where all are the same.
+/// The autocorrelation of consecutive values; 0 if all are equal.
 fn lag_one(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -58,7 +56,7 @@ fn lag_one(values: &[f64]) -> f64 {
     if square > 0.0 { product / square } else { 0.0 }
 }
 
-/// The rank of each value, from 0; of those that are equal, the mean.
+/// The rank of each value, from 0; the mean rank for equal values.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();

@@ -5,25 +5,25 @@ use crate::decision::{Decision, Named, is_faster_by};
 use crate::row::{Row, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
 
-/// How the throughput of a memory loop grows with threads.
+/// How the throughput of a memory loop grows with the number of threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Saturation {
-    /// Which program ran it.
+    /// The program that ran it.
     pub peer: String,
-    /// Which loop.
+    /// The loop.
     pub kernel: Kernel,
-    /// Written for which instruction set.
+    /// Its instruction set.
     pub isa: Isa,
-    /// What its arrays were mapped by.
+    /// The pages of its arrays.
     pub pages: Pages,
-    /// Bytes of all arrays of all threads.
+    /// Total size in bytes of all threads' arrays.
     pub working_set: u64,
-    /// Whether more threads than `threads` give no more.
+    /// Whether `threads` saturate memory: more give no higher throughput.
     pub decision: Decision,
-    /// The fewest threads beyond which no number that was tried gives 5 % more; none where the most
-    /// threads do, or may.
+    /// The smallest number of threads beyond which no tested number gives 5 % more; `None` if the
+    /// largest number does, or may.
     pub threads: Option<u32>,
-    /// The most threads that were tried.
+    /// The largest number of threads tested.
     pub most_threads: u32,
     /// The highest throughput in bytes per second.
     pub highest: f64,
@@ -45,7 +45,7 @@ pub(crate) fn saturations(rows: &[Row]) -> Vec<Saturation> {
     loops.iter().filter_map(|rows| saturation(rows)).collect()
 }
 
-/// What rows that differ in their threads only show; none if there is but one number of threads.
+/// The result for rows that differ only in their threads; `None` with a single number of threads.
 fn saturation(rows: &[&Row]) -> Option<Saturation> {
     let case = rows.first()?.measured.case;
     let MemoryWork { kernel, isa, pages, working_set, .. } = *case.memory()?;
@@ -75,7 +75,7 @@ fn saturation(rows: &[&Row]) -> Option<Saturation> {
     })
 }
 
-/// Whether any of those with more threads gives more than `row`; *no* where none does.
+/// Whether any row of `more`, with more threads, is faster than `row`; *no* if none is.
 fn give_more(row: &Row, more: &[&Row]) -> Decision {
     let rates = row.measured.rates();
     let gives_more = |other: &&Row| {

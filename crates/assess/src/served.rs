@@ -1,4 +1,4 @@
-//! What served or took the bytes, by the evidence and never by the request.
+//! What served the reads or took the writes, according to the evidence, never to the request.
 
 use crate::counted::Counted;
 use crate::measured::Measured;
@@ -8,32 +8,31 @@ use model::named;
 use model::pattern::Pattern;
 
 named! {
-    /// What served the bytes that were read, or took those that were written, by the evidence.
+    /// What served the reads or took the writes, according to the evidence.
     ServedBy "served_by" {
-        /// Memory: a memory kernel, or a file system that is kept in memory.
+        /// Memory: a memory kernel, or an in-memory file system.
         Ram "ram",
         /// The OS's page cache.
         PageCache "page-cache",
-        /// Page cache and device.
+        /// The page cache and a device.
         Mixed "mixed",
-        /// They crossed the block layer; caches below it are unknown.
+        /// The bytes crossed the block layer; caches below it are unknown.
         Device "device",
-        /// Nothing: the null engine, holes, extents never written, a sync that flushed nothing.
+        /// Nothing: the null engine, holes, unwritten extents, a sync that flushed nothing.
         NoIo "no-io",
         /// Something that this machine cannot see.
         Unverified "unverified",
     }
 }
 
-/// A share of bytes up to this is the noise of the counters: metadata, the file's odd tail
+/// Up to this share of the bytes is noise in the counters: metadata, the file's odd tail
 /// (METHODOLOGY.md).
 pub(crate) const SHARE_NOISE: f64 = 0.01;
 
-/// Holes that cover at least this share of a file decide what its figure means.
+/// If holes cover at least this share of a file, they determine what its figure means.
 const HOLES_MOST: f64 = 0.5;
 
-/// What served, or took, the bytes, and the share of those read that caused no device read, where
-/// it can be told.
+/// What served or took the bytes, and the share of reads that caused no device read, if known.
 pub(crate) fn served(measured: &Measured) -> (ServedBy, Option<f64>) {
     match (&measured.case.work, measured.storage) {
         (Work::Memory(_), _) => (ServedBy::Ram, None),
@@ -61,7 +60,7 @@ fn served_by_blocks(
     if called_share(measured, work).is_some_and(|share| share <= SHARE_NOISE) {
         return (ServedBy::NoIo, None);
     }
-    // Holes that are warm are pages of zeros, which the page cache serves like any others.
+    // Warm holes are pages of zeros, which the page cache serves like any others.
     if work.io.cache != Cache::Warm && measured.fixture.is_some_and(|f| hole_share(f) >= HOLES_MOST)
     {
         return (ServedBy::NoIo, None);
@@ -90,11 +89,11 @@ fn served_by_blocks(
     (served_by, Some(hit))
 }
 
-/// What took the bytes that were written: the page cache alone, where hardly any had reached a
-/// device when the clock stopped.
+/// What took the writes: only the page cache, if hardly any bytes had reached a device when the
+/// clock stopped.
 ///
-/// The rate of what is only accepted goes until the last write had returned, but the counters
-/// until `sync_file_range` had: what went through the page cache need not have reached a device
+/// The acknowledged rate's time ends when the last write returned, but the counters run until
+/// `sync_file_range` returned. So writes through the page cache need not have reached a device
 /// before.
 fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
     let is_later = work.sync == Sync::FileRange && work.io.cache != Cache::Direct;
@@ -107,12 +106,12 @@ fn taken_by(measured: &Measured, work: &WriteWork) -> ServedBy {
     }
 }
 
-/// The share of the bytes written that had not reached a device when the clock stopped, as far as
-/// its last sync: `1 - dev/app` (METHODOLOGY.md), over all trials that tell. What others write at
-/// the same time hides some of it, trial by trial. None where no trial tells, or none writes.
+/// The share of written bytes that had not reached a device when the clock stopped, after the last
+/// sync: `1 - dev/app` (METHODOLOGY.md), over all trials that report it. Foreign writes hide some
+/// of it in each trial. `None` if no trial reports it, or none writes.
 ///
-/// Of what the devices wrote each byte counts as often as it is due there at least. Where that may
-/// be more often, it is known only of what hardly reached them at all.
+/// What the devices wrote is divided by their minimum amplification. If the amplification may be
+/// higher, the result is valid only if hardly any bytes reached the devices.
 pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     let pairs = measured.trials.iter().filter_map(|trial| {
         let app = trial.sample.bytes();
@@ -125,7 +124,7 @@ pub(crate) fn unreached_share(measured: &Measured) -> Option<f64> {
     is_told.then_some(share)
 }
 
-/// What a sync without a write came to: the device, if it was told to flush.
+/// The result of a sync without a write: the device, if it received a flush.
 fn flushed(measured: &Measured) -> ServedBy {
     let flushes = measured.values(|trial| Some(trial.evidence.device_flushes? as f64));
     match flushes.into_iter().reduce(f64::max) {
@@ -135,11 +134,10 @@ fn flushed(measured: &Measured) -> ServedBy {
     }
 }
 
-/// What serves the bytes once they are loaded, where `by` served the whole of the trials.
+/// What serves the bytes once they are loaded, if `by` served the trials as a whole.
 ///
-/// A file that was loaded is read from memory of the program's own, and one that was populated
-/// from the page cache, wherever it came from. What `willneed` began to read may still be on its
-/// way. A mapping alone loads nothing.
+/// A loaded file is read from the program's own memory, and a populated one from the page cache,
+/// wherever it came from. `willneed` may still be reading. A mapping alone loads nothing.
 pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
     match (work.engine, work.advice, by) {
         (Engine::Load, ..) => ServedBy::Ram,
@@ -149,19 +147,19 @@ pub(crate) fn served_loaded(work: &ReadWork, by: ServedBy) -> ServedBy {
     }
 }
 
-/// The share of a file for which nothing is stored; 0 where the file system does not tell.
+/// The share of a file without stored data; 0 if the file system does not report it.
 pub(crate) fn hole_share(fixture: &Fixture) -> f64 {
     let unwritten = fixture.layout.as_ref().map_or(0, |layout| layout.unwritten);
     if fixture.size == 0 { 0.0 } else { unwritten as f64 / fixture.size as f64 }
 }
 
-/// The share of a trial's bytes that caused no read of a device: `1 - task/app` (METHODOLOGY.md).
-/// The worker's own counter decides; where there is none, what the devices read for anyone, which
-/// sees too few hits if others read too. None where neither is known.
+/// The share of a trial's bytes that caused no device read: `1 - task/app` (METHODOLOGY.md). Based
+/// on the worker's own counter, or else on device reads for any process, which show too few hits if
+/// others read, too. `None` if neither is known.
 ///
-/// Readahead fetches more than was asked for, and that hides hits from the counter. Over a whole
-/// pass it cannot: a page that is cached is not fetched. In a random part of a pass it can, and
-/// there the share of the file that was cached before is what is expected to hit.
+/// Readahead fetches more than was requested, which hides hits from the counter. Over a whole pass
+/// it cannot, because cached pages are not fetched. In a random part of a pass it can, so there the
+/// share of the file cached beforehand is the expected hit rate.
 pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -> Option<f64> {
     let fetched = trial.evidence.task_read_bytes.or(measured.read_once(trial))?;
     let app = trial.sample.bytes();
@@ -174,8 +172,8 @@ pub(crate) fn hit_share(measured: &Measured, work: &ReadWork, trial: &Counted) -
     Some(by_counter.max(by_residency))
 }
 
-/// The share of the bytes of all trials that the worker's calls to read returned at most, where
-/// those calls are how its engine moves bytes. None where nobody counted them.
+/// The maximum share of all trials' bytes that the worker's read calls returned, for engines that
+/// use such calls. `None` if it was not counted.
 pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> {
     if !matches!(work.engine, Engine::Read | Engine::Pread | Engine::Buffered) {
         return None;
@@ -187,13 +185,13 @@ pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> 
     (app > 0.0).then(|| called / app)
 }
 
-/// Whether neither the worker nor any device read anything, as far as they are known.
+/// Whether neither the worker nor any device read anything, as far as known.
 fn read_nothing(trial: &Counted) -> bool {
     let evidence = trial.evidence;
     evidence.task_read_bytes.unwrap_or(0) == 0 && evidence.device_read_bytes.unwrap_or(0) == 0
 }
 
-/// What served bytes for which no device read anything.
+/// What served bytes that no device read.
 fn served_without_reads(measured: &Measured, work: &ReadWork, storage: &Storage) -> ServedBy {
     if work.io.cache == Cache::Direct {
         let bypasses = !matches!(storage.direct, Direct::Accepted { bypasses: Some(false), .. });

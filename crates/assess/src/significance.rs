@@ -1,15 +1,15 @@
-//! An exact test of two samples that are not paired, and its correction where there are many.
+//! An exact test for two unpaired samples, and its correction for multiple tests.
 
-/// The share of intervals that miss, and of tests that find what is not there: of one, or of all
-/// together that a sentence or a table rests on (METHODOLOGY.md).
+/// The error rate of intervals, and of tests that find what is not there. It applies to a single
+/// one, or to all of those that a sentence or table is based on (METHODOLOGY.md).
 pub(crate) const LEVEL: f64 = 0.05;
 
-/// The probability, two-sided, that as few or more of `ours` lie above the median of both samples
-/// together if both are of one distribution, whatever that is (Mood's median test, by the exact
-/// hypergeometric distribution).
+/// Mood's median test with the exact hypergeometric distribution. Returns the two-sided probability
+/// that this many or fewer of `ours` are above the joint median. It assumes that both samples have
+/// the same distribution, whatever it is.
 ///
-/// Of two times seven values it can be as small as .0006; of seven pairs the sign test cannot be
-/// below .016, so that of four of them none could be told from chance.
+/// With two samples of seven, it can be as small as .0006. The sign test of seven pairs cannot be
+/// below .016, so it could not separate any of four of them from chance.
 pub(crate) fn median_test(ours: &[f64], others: &[f64]) -> f64 {
     let mut all: Vec<f64> = ours.iter().chain(others).copied().collect();
     all.sort_by(f64::total_cmp);
@@ -26,8 +26,8 @@ pub(crate) fn median_test(ours: &[f64], others: &[f64]) -> f64 {
     (2.0 * at_most.min(at_least)).min(1.0)
 }
 
-/// What [`median_test`] of so many values comes to where all of ours lie above all others: no test
-/// of as many can tell more.
+/// The result of [`median_test`] if all of ours are above all others: the smallest possible for
+/// these sizes.
 pub(crate) fn wholly_apart(ours: usize, others: usize) -> f64 {
     let values = |range: std::ops::Range<usize>| range.map(|value| value as f64).collect();
     let (above, below): (Vec<f64>, Vec<f64>) = (values(others..others + ours), values(0..others));
@@ -40,8 +40,8 @@ fn ln_choose(n: usize, k: usize) -> f64 {
     (0..k).map(|i| ((n - i) as f64 / (i + 1) as f64).ln()).sum()
 }
 
-/// Holm's correction of the probabilities of several tests: each is to be held against the level
-/// that all of them together shall keep. In the same order.
+/// Holm's correction of the probabilities of several tests, in the same order. Compare each result
+/// with the error rate of all tests together.
 pub(crate) fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -77,7 +77,7 @@ mod tests {
         near(median_test(&[], &[1.0]), 1.0);
     }
 
-    /// Of samples of one distribution at most as many are below a level as the level says.
+    /// For samples of one distribution, the test rejects at most as often as the level allows.
     #[test]
     fn it_keeps_its_level() {
         let mut rng = Rng::new(5);
@@ -102,7 +102,8 @@ mod tests {
     }
 
     proptest! {
-        /// No test is made more certain, none improbable, and their order stays.
+        /// The correction makes no test more certain, keeps probabilities valid, and preserves
+        /// their order.
         #[test]
         fn holm_keeps_the_order(p in proptest::collection::vec(0.0f64..=1.0, 1..20)) {
             let corrected = holm(&p);

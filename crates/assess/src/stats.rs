@@ -1,4 +1,4 @@
-//! Medians with exact intervals, percentiles with theirs.
+//! Medians with exact intervals.
 
 use crate::binomial;
 use crate::invocations::{Round, Spread, TwoLevel};
@@ -9,56 +9,55 @@ use model::record::Record;
 pub(crate) use crate::middle::median;
 
 named! {
-    /// What an interval holds for.
+    /// What an interval is valid for.
     Holds "reach of an interval" {
-        /// The rounds of one invocation: another run may have another figure.
+        /// The rounds of one invocation: another run may give another figure.
         WithinRun "within this run",
-        /// From one invocation to the next, with new workers and new files.
+        /// New invocations, with new workers and new files.
         Invocations "from invocation to invocation",
     }
 }
 
-/// The value of a quantity over the rounds of a case: the median with a 95 % interval, the mean and
-/// the extremes.
+/// A quantity over the rounds of a case: the median with a 95 % interval, the mean and the
+/// extremes.
 ///
-/// With several invocations it is the median of the invocations' medians, on logarithms, and the
-/// interval is by t of those; with one it is the median of the rounds, and the interval is of their
-/// order statistics (METHODOLOGY.md).
+/// With several invocations, the figure is the median of the invocations' medians, on logarithms,
+/// with an interval based on Student's t. With one invocation, it is the median of the rounds, with
+/// an interval from their order statistics (METHODOLOGY.md).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// How many rounds.
+    /// Number of rounds.
     pub n: usize,
-    /// Of how many invocations.
+    /// Number of invocations.
     pub invocations: usize,
     /// The median.
     pub median: f64,
-    /// Lower end of the 95 % interval of the median; none below 6 rounds of one invocation, where
-    /// there is none.
+    /// Lower end of the median's 95 % interval; `None` with fewer than 6 rounds of one invocation.
     pub low: Option<f64>,
     /// Upper end of it.
     pub high: Option<f64>,
-    /// The mean: of rates that of all that was done by all the time that it took, else the
-    /// arithmetic one.
+    /// The mean. For rates, it is the total work divided by the total time; otherwise the
+    /// arithmetic mean.
     pub mean: f64,
     /// The smallest.
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// How much of what varies is from invocation to invocation, and how much from round to round;
-    /// none with one invocation.
+    /// The variation between invocations and between rounds; `None` with one invocation.
     pub spread: Option<Spread>,
 }
 
 impl Estimate {
-    /// The estimate from one value a round of one invocation, in any order; none of no values.
+    /// The estimate from one value per round of one invocation, in any order; `None` without
+    /// values.
     ///
     /// # Panics
-    /// If a value is not finite: no counter and no clock gives one.
+    /// If a value is not finite, which no counter or clock produces.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         Estimate::of_one(values, Looks::None)
     }
 
-    /// The same where the number of rounds may have been decided by `looks` at them.
+    /// The same, if `looks` at the rounds may have decided their number.
     pub fn of_one(values: &[f64], looks: Looks) -> Option<Estimate> {
         let sorted = sorted(values);
         let (n, median) = (sorted.len(), middle(&sorted)?);
@@ -77,11 +76,11 @@ impl Estimate {
         })
     }
 
-    /// The estimate from rounds of any number of invocations; none of no rounds.
+    /// The estimate from rounds of any number of invocations; `None` without rounds.
     pub fn of_rounds(rounds: &[Round], looks: Looks) -> Option<Estimate> {
         let values: Vec<f64> = rounds.iter().map(|round| round.value).collect();
         let of_one = Estimate::of_one(&values, looks)?;
-        // What is not above 0 has no logarithm.
+        // Values that are not positive have no logarithm.
         if of_one.min <= 0.0 {
             return Some(of_one);
         }
@@ -98,7 +97,7 @@ impl Estimate {
         })
     }
 
-    /// What the interval holds for.
+    /// What the interval is valid for.
     pub fn holds(&self) -> Holds {
         if self.invocations > 1 { Holds::Invocations } else { Holds::WithinRun }
     }
@@ -119,8 +118,8 @@ impl Estimate {
         }
     }
 
-    /// Half the width of the interval as a share of the median; none without an interval, or
-    /// where the median is not above 0.
+    /// Half the width of the interval, relative to the median; `None` without an interval, or if
+    /// the median is not positive.
     pub fn relative_half_width(&self) -> Option<f64> {
         let (low, high) = (self.low?, self.high?);
         (self.median > 0.0).then(|| (high - low) / 2.0 / self.median)
@@ -132,21 +131,21 @@ impl Estimate {
 pub enum Looks {
     /// No looks: their number was fixed beforehand.
     None,
-    /// At [`LOOKS`]: such an interval is wider, so that it holds as often as it says after the look
-    /// that ended it.
+    /// At [`LOOKS`]. Such an interval is wider, so that it has the stated coverage after the look
+    /// that ended the case.
     Taken,
 }
 
 impl Looks {
-    /// Whether cases of a record could end before the last round: with one invocation, by a look
-    /// before that.
+    /// Whether a look could end a case of this record before the last round, which requires a
+    /// single invocation.
     pub(crate) fn of(record: &Record) -> Looks {
         let plan = &record.header.plan;
         let takes_turns = plan.invocations <= 1 && plan.sustain.is_none();
         if takes_turns && plan.rounds > LOOKS[0] { Looks::Taken } else { Looks::None }
     }
 
-    /// What an interval leaves out below, and the rest.
+    /// The lower tail of an interval, and its complement.
     fn tails(self) -> [f64; 2] {
         match self {
             Looks::None => BOTH_TAILS,
@@ -158,19 +157,19 @@ impl Looks {
 /// A case may end early only after these numbers of rounds (METHODOLOGY.md).
 pub const LOOKS: [u32; 4] = [10, 14, 20, 28];
 
-/// Whether a case with these throughputs, one a round of one invocation, needs no more rounds: it
-/// is the time of a look, and half the width of the interval for looks is at most the share
-/// `precision` of the median.
+/// Whether a case needs no more rounds, given its throughputs, one per round of one invocation.
+/// That is so if a look is due and the interval for looks is narrow enough: half its width is at
+/// most the share `precision` of the median.
 pub fn is_settled(throughputs: &[f64], precision: f64) -> bool {
     let half_width = || Estimate::of_one(throughputs, Looks::Taken)?.relative_half_width();
     LOOKS.contains(&(throughputs.len() as u32))
         && half_width().is_some_and(|half| half <= precision)
 }
 
-/// The ranks, from 1, of the narrowest symmetric interval that holds the median of any
-/// distribution with at least what lies between the `tails`: `low` is the largest rank with
-/// P(X < low) at most the lower of them, where X counts the values below the median (Hahn and
-/// Meeker; METHODOLOGY.md). None for 5 or fewer.
+/// The ranks, from 1, of the narrowest symmetric interval for the median of any distribution, with
+/// at least the coverage between the `tails`. `low` is the largest rank with P(X < low) at most the
+/// lower tail, where X counts the values below the median (Hahn and Meeker; METHODOLOGY.md). `None`
+/// for 5 values or fewer.
 fn median_ranks(n: usize, tails: [f64; 2]) -> Option<(usize, usize)> {
     if n == 0 {
         return None;
@@ -180,10 +179,10 @@ fn median_ranks(n: usize, tails: [f64; 2]) -> Option<(usize, usize)> {
     (low > 0).then_some((low, n + 1 - low))
 }
 
-/// What an interval of 95 % leaves out below, and the rest.
+/// The lower tail of a 95 % interval, and its complement.
 const BOTH_TAILS: [f64; 2] = [0.025, 0.975];
-/// The same of one look: the look that ended a case misses no more often than one interval of 95 %,
-/// even where each round depends on the one before by half (METHODOLOGY.md).
+/// The same for a look. With these, the look that ended a case misses no more often than one 95 %
+/// interval. That holds even if each round depends by half on the one before (METHODOLOGY.md).
 const LOOKED_TAILS: [f64; 2] = [0.002_5, 0.997_5];
 
 #[cfg(test)]
@@ -192,7 +191,7 @@ mod tests {
     use model::random::Rng;
     use proptest::prelude::*;
 
-    /// The table of METHODOLOGY.md.
+    /// The table in METHODOLOGY.md.
     #[test]
     fn ranks_are_those_of_the_table() {
         for n in 0..=5 {
@@ -255,7 +254,7 @@ mod tests {
         (0..).zip(invocations).flat_map(of).collect()
     }
 
-    /// Invocations at 90, 100 and 111.1, whatever their rounds.
+    /// Invocations at 90, 100 and 111.1, with any rounds.
     #[test]
     fn with_several_invocations_the_interval_is_of_those() {
         let high = 1_000.0 / 9.0;
@@ -263,7 +262,7 @@ mod tests {
         let three = of(&rounds(&[&[90.0, 90.0], &[100.0, 99.0, 101.0], &[high, high]]));
         assert_eq!((three.n, three.invocations, three.holds()), (7, 3, Holds::Invocations));
         assert!((three.median - 100.0).abs() < 1e-9, "{three:?}");
-        // t of two degrees of freedom, for a median.
+        // t with two degrees of freedom, for a median.
         let half = (4.302_653 * 1.253_314 * (10.0f64 / 9.0).ln() / 3f64.sqrt()).exp();
         assert!((three.high.expect("it has one") / three.median / half - 1.0).abs() < 1e-6);
         assert!((three.median / three.low.expect("it has one") / half - 1.0).abs() < 1e-6);
@@ -289,19 +288,19 @@ mod tests {
 
     const SESSIONS: u32 = 4_000;
 
-    /// One value around 1 with a coefficient of variation of 5 % (Box and Muller).
+    /// A value around 1 with a coefficient of variation of 5 % (Box and Muller).
     fn normal(rng: &mut Rng) -> f64 {
         let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
         1.0 + 0.05 * radius * (std::f64::consts::TAU * rng.unit()).cos()
     }
 
-    /// The same, but 15 % of the values are half of it.
+    /// The same, but 15 % of the values are halved.
     fn with_outliers(rng: &mut Rng) -> f64 {
         let value = normal(rng);
         if rng.unit() < 0.15 { value / 2.0 } else { value }
     }
 
-    /// Of many sessions, the share in which the interval held the true median.
+    /// The share of many sessions in which the interval contained the true median.
     fn coverage(truth: f64, session: impl FnMut() -> Vec<f64>) -> f64 {
         coverage_of(Looks::None, truth, session)
     }
@@ -316,10 +315,11 @@ mod tests {
             / f64::from(SESSIONS)
     }
 
-    /// By the binomial distribution .9785 for 10 rounds and .9572 for 30, outliers or not.
+    /// The binomial distribution gives .9785 for 10 rounds and .9572 for 30, with or without
+    /// outliers.
     #[test]
     fn intervals_cover_the_median_as_often_as_they_say() {
-        // With 15 % of values far below, the median is the 0.35/0.85 quantile of the others.
+        // With 15 % of values far below, the median is the 0.35/0.85 quantile of the rest.
         let with_outliers_median = 1.0 - 0.05 * 0.222_9;
         for (n, expected) in [(10, 0.978_5), (30, 0.957_2)] {
             let mut rng = Rng::new(n);
@@ -332,17 +332,17 @@ mod tests {
         }
     }
 
-    /// Rounds of two kinds: three in five are fast, the others slower by 30 %.
+    /// Rounds of two kinds: three in five at one level, the others 30 % above it.
     fn of_two_modes(rng: &mut Rng) -> f64 {
         let level = if rng.unit() < 0.6 { 1.0 } else { 1.3 };
         level * (1.0 + 0.1 * (normal(rng) - 1.0))
     }
 
-    /// Whoever looks and stops where it looks good loses coverage; fixed looks with wider intervals
-    /// keep what they say, for rounds that depend on each other too (METHODOLOGY.md).
+    /// Stopping whenever the result looks good loses coverage. Fixed looks with wider intervals
+    /// keep the stated coverage, even for dependent rounds (METHODOLOGY.md).
     #[test]
     fn looking_costs_no_coverage() {
-        // The median of the faster mode's upper sixth.
+        // The true median, from a very large sample.
         let mut rng = Rng::new(1);
         let mut modes: Vec<f64> = (0..200_001).map(|_| of_two_modes(&mut rng)).collect();
         modes.sort_by(f64::total_cmp);

@@ -17,16 +17,16 @@ pub struct WritingAnswer {
     /// The highest durable rate.
     pub durable: Option<Lead>,
     /// The cost of durability: the durable rate of the `accepted` case divided by its acknowledged
-    /// rate, of the same trials, if it has both. Otherwise the rate of `durable` divided by that of
-    /// `accepted`, by paired rounds. None if either is.
+    /// rate in the same trials, if it has both. Otherwise the rate of `durable` divided by that of
+    /// `accepted`, from paired rounds. `None` if either is missing.
     pub cost: Option<Decided>,
 }
 
-/// The answer, where any case of this program's own worker was asked to write data of its own.
-/// Copies are left out, and so is what touches pages only.
+/// The answer, if our own worker was asked to write data. Excludes copies, and cases that only
+/// touch pages.
 ///
-/// What was filled with one byte may have been compressed: it takes part only if nothing else
-/// has such a rate.
+/// Data filled with one byte may have been compressed, so it takes part only if no other case has
+/// such a rate.
 pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
     let asked: Vec<&Row> = rows.iter().filter(|row| is_asked(row)).collect();
     if asked.is_empty() {
@@ -58,8 +58,8 @@ fn is_asked(row: &Row) -> bool {
         && row.measured.case.write().is_some_and(writes)
 }
 
-/// The row that is the fastest by this rate, if any has it: of those whose data does not compress,
-/// if there are any, however fast others are.
+/// The fastest row by this rate, if any has it. Rows with incompressible data take precedence,
+/// however fast others are.
 fn fastest<'a, 'r>(
     rows: &[&'a Row<'r>],
     rate: impl Fn(&Writing) -> Option<Estimate>,

@@ -1,10 +1,10 @@
-//! Student's t distribution: what an interval of few values, and a test of them, go by.
+//! Student's t distribution, for intervals and tests of few values.
 
-/// The probability, two-sided, that a value of the t distribution with `freedom` degrees of
-/// freedom, which need not be whole, is as far from 0 as `t`.
+/// The two-sided probability that a value of the t distribution is as far from 0 as `t`. `freedom`,
+/// the degrees of freedom, need not be whole.
 ///
 /// # Panics
-/// If `freedom` is not above 0.
+/// If `freedom` is not positive.
 pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     assert!(freedom > 0.0, "{freedom} degrees of freedom are none");
     if t.is_infinite() {
@@ -13,10 +13,10 @@ pub(crate) fn two_sided(t: f64, freedom: f64) -> f64 {
     incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }
 
-/// The `t` that a value exceeds on either side with `probability` together.
+/// The `t` whose two tails together have this `probability`.
 ///
 /// # Panics
-/// If `freedom` is not above 0 or `probability` not inside 0 to 1.
+/// If `freedom` is not positive, or `probability` is not strictly between 0 and 1.
 pub(crate) fn quantile(probability: f64, freedom: f64) -> f64 {
     assert!(probability > 0.0 && probability < 1.0, "{probability} is not inside 0 to 1");
     let mut high = 1.0;
@@ -31,13 +31,13 @@ pub(crate) fn quantile(probability: f64, freedom: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// No quantile that anybody asks for is larger.
+/// Larger than any quantile in use.
 const MOST: f64 = 1e12;
-/// After so many halvings a double does not change.
+/// After this many halvings, a double no longer changes.
 const HALVINGS: usize = 100;
 
-/// The regularized incomplete beta function by its continued fraction (Abramowitz and Stegun,
-/// 26.5.8), evaluated by Lentz's method.
+/// The regularized incomplete beta function, from its continued fraction (Abramowitz and Stegun,
+/// 26.5.8), evaluated with Lentz's method.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -51,7 +51,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// More terms than this no fraction takes here.
+/// Maximum number of terms; no fraction here needs more.
 const TERMS: u32 = 10_000;
 
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
@@ -77,8 +77,8 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     product
 }
 
-/// The logarithm of the gamma function, for values above 0: Stirling's series after the argument is
-/// raised above 8.
+/// The logarithm of the gamma function for positive values: Stirling's series, after raising the
+/// argument above 8.
 fn ln_gamma(mut x: f64) -> f64 {
     let mut below = 0.0;
     while x < 8.0 {
@@ -95,7 +95,7 @@ fn ln_gamma(mut x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of any table of the t distribution.
+    /// From any table of the t distribution.
     #[test]
     fn quantiles_are_those_of_the_tables() {
         for (probability, freedom, expected) in [
@@ -117,7 +117,7 @@ mod tests {
     fn probabilities_are_those_that_are_known() {
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
         near(two_sided(0.0, 3.0), 1.0);
-        // With one degree of freedom it is Cauchy's, with two it is algebraic.
+        // With one degree of freedom it is the Cauchy distribution; with two it is algebraic.
         for t in [0.1f64, 1.0, 3.0, 50.0] {
             near(two_sided(t, 1.0), 1.0 - 2.0 / std::f64::consts::PI * t.atan());
             near(two_sided(t, 2.0), 1.0 - t / (2.0 + t * t).sqrt());

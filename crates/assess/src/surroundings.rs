@@ -5,20 +5,20 @@ use model::record::Header;
 use model::units;
 use std::collections::BTreeSet;
 
-/// What is not the same in both.
+/// A difference between two records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Apart {
-    /// What: an axis, or a fact of the machine, the storage or the run.
+    /// What differs: an axis, or a fact about the machine, the storage or the run.
     pub what: String,
-    /// What it is in the first.
+    /// Its value in the first record.
     pub a: String,
-    /// In the second.
+    /// Its value in the second record.
     pub b: String,
-    /// Of how many cases; 0 of the whole record.
+    /// The number of cases it concerns; 0 for the whole record.
     pub cases: usize,
 }
 
-/// Notes that something of a case is not the same in both; once, with the number of such cases.
+/// Notes that a fact about a case differs; counts repeated differences.
 pub(crate) fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
     if a == b {
         return;
@@ -33,10 +33,10 @@ pub(crate) fn note(list: &mut Vec<Apart>, what: &str, a: &str, b: &str) {
     }
 }
 
-/// A fact of a record: what it is, and its value.
+/// A fact in a record: its name and value.
 pub(crate) type Fact = (String, String);
 
-/// Notes the facts that are not the same in both.
+/// Notes the facts that differ.
 pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
     let value = |facts: &[Fact], what: &str| {
         let fact = facts.iter().find(|(known, _)| known == what);
@@ -54,7 +54,7 @@ pub(crate) fn note_facts(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
     }
 }
 
-/// The facts of a storage without which figures of files are of two different things.
+/// The facts about a storage that must agree for figures on files to be comparable.
 pub(crate) fn storage_facts(header: &Header) -> Vec<Fact> {
     let of = |storage: &Storage, whose: &str| {
         let kinds: BTreeSet<&str> = storage.devices.iter().map(kind).collect();
@@ -79,7 +79,7 @@ fn kind(device: &Device) -> &'static str {
     }
 }
 
-/// What else is told where it differs.
+/// Other facts to report if they differ.
 pub(crate) fn facts(header: &Header) -> Vec<Fact> {
     let (host, plan) = (&header.host, &header.plan);
     let mut facts = vec![
@@ -122,7 +122,7 @@ pub(crate) fn facts(header: &Header) -> Vec<Fact> {
     facts.into_iter().map(|(what, value)| (what.to_string(), value)).chain(versions).collect()
 }
 
-/// How the machine and its devices were set up, as far as a record tells.
+/// The settings of the machine and its devices, as far as a record has them.
 pub(crate) fn settings(header: &Header) -> Vec<Fact> {
     let host = &header.host;
     let mut settings = vec![
@@ -137,7 +137,8 @@ pub(crate) fn settings(header: &Header) -> Vec<Fact> {
     known.chain(vulnerabilities).chain(devices).collect()
 }
 
-/// Notes the load before two runs where it differs by a thread or more: it is never quite the same.
+/// Notes the load before two runs if it differs by at least one thread: it is never exactly
+/// equal.
 pub(crate) fn note_load(list: &mut Vec<Apart>, a: &Header, b: &Header) {
     let (Some(in_a), Some(in_b)) = (a.host.setup.load, b.host.setup.load) else { return };
     if (in_a - in_b).abs() >= 1.0 {
@@ -146,7 +147,7 @@ pub(crate) fn note_load(list: &mut Vec<Apart>, a: &Header, b: &Header) {
     }
 }
 
-/// What devices have in common, once; where they differ, by the name of each.
+/// Facts that all devices share, once; facts that differ, with each device's name.
 fn of_devices(devices: &[Device]) -> Vec<Fact> {
     let mut all: Vec<(&'static str, Vec<(&str, String)>)> = Vec::new();
     for device in devices {
@@ -167,8 +168,8 @@ fn of_devices(devices: &[Device]) -> Vec<Fact> {
     all.into_iter().map(told).collect()
 }
 
-/// Notes the facts that both tell and that are not the same. What only one tells is unknown of the
-/// other, which may have been made by an older version.
+/// Notes the facts that both have and that differ. A fact that only one has is unknown for the
+/// other, which may come from an older version.
 pub(crate) fn note_known(list: &mut Vec<Apart>, a: &[Fact], b: &[Fact]) {
     let is_in = |facts: &[Fact], what: &str| facts.iter().any(|(known, _)| known == what);
     let shared = |facts: &[Fact], others: &[Fact]| -> Vec<Fact> {

@@ -1,4 +1,4 @@
-//! The cost of touching a page of a file, compared with one of memory.
+//! The cost of touching a page of a file, compared with a page of memory.
 
 use crate::counted::{Counted, a_second};
 use crate::decision::Named;
@@ -12,32 +12,32 @@ use model::named;
 use model::pattern::Pattern;
 
 named! {
-    /// What is done to a byte of each page.
+    /// How a byte of each page is touched.
     Phase "phase" {
-        /// It is written.
+        /// Written.
         Write "write",
-        /// It is read.
+        /// Read.
         Read "read",
     }
 }
 
-/// A case that touches a byte of each page of a file, held against one that does so in memory.
+/// A case that touches a byte of each page of a file, compared with one that does so in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Touching {
-    /// What is done.
+    /// How the byte is touched.
     pub phase: Phase,
     /// The case on a file.
     pub file: Named,
-    /// The case in memory: second touch, with as many threads, or the nearest number that was
-    /// measured; of those in base pages where that was measured.
+    /// The case in memory: second touch, with as many threads, or the closest number measured; with
+    /// base pages, if those were measured.
     pub memory: Named,
-    /// Operations a second in memory over those on the file, from paired rounds. What is written
-    /// to the file counts when it was accepted.
+    /// Operations per second in memory divided by those on the file, from paired rounds. Writes to
+    /// the file count when they are acknowledged.
     pub ratio: Ratio,
 }
 
-/// Every case on a file that touches pages, where the same was done in memory. Only rows of this
-/// program's own worker that stand take part.
+/// Every case that touches pages of a file, if the same was measured in memory. Uses only valid
+/// rows of our own worker.
 pub(crate) fn touchings(rows: &[Row]) -> Vec<Touching> {
     let touching = |file: &Row| {
         let (phase, size) = touched(file)?;
@@ -53,7 +53,7 @@ fn is_held(row: &Row) -> bool {
     row.is_own() && row.stands()
 }
 
-/// What is done to the pages of a file, and its size; none where they are not just touched.
+/// How a file's pages are touched, and its size; `None` if they are not just touched.
 fn touched(row: &Row) -> Option<(Phase, u64)> {
     let page = row.measured.host.page;
     if let Some(work) = row.read() {
@@ -69,14 +69,14 @@ fn reads_pages(work: &ReadWork, page: u64) -> bool {
     is_mapped || (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }
 
-/// Whether one byte of each page is written, and the rest is left alone.
+/// Whether it writes one byte of each page and nothing else.
 pub(crate) fn writes_pages(work: &WriteWork, page: u64) -> bool {
     let WriteWork { io: Io { block, pattern, stride, ops, size, .. }, .. } = *work;
     let is_write = work.op == Op::Write && work.engine != WriteEngine::Null;
     is_write && (Steps { block, pattern, stride, ops, size }).are_pages(page)
 }
 
-/// How the operations of a case go through a file.
+/// How a case's operations step through a file.
 struct Steps {
     block: u64,
     pattern: Pattern,
@@ -86,15 +86,15 @@ struct Steps {
 }
 
 impl Steps {
-    /// Whether each operation is on one byte of a page of its own: more operations than pages
-    /// would come to the first one again.
+    /// Whether each operation touches one byte of a different page. With more operations than
+    /// pages, the first page would come again.
     fn are_pages(&self, page: u64) -> bool {
         let is_strided = self.block == 1 && self.pattern == Pattern::Strided && self.stride == page;
         is_strided && (1..=self.size.div_ceil(page.max(1))).contains(&self.ops)
     }
 }
 
-/// The case in memory that is most like `file`, of this size.
+/// The case in memory most similar to `file`, with this size.
 fn nearest_memory<'a, 'r>(
     rows: &'a [Row<'r>],
     phase: Phase,
@@ -118,7 +118,7 @@ fn nearest_memory<'a, 'r>(
         .map(|(row, _)| row)
 }
 
-/// Operations a second of each round.
+/// Operations per second in each round.
 fn ops_a_second(row: &Row) -> Rounds {
     let rate =
         |trial: &Counted| Some(trial.at(a_second(trial.sample.ops(), trial.sample.elapsed_ns())?));

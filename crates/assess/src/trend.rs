@@ -1,4 +1,4 @@
-//! How figures go from one run to the next: steady, or with a step.
+//! Figures from run to run: steady, or with a step.
 
 use crate::assessment::Assessment;
 use crate::course::split_by;
@@ -8,18 +8,18 @@ use crate::summary::Summary;
 use model::case::{Case, Op, Work};
 use model::plan::Role;
 
-/// What the figure of a case is.
+/// The unit of a case's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Bytes per second.
     BytesPerSecond,
-    /// Nanoseconds an operation.
+    /// Nanoseconds per operation.
     NsPerOp,
 }
 
 impl Quantity {
-    /// What the figure of a case is: of a chase, of the null engine and of a sync after nothing,
-    /// which move no bytes in bulk, the time of an operation.
+    /// The unit of a case's figure: the time of an operation for a chase, the null engine and a
+    /// sync without data, which move no bytes in bulk.
     pub fn of(case: &Case) -> Quantity {
         let is_timed = match &case.work {
             _ if case.is_null() => true,
@@ -31,8 +31,8 @@ impl Quantity {
     }
 }
 
-/// What a case is measured for: the throughput, which of what writes is the durable rate where it
-/// claims one and the accepted one where not; or the time of an operation.
+/// A case's main figure. It is the time of an operation, or the throughput: for writes, the durable
+/// rate if the case claims one, otherwise the acknowledged rate.
 pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
     let quantity = Quantity::of(&summary.case);
     let estimate = match (quantity, &summary.case.work) {
@@ -44,10 +44,10 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
     Some((estimate?, quantity))
 }
 
-/// A step in the figures of a case from run to run.
+/// A step in a case's figures from run to run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The index of the first run after it.
+    /// The index of the first run after the step.
     pub at: usize,
     /// The median of the runs before.
     pub before: f64,
@@ -55,31 +55,31 @@ pub struct Step {
     pub after: f64,
 }
 
-/// The figures of a case, run after run.
+/// A case's figures over the runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trend {
-    /// Its id.
+    /// Its case id.
     pub id: String,
     /// The case.
     pub case: Case,
-    /// What its figures are.
+    /// The unit of its figures.
     pub quantity: Quantity,
-    /// The figure of each run; none where it has none that stands.
+    /// The figure of each run; `None` if it has no valid one.
     pub runs: Vec<Option<Estimate>>,
-    /// The step in them, if there is one.
+    /// The step, if there is one.
     pub step: Option<Step>,
 }
 
-/// Runs of one recipe, in their order.
+/// Runs of one recipe, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Trends {
-    /// Runs of the beginning that are no longer kept.
+    /// Number of early runs that are no longer kept.
     forgotten: usize,
-    /// The main figure of each case that has one.
+    /// For each run, the main figure of each case that has one.
     runs: Vec<Vec<Figure>>,
 }
 
-/// The figure of a case in a run.
+/// A case's figure in a run.
 #[derive(Debug, Clone)]
 struct Figure {
     case: Case,
@@ -87,13 +87,13 @@ struct Figure {
     quantity: Quantity,
 }
 
-/// So many runs are kept at most: the last ones.
+/// Maximum number of runs to keep: the latest.
 const RUNS_MOST: usize = 1_000;
-/// A step makes the lower level at most this share of the higher (METHODOLOGY.md).
+/// Maximum ratio of the lower level to the higher (METHODOLOGY.md).
 const LOWER_MOST: f64 = 0.95;
 
 impl Trends {
-    /// Adds a run that was judged.
+    /// Adds a run with its assessment.
     pub fn add(&mut self, assessment: &Assessment) {
         let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
         let stands = asked.filter(|summary| summary.verdict.stands());
@@ -104,7 +104,7 @@ impl Trends {
         self.push(stands.filter_map(figure).collect());
     }
 
-    /// Adds a run of which nothing came.
+    /// Adds a run without results.
     pub fn add_failed(&mut self) {
         self.push(Vec::new());
     }
@@ -117,12 +117,12 @@ impl Trends {
         self.runs.push(run);
     }
 
-    /// How many runs came before the first that is kept.
+    /// Number of runs before the first one kept.
     pub fn forgotten(&self) -> usize {
         self.forgotten
     }
 
-    /// The trend of each case that had a figure in any run, in the order of the first of them.
+    /// The trend of each case with a figure in any run, in order of first appearance.
     pub fn all(&self) -> Vec<Trend> {
         let mut cases: Vec<(&Case, Quantity)> = Vec::new();
         for figure in self.runs.iter().flatten() {
@@ -142,14 +142,14 @@ impl Trends {
     }
 }
 
-/// The step in the figures of runs, if there is one: the split into two levels by least squares,
-/// with at least three runs on either side, of which the lower is at most 95 % of the higher;
-/// neither side drifts; the intervals of usual runs on both sides are apart, where runs have
-/// intervals; and at most one in a hundred random orders of the runs is as good.
+/// The step in the figures of runs, if there is one: the least-squares split into two levels. There
+/// must be at least three runs on each side, and the lower level must be at most 95 % of the
+/// higher. Neither side may drift. If runs have intervals, those of typical runs on both sides must
+/// not overlap. At most one in a hundred random orders may be as good.
 ///
-/// `cases` are looked at together, so each must be so much rarer (Bonferroni): of many cases that
-/// do not change about one in a hundred looks has a step. Of ten runs a step in the middle can be
-/// that rare, of seven none can.
+/// `cases` are tested together, so each must be that much rarer (Bonferroni). For many unchanged
+/// cases, about one look in a hundred finds a step. A step in the middle of ten runs can be that
+/// rare; in seven, none can.
 pub fn step(runs: &[Option<Estimate>], cases: usize) -> Option<Step> {
     let told: Vec<(usize, Estimate)> =
         runs.iter().enumerate().filter_map(|(at, run)| Some((at, (*run)?))).collect();
@@ -176,7 +176,7 @@ mod tests {
     use crate::tests::noise::{noisy, normal};
     use model::random::Rng;
 
-    /// Runs with these medians, each with an interval of `half` of it to either side.
+    /// Runs with these medians, each with an interval of ±`half`, relative.
     fn runs(medians: &[f64], half: f64) -> Vec<Option<Estimate>> {
         let run = |median: &f64| {
             let (low, high) = (median * (1.0 - half), median * (1.0 + half));
@@ -188,7 +188,7 @@ mod tests {
         medians.iter().map(run).collect()
     }
 
-    /// Ten runs at 100 and ten at `after`, each off by 1 %.
+    /// Ten runs at 100 and ten at `after`, each within 1 %.
     fn planted(after: f64) -> Vec<f64> {
         let mut rng = Rng::new(7);
         let level = |at| if at < 10 { 100.0 } else { after };
@@ -236,8 +236,7 @@ mod tests {
         assert_eq!(step(&runs(&medians, 0.01), 1), None);
     }
 
-    /// The share of series of independent runs, that do not change, in which a step is found after
-    /// any of their runs.
+    /// The share of unchanging series of independent runs in which any look finds a step.
     fn false_alarms(length: usize, variation: f64, cases: usize) -> f64 {
         const SERIES: u32 = 200;
         let mut rng = Rng::new(length as u64 + cases as u64);
@@ -252,7 +251,7 @@ mod tests {
         f64::from(alarms) / f64::from(SERIES)
     }
 
-    /// Also of noise that is far wider than what runs say of themselves.
+    /// Also for noise much wider than the runs' own intervals.
     #[test]
     fn noise_has_a_step_in_at_most_5_percent_of_looks() {
         for (length, variation, cases) in

@@ -1,4 +1,4 @@
-//! The trials of a case one by one, for tables and pictures.
+//! The individual trials of a case, for tables and pictures.
 
 use crate::counted::UNAVAILABLE;
 use crate::counted::{Counted, a_second, only_syncs};
@@ -7,33 +7,33 @@ use crate::percentile::percentile_ns;
 use crate::writing::{accepted_of, is_durable};
 use model::evidence::Evidence;
 
-/// What became of a trial.
+/// The status of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is in the figures of its case.
+    /// It is included in its case's figures.
     Counted,
-    /// It was done, and is left out for what the machine did to it.
+    /// It succeeded, but is excluded because of what the machine did to it.
     Excluded(Gate),
-    /// This machine could not do it, and why.
+    /// This machine could not run it, with the reason.
     Unavailable(String),
-    /// It failed, and why.
+    /// It failed, with the reason.
     Failed(String),
 }
 
-/// What one trial of a case came to.
+/// The results of one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialFigures {
     /// Its invocation, from 0.
     pub invocation: u32,
-    /// Its round, from 0; a running number over all invocations.
+    /// Its round, numbered from 0 over all invocations.
     pub round: u32,
-    /// What became of it.
+    /// Its status.
     pub fate: Fate,
-    /// What it timed; none where it was not done.
+    /// What it timed; `None` if it did not succeed.
     pub figures: Option<Figures>,
 }
 
-/// What a trial that was done timed, and what the OS counted around it.
+/// What a successful trial timed, and what the OS counted around it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// Bytes that all threads moved.
@@ -42,25 +42,25 @@ pub struct Figures {
     pub ops: u64,
     /// Nanoseconds from the first thread's start to the last thread's end.
     pub elapsed_ns: u64,
-    /// Nanoseconds from the first thread's start until the last sync had returned; none where none
-    /// was asked for or told of.
+    /// Nanoseconds from the first thread's start until the last sync returned; `None` if none was
+    /// requested or reported.
     pub synced_ns: Option<u64>,
     /// Bytes per second, as in [`crate::summary::Summary::throughput`].
     pub throughput: Option<f64>,
     /// The acknowledged rate in bytes per second; none if nothing is written.
     pub accepted: Option<f64>,
-    /// Bytes per second until the last sync had returned, where that made them durable.
+    /// Bytes per second until the last sync returned, if that made them durable.
     pub durable: Option<f64>,
-    /// Operations a second, by the same time as the throughput.
+    /// Operations per second, over the same time as the throughput.
     pub iops: Option<f64>,
-    /// Latency of an operation in nanoseconds: the median, and what 99 % and 99.9 % did not exceed;
-    /// none where fewer than 10 operations took longer.
+    /// Median latency of an operation in nanoseconds. Like the percentiles below, `None` if fewer
+    /// than 10 operations took longer.
     pub p50_ns: Option<u64>,
-    /// What 99 % did not exceed.
+    /// The 99th percentile.
     pub p99_ns: Option<u64>,
-    /// What 99.9 % did not exceed.
+    /// The 99.9th percentile.
     pub p99_9_ns: Option<u64>,
-    /// The longest latency; none where operations were not timed one by one.
+    /// The longest latency; `None` if operations were not timed individually.
     pub max_ns: Option<u64>,
     /// What the OS counted around it.
     pub evidence: Evidence,
@@ -95,7 +95,7 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
     all
 }
 
-/// The figures of a trial but for what it accepted and made durable.
+/// The figures of a trial, except for its acknowledged and durable rates.
 fn figures(measured: &Measured, trial: &Counted) -> Figures {
     let sample = trial.sample;
     let latencies = &sample.latencies;

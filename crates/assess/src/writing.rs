@@ -8,48 +8,49 @@ use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
 use model::sample::{Sample, Span};
 
-/// What a case that writes comes to.
+/// The results of a case that writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Writing {
-    /// The acknowledged rate in bytes per second, until the last write had returned. None if
-    /// unknown, as for a program timed as a whole.
+    /// The acknowledged rate in bytes per second, until the last write returned. `None` if unknown,
+    /// as for a program timed as a whole.
     pub accepted: Option<Estimate>,
-    /// The durable rate in bytes per second, until the last sync had returned. None if the case
+    /// The durable rate in bytes per second, until the last sync returned. `None` if the case
     /// claims none, or the evidence contradicts it.
     pub durable: Option<Estimate>,
-    /// Percentiles of the syncs that were calls of their own.
+    /// Percentiles of separate sync calls.
     pub sync: Latency,
-    /// How many of them a trial made: median of the rounds.
+    /// Number of them per trial: median of the rounds.
     pub syncs_per_trial: Option<u64>,
-    /// Flushes of their caches that the devices completed in a trial: median of the rounds.
+    /// Cache flushes that the devices completed per trial: median of the rounds.
     pub flushes_per_trial: Option<u64>,
-    /// Bytes the devices wrote in a trial: median of the rounds.
+    /// Bytes that the devices wrote per trial: median of the rounds.
     pub device_write_bytes: Option<u64>,
-    /// Bytes of the file that were in the page cache only when the clock had stopped: median.
+    /// Bytes of the file that were only in the page cache when the clock stopped: median.
     pub dirty_left: Option<u64>,
-    /// Whether what was written was read back and was right in all trials; none where none was.
+    /// Whether everything that was read back was correct in all trials; `None` if nothing was read
+    /// back.
     pub read_back: Option<bool>,
-    /// Whether all of it was read from below the page cache, by proof.
+    /// Whether all of it was verified to come from below the page cache.
     pub read_back_past_cache: Option<bool>,
 }
 
-/// What a trial spent its time on: medians of the rounds.
+/// How a trial spent its time: medians of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spent {
-    /// Nanoseconds from the first thread's start to the last thread's end, syncs included.
+    /// Nanoseconds from the first thread's start to the last thread's end, including syncs.
     pub wall_ns: f64,
-    /// CPU nanoseconds in the program itself; none where no tick of the OS fell into it.
+    /// CPU nanoseconds in user mode; `None` if no tick of the OS fell into it.
     pub user_ns: Option<f64>,
-    /// CPU nanoseconds in the OS.
+    /// CPU nanoseconds in the kernel.
     pub system_ns: Option<f64>,
-    /// CPU time of the whole worker by wall time: 1 is one processor.
+    /// CPU time of the whole worker divided by wall time: 1 is one processor.
     pub processors: f64,
-    /// The share of the threads' time in which they neither ran nor waited for a processor, 0 to
-    /// 1: they waited for I/O, or for each other.
+    /// The share of the threads' time in which they neither ran nor waited for a processor, 0 to 1.
+    /// They waited for I/O, or for each other.
     pub blocked_share: Option<f64>,
 }
 
-/// Fewer flushes than this for each sync of a thread: not every sync was one (METHODOLOGY.md).
+/// With fewer flushes per sync of a thread than this, not every sync was flushed (METHODOLOGY.md).
 pub(crate) const FLUSHES_LEAST: f64 = 0.90;
 
 /// The evidence about a claim of durability (METHODOLOGY.md).
@@ -61,20 +62,20 @@ pub(crate) enum Durability {
     Holds,
     /// This machine's counters cannot see it.
     Unseen,
-    /// The devices have caches, and do not count their flushes.
+    /// The devices have caches, but do not count flushes.
     Uncounted,
-    /// They completed too few flushes, and whether they have caches is unknown.
+    /// The devices completed too few flushes, and whether they have caches is unknown.
     CacheUnknown,
-    /// Writes through the caches may have taken the place of flushes.
+    /// Write-through requests (FUA) may have replaced flushes.
     Through {
-        /// Whether the OS says that all devices can.
+        /// Whether the OS reports that all devices support them.
         is_sure: bool,
-        /// Whether as many writes were counted.
+        /// Whether enough writes were counted.
         is_counted: bool,
     },
-    /// The mount flushes nothing.
+    /// The mount prevents flushes.
     BarriersOff {
-        /// Whether writes through the caches may have reached the medium all the same.
+        /// Whether FUA writes may have reached the medium anyway.
         is_through: bool,
     },
     /// The file system keeps its files in memory.
@@ -86,7 +87,7 @@ pub(crate) enum Durability {
 }
 
 impl Durability {
-    /// By the evidence of all trials.
+    /// The result from the evidence of all trials.
     pub(crate) fn of(measured: &Measured) -> Durability {
         let Some(work) = measured.write().filter(|work| work.sync.claims_durable()) else {
             return Durability::NotClaimed;
@@ -111,7 +112,7 @@ impl Durability {
         let caches = cached().any(|device| device.write_cache == Some(WriteCache::Back));
         let may_write_through = cached().all(|device| device.fua != Some(false));
         if storage.drops_syncs() || (storage.are_barriers_off() && caches) {
-            // A write past the page cache that changes no metadata is sent through by itself.
+            // A direct write that changes no metadata can be sent as FUA.
             let is_plain =
                 work.allocation == Allocation::Overwrite && work.io.cache == Cache::Direct;
             let is_through = may_write_through && is_plain && work.sync == Sync::Dsync;
@@ -137,7 +138,7 @@ impl Durability {
         }
     }
 
-    /// Whether the rate until the last sync is that of durable data, as far as the evidence goes.
+    /// Whether the rate up to the last sync is that of durable data, as far as the evidence shows.
     fn is_durable(self) -> bool {
         let is_denied = matches!(
             self,
@@ -151,11 +152,11 @@ impl Durability {
     }
 }
 
-/// Whether the devices flushed their caches as often as the syncs ask for, where they tell.
+/// Whether the devices flushed their caches as often as the syncs require, if they count flushes.
 ///
-/// Threads that sync at the same time may share a commit of the journal and its flush, so the
-/// syncs of one thread count; and what one thread has in flight may share one too. The devices
-/// count `all` flushes together for one of the file system.
+/// Threads that sync at the same time may share a journal commit and its flush, so only one
+/// thread's syncs count. One thread's operations in flight may also share one. The devices count
+/// `all` flushes in total for one by the file system.
 fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
     let flushes = trial.evidence.device_flushes? / all;
     let at_once = if work.sync == Sync::Dsync { work.io.depth } else { 1 };
@@ -163,17 +164,16 @@ fn is_flushed(work: &WriteWork, trial: &Counted, all: u64) -> Option<bool> {
     Some(flushes as f64 >= (FLUSHES_LEAST * of_one).max(1.0))
 }
 
-/// Whether writes through to the medium (FUA) may have taken the place of flushes for `O_DSYNC`:
-/// they are counted as writes, one at least for each operation; `times` of them for each write of
-/// the file system.
+/// Whether FUA writes may have replaced flushes for `O_DSYNC`. They count as writes, at least one
+/// per operation, and `times` as many on the devices as in the file system.
 fn is_written_through(work: &WriteWork, trial: &Counted, times: u64) -> bool {
-    // Writes that are not counted may have been.
+    // Uncounted writes may have occurred.
     let are_seen = |writes: u64| writes / times >= trial.sample.ops();
     work.sync == Sync::Dsync && trial.evidence.device_writes.is_none_or(are_seen)
 }
 
-/// The syncs that a trial owes, over all threads: those that the worker told of, or those that the
-/// case asks for where they are more. With `O_DSYNC` each write is one.
+/// The syncs that a trial owes, over all threads: those that the worker reported, or those that the
+/// case requests, if more. With `O_DSYNC`, each write is one.
 pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
     let Sample { spans, syncs, .. } = &trial.sample;
     let asked = match work.sync {
@@ -183,8 +183,8 @@ pub(crate) fn syncs_due(work: &WriteWork, trial: &Counted) -> u64 {
     syncs.count().max(asked)
 }
 
-/// The syncs of a trial that were calls of their own: those that the worker told of, else as many
-/// as the case asks for.
+/// The separate sync calls of a trial: those that the worker reported, or else as many as the case
+/// requests.
 pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
     match trial.sample.syncs.count() {
         0 => work.sync_calls(&trial.sample.spans),
@@ -192,8 +192,8 @@ pub(crate) fn syncs(work: &WriteWork, trial: &Counted) -> u64 {
     }
 }
 
-/// The bytes that a device must have written once what the trial wrote is durable: a block that
-/// was written twice before a sync need be stored once only.
+/// The bytes that a device must have written once the trial's data is durable. A block written
+/// twice before a sync needs to be stored only once.
 pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
     let of_span = |span: &Span| {
         let is_planned = span.thread < work.io.threads;
@@ -204,8 +204,8 @@ pub(crate) fn distinct_bytes(work: &WriteWork, sample: &Sample) -> u64 {
     sum.min(work.io.size)
 }
 
-/// Bytes per second until the last write had returned. None where that took no time, and where a
-/// program was timed as a whole: no operation of it was timed, and the sync ended with it.
+/// Bytes per second until the last write returned. `None` if that took no time, or if a program was
+/// timed as a whole: it timed no operations, and its sync is included.
 fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     let sample = trial.sample;
     let is_whole = sample.latencies.count() == 0
@@ -216,13 +216,13 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
     a_second(sample.bytes(), sample.elapsed_ns())
 }
 
-/// The acknowledged rate of a trial, counted or left out, if it has one.
+/// The acknowledged rate of a trial, counted or excluded, if it has one.
 pub(crate) fn accepted_of(measured: &Measured, trial: &Counted) -> Option<f64> {
     let work = measured.write().filter(|work| work.op != Op::Sync)?;
     accepted_rate(work, trial)
 }
 
-/// Whether the rates of the trials are those of durable data, as far as the evidence goes.
+/// Whether the rates of the trials are those of durable data, as far as the evidence shows.
 pub(crate) fn is_durable(measured: &Measured) -> bool {
     !only_syncs(measured.case) && Durability::of(measured).is_durable()
 }
@@ -233,13 +233,13 @@ pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
     measured.trials.iter().filter_map(rate).collect()
 }
 
-/// The durable rate of each round; empty where it was not durable.
+/// The durable rate of each round; empty if the data was not durable.
 pub(crate) fn durable_rates(measured: &Measured) -> Rounds {
     if is_durable(measured) { measured.rates() } else { Rounds::new() }
 }
 
 impl Writing {
-    /// What a case comes to, if it writes and a trial counts.
+    /// The results of a case, if it writes and a trial counts.
     pub(crate) fn of(measured: &Measured) -> Option<Writing> {
         let work = measured.write().filter(|_| measured.n() > 0)?;
         let median_of = |value: &dyn Fn(&Counted) -> Option<u64>| {
@@ -279,8 +279,8 @@ impl Writing {
     }
 }
 
-/// The CPU nanoseconds of a trial in the program itself and in the OS. The OS splits in ticks what
-/// it counts exactly, so the worker's are the exact time in the same proportion.
+/// A trial's CPU nanoseconds in user mode and in the kernel. The OS counts the total exactly but
+/// splits it in ticks, so this splits the worker's exact time in the same proportion.
 fn split(trial: &Counted) -> Option<(f64, f64)> {
     let (told, seen) = (trial.sample.usage, trial.evidence);
     let user_ns = trial.in_span(told.user_ns, seen.cpu_user_ns)? as f64;
@@ -290,7 +290,7 @@ fn split(trial: &Counted) -> Option<(f64, f64)> {
 }
 
 impl Spent {
-    /// What a trial of a case spent its time on, where the OS tells of its CPU time.
+    /// How a case's trials spent their time, if the OS reports their CPU time.
     pub(crate) fn of(measured: &Measured) -> Option<Spent> {
         let threads = f64::from(measured.case.threads());
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));

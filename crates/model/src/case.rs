@@ -1,7 +1,7 @@
-//! A case: one thing to be measured, said by its axes.
+//! A case: one thing to measure, described by its axes.
 //!
-//! A case has one text form, pairs of an axis and a value, which `axis.rs` makes and reads. The
-//! command line, the wire, the record, the tables and the JSON all speak in those words.
+//! A case has one text form, pairs of an axis and a value, which `axis.rs` writes and parses. The
+//! command line, the wire, the record, the tables and the JSON all use it.
 
 use crate::named;
 use crate::pattern::{Pattern, Share};
@@ -15,22 +15,22 @@ pub use crate::memory::{Isa, Kernel, MemoryWork, Pages, STEP};
 pub use crate::reading::{Advice, Engine, ReadWork, Submission, Touch};
 pub use crate::writing::{Allocation, Fill, Op, Sync, WriteEngine, WriteWork};
 
-/// The name of this program's own worker: the usual value of the axis `peer`.
+/// The name of this program's own worker: the default value of the axis `peer`.
 pub const OWN_PEER: &str = "rust";
 
 named! {
-    /// What a case is about.
+    /// The kind of work.
     Kind "kind" {
-        /// It reads a file.
+        /// Reads a file.
         Read "read",
-        /// It writes a file: it has the axis `op`.
+        /// Writes a file; has the axis `op`.
         Write "write",
-        /// It runs over memory: it has the axis `kernel`.
+        /// Runs a loop over memory; has the axis `kernel`.
         Memory "memory",
     }
 }
 
-/// What a case does.
+/// The work of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Work {
     /// Reads a file.
@@ -41,18 +41,18 @@ pub enum Work {
     Memory(MemoryWork),
 }
 
-/// One thing to be measured.
+/// One thing to measure.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "Axes", try_from = "Axes")]
 pub struct Case {
-    /// The program that does it.
+    /// The program that does the work.
     pub peer: String,
-    /// What it does.
+    /// The work.
     pub work: Work,
 }
 
 impl Case {
-    /// A case of this kind, whose axes are yet to be set.
+    /// A case of this kind with default axes, which are set later.
     pub(crate) fn blank(kind: Kind) -> Case {
         let io = Io {
             cache: Cache::AsIs,
@@ -96,7 +96,7 @@ impl Case {
         })
     }
 
-    /// Axes without meaning in a case have one fixed value, so that cases that do the same are
+    /// Sets axes that do not apply to a case to a fixed value, so that cases that do the same are
     /// equal.
     pub(crate) fn clear_meaningless(&mut self) {
         if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Strided) {
@@ -107,12 +107,12 @@ impl Case {
         }
     }
 
-    /// A case of this program's own worker.
+    /// A case for this program's own worker.
     pub fn own(work: Work) -> Case {
         Case { peer: OWN_PEER.to_string(), work }
     }
 
-    /// What it does.
+    /// The kind of its work.
     pub fn kind(&self) -> Kind {
         match self.work {
             Work::Read(_) => Kind::Read,
@@ -121,7 +121,7 @@ impl Case {
         }
     }
 
-    /// How many threads are at work.
+    /// Number of threads.
     pub fn threads(&self) -> u32 {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.threads,
@@ -129,7 +129,7 @@ impl Case {
         }
     }
 
-    /// The longest a trial lasts.
+    /// The maximum duration of a trial.
     pub fn time(&self) -> Duration {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => io.time,
@@ -152,7 +152,7 @@ impl Case {
         }
     }
 
-    /// How a file is read or written, if it is.
+    /// How it reads or writes a file, if it does.
     pub fn io(&self) -> Option<&Io> {
         match &self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
@@ -160,7 +160,7 @@ impl Case {
         }
     }
 
-    /// Whether the null engine is at work, which moves no byte.
+    /// Whether it uses the null engine, which moves no bytes.
     pub fn is_null(&self) -> bool {
         match &self.work {
             Work::Read(work) => work.engine == Engine::Null,
@@ -169,7 +169,7 @@ impl Case {
         }
     }
 
-    /// The same, to be changed.
+    /// Like [`Case::io`], but mutable.
     pub fn io_mut(&mut self) -> Option<&mut Io> {
         match &mut self.work {
             Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) => Some(io),
@@ -177,7 +177,7 @@ impl Case {
         }
     }
 
-    /// The work that reads a file, if it is such.
+    /// The work, if it reads a file.
     pub fn read(&self) -> Option<&ReadWork> {
         if let Work::Read(work) = &self.work { Some(work) } else { None }
     }
@@ -186,7 +186,7 @@ impl Case {
         if let Work::Read(work) = &mut self.work { Some(work) } else { None }
     }
 
-    /// The work that writes a file, if it is such.
+    /// The work, if it writes a file.
     pub fn write(&self) -> Option<&WriteWork> {
         if let Work::Write(work) = &self.work { Some(work) } else { None }
     }
@@ -195,7 +195,7 @@ impl Case {
         if let Work::Write(work) = &mut self.work { Some(work) } else { None }
     }
 
-    /// The memory work, if it is one.
+    /// The work, if it is on memory.
     pub fn memory(&self) -> Option<&MemoryWork> {
         if let Work::Memory(work) = &self.work { Some(work) } else { None }
     }
@@ -204,12 +204,12 @@ impl Case {
         if let Work::Memory(work) = &mut self.work { Some(work) } else { None }
     }
 
-    /// Bytes of the file that is read or written, if any is.
+    /// Size in bytes of the file that is read or written, if any.
     pub fn file_size(&self) -> Option<u64> {
         self.io().map(|io| io.size)
     }
 
-    /// Where that file is to be at the start.
+    /// The file's cache state at the start.
     pub fn cache(&self) -> Option<Cache> {
         self.io().map(|io| io.cache)
     }

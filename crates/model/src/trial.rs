@@ -1,4 +1,4 @@
-//! One request, its answer, and what was seen around it.
+//! A request, its answer, and the evidence around it.
 
 use crate::case::{Case, Op, ReadWork, Touch, Work, WriteWork};
 use crate::content::{DigestTable, STAMP_PAGE};
@@ -11,23 +11,23 @@ use std::iter;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// One request to a worker.
+/// A request to a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// What to do.
+    /// The case to run.
     pub case: Case,
-    /// Decides a random order of blocks.
+    /// Determines a random order of blocks.
     pub seed: u64,
-    /// The file to read or to write; none for work on memory.
+    /// The file to read or write; `None` for work on memory.
     pub file: Option<PathBuf>,
-    /// The file that a copy reads.
+    /// The source of a copy.
     pub source: Option<PathBuf>,
 }
 
 impl Job {
-    /// The digest that `sample` must have if all its blocks were read rightly, or what it must
-    /// have counted: computed from what the file holds (`table`, of the same question) and the
-    /// order of its blocks, whatever the engine. None where nothing was summed.
+    /// The digest or count that `sample` must have if all its blocks were read correctly. It
+    /// depends on the file's content (`table`, for the same question) and the order of blocks, but
+    /// not on the engine. `None` if nothing was summed.
     pub fn expected_digest(&self, table: &DigestTable, sample: &Sample) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_digest(self.seed, sample),
@@ -41,9 +41,9 @@ impl Job {
         }
     }
 
-    /// The bytes that a thread must tell of which has done so many operations: those of its first
-    /// blocks, taken round and round, or of whole passes over arrays. None where that many
-    /// operations cannot be.
+    /// The bytes that a thread must report after `span.ops` operations: those of its first blocks,
+    /// over as many passes as necessary, or of whole passes over arrays. `None` if that number of
+    /// operations is impossible.
     pub fn expected_bytes(&self, span: &Span) -> Option<u64> {
         match &self.case.work {
             Work::Memory(work) => work.expected_bytes(span),
@@ -54,9 +54,8 @@ impl Job {
         }
     }
 
-    /// The parts of the file that were written by a trial that told of `sample`: ascending, none
-    /// touching the next. None where nothing is written, and where it would take too long to
-    /// tell them.
+    /// The parts of the file that a trial with this `sample` wrote: ascending and disjoint, with
+    /// gaps between them. `None` if it wrote nothing, or if listing them would take too long.
     pub fn written(&self, sample: &Sample) -> Option<Vec<Range<u64>>> {
         let work = self.case.write().filter(|work| work.op != Op::Sync)?;
         let visits = |span: &Span| {
@@ -90,7 +89,8 @@ impl Job {
         Some(joined(parts))
     }
 
-    /// The digest of the first `span.ops` blocks of a thread's steps, taken round and round.
+    /// The digest of the first `span.ops` blocks of a thread's steps, over as many passes as
+    /// necessary.
     fn digest_of_steps(&self, work: &ReadWork, table: &DigestTable, span: &Span) -> u64 {
         let visits = work.io.visits(span.thread, self.seed);
         if visits.count() == 0 {
@@ -110,10 +110,10 @@ impl Job {
     }
 }
 
-/// More scattered blocks than this are not told one by one: they would take 64 MiB.
+/// Maximum number of scattered blocks to list one by one; more would take over 64 MiB.
 const WRITTEN_MAX: u64 = 1 << 22;
 
-/// The same bytes in as few ranges as there can be, ascending.
+/// Merges ranges that overlap or touch, in ascending order.
 fn joined(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
     parts.sort_unstable_by_key(|part| part.start);
     parts.dedup_by(|next, kept| {
@@ -127,26 +127,26 @@ fn joined(mut parts: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 impl ReadBack {
-    /// The `digest` of bytes at `offset`, all within one page of 4 KiB, bound to that page.
+    /// Binds the `digest` of bytes at `offset`, all within one 4 KiB page, to that page.
     pub fn in_place(offset: u64, digest: u64) -> u64 {
         mix(digest.wrapping_add(mix(offset / STAMP_PAGE)))
     }
 }
 
-/// How a trial ended. A failure is data: the run goes on.
+/// The result of a trial. A failure is data: the run continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was done.
+    /// It succeeded.
     Done(Sample),
-    /// This machine cannot do it: an OS without io_uring, or one that forbids it.
+    /// This machine does not support it: the OS lacks io_uring, for example, or forbids it.
     Unavailable {
-        /// What was tried and what the OS answered.
+        /// What was tried, and what the OS answered.
         reason: String,
     },
-    /// It went wrong: an error, a dead worker, a cache state that could not be proved.
+    /// It failed: an error, a dead worker, a cache state that could not be verified.
     Failed {
-        /// What was tried and what happened.
+        /// What was tried, and what happened.
         reason: String,
     },
 }
@@ -154,43 +154,43 @@ pub enum Outcome {
 /// One timed execution of a case, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Index of the case in the plan.
+    /// The case's index in the plan.
     pub case: usize,
-    /// In which invocation, from 0.
+    /// The invocation, from 0.
     #[serde(default)]
     pub invocation: u32,
-    /// In which round, from 0; a running number over all invocations.
+    /// The round, numbered from 0 over all invocations.
     pub round: u32,
-    /// When it began, in milliseconds since the run began.
+    /// When it started, in milliseconds since the start of the run.
     pub at_ms: u64,
-    /// How it ended.
+    /// Its result.
     pub outcome: Outcome,
-    /// What the OS counted.
+    /// The OS's counters.
     pub evidence: Evidence,
-    /// The digest that the bytes read must have; none where nothing was summed.
+    /// The digest that the bytes must have; `None` if nothing was summed.
     pub expected_digest: Option<u64>,
-    /// What was written, read again after the evidence was taken; none where nothing was.
+    /// What was written, read back after the evidence was collected; `None` if nothing was written.
     #[serde(default)]
     pub read_back: Option<ReadBack>,
 }
 
-/// What was written, read again.
+/// The result of reading back what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBack {
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub bytes: u64,
-    /// The sum of [`ReadBack::in_place`] over all parts of pages: a block that is in the place of
-    /// another is found.
+    /// The sum of [`ReadBack::in_place`] over all parts of pages, which detects blocks in the wrong
+    /// place.
     pub digest: u64,
-    /// What that must be.
+    /// What the digest must be.
     pub expected: u64,
-    /// Whether the page cache was proved to hold none of them before they were read: they came
-    /// from below it.
+    /// Whether the bytes were verified to be absent from the page cache before reading, so that
+    /// they came from below it.
     pub is_past_cache: bool,
 }
 
 impl Trial {
-    /// About how many bytes it takes in memory.
+    /// Its approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let of_outcome = match &self.outcome {
             Outcome::Done(sample) => {
@@ -205,7 +205,7 @@ impl Trial {
         size_of::<Trial>() + of_outcome
     }
 
-    /// The sample, if the trial was done.
+    /// The sample, if the trial succeeded.
     pub fn sample(&self) -> Option<&Sample> {
         match &self.outcome {
             Outcome::Done(sample) => Some(sample),
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// What was written is told as ranges; the oracle marks byte after byte.
+    /// The result is a list of ranges; the oracle marks each byte.
     #[test]
     fn what_was_written_is_every_block_that_was_visited() {
         for work in zoo::write_shapes() {

@@ -268,7 +268,7 @@ pub(super) fn partly_cached(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// No probe can see what of the file is cached (METHODOLOGY.md).
+/// No probe can see how much of the file is cached (METHODOLOGY.md).
 pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);

@@ -1,4 +1,4 @@
-//! Whether arrays are known to lie in memory, not in a cache.
+//! Whether arrays are known to be in memory, not in a cache.
 
 use super::context::Fault;
 use crate::finding::Severity;

@@ -37,7 +37,7 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The time of `--sustain` was over before the rate was steady, or before anyone could tell.
+/// The time of `--sustain` ended before the rate was steady, or before that could be determined.
 fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -> Option<Fault> {
     let is_steady = course.and_then(|course| course.is_steady);
     if is_steady == Some(true) || !context.moves() {
@@ -52,8 +52,8 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
     Fault::new(Severity::Doubt, message, "give --sustain more time")
 }
 
-/// A time series in words: how it begins and ends, and between which rates it swings. Nothing about
-/// what comes after.
+/// A time series in words: how it starts and ends, and between which rates it swings. Nothing about
+/// what follows.
 fn trend(course: &Course) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
@@ -236,20 +236,20 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, remedy)
 }
 
-/// What stalls do to an open load of steady requests. A closed loop sends nothing while it waits,
-/// so its latencies count each stall once (METHODOLOGY.md).
+/// The effect of stalls on an open load with steady requests. A closed loop sends nothing while it
+/// waits, so its latencies count each stall once (METHODOLOGY.md).
 #[derive(Debug)]
 struct Arrivals {
     /// The share of the requests that arrive during a stall, 0 to 1.
     share: f64,
-    /// Their mean wait for its end.
+    /// The mean time that these wait until the stall ends.
     mean_ns: f64,
-    /// One request of a hundred waits this long or longer.
+    /// One request in a hundred waits at least this long.
     hundredth_ns: f64,
 }
 
 impl Arrivals {
-    /// By the operations of at least `least_ns`, of operations that took `all_ns` together.
+    /// From the operations of at least `least_ns`; all operations together took `all_ns`.
     fn of(trials: &[Counted], least_ns: f64, all_ns: f64) -> Arrivals {
         let counts = || trials.iter().flat_map(|trial| &trial.sample.latencies.counts);
         let stalls: Vec<(f64, f64)> = counts()

@@ -10,9 +10,9 @@ use model::case::{OWN_PEER, Work};
 use model::plan::ROUNDS_MIN;
 use model::units::{nanoseconds, percent};
 
-/// From this share of an operation on, the tool's own part is noted.
+/// From this share of an operation on, the tool's overhead is noted.
 const OVERHEAD_NOTE: f64 = 0.05;
-/// From this share of an operation on, the tool's own part makes the figure doubtful.
+/// From this share of an operation on, the tool's overhead makes the figure doubtful.
 const OVERHEAD_DOUBT: f64 = 0.10;
 /// Threads this busy limit the figure (METHODOLOGY.md).
 const CPU_BUSY: f64 = 0.90;

@@ -17,8 +17,8 @@ const QUOTA_NOTE: f64 = 0.01;
 const QUOTA_DOUBT: f64 = 0.05;
 /// A rate from this share of an I/O limit on is the limit's (METHODOLOGY.md).
 const LIMIT_LEAST: f64 = 0.80;
-/// A rate above this many times a limit was not held back by it. A short trial may exceed a limit,
-/// because unused allowance is saved up, but not by that much (METHODOLOGY.md).
+/// A rate above this many times a limit was not throttled by it. A short trial may exceed a limit
+/// by using saved-up allowance, but not by that much (METHODOLOGY.md).
 const LIMIT_MOST: f64 = 2.0;
 /// The share of waiting for a processor that is noted (METHODOLOGY.md).
 const WAIT_NOTE: f64 = 0.10;
@@ -45,7 +45,7 @@ pub(super) fn throttled(context: &Context) -> Option<Fault> {
     limited(context).or_else(|| held_back(context))
 }
 
-/// A CPU quota held the worker back.
+/// A CPU quota throttled the worker.
 fn held_back(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let share = context.total_share(|trial| throttled_parts(measured, trial))?;
@@ -110,8 +110,8 @@ fn is_of_reads(what: Limited) -> bool {
 /// How much of a limit the median trial used, if all devices of a layer move equal parts of its
 /// bytes: each half of a stripe moves half, each half of a mirror writes all.
 ///
-/// Requests are those that the devices completed. Past the page cache each operation is at least
-/// one, though the OS may have merged some after counting them against the limit.
+/// Requests are those that the devices completed. With direct I/O, each operation is at least one,
+/// although the OS may have merged some after counting them against the limit.
 fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64> {
     let is_direct = context.measured.case.cache() == Some(Cache::Direct);
     let is_told = is_direct && !only_syncs(context.measured.case);
@@ -147,19 +147,19 @@ fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64
     median(&context.measured.values(used))
 }
 
-/// Others ran on the threads' processors (METHODOLOGY.md). If there are more threads than
-/// processors, they wait for each other, which is no fault.
+/// Other processes ran on the threads' processors (METHODOLOGY.md). If there are more threads than
+/// processors, they wait for each other, which is not a fault.
 pub(super) fn contended(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
     let is_of_spans = measured.trials.iter().all(is_told);
-    // Counters of the whole process include the OS's own threads in it, which wait too.
+    // Process-wide counters include the OS's own threads in the process, which wait, too.
     if threads > measured.host.cores || (!is_of_spans && has_workers_of_the_os(context)) {
         return None;
     }
     let threads = if is_of_spans { measured.case.threads() } else { threads };
-    // A thread under a quota is ready to run all the while.
+    // A throttled thread is ready to run all the time.
     let waited = |trial: &Counted| {
         let held_back_ns = trial.evidence.throttled_ns.unwrap_or(0);
         let waited_ns = trial.run_delay_ns()?.saturating_sub(held_back_ns);
@@ -174,14 +174,14 @@ pub(super) fn contended(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "stop other programs, or use fewer threads")
 }
 
-/// Whether the OS has its own threads in the worker's process, as for io_uring: they wait for
-/// processors too.
+/// Whether the OS runs its own threads in the worker's process, as for io_uring: they wait for
+/// processors, too.
 fn has_workers_of_the_os(context: &Context) -> bool {
     let reads = context.read().is_some_and(|work| work.engine == Engine::Uring);
     reads || context.write().is_some_and(|work| work.engine == WriteEngine::Uring)
 }
 
-/// The hypervisor gave CPU time to others (METHODOLOGY.md).
+/// The hypervisor took CPU time away (METHODOLOGY.md).
 pub(super) fn steal(context: &Context) -> Option<Fault> {
     let share = context
         .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
@@ -215,7 +215,7 @@ pub(super) fn swapped(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, "free memory, or use a smaller file or working set")
 }
 
-/// Rounds were left out because of what the machine did to them (METHODOLOGY.md).
+/// Rounds were excluded because of what the machine did to them (METHODOLOGY.md).
 pub(super) fn excluded(context: &Context) -> Option<Fault> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =

@@ -1,4 +1,4 @@
-//! Whether memory lay on another NUMA node than the thread that used it.
+//! Whether memory was on another NUMA node than the thread that used it.
 
 use super::context::{Context, Fault};
 use crate::counted::Counted;
@@ -20,7 +20,7 @@ const ARRAYS_LEAST: u64 = 16 << 20;
 /// A trial: the share of its pages on other nodes, and its rate.
 type Trial = (f64, f64);
 
-/// Arrays of one thread lay on other nodes than the thread (METHODOLOGY.md).
+/// Arrays of one thread were on other nodes than the thread (METHODOLOGY.md).
 pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
     let measured = context.measured;
     let bytes = match &measured.case.work {

@@ -12,9 +12,9 @@ use model::case::{Cache, Case, Kernel, OWN_PEER, Op, Sync, Touch, Work};
 use model::host::Device;
 use model::units::{bytes_rounded, percent};
 
-/// Others disturb if they read this share of the worker's bytes (METHODOLOGY.md).
+/// Foreign reads of this share of the worker's bytes are a disturbance (METHODOLOGY.md).
 const FOREIGN_DOUBT: f64 = 0.05;
-/// Others that read this share void the figure (METHODOLOGY.md).
+/// Foreign reads of this share void the figure (METHODOLOGY.md).
 const FOREIGN_VOID: f64 = 0.20;
 
 /// A file system may turn a written byte into this many on a device.
@@ -187,7 +187,7 @@ pub(super) fn foreign(context: &Context) -> Option<Fault> {
     foreign_reads(context).or_else(|| foreign_writes(context)).or_else(|| crossing(context))
 }
 
-/// Others wrote to the device while this case read from it, or read while it wrote. Apart from
+/// Foreign writes while this case read from the device, or foreign reads while it wrote. Apart from
 /// metadata, neither is the case's own.
 fn crossing(context: &Context) -> Option<Fault> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
@@ -224,7 +224,7 @@ fn crossing(context: &Context) -> Option<Fault> {
     sharing(context, share_of_others, Severity::Doubt, others)
 }
 
-/// Others read from the device while this case did.
+/// Other processes read from the device while this case did.
 ///
 /// The median trial decides the severity: a disturbance in one round of ten does not move a median.
 /// It is still noted, because it shows in the longest latencies.
@@ -240,8 +240,8 @@ fn foreign_reads(context: &Context) -> Option<Fault> {
     sharing(context, share, Severity::Void, others)
 }
 
-/// The finding for others' share of the device, relative to a trial's own bytes. `most` is the
-/// highest severity, and `seen` words the largest share.
+/// The finding for foreign device traffic, relative to a trial's own bytes. `most` is the maximum
+/// severity, and `seen` describes the largest share.
 fn sharing(
     context: &Context,
     share_of_others: impl Fn(&Counted) -> Option<f64>,
@@ -267,15 +267,15 @@ fn sharing(
     Fault::new(severity, message, "stop the other processes that use the device, and run again")
 }
 
-/// The devices wrote far more than this case. A file system's own writes can't be told apart from
-/// those of others, so they get a wide margin, and this is at most a doubt.
+/// The devices wrote far more than this case. A file system's own writes are indistinguishable from
+/// foreign ones, so they get a wide margin, and this is at most a doubt.
 fn foreign_writes(context: &Context) -> Option<Fault> {
     let work = context.write()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
     let page = context.measured.host.page.max(1);
-    // If nothing bounds how often devices write a byte, all that they wrote may be the case's.
+    // If nothing bounds how often devices write a byte, everything they wrote may be the case's.
     let times = f64::from(context.measured.writes().most?);
     let own = |trial: &Counted| {
         let syncs = match work.sync {

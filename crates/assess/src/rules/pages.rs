@@ -1,4 +1,4 @@
-//! Whether memory lay in the requested pages.
+//! Whether memory was in the requested pages.
 
 use super::context::{Context, Fault};
 use crate::finding::Severity;
@@ -6,17 +6,17 @@ use crate::stats::median;
 use model::case::{Advice, Engine, Pages, Work};
 use model::units::{bytes_rounded, percent};
 
-/// Huge pages were requested, but less than this lies in them (METHODOLOGY.md).
+/// Minimum share in huge pages if those were requested (METHODOLOGY.md).
 const HUGE_LEAST: f64 = 0.90;
-/// Base pages were requested, but more than this lies in huge ones (METHODOLOGY.md).
+/// Maximum share in huge pages if base pages were requested (METHODOLOGY.md).
 const BASE_MOST: f64 = 0.10;
 
-/// The worker's memory did not lie in the requested pages (METHODOLOGY.md).
+/// The worker's memory was not in the requested pages (METHODOLOGY.md).
 ///
 /// The OS reports how much of the whole worker's memory is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.
 pub(super) fn page_size(context: &Context) -> Option<Fault> {
-    // Without the size of a huge page, what fits into one is unknown.
+    // Without the size of a huge page, it is unknown what fits into one.
     let huge_page = context.measured.host.huge_page_bytes()?;
     let (asked, bytes) = match &context.measured.case.work {
         Work::Memory(work) => {
@@ -50,8 +50,8 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The bytes of `arrays` of `size` bytes each that huge pages can hold; none if an array is smaller
-/// than one.
+/// The bytes of `arrays` arrays of `size` bytes that huge pages can hold; `None` if an array is
+/// smaller than a huge page.
 fn in_huge_pages(size: u64, arrays: u64, huge_page: u64) -> Option<u64> {
     (size >= huge_page).then(|| (size / huge_page * huge_page).saturating_mul(arrays))
 }

@@ -1,4 +1,4 @@
-//! What cannot be judged, because no counter shows it.
+//! Claims that cannot be judged because no counter shows the facts.
 
 use super::context::{Context, Fault};
 use super::origin::claim;
@@ -37,7 +37,7 @@ pub(super) fn unverified(context: &Context) -> Option<Fault> {
     Fault::new(severity, message, remedy)
 }
 
-/// A counter stands still, or does not show enough (METHODOLOGY.md).
+/// A counter does not move, or does not show enough (METHODOLOGY.md).
 pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_on_a_file = context.read().is_some() || context.write().is_some();
@@ -56,7 +56,7 @@ pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     Fault::new(severity, messages.join("; "), remedy)
 }
 
-/// What no counter shows of a claim of durability.
+/// The part of a durability claim that no counter shows.
 fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String, &'static str)> {
     let sync = context.write()?.sync.name();
     let devices = storage.flushed_nodes().join(" and ");

@@ -126,7 +126,8 @@ pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// Data of others, or of an earlier trial, was still dirty when a trial began (METHODOLOGY.md).
+/// Data of other processes, or of an earlier trial, was still dirty when a trial started
+/// (METHODOLOGY.md).
 pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
     context.write()?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
@@ -223,7 +224,7 @@ pub(super) fn allocating(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Note, message, remedy)
 }
 
-/// The OS held the writer back until the device caught up (METHODOLOGY.md).
+/// The OS throttled the writer until the device caught up (METHODOLOGY.md).
 ///
 /// A writer through the page cache runs or waits for a processor. Otherwise it waits for pages to
 /// be written, because the OS limits the dirty ones. Its syncs do not count, because they are meant
