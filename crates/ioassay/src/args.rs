@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line's definition.
 
 pub mod axes;
 pub mod tools;
@@ -13,20 +13,20 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use tools::{CacheCommand, DataCommand, PeersCommand};
 
-/// Measures memory, page cache and storage, and says for every figure what served the bytes, how
-/// sure it is and what bounds it.
+/// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
+/// certain it is and what bounds it.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// When to use colour.
+    /// When to use color.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub color: Color,
 }
 
-/// When to use colour.
+/// When to use color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -37,108 +37,108 @@ pub enum Color {
     Never,
 }
 
-/// What to do.
+/// The command to run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure the ladder from memory to durable storage: one screen, two to three minutes
     Survey(SurveyArgs),
     /// Answer a question: a built-in recipe, or one in a TOML file
     Run(RunArgs),
-    /// Show what a run would measure and what it would not, as run --dry-run does
+    /// Show what a run would measure and what it would skip, like run --dry-run
     Plan(RunArgs),
-    /// Run a recipe again and again, and show how its figures go from run to run
+    /// Run a recipe repeatedly, and show the trend of its figures
     Watch(WatchArgs),
     /// List the built-in recipes, or show one
     Recipes {
-        /// What to do with them.
+        /// The subcommand.
         #[command(subcommand)]
         command: Option<RecipesCommand>,
     },
-    /// List the records that were kept: when, where, of what, and what was found
+    /// List kept records: when, where and what was run, and what was found
     Runs(RunsArgs),
-    /// Judge a record again
+    /// Report on a record again
     Report {
         /// The record
         record: PathBuf,
-        /// How it is said.
+        /// The form of the report.
         #[command(flatten)]
         form: FormArgs,
     },
-    /// Compare two records: the cases that both have, B over A
+    /// Compare two records: the cases that both have, B relative to A
     Compare(CompareArgs),
-    /// Tell what a finding means, why it is made and what to do; without one, list them all
+    /// Explain a finding, its cause and the fix; without one, list all findings
     Explain {
-        /// The finding: CacheLeak, or in small letters
+        /// The finding, in any case: CacheLeak, cacheleak
         code: Option<String>,
     },
-    /// Build, list and verify the programs in other languages that can measure too
+    /// List, build and verify other programs that can measure
     Peers {
-        /// What to do with them.
+        /// The subcommand.
         #[command(subcommand)]
         command: PeersCommand,
     },
-    /// Look at the page cache and change what it holds of a file
+    /// Show, evict or warm files in the page cache
     Cache {
-        /// What to do with it.
+        /// The subcommand.
         #[command(subcommand)]
         command: CacheCommand,
     },
-    /// Write a test file, or check one
+    /// Write a test file, or verify one
     Data {
-        /// What to do with it.
+        /// The subcommand.
         #[command(subcommand)]
         command: DataCommand,
     },
-    /// Show this machine and the storage of a directory as runs see them
+    /// Show this machine and a directory's storage, as runs see them
     Host {
-        /// A directory on the storage to look at
+        /// A directory on the storage to inspect
         #[arg(default_value = ".")]
         directory: PathBuf,
     },
-    /// Print the JSON schema of what --json prints
+    /// Print the JSON schema of --json output
     Schema {
-        /// Of which command's
+        /// The command whose output to describe
         #[arg(value_enum, default_value = "run")]
         of: SchemaOf,
     },
-    /// Print what makes a shell complete this program's commands, options and recipes
+    /// Print a completion script for a shell
     Completions {
-        /// For which shell
+        /// The shell
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// Print a manual page: of the program, or of one of its commands
+    /// Print a manual page of the program or of a command
     Man {
-        /// The command: run, or peers build
+        /// The command, such as run, or peers build
         #[arg(conflicts_with = "all")]
         command: Vec<String>,
-        /// Write the pages of the program and of all commands into this folder, as ioassay.1,
+        /// Write the pages of the program and all commands into this folder, as ioassay.1,
         /// ioassay-run.1 and so on
         #[arg(long, value_name = "DIR")]
         all: Option<PathBuf>,
     },
-    /// Serve jobs on stdin and stdout: how this program measures
+    /// Serve jobs on stdin and stdout; ioassay starts this to measure
     #[command(hide = true)]
     Worker {
-        /// Bind each thread to one of the CPUs that this process may use
+        /// Pin each thread to one of the CPUs that this process may use
         #[arg(long)]
         pin: bool,
     },
 }
 
-/// Whose JSON.
+/// The command that prints the JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
-    /// That of `survey`, `run` and `report`.
+    /// `survey`, `run` and `report`.
     Run,
-    /// That of `compare`.
+    /// `compare`.
     Compare,
 }
 
-/// What to do with recipes.
+/// Subcommands of `recipes`.
 #[derive(Debug, Subcommand)]
 pub enum RecipesCommand {
-    /// Print a recipe as TOML, to change it and run it
+    /// Print a recipe as TOML, for you to change and run
     Show {
         /// Its name
         #[arg(value_parser = RecipeParser)]
@@ -146,8 +146,8 @@ pub enum RecipesCommand {
     },
 }
 
-/// Reads any text as the name of a recipe, or the path to one: which there are is for completions
-/// and errors to tell.
+/// Accepts any text as the name or path of a recipe; the known names are only for completions and
+/// errors.
 #[derive(Debug, Clone)]
 pub struct RecipeParser;
 
@@ -171,7 +171,8 @@ impl TypedValueParser for RecipeParser {
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// Folders to look in besides the state folder, which has the records that were given no name
+    /// More folders to search; the state folder, with records that you did not name, is always
+    /// included
     #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub folders: Vec<PathBuf>,
     /// Only runs of this recipe
@@ -188,14 +189,14 @@ pub struct RunsArgs {
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// From the beginning of one run to that of the next: 30s, 10m, 1h. A run that takes longer is
-    /// followed by the next at once
+    /// Time from the start of one run to the start of the next: 30s, 10m, 1h. If a run takes
+    /// longer, the next follows immediately
     #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep"])]
     pub interval: String,
-    /// How many runs; without it, until it is stopped
+    /// Number of runs; without it, until you stop it
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Option<u32>,
-    /// What is run.
+    /// The run to repeat.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -203,23 +204,23 @@ pub struct WatchArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The record that the other is held against
+    /// The record to compare with
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// The other
+    /// The other record
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// Compare even what is not the same: pair cases that differ in size, cache, block, depth,
-    /// threads or durability only, and say in what
+    /// Compare even different things: pair cases that differ only in size, cache, block, depth,
+    /// threads or durability, and name the difference
     #[arg(long)]
     pub anyway: bool,
     /// Print the comparison as JSON instead of a table
     #[arg(long, group = "form")]
     pub json: bool,
-    /// Print it as Markdown, to paste into an issue or a README
+    /// Print Markdown, to paste into an issue or a README
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// Write it also as a page for a browser to this file, which may be there if it is such a page
+    /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
@@ -227,17 +228,17 @@ pub struct CompareArgs {
 /// Arguments of `survey`.
 #[derive(Debug, Args)]
 pub struct SurveyArgs {
-    /// The directory to measure; a test file is written there and removed
+    /// The directory to measure; a test file is written there and then removed
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
-    /// One invocation, fewer rounds, shorter trials, a smaller file: half of the time. Its
-    /// intervals hold within this run only
+    /// Use one invocation, fewer rounds, shorter trials and a smaller file: takes half the time.
+    /// Intervals are then valid within this run only
     #[arg(long)]
     pub quick: bool,
-    /// What all runs share.
+    /// Options shared by all runs.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Decides the data and all random orders; made from the clock if not given
+    /// Seed for the data and all random orders; taken from the clock by default
     #[arg(long)]
     pub seed: Option<u64>,
 }
@@ -245,112 +246,112 @@ pub struct SurveyArgs {
 /// Arguments of `run` and `plan`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A built-in recipe, or a path to a TOML file
+    /// A built-in recipe, or the path of a TOML file
     #[arg(value_parser = RecipeParser)]
     pub recipe: String,
-    /// The directory to measure, the current one if not given; a test file is written there and
+    /// The directory to measure, by default the current one; a test file is written there and then
     /// removed
     #[arg(conflicts_with = "file", value_hint = ValueHint::DirPath)]
     pub directory: Option<PathBuf>,
     /// Read this file instead of a test file; it is never opened for writing
     #[arg(long, conflicts_with_all = ["size", "keep"])]
     pub file: Option<PathBuf>,
-    /// Write to this block device instead of a test file. All that is on it is lost: its name must
-    /// be repeated with --destroy
+    /// Write to this block device instead of a test file. Destroys all data on it: repeat its name
+    /// with --destroy
     #[arg(long, conflicts_with_all = ["file", "directory", "keep"], requires = "destroy")]
     pub device: Option<PathBuf>,
-    /// The name of the device whose content may be destroyed: loop0
+    /// The name of the device whose data may be destroyed, such as loop0
     #[arg(long, value_name = "NAME", requires = "device")]
     pub destroy: Option<String>,
-    /// Where the file that is copied is made, if not in the same directory
+    /// Where to create the source of copies, if not in the same directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
-    /// Write on without a pause until the rate is steady, at most so long for each case: 5min
+    /// Keep writing until the rate is steady; stop after TIME per case: 5min
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "invocations", "control"])]
     pub sustain: Option<String>,
-    /// Give the workers no more memory than this, page cache included, by a control group: a file
-    /// that is larger does not fit into the page cache then. Needs root
+    /// Limit the workers' memory, including page cache, with a control group, so that a larger file
+    /// does not fit into the page cache. Needs root
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<String>,
-    /// What all runs share.
+    /// Options shared by all runs.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// A TOML file of more peers, in the form of peers/peers.toml
+    /// A TOML file with more peers, in the format of peers/peers.toml
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
-    /// Passes over all cases, dealt to the invocations; below 7 in one invocation there is no
+    /// Passes over all cases, divided among the invocations; fewer than 7 in one invocation give no
     /// reliable interval
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
     pub rounds: Option<u32>,
-    /// Begin so often anew, with new workers and new test files, after a pause. Intervals then hold
-    /// from one invocation to the next; with 1 they hold within this run only
+    /// Number of fresh starts, each with new workers and test files, after a pause. Intervals then
+    /// include the variation between invocations; with 1, they are valid within this run only
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(INVOCATIONS_MAX)))]
     pub invocations: Option<u32>,
-    /// Do not measure what bounds the figures: memory, the device, the tool itself. It takes less
-    /// time, and no figure is given as a share of a ceiling
+    /// Do not measure ceilings: memory, the device, the tool itself. Saves time, but figures are
+    /// not compared with a ceiling
     #[arg(long)]
     pub no_ceilings: bool,
-    /// Decides the data and all random orders; made from the clock if not given
+    /// Seed for the data and all random orders; taken from the clock by default
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Axes that replace those of the recipe. They come last, for what follows has their heading.
+    /// Axes that replace those of the recipe. They come last, because their heading applies to
+    /// everything after it.
     #[command(flatten)]
     pub axes: AxisArgs,
 }
 
-/// What all runs share: their control, and where results go.
+/// Options shared by all runs: pinning, controls, and where results go.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Measure the first case of each kind twice in each round: what differs between the two is
-    /// how much this machine cannot decide today
+    /// Measure the first case of each kind twice in each round; the difference shows what this
+    /// machine can't resolve today
     #[arg(long)]
     pub control: bool,
-    /// Bind each thread to a CPU of this list, in turn: 0,2,4-7, or all. Other programs than this
-    /// one's own worker are bound to the whole list
+    /// Pin each thread to one CPU of this list, in turn: 0,2,4-7, or all. Peers are restricted to
+    /// the whole list instead
     #[arg(long, value_name = "CPUS")]
     pub pin: Option<String>,
-    /// Take processors and memory from this NUMA node only
+    /// Use CPUs and memory of this NUMA node only
     #[arg(long, value_name = "NODE")]
     pub node: Option<u32>,
-    /// How the result is said.
+    /// The form of the report.
     #[command(flatten)]
     pub form: FormArgs,
-    /// Where to keep the record; a dated file in the XDG state folder if not given
+    /// Where to keep the record; by default a dated file in the XDG state folder
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Keep the test file
     #[arg(long)]
     pub keep: bool,
-    /// Show what would be measured, how long that takes at most and what it needs; measure and
-    /// write nothing
+    /// Show what would be measured, how long it would take and what it needs; measures and writes
+    /// nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the result only: no view of the run while it goes on, not where the record is
+    /// Print only the result: no progress, and no path of the record
     #[arg(long, short)]
     pub quiet: bool,
 }
 
-/// How a judgement is said: as a table, if nothing else is asked for.
+/// The form of a report: a table by default.
 #[derive(Debug, Clone, Args)]
 pub struct FormArgs {
     /// Print the assessment as JSON instead of a table
     #[arg(long, group = "form")]
     pub json: bool,
-    /// Print it as Markdown, to paste into an issue or a README
+    /// Print Markdown, to paste into an issue or a README
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// Print each trial as a row of CSV, with units in the header
+    /// Print a CSV row per trial, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Print one picture as SVG instead: ladder, compared, rounds and others, as the run has them
+    /// Print one figure as SVG: ladder, compared, rounds and others, depending on the run
     #[arg(long, value_name = "NAME", group = "form")]
     pub svg: Option<String>,
-    /// Write it also as a page for a browser to this file. An earlier one of this program is
-    /// replaced
+    /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write metrics to this file too, for the textfile collector of Prometheus's node exporter:
-    /// ioassay.prom. An earlier one of this program is replaced
+    /// Also write metrics to this file, for the textfile collector of Prometheus's node exporter:
+    /// ioassay.prom. Replaces an earlier file of ioassay, but no other
     #[arg(long, value_name = "FILE")]
     pub openmetrics: Option<PathBuf>,
 }

@@ -1,14 +1,15 @@
-//! Binds a run to CPUs and to a NUMA node.
+//! Restricts a run to CPUs and a NUMA node.
 
 use anyhow::{Context, Result, bail};
 use model::host::cpus_text;
 use witness::placement;
 
-/// Binds this program, and so all workers that it starts, to the CPUs in `pin` and to the
-/// processors and memory of `node`. Returns the CPUs for threads, one each.
+/// Restricts this program, and thereby all workers that it starts, to the CPUs in `pin` and to the
+/// CPUs and memory of `node`. Returns the CPUs for threads, one each.
 ///
-/// # Errors If the list is invalid, or names CPUs that do not exist, are not allowed or do not
-/// belong to the node; or if there is no such node.
+/// # Errors
+/// If the list is invalid, or names CPUs that do not exist, are not allowed or do not belong to the
+/// node; or if there is no such node.
 pub fn bind(pin: Option<&str>, node: Option<u32>) -> Result<Option<Vec<u32>>> {
     if pin.is_none() && node.is_none() {
         return Ok(None);

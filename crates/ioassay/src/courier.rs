@@ -1,7 +1,7 @@
-//! A live worker: takes a job to it, brings the outcome back, and waits no longer than agreed.
+//! A live worker: sends it jobs and receives outcomes, with a time limit on every wait.
 //!
-//! Without threads: every wait polls all pipes, which never block. So each wait has a deadline,
-//! notices signals, and never hangs on a pipe that another process holds open.
+//! It uses no threads: every wait polls all pipes, which are non-blocking. So each wait has a
+//! deadline, notices signals, and never hangs on a pipe that another process holds open.
 
 use crate::deadline::Deadline;
 use crate::orphans::Worker;
@@ -18,68 +18,69 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The longest line a worker may say. A worker that babbles must not fill the memory.
+/// Maximum length of a worker's line. Endless output from a worker must not fill memory.
 const LINE_BYTES_MAX: u64 = 64 << 10;
 
-/// The number of stderr bytes kept: the last ones.
+/// How much of stderr is kept, in bytes: its end.
 const LAST_WORDS_BYTES: usize = 2000;
 
-/// How much of stderr is read in one go: a worker that floods it must not keep anyone.
+/// How much of stderr is read at once: a worker that floods it must not block us.
 const STDERR_BYTES_MAX: usize = 1 << 20;
 
-/// How long a worker may take beyond the time of the trial: to open, allocate and fill.
+/// How long a worker may take beyond the trial's time, to open files, allocate and fill memory.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a worker may leave requests unread when its pipe is full, which holds hundreds.
+/// How long a worker may leave requests unread once its pipe, which holds hundreds, is full.
 const UNREAD: Duration = Duration::from_secs(5);
 
 /// Interval between stop checks.
 const STOP_STEP: Duration = Duration::from_millis(50);
 
-/// How long a worker may take to end when its input does, before it gets a signal.
+/// How long a worker may take to exit after its input ends, before it gets a signal.
 const END_OF_INPUT: Duration = Duration::from_millis(500);
 
-/// How long it may take to end by SIGTERM.
+/// How long it may take to exit after SIGTERM.
 const END_BY_TERM: Duration = Duration::from_millis(100);
 
-/// How long it may take to end by SIGKILL: one that the OS keeps for longer is left to the OS.
+/// How long it may take to exit after SIGKILL. If the OS keeps it for longer, we stop waiting.
 const END_BY_KILL: Duration = Duration::from_secs(5);
 
-/// Interval between checks of its end.
+/// Interval between checks whether it has exited.
 const END_STEP: Duration = Duration::from_millis(2);
 
-/// A worker process and the lines it says.
+/// A worker process and its pipes.
 #[derive(Debug)]
 pub struct Courier {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
-    /// The result of reading a line.
+    /// The incomplete line received so far.
     line: Vec<u8>,
     stderr: ChildStderr,
     last_words: Vec<u8>,
     stop: Stop,
     patience: Duration,
-    /// None once it has ended.
+    /// `None` once it has exited.
     worker: Option<Worker>,
 }
 
-/// What is waited for.
+/// What a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// That the worker says something.
+    /// A line from the worker.
     ToHear,
-    /// Its stdin can take input.
+    /// Space in its stdin.
     ToSay,
 }
 
 impl Courier {
-    /// Starts the worker `command` and hears its greeting.
+    /// Starts the worker `command` and receives its handshake.
     ///
     /// # Errors
-    /// When it cannot be started, says nothing or speaks another protocol.
+    /// If it cannot be started, says nothing or speaks another protocol.
     pub fn start(mut command: Command, stop: &Stop, patience: Duration) -> Result<Courier> {
-        // A group of its own: an interrupt from the keyboard is for the coordinator alone.
+        // A process group of its own, so that an interrupt from the keyboard reaches only this
+        // program.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let called = format!("{command:?}");
@@ -111,16 +112,16 @@ impl Courier {
         }
     }
 
-    /// The worker's process identifier.
+    /// The worker's PID.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Takes `job` to the worker and waits until it is ready; or until its outcome, if that comes
-    /// without its having begun.
+    /// Sends `job` to the worker and waits until it is ready, or until an outcome, if the worker
+    /// cannot begin.
     ///
     /// # Errors
-    /// The reason why the worker is of no more use: it died, said nothing in time or babbled.
+    /// Why the worker is unusable: it died, sent nothing in time or flooded us.
     pub fn prepare(&mut self, job: &Job) -> Result<Option<Outcome>, String> {
         self.say(&Request::Job(job.clone()))?;
         match self.next(self.patience)? {
@@ -150,7 +151,7 @@ impl Courier {
         }
     }
 
-    /// Tells the worker to release the finished job: its threads and arrays were kept for the
+    /// Tells the worker to release the finished job, whose threads and arrays were kept as
     /// evidence.
     ///
     /// # Errors
@@ -184,7 +185,7 @@ impl Courier {
         Ok(())
     }
 
-    /// The next reply, if it comes in time and before the run is stopped.
+    /// The next reply, if it arrives in time and before the run is stopped.
     fn next(&mut self, patience: Duration) -> Result<Reply, String> {
         let deadline = Deadline::after(patience);
         loop {
@@ -209,7 +210,7 @@ impl Courier {
         }
     }
 
-    /// The next line that is whole; an error of the kind "would block" if none is yet.
+    /// The next complete line; an error of kind "would block" if there is none yet.
     fn next_line(&mut self) -> io::Result<String> {
         let room = LINE_BYTES_MAX - self.line.len() as u64;
         self.stdout.by_ref().take(room).read_until(b'\n', &mut self.line)?;
@@ -229,7 +230,7 @@ impl Courier {
         if self.stop.is_asked() { Err("the run was stopped".to_string()) } else { Ok(()) }
     }
 
-    /// Waits briefly, or until a pipe is ready. It always reads stderr meanwhile: a worker that
+    /// Waits briefly, or until a pipe is ready. It always reads stderr as well: a worker that
     /// cannot write there would hang.
     fn wait(&mut self, wait: Wait, deadline: Deadline) {
         let stderr_is_open = self.hear_stderr();
@@ -245,12 +246,12 @@ impl Courier {
         let timeout = Timespec::try_from(step).expect("a short wait has few seconds");
         match poll(&mut pipes, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
-            // Where the OS cannot do that, the pipes are looked at every moment.
+            // If the OS cannot poll, check the pipes at intervals.
             Err(_) => std::thread::sleep(step),
         }
     }
 
-    /// Reads stderr and keeps its end. Returns whether more may come.
+    /// Reads stderr and keeps its end. Returns whether more may follow.
     fn hear_stderr(&mut self) -> bool {
         let mut chunk = [0; 4096];
         for _ in 0..STDERR_BYTES_MAX / chunk.len() {
@@ -268,7 +269,7 @@ impl Courier {
         true
     }
 
-    /// What is known of the end of the worker.
+    /// Describes how the worker ended.
     fn death(&mut self, seen: &str) -> String {
         self.end();
         let status = match self.child.try_wait() {
@@ -282,18 +283,18 @@ impl Courier {
         }
     }
 
-    /// Lets the worker end: at once if it is idle, else by force. Nothing that it started outlives
-    /// it.
+    /// Lets the worker exit: gracefully if it is idle, otherwise by force. Nothing that it started
+    /// outlives it.
     fn end(&mut self) {
         let Some(worker) = self.worker.take() else { return };
-        // Closing its stdin asks it to end.
+        // Closing its stdin tells it to exit.
         self.stdin = None;
         if !self.ends_within(END_OF_INPUT) {
             self.signal(Signal::TERM);
             self.ends_within(END_BY_TERM);
         }
-        // Kills the whole group, even after an orderly end. Its status is not collected yet, so no
-        // other group can have its number.
+        // Kill the whole group, even after a normal exit. The worker's status is not collected yet,
+        // so no other group can have its ID.
         self.signal(Signal::KILL);
         if !self.ends_within(END_BY_KILL) {
             log::warn!("the worker {} did not end after SIGKILL", self.child.id());
@@ -304,7 +305,7 @@ impl Courier {
         drop(worker);
     }
 
-    /// Sends a signal to the worker's group. If the group is gone, the goal is reached.
+    /// Sends a signal to the worker's process group. If the group no longer exists, that is fine.
     fn signal(&self, signal: Signal) {
         match kill_process_group(Pid::from_child(&self.child), signal) {
             Ok(()) | Err(Errno::SRCH) => {}
@@ -315,14 +316,14 @@ impl Courier {
         }
     }
 
-    /// Whether the worker has ended. Its status is left for later.
+    /// Whether the worker has exited. Leaves its status for later.
     fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let seen = waitid(WaitId::Pid(Pid::from_child(&self.child)), look);
         !matches!(seen, Ok(None) | Err(Errno::INTR))
     }
 
-    /// Whether the worker ends within so long.
+    /// Whether the worker exits within `limit`.
     fn ends_within(&mut self, limit: Duration) -> bool {
         let deadline = Deadline::after(limit);
         loop {
@@ -344,7 +345,8 @@ impl Drop for Courier {
     }
 }
 
-/// Whether nothing more will be heard: at the end of the pipe, or where only others hold it open.
+/// Whether nothing more will arrive: at the end of the pipe, or if only other processes hold it
+/// open.
 fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::WouldBlock)
 }
@@ -357,7 +359,7 @@ mod tests {
 
     const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
 
-    /// What comes of a job that is given to a shell script.
+    /// The outcome of a job given to a shell script.
     fn check(script: &str) -> Result<Outcome, String> {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
@@ -414,7 +416,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 
-    /// A courier whose worker greets and then does as `script`.
+    /// A courier whose worker sends the handshake and then runs `script`.
     fn courier(script: &str) -> Courier {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);

@@ -1,23 +1,23 @@
-//! A moment until which something is waited for.
+//! The time at which a wait ends.
 
 use std::time::{Duration, Instant};
 
-/// A moment that comes, or never: where the clock of the OS does not reach as far.
+/// A point in time, or never, if the OS's clock does not reach that far.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// So long after now.
+    /// `time` from now.
     pub fn after(time: Duration) -> Deadline {
         Deadline(Instant::now().checked_add(time))
     }
 
-    /// How long it is until then; zero where it is over.
+    /// The remaining time; zero if it has passed.
     pub fn left(&self) -> Duration {
         self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether it is over.
+    /// Whether it has passed.
     pub fn is_over(&self) -> bool {
         self.left().is_zero()
     }

@@ -9,26 +9,27 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A device that is this run's alone.
+/// A device that only this run uses.
 #[derive(Debug)]
 pub struct Disk {
     /// Its node.
     pub path: PathBuf,
     /// Its name: `loop0`.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Opened exclusively (`O_EXCL`): the OS lets no other program mount it.
     pub file: File,
 }
 
-/// Claims the block device at `path`, whose name must be `repeated`.
+/// Claims the block device at `path`; the user must have `repeated` its name.
 ///
 /// # Errors
-/// When it is none, the name is another, or anybody uses it: it was not touched.
+/// If it is not a block device, the name differs, or the device is in use. The device is then
+/// untouched.
 pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     let shown = path.display();
-    // A link's target may change: from here on we use the node itself.
+    // A link's target may change, so use the node itself from here on.
     let path = &path.canonicalize().with_context(|| format!("failed to find '{shown}'"))?;
     let seen = path.metadata().with_context(|| format!("failed to look at '{shown}'"))?;
     let disk = witness::disk(path).with_context(|| format!("failed to look at '{shown}'"))?;
@@ -54,7 +55,7 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     Ok(Disk { path: path.to_path_buf(), name: disk.name, size: disk.size, file })
 }
 
-/// Why `case` cannot be done to `disk`.
+/// Why `case` cannot run on `disk`.
 pub fn refusal(case: &Case, disk: &Disk) -> Option<String> {
     let work = match &case.work {
         Work::Memory(_) => return None,

@@ -1,14 +1,14 @@
-//! A directory in which files are made: held open, with a private folder of the run in it.
+//! The directory for test files: held open, with a private folder for the run.
 //!
-//! A run takes minutes, and a path may lead elsewhere meanwhile: another directory is moved to
-//! that name, or a file system is unmounted. So the directory is held by a descriptor, and all
-//! files are made below it.
+//! A run takes minutes, and meanwhile the path may come to lead elsewhere: another directory may
+//! take the name, or a file system may be unmounted. So a descriptor holds the directory, and all
+//! files are created below it.
 //!
-//! A file that is synced has a name, in a folder that only this user may enter. File systems sync
-//! a file without a name in another way: btrfs commits its whole tree instead of writing its log,
-//! and f2fs may flush nothing. The folder and all in it are removed when the run ends. After a
-//! SIGKILL the next run in the same directory removes them: the folder has a lock, which the
-//! kernel gives back when its holder dies.
+//! Files that are synced have names, in a folder that only this user can enter. Some file systems
+//! sync unnamed files differently: btrfs commits its whole tree instead of writing its log, and
+//! f2fs may not flush. The folder is removed with its content at the end of the run. After a
+//! SIGKILL, the next run in the same directory removes it. The folder has a lock, which the kernel
+//! releases when its holder dies.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
@@ -25,28 +25,28 @@ use witness::CANARY_NAME;
 /// The prefix of a run's folder.
 const FOLDER: &str = "ioassay-run-";
 
-/// The file in it that is locked while the run lives.
+/// The file in it that stays locked during the run.
 const LOCK: &str = "lock";
 
 /// The suffix of every other file in it.
 const DATA: &str = ".data";
 
-/// So many folders may be there already that have this process's number, from other machines.
+/// Maximum number of existing folders with this process's PID, left by other machines.
 const FOLDERS_MAX: u32 = 1000;
 
-/// Another run that looks whether this one lives holds the lock for a moment.
+/// Maximum wait for the lock: another run holds it briefly to check whether this one is alive.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// More bytes than a lock has.
+/// An upper bound for the size of a lock file.
 const WRITTEN_MAX: u64 = 1 << 10;
 
-/// A folder whose lock says nothing is one that is just being made, unless it is older than this.
+/// A folder with an empty lock is still being created, unless it is older than this.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A canary file is used for moments. One that is older was left by a run that was killed.
+/// A canary file exists for moments. An older one was left by a killed run.
 const CANARY_AGE: Duration = Duration::from_secs(3600);
 
-/// A directory that is held open.
+/// A directory held open.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -54,12 +54,12 @@ pub struct Directory {
     folder: OnceCell<Folder>,
 }
 
-/// The removed leftovers of a killed run.
+/// The removed files of a killed run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// Where it was.
+    /// The path.
     pub path: PathBuf,
-    /// Bytes of the files that were in it.
+    /// Size of its files in bytes.
     pub bytes: u64,
 }
 
@@ -67,7 +67,7 @@ impl Directory {
     /// Opens the directory at `path`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such directory.
     pub fn open(path: &Path) -> Result<Directory> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::open(path, flags, Mode::empty()) {
@@ -80,20 +80,20 @@ impl Directory {
         }
     }
 
-    /// Where it was found.
+    /// The path at which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path that leads to it whatever happens to its name.
+    /// A path that leads to it regardless of its name.
     pub fn held(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.held.as_raw_fd()))
     }
 
-    /// Checks that its name still leads to it.
+    /// Checks that its path still leads to it.
     ///
     /// # Errors
-    /// When it leads elsewhere.
+    /// If it leads elsewhere.
     pub fn check_same(&self) -> Result<()> {
         let (own, named) = (rustix::fs::fstat(&self.held), rustix::fs::stat(&self.path));
         if let (Ok(own), Ok(named)) = (own, named)
@@ -107,26 +107,28 @@ impl Directory {
         )
     }
 
-    /// A file of the run's own called `name`, in its folder. Its name goes when the [`Name`] does.
+    /// Creates the file `name` in the run's folder. Its name is removed when the [`Name`] is
+    /// dropped.
     ///
     /// # Errors
-    /// When the folder or the file cannot be made.
+    /// If the folder or the file cannot be created.
     pub fn create(&self, name: &str) -> Result<(File, Name)> {
         let folder = self.folder()?;
         create_in(folder.held.as_fd(), &folder.path, &format!("{name}{DATA}"))
     }
 
-    /// A file called `name` in the directory itself, which others may look for.
+    /// Creates the file `name` in the directory itself, where users can find it.
     ///
     /// # Errors
-    /// When something with that name is there, or the OS refuses.
+    /// If the name is taken, or the OS refuses.
     pub fn create_visible(&self, name: &str) -> Result<(File, Name)> {
         create_in(self.held.as_fd(), &self.path, &format!("{name}{DATA}"))
     }
 
-    /// A file that never has a name. None where the file system has no such files, as NFS and FUSE.
+    /// Creates an unnamed file. `None` if the file system does not support that, as on NFS and
+    /// FUSE.
     ///
-    /// Only a file that is never synced in a trial may be one.
+    /// Use it only for files that are never synced in a trial.
     pub fn create_nameless(&self) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         rustix::fs::openat(&self.held, ".", flags, Mode::RUSR | Mode::WUSR)
@@ -135,7 +137,7 @@ impl Directory {
             .map(File::from)
     }
 
-    /// Removes leftovers of this user's dead runs on this machine, as far as possible.
+    /// Removes files left by this user's dead runs on this machine, as far as possible.
     pub fn remove_dead(&self) -> Vec<Removed> {
         let entries = std::fs::read_dir(self.held());
         let entries = entries.inspect_err(|error| {
@@ -172,15 +174,15 @@ impl Directory {
     }
 }
 
-/// The folder of a run. It and all in it are gone when this is dropped.
+/// A run's folder. It is removed with its content when this is dropped.
 #[derive(Debug)]
 struct Folder {
-    /// The directory it is in.
+    /// The directory that contains it.
     parent: OwnedFd,
     held: OwnedFd,
     name: String,
     path: PathBuf,
-    /// It is locked for as long as it is open.
+    /// Locked while open.
     _lock: File,
 }
 
@@ -213,11 +215,11 @@ impl Drop for Folder {
     }
 }
 
-/// Creates the lock of a folder and takes it. Its holder writes its machine into it, because only
-/// one machine may see a lock on a network file system.
+/// Creates a folder's lock and takes it. The holder writes its machine's identity into it, because
+/// on a network file system, other machines may not see the lock.
 ///
-/// Without locks on this file system, no other run gets one either, and the folder of a killed run
-/// stays.
+/// If this file system does not support locks, no other run gets one either, and the folder of a
+/// killed run remains.
 fn lock(folder: &OwnedFd) -> Result<File> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -236,7 +238,7 @@ fn lock(folder: &OwnedFd) -> Result<File> {
     Ok(lock)
 }
 
-/// Identifies this machine among those that share a file system: its name and boot.
+/// Identifies this machine among those that share a file system, by its name and boot.
 fn machine() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -250,15 +252,15 @@ fn is_of_this_machine(written: &str) -> bool {
     same.any(|(one, other)| one == other && !one.is_empty())
 }
 
-/// Removes the folder `name` of `parent`, if its run is dead. Answers the bytes of its files; none
-/// where it is left alone.
+/// Removes the folder `name` of `parent` if its run is dead. Returns the size of its files in
+/// bytes; `None` if the folder remains.
 fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
     let folder = open_folder(parent.as_fd(), name)?;
     let stat = rustix::fs::fstat(&folder)?;
     if !is_own(&stat) || Mode::from_raw_mode(stat.st_mode).intersects(Mode::RWXG | Mode::RWXO) {
         return Ok(None);
     }
-    // Opening something else than a regular file must not block.
+    // Opening something other than a regular file must not block.
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut written = String::new();
     let _locked = match rustix::fs::openat(&folder, LOCK, flags, Mode::empty()) {
@@ -283,7 +285,8 @@ fn remove_folder(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
     Ok(Some(bytes))
 }
 
-/// Removes the canary file `name` of `parent`, if it is too old to be in use. Answers its bytes.
+/// Removes the canary file `name` of `parent` if it is too old to be in use. Returns its size in
+/// bytes.
 fn remove_canary(parent: &OwnedFd, name: &OsStr) -> io::Result<Option<u64>> {
     let stat = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -304,7 +307,7 @@ fn is_older(stat: &Stat, age: Duration) -> bool {
     now.saturating_sub(Duration::from_secs(changed)) > age
 }
 
-/// Removes the files that a run makes in its folder, and nothing else. Answers their bytes.
+/// Removes only the files that a run creates in its folder. Returns their size in bytes.
 fn clear(folder: BorrowedFd) -> io::Result<u64> {
     let mut bytes = 0;
     let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
@@ -325,7 +328,7 @@ fn open_folder(parent: BorrowedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
 }
 
-/// Creates a file that was not there, that only its owner may read, through no link.
+/// Creates a new file that only its owner can read, without following links.
 fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, Name)> {
     let path = path.join(name);
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -338,12 +341,12 @@ fn create_in(held: BorrowedFd, path: &Path, name: &str) -> Result<(File, Name)> 
     Ok((File::from(file), name))
 }
 
-/// The device and the number of what a `stat` is of.
+/// The device and inode of a `stat`.
 fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// The name of a file of the run's own. It goes when this is dropped, unless it is to stay.
+/// The name of a run's own file. It is removed when this is dropped, unless it is to stay.
 #[derive(Debug)]
 pub struct Name {
     at: OwnedFd,
@@ -354,20 +357,20 @@ pub struct Name {
 }
 
 impl Name {
-    /// Where it was made.
+    /// The path at which it was created.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets it stay.
+    /// Makes it stay.
     pub fn keep(&mut self) {
         self.stays = true;
     }
 
-    /// Removes it, unless it is another file's by now.
+    /// Removes it, unless it now belongs to another file.
     ///
     /// # Errors
-    /// What the OS answered.
+    /// The OS's error.
     pub fn remove(mut self) -> Result<()> {
         self.stays = true;
         self.unlink().with_context(|| format!("failed to remove '{}'", self.path.display()))
@@ -378,7 +381,7 @@ impl Name {
             Ok(stat) if identity(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.at, &self.name, AtFlags::empty())?)
             }
-            // Somebody removed it, or put something else there, which is not ours to remove.
+            // Another process removed it, or put something else there, which we must not remove.
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -417,7 +420,7 @@ mod tests {
         names
     }
 
-    /// The folder of a run with what is in it, whose lock holds `written`, if it has one.
+    /// Creates a run's folder with files, and with a lock that contains `written`, if any.
     fn plant(at: &Path, mode: u32, written: Option<&str>, files: &[&str]) -> PathBuf {
         let folder = at.join(format!("{FOLDER}1-{mode:o}-{}", names(at).len()));
         fs::DirBuilder::new().mode(mode).create(&folder).expect("it is new");
@@ -459,7 +462,7 @@ mod tests {
         fs::write(at.join("ioassay-run-file"), "text").expect("there is room");
         symlink("..", at.join("ioassay-run-link")).expect("links can be made");
         fs::write(at.join(format!("{CANARY_NAME}young")), "text").expect("there is room");
-        // This one lives.
+        // This run is alive.
         let (_file, _name) = directory.create("write-1MiB").expect("there is room");
 
         let removed = Directory::open(at).expect("it is there").remove_dead();
@@ -527,7 +530,7 @@ mod tests {
         }
         let directory = Directory::open(Path::new(".")).expect("it is there");
         assert!(!names(&directory.held()).is_empty());
-        // There are no files without a name in it.
+        // It does not support unnamed files.
         let proc = Directory::open(Path::new("/proc")).expect("it is there");
         assert!(proc.create_nameless().is_none());
     }

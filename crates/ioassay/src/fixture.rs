@@ -1,9 +1,8 @@
-//! A file that stays through a run: made, brought into the cache state a case claims, and removed.
+//! A file that lasts for the whole run: created, brought into a case's cache state, and removed.
 //!
-//! A test file that is only read never has a name, where the file system has such files: however
-//! this process ends, nothing is left behind. Another has its name in the folder of the run
-//! ([`crate::directory`]), or in the directory itself if it is to be kept. Workers open it through
-//! `/proc`.
+//! A test file that is only read has no name, if the file system supports that: however this
+//! process ends, nothing remains. Others have names in the run's folder ([`crate::directory`]), or
+//! in the directory itself if they are to be kept. Workers open them through `/proc`.
 
 use crate::device::Disk;
 use crate::directory::{Directory, Name};
@@ -23,17 +22,17 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use witness::page_cache;
 
-/// Bytes written at once.
+/// Size of a write in bytes.
 const CHUNK: usize = 4 << 20;
 
-/// A file that cases read.
+/// A file for cases to use.
 #[derive(Debug)]
 pub struct TestFile {
     fixture: Fixture,
     file: File,
     /// Its name, if this program gave it one.
     name: Option<Name>,
-    /// The path by which a worker opens it.
+    /// The path through which workers open it.
     path: PathBuf,
     /// Its content; unknown for a user's own file.
     content: Option<Content>,
@@ -41,28 +40,28 @@ pub struct TestFile {
     counts: OnceCell<DigestTable>,
 }
 
-/// Whether a test file stays when the run is over.
+/// Whether a test file stays after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stay {
     /// It is removed.
     Removed,
-    /// It is kept, and its path told.
+    /// It is kept, and its path is printed.
     Kept,
 }
 
-/// What a test file is for.
+/// The use of a test file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// It is read.
     Read,
-    /// It is copied.
+    /// It is the source of copies.
     Source,
-    /// It is written over.
+    /// It is overwritten.
     Write,
 }
 
 impl Purpose {
-    /// A word of the file's name.
+    /// The part of the file's name for this purpose.
     fn word(self) -> &'static str {
         match self {
             Purpose::Read => "read",
@@ -73,10 +72,10 @@ impl Purpose {
 }
 
 impl TestFile {
-    /// Writes a file of `content` into `directory` for a `purpose`.
+    /// Writes a file of `content` into `directory` for `purpose`.
     ///
     /// # Errors
-    /// When it cannot be written, or the run is stopped meanwhile. Then nothing is left of it.
+    /// If it cannot be written, or the run is stopped meanwhile. Nothing of it remains then.
     pub fn create(
         directory: &Directory,
         purpose: Purpose,
@@ -112,7 +111,7 @@ impl TestFile {
     /// Opens a user's own file. It is never opened for writing.
     ///
     /// # Errors
-    /// When it cannot be read or is no file with bytes in it.
+    /// If it cannot be read or is not a file with content.
     pub fn open(path: &Path) -> Result<TestFile> {
         let path = std::path::absolute(path)
             .with_context(|| format!("cannot find '{}'", path.display()))?;
@@ -121,14 +120,14 @@ impl TestFile {
             File::open(&path).with_context(|| format!("failed to open '{}'", path.display()))?;
         let layout = layout_of(&file, &path)?;
         let fixture = Fixture { path, size, seed: None, layout };
-        // Not by its name: a peer could replace it.
+        // Workers use `/proc`, not its name, which a peer could replace.
         Ok(TestFile::new(fixture, file, None))
     }
 
-    /// The first bytes of a device, written with `content`.
+    /// Writes `content` to the start of a device.
     ///
     /// # Errors
-    /// When it cannot be written, or the run is stopped meanwhile.
+    /// If it cannot be written, or the run is stopped meanwhile.
     pub fn on_device(
         disk: &Disk,
         content: Content,
@@ -149,10 +148,10 @@ impl TestFile {
         TestFile { fixture, file, name: None, path, content, digests, counts }
     }
 
-    /// Removes it, also one that is to be kept.
+    /// Removes it, even if it is to be kept.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be removed.
     pub fn remove(self) -> Result<()> {
         self.name.map_or(Ok(()), Name::remove)
     }
@@ -162,12 +161,12 @@ impl TestFile {
         &self.fixture
     }
 
-    /// The path by which a worker opens it.
+    /// The path through which workers open it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its content; none for a user's own file. An overwritten file had it at first.
+    /// Its content; `None` for a user's own file. An overwritten file had it initially.
     pub fn content(&self) -> Option<Content> {
         self.content
     }
@@ -177,7 +176,7 @@ impl TestFile {
         &self.file
     }
 
-    /// The expected result of `touch` on its parts; none for a user's own file, or if `touch`
+    /// The expected results of `touch` on its parts; `None` for a user's own file, or if `touch`
     /// computes nothing. The first call takes about a second for 4 GiB.
     pub fn answers(&self, touch: Touch) -> Option<&DigestTable> {
         let content = self.content?;
@@ -189,10 +188,10 @@ impl TestFile {
         Some(cell.get_or_init(|| DigestTable::new(content, question)))
     }
 
-    /// Brings it into the state that a case claims, with proof.
+    /// Brings it into the state that a case claims, and verifies that.
     ///
     /// # Errors
-    /// When the proof fails, with what was tried: the trial must not be made.
+    /// If that fails, with what was tried: the trial must not run.
     pub fn set_cache(&self, cache: Cache, probe: Option<Probe>) -> Result<(), String> {
         let Some(probe) = probe else { return Ok(()) };
         let is_warm = || {
@@ -208,7 +207,7 @@ impl TestFile {
             Cache::Cold => {
                 page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
             }
-            // Direct reads ignore cached pages, but evidence is clearer without them. If they
+            // Direct reads ignore cached pages, but the evidence is clearer without any. If they
             // cannot be evicted, as on tmpfs, the evidence shows what served.
             Cache::Direct => {
                 if let Err(error) = page_cache::evict(&self.file, probe) {
@@ -224,7 +223,7 @@ fn with_name((file, name): (File, Name)) -> (File, Option<Name>) {
     (file, Some(name))
 }
 
-/// A path by which another process opens exactly `file`, whatever its name leads to.
+/// A path through which another process opens exactly this file, wherever its name leads.
 pub fn through_proc(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
@@ -232,7 +231,7 @@ pub fn through_proc(file: &File) -> PathBuf {
 /// The size of the file at `path`.
 ///
 /// # Errors
-/// When there is none, or it is not a regular file with bytes in it.
+/// If there is none, or it is not a regular file with content.
 pub fn size_of(path: &Path) -> Result<u64> {
     let metadata = std::fs::metadata(path)
         .with_context(|| format!("cannot read the metadata of '{}'", path.display()))?;
@@ -249,7 +248,7 @@ pub fn size_of(path: &Path) -> Result<u64> {
     Ok(metadata.len())
 }
 
-/// Creates a file that was not there, that only its owner may read, through no link.
+/// Creates a new file that only its owner can read, without following links.
 pub fn create_new(path: &Path) -> Result<File> {
     OpenOptions::new()
         .read(true)
@@ -260,10 +259,10 @@ pub fn create_new(path: &Path) -> Result<File> {
         .with_context(|| format!("failed to create '{}'", path.display()))
 }
 
-/// Writes the whole content and waits until it is on the medium.
+/// Writes the whole content and syncs it.
 ///
 /// # Errors
-/// When the OS refuses a write, or the run is stopped.
+/// If the OS refuses a write, or the run is stopped.
 pub fn write_content(
     mut file: &File,
     content: Content,
@@ -291,12 +290,11 @@ fn layout_of(file: &File, path: &Path) -> Result<Option<model::host::Layout>> {
         .with_context(|| format!("failed to read the layout of '{}' on its device", path.display()))
 }
 
-/// Whether files of `needed` bytes fit, where `free` bytes are free now: enough must stay for
-/// others, 5 % of the file system or 1 GiB, whichever is less. Where a file system has no size,
-/// nothing is refused.
+/// Checks that files of `needed` bytes fit into `free` bytes. Other users must keep 5 % of the file
+/// system or 1 GiB, whichever is less. If a file system has no fixed size, nothing is refused.
 ///
 /// # Errors
-/// When they do not.
+/// If they do not fit.
 pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<()> {
     let (Some(capacity), Some(free)) = (storage.capacity, free) else { return Ok(()) };
     let reserve = (capacity / 20).min(1 << 30);
@@ -313,11 +311,11 @@ pub fn check_free(storage: &Storage, free: Option<u64>, needed: u64) -> Result<(
     Ok(())
 }
 
-/// Whether files of `sizes` bytes may be written: see [`check_free`]; and no more of them than half
-/// of the memory, where they are kept there.
+/// Checks that files of `sizes` bytes may be written: see [`check_free`]. On an in-memory file
+/// system, they may also take at most half of the memory.
 ///
 /// # Errors
-/// When they may not.
+/// If they may not.
 pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> {
     let needed: u64 = sizes.iter().fold(0, |sum, size| sum.saturating_add(*size));
     let directory = storage.directory.display();
@@ -347,7 +345,7 @@ mod tests {
     use super::*;
     use model::content::Kind;
 
-    /// What `/proc` calls a file that was made for a purpose, and what its directory has then.
+    /// The name in `/proc` of a file with this purpose, and the number of entries in its directory.
     fn check(purpose: Purpose) -> (String, usize) {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
         let directory = Directory::open(folder.path()).expect("it is there");
@@ -392,7 +390,7 @@ mod tests {
         assert_eq!((path.parent(), path.exists()), (Some(folder.path()), true));
         kept.remove().expect("it is there");
         assert_eq!(entries(), 0);
-        // No file system has so much room.
+        // No file system has that much space.
         let endless = Content { size: u64::MAX, ..content };
         drop(create(content, &Stop::default()).expect("there is room for little"));
         assert_eq!(entries(), 1);
@@ -402,7 +400,7 @@ mod tests {
         assert_eq!(entries(), 1);
     }
 
-    /// Unknown is neither zero nor endless: what can be checked is.
+    /// Unknown limits are neither zero nor infinite: whatever is known is checked.
     #[test]
     fn limits_that_nobody_tells_refuse_nothing() {
         use model::zoo;

@@ -1,4 +1,4 @@
-//! Groups of cases in a recipe: what each is about, and its axes.
+//! Groups of cases in a recipe: the kind of work, and the axes.
 
 use model::case::Kind;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ pub type Axes = BTreeMap<String, Values>;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "expected a text, a number or a list of them")]
 pub enum Values {
-    /// One.
+    /// A single value.
     One(Value),
     /// A list.
     List(Vec<Value>),
@@ -28,12 +28,12 @@ pub enum Value {
 }
 
 impl Values {
-    /// From texts, as the command line has them.
+    /// Converts texts from the command line.
     pub fn from_texts(texts: Vec<String>) -> Values {
         Values::List(texts.into_iter().map(Value::Text).collect())
     }
 
-    /// As texts.
+    /// The values as texts.
     pub fn texts(&self) -> Vec<String> {
         let text = |value: &Value| match value {
             Value::Number(number) => number.to_string(),
@@ -46,7 +46,7 @@ impl Values {
     }
 }
 
-/// What `group` is about: with `kernel` it runs over memory, with `op` it writes.
+/// The kind of `group`: with `kernel` it is memory work, with `op` it writes.
 pub fn kind(group: &Axes) -> Kind {
     match () {
         () if group.contains_key("kernel") => Kind::Memory,

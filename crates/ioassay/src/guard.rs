@@ -5,7 +5,7 @@ use rustix::fs::{Stat, fstat};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// A user's file as it was before a peer had it.
+/// The state of a user's file before a peer had access to it.
 #[derive(Debug)]
 pub struct Guard {
     path: PathBuf,
@@ -23,7 +23,7 @@ struct Seen {
 }
 
 impl Guard {
-    /// A guard of `file`; none if it is one of this program's own, or cannot be looked at.
+    /// A guard for `file`; `None` if it is one of our own test files, or cannot be inspected.
     pub fn of(file: &TestFile) -> Option<Guard> {
         let path = file.fixture().path.clone();
         let seen = file.content().is_none().then(|| Seen::of(file)).flatten()?;
@@ -74,14 +74,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
 
-    /// What is said of a file of 5 bytes after `act`.
+    /// The complaint about a file of 5 bytes after `act`.
     fn after(act: impl Fn(&Path)) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "bytes").unwrap();
         let file = TestFile::open(&path).unwrap();
         let guard = Guard::of(&file).unwrap();
-        // Times of files are as coarse as the OS's clock.
+        // File times are as coarse as the OS's clock.
         std::thread::sleep(std::time::Duration::from_millis(20));
         act(&path);
         guard.complaint(&file, "the peer zebra")

@@ -1,4 +1,4 @@
-//! Files that a user names, opened so that none of them is waited for in vain.
+//! Opens files that users name, without ever blocking on one.
 
 use anyhow::{Context, Result, bail};
 use model::units;
@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Opens a regular file for reading. A pipe without a writer would be waited for for ever, and a
-/// device has no end.
+/// Opens a regular file for reading. A pipe without a writer would block forever, and a device has
+/// no end.
 ///
 /// # Errors
-/// When it cannot be opened, or is no regular file.
+/// If it cannot be opened, or is not a regular file.
 pub fn regular(path: &Path) -> Result<File> {
     let file = open(path)?;
     if !file.metadata()?.is_file() {
@@ -21,11 +21,10 @@ pub fn regular(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Opens a file, or a pipe into which somebody writes (`/dev/stdin`, `<(command)`), for reading
-/// its lines.
+/// Opens a file, or a pipe with a writer (`/dev/stdin`, `<(command)`), to read its lines.
 ///
 /// # Errors
-/// When it cannot be opened, or is neither.
+/// If it cannot be opened, or is neither.
 pub fn lines(path: &Path) -> Result<impl BufRead> {
     let mut file = open(path)?;
     let kind = file.metadata()?.file_type();
@@ -35,7 +34,7 @@ pub fn lines(path: &Path) -> Result<impl BufRead> {
     if !kind.is_file() && !kind.is_fifo() {
         bail!("it is neither a file nor a pipe");
     }
-    // A non-blocking pipe without a writer is at its end at once.
+    // A non-blocking pipe without a writer is at its end immediately.
     let mut first = [0];
     let begun = match kind.is_fifo().then(|| file.read(&mut first)) {
         None => 0,
@@ -54,10 +53,10 @@ fn open(path: &Path) -> Result<File> {
     Ok(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
 }
 
-/// The whole text of a file, of at most so many bytes.
+/// The whole text of a file of at most `bytes_max` bytes.
 ///
 /// # Errors
-/// When it cannot be read, is larger, or is no text.
+/// If it cannot be read, is larger, or is not text.
 pub fn text(path: &Path, bytes_max: u64) -> Result<String> {
     let mut bytes = Vec::new();
     lines(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -67,11 +66,11 @@ pub fn text(path: &Path, bytes_max: u64) -> Result<String> {
     String::from_utf8(bytes).ok().context("it is not text")
 }
 
-/// The next line without its end, of at most so many bytes; none after the last. Invalid UTF-8,
-/// such as a truncated character, is replaced.
+/// The next line without its newline, of at most `bytes_max` bytes; `None` after the last. Replaces
+/// invalid UTF-8, such as a truncated character.
 ///
 /// # Errors
-/// When it cannot be read, or is longer.
+/// If it cannot be read, or is longer.
 pub fn line(read: &mut impl BufRead, bytes_max: usize) -> Result<Option<String>> {
     let mut bytes = Vec::new();
     let count = read.take(bytes_max as u64 + 2).read_until(b'\n', &mut bytes)?;
@@ -109,7 +108,7 @@ mod tests {
         for none in [&pipe, Path::new("/dev/zero"), folder.path()] {
             assert_eq!(regular(none).unwrap_err().to_string(), "it is not a regular file");
         }
-        // Opened for both, a pipe has a writer.
+        // A pipe opened for both directions has a writer.
         let mut writer = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         writer.write_all(b"one\ntwo\n").unwrap();
         let mut lines = lines(&pipe).unwrap();

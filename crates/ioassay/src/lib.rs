@@ -1,7 +1,7 @@
-//! The top layer: joins the crates that measure and those that judge. Only this crate starts
+//! The top layer connects the crates that measure with those that judge. Only this crate starts
 //! processes, writes files and prints.
 //!
-//! The modules are listed from lowest to highest; a module uses only those above it here.
+//! The modules are listed from lowest to highest; a module uses only those listed above it.
 
 #![forbid(unsafe_code)]
 

@@ -6,7 +6,7 @@ use ioassay::{commands, typed};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Exit status when a command could not be carried out.
+/// Exit status if a command failed.
 const COULD_NOT: u8 = 2;
 
 /// A bug ends the program like any error: with one line and that status.
@@ -31,7 +31,7 @@ fn run() -> ExitCode {
     };
     match commands::execute(&cli) {
         Ok(code) => ExitCode::from(code),
-        // The reader of our output closed it, as `head` does: not a failure.
+        // The reader closed our output, as `head` does: that is not a failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
@@ -40,7 +40,7 @@ fn run() -> ExitCode {
     }
 }
 
-/// Prints an error. A line after the first is indented, so that the name of a file cannot look like
+/// Prints an error. Lines after the first are indented, so that a file name cannot look like
 /// another error.
 fn complain(problem: &str) {
     let mut lines = String::new();

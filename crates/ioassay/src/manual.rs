@@ -15,12 +15,12 @@ use model::units;
 /// A description and its command line.
 type Example = (&'static str, &'static str);
 
-/// Help for a command beyond its arguments.
+/// Additional help for a command.
 struct Told {
-    /// Its name; that of the program, for all of it.
+    /// The command's name; the program's for the program as a whole.
     command: &'static str,
     examples: &'static [Example],
-    /// Its exit statuses; none if they are the program's.
+    /// Its exit statuses; `None` if they are the program's.
     exit: Option<&'static [ExitStatus]>,
 }
 
@@ -130,7 +130,7 @@ const RUN_AXES: &str = "ioassay run read-methods . --engine pread,mmap --cache c
 const WATCH: &str = "ioassay watch page-latency /mnt/data --every 10m";
 const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 
-/// The end of the short help of a command with axes; only the long help lists their values.
+/// The end of the short help for commands with axes; only the long help lists their values.
 fn axes_below() -> String {
     let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag)).collect();
     format!(
@@ -151,7 +151,7 @@ pub fn command() -> Command {
     for name in names {
         program = program.mut_subcommand(&name, |command| with_examples(command, &name));
     }
-    // Each run of a watch has a record of its own, and keeps no file: these are refused there.
+    // Each run of a watch has its own record and keeps no file, so these options are refused there.
     program.mut_subcommand("watch", |watch| {
         watch.mut_arg("record", |arg| arg.hide(true)).mut_arg("keep", |arg| arg.hide(true))
     })
@@ -175,7 +175,7 @@ fn with_examples(command: Command, name: &str) -> Command {
 }
 
 impl Told {
-    /// As text below the help.
+    /// The text below the help.
     fn text(&self) -> String {
         let mut out = "Examples:".to_string();
         for (what, line) in self.examples {
@@ -190,7 +190,7 @@ impl Told {
         out
     }
 
-    /// As a section of a manual page.
+    /// The section of a manual page.
     fn roff(&self) -> Roff {
         let mut roff = Roff::new();
         roff.control("SH", ["EXAMPLES"]);
@@ -205,10 +205,10 @@ impl Told {
     }
 }
 
-/// The manual page of the command with these words, of the program where there are none.
+/// The manual page of the command with these words; the program's page without any.
 ///
 /// # Errors
-/// When there is no such command.
+/// If there is no such command.
 pub fn page(words: &[String]) -> Result<String> {
     let program = built();
     let mut at = &program;
@@ -226,10 +226,10 @@ pub fn page(words: &[String]) -> Result<String> {
     roff(at)
 }
 
-/// All manual pages, each with the name of its file.
+/// All manual pages, each with its file name.
 ///
 /// # Errors
-/// When one cannot be made.
+/// If a page cannot be generated.
 pub fn pages() -> Result<Vec<(String, String)>> {
     let program = built();
     let mut left = vec![&program];
@@ -242,9 +242,9 @@ pub fn pages() -> Result<Vec<(String, String)>> {
     Ok(pages)
 }
 
-/// The definition with the names by which commands stand in manual pages: `ioassay-run`.
+/// The definition with the commands' names for manual pages: `ioassay-run`.
 fn built() -> Command {
-    // `ioassay help` is not a command of its own.
+    // `ioassay help` does not need a page.
     let mut program = command().disable_help_subcommand(true);
     program.build();
     program
@@ -311,7 +311,7 @@ mod tests {
         command().debug_assert();
     }
 
-    /// Examples are for people to copy: each can be typed as it stands.
+    /// Examples are for copying: each must be valid as printed.
     #[test]
     fn every_example_is_understood() {
         for told in TOLD {
@@ -339,7 +339,7 @@ mod tests {
         let program = built();
         let mut left = vec![(&program, Vec::new())];
         while let Some((command, words)) = left.pop() {
-            // Hyphens are escaped in roff, so that they can be searched for.
+            // roff escapes hyphens so that they can be searched for.
             let page = page(&words).expect("it is a command").replace("\\-", "-");
             for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
                 let name = arg.get_long().map(|long| format!("--{long}"));

@@ -1,8 +1,8 @@
-//! Finds and ends processes that a worker started and left behind.
+//! Finds and kills processes that a worker started and left behind.
 //!
 //! A process that leaves the worker's group and loses its parent becomes a child of the nearest
-//! ancestor that adopts orphans. This program does, so after a worker's end all of its descendants
-//! are our children.
+//! ancestor that adopts orphans. This program does that, so after a worker exits, all its remaining
+//! descendants are our children.
 
 use crate::deadline::Deadline;
 use rustix::io::Errno;
@@ -15,26 +15,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
-/// The environment variable with the worker that a process descends from. A process without it is
-/// ended with the next worker.
+/// The environment variable that names the worker from which a process descends. A process without
+/// it is killed along with the next worker.
 const MARK: &str = "IOASSAY_WORKER";
 
-/// How long those that were left behind are hunted.
+/// Maximum time to spend on killing leftover processes.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// How long they get to end before they are looked for again.
+/// How long they get to exit before the next check.
 const STEP: Duration = Duration::from_millis(2);
 
-/// Whether orphans come to this process.
+/// Whether this process adopts orphans.
 static ADOPTS: AtomicBool = AtomicBool::new(false);
 
-/// The marks of the workers that live, by process.
+/// The marks of live workers, by PID.
 static WORKERS: Mutex<BTreeMap<u32, String>> = Mutex::new(BTreeMap::new());
 
-/// Has whatever workers leave behind come to this process, so that [`Worker::end`] finds it.
+/// Makes this process adopt whatever workers leave behind, so that dropping a [`Worker`] finds it.
 ///
-/// Not if this process already has children, started before an `exec`: their orphans would look
-/// like those of workers.
+/// Does nothing if this process already has children, started before an `exec`: their orphans would
+/// look like those of workers.
 pub fn adopt() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -52,7 +52,7 @@ pub fn adopt() {
     });
 }
 
-/// A worker's process among those that live.
+/// A live worker process.
 #[derive(Debug)]
 pub struct Worker {
     pid: u32,
@@ -62,7 +62,7 @@ impl Worker {
     /// Starts `command` as a worker.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(command: &mut Command) -> std::io::Result<(Child, Worker)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// After the process has ended: ends its leftovers, and waits for them up to a limit.
+    /// Once the process has ended: kills its leftovers, and waits for them up to a limit.
     fn drop(&mut self) {
         workers().remove(&self.pid);
         if !ADOPTS.load(Ordering::Relaxed) {
@@ -84,7 +84,7 @@ impl Drop for Worker {
         }
         let deadline = Deadline::after(LIMIT);
         loop {
-            // An ended process leaves its children to us: the next pass finds them.
+            // A process that ends passes its children to us; the next iteration finds them.
             let left: Vec<Pid> = children().into_iter().filter(is_left).collect();
             if left.is_empty() {
                 return;
@@ -99,7 +99,7 @@ impl Drop for Worker {
     }
 }
 
-/// Kills a child and takes its status. Its number stays its own until then.
+/// Kills a child and collects its status. Until then, its PID cannot be reused.
 fn end(child: Pid) {
     match kill_process(child, Signal::KILL) {
         Ok(()) | Err(Errno::SRCH) => {}
@@ -110,7 +110,7 @@ fn end(child: Pid) {
     }
 }
 
-/// Whether a child is neither a worker that lives nor descends from one.
+/// Whether a child is neither a live worker nor a descendant of one.
 fn is_left(child: &Pid) -> bool {
     let id = child.as_raw_nonzero().get();
     let workers = workers();
@@ -131,7 +131,7 @@ fn children() -> Vec<Pid> {
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
         let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(pid) = number.and_then(Pid::from_raw) else { continue };
-        // One that ended meanwhile is no child.
+        // One that has ended meanwhile no longer counts.
         let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         if parent(&stat) == Some(own) {
             children.push(pid);
@@ -140,7 +140,7 @@ fn children() -> Vec<Pid> {
     children
 }
 
-/// The parent in a `stat` of `/proc`: `7 (a name) S 1 …`. Names may have any character.
+/// Parses the parent from `/proc/PID/stat`: `7 (a name) S 1 …`. Names may contain any character.
 fn parent(stat: &str) -> Option<Pid> {
     let (_, rest) = stat.rsplit_once(") ")?;
     rest.split_ascii_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
@@ -166,11 +166,11 @@ mod tests {
         let pid = Pid::from_child(&child);
         assert!(children().contains(&pid));
         assert!(!is_left(&pid));
-        // As if another descended from it.
+        // Pretend that it descends from another worker.
         let mark = workers().remove(&worker.pid).unwrap();
         assert!(is_left(&pid));
         workers().insert(u32::MAX, mark);
-        // Its variables are there once it runs its own program.
+        // Its environment is visible once it runs its own program.
         while is_left(&pid) {
             std::thread::sleep(STEP);
         }

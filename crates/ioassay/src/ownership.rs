@@ -1,9 +1,9 @@
-//! Checks for folders and files that no other user can change, because we run programs from them as
+//! Checks that no other user can change a folder or file, because we run programs from there as
 //! this user.
 //!
-//! No other user can change a path if every folder on the way belongs to this user or root and only
-//! they can write to it. A folder such as `/tmp` may be written by all if its sticky bit keeps them
-//! from moving what is not theirs.
+//! A path is safe if this user or root owns every folder on the way and only they can write to it.
+//! A world-writable folder such as `/tmp` is fine if its sticky bit keeps users from moving others'
+//! files.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::geteuid;
@@ -12,18 +12,18 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Permission to write for the group and for others.
+/// Write permission for the group and for others.
 const WRITE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
-/// The folder `inner`, name by name, in the folder `outer`; missing ones are created for this user
-/// alone. `remedy` is for a folder that cannot be trusted.
+/// Returns the folder `inner`, name by name, in the folder `outer`. Creates missing ones for this
+/// user only. `remedy` is the advice if a folder cannot be trusted.
 ///
 /// # Errors
-/// Whose it is and what others may do to it; or when it cannot be made.
+/// The owner and permissions that make it unsafe, or that it cannot be created.
 pub fn folder(outer: &Path, inner: &[&str], remedy: &str) -> Result<PathBuf> {
     let failed = || format!("failed to create the folder '{}'", outer.display());
-    // Links on the way are followed now and never again.
+    // Resolve links on the way now, once.
     let there = outer.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let rest = outer.strip_prefix(there).unwrap_or(Path::new(""));
     let mut path = there.canonicalize().with_context(failed)?;
@@ -41,9 +41,9 @@ pub fn folder(outer: &Path, inner: &[&str], remedy: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Checks that no other user can change `path`, which has no links in it, or a folder on the way.
+/// Checks that no other user can change `path`, which contains no links, or a folder on the way.
 fn check_way(path: &Path, remedy: &str) -> Result<()> {
-    // The owner of the root folder owns everything; in a container that need not be root.
+    // Whoever owns the root folder owns everything; in a container, that need not be root.
     let trusted = [geteuid().as_raw(), 0, look(Path::new("/"))?.uid()];
     for folder in path.ancestors() {
         let found = look(folder)?;
@@ -57,10 +57,11 @@ fn check_way(path: &Path, remedy: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a folder or a file is this user's own, no link, and that no other can write to it.
+/// Checks that a folder or file belongs to this user, is not a link, and that no other user can
+/// write to it.
 ///
 /// # Errors
-/// What was found.
+/// The owner and permissions found.
 pub fn check_own(path: &Path, remedy: &str) -> Result<()> {
     let found = look(path)?;
     if found.is_symlink() {
@@ -78,7 +79,7 @@ fn look(path: &Path) -> Result<Metadata> {
         .with_context(|| format!("cannot read the metadata of '{}'", path.display()))
 }
 
-/// What was found, whose it is and what to do.
+/// Describes the owner and permissions, and the remedy.
 fn distrust(path: &Path, found: &Metadata, remedy: &str) -> String {
     format!(
         "'{}' belongs to user {} with mode {:04o}, and ioassay runs as user {}: another user could \
@@ -122,7 +123,7 @@ mod tests {
                 assert_eq!(look(folder).unwrap().mode() & 0o7777, 0o700);
             }
         }
-        // A link that this user made to a folder of his own is where it leads.
+        // A link that this user made to their own folder is resolved.
         symlink(&cache, home.path().join("link")).unwrap();
         assert_eq!(make(&home.path().join("link")).unwrap(), make(&cache).unwrap());
     }
@@ -161,7 +162,7 @@ mod tests {
         for folder in [home.path(), &cache, &cache.join("ioassay"), &made] {
             let set_owner = |uid| chown(folder, Some(uid), None);
             if set_owner(1234).is_err() {
-                // Only root may give away a folder: this user's own stands for another's.
+                // Only root can change a file's owner, so this user's own folder acts as another's.
                 return;
             }
             check_refused(&cache, "belongs to user 1234 with mode");

@@ -16,7 +16,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The lines. They are gone when this is dropped.
+/// The lines on the terminal. Dropping this removes them.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -26,52 +26,52 @@ pub struct Progress {
     found: String,
 }
 
-/// The trial that begins.
+/// The next trial.
 #[derive(Debug)]
 pub struct Next<'a> {
-    /// Trials that are over.
+    /// Number of finished trials.
     pub done: u64,
-    /// Trials that there are at most.
+    /// Maximum number of trials.
     pub planned: u64,
     /// The round, from 0.
     pub round: u32,
-    /// How many rounds there are at most; none where they go on until a rate is steady.
+    /// Maximum number of rounds; `None` if they continue until a rate is steady.
     pub rounds: Option<u32>,
     /// The case.
     pub case: &'a Case,
-    /// The rate in each round of the case so far, as [`assess::rate`] has it.
+    /// The rate in each round of the case so far, from [`assess::rate`].
     pub rates: &'a [f64],
 }
 
-/// The shortest time between two drawings: short trials are not all shown.
+/// Maximum number of redraws per second: not every short trial is shown.
 const DRAWS_A_SECOND: u8 = 5;
 
-/// Columns of the bar.
+/// Width of the bar.
 const BAR_COLUMNS: u64 = 20;
 
-/// Columns of a terminal that does not tell how many it has.
+/// Width of a terminal that does not report its own.
 const COLUMNS: usize = 80;
 
 impl Progress {
-    /// Lines on stderr; nothing is shown if that is not a terminal.
+    /// Shows lines on stderr, if that is a terminal.
     pub fn new() -> Progress {
         Progress::on(ProgressDrawTarget::stderr_with_hz(DRAWS_A_SECOND))
     }
 
-    /// Nothing is ever shown.
+    /// Never shows anything.
     pub fn hidden() -> Progress {
         Progress::on(ProgressDrawTarget::hidden())
     }
 
     fn on(target: ProgressDrawTarget) -> Progress {
-        // It has no colours: there is nothing for NO_COLOR to take away.
+        // It uses no colors, so NO_COLOR has no effect.
         let style = ProgressStyle::with_template("{msg}")
             .expect("the template is one that the library knows");
         let bar = ProgressBar::with_draw_target(Some(1), target).with_style(style);
         Progress { bar, began: Instant::now(), failed: 0, found: String::new() }
     }
 
-    /// A peer is being built: `done` of `all` are there.
+    /// A peer is being built: `done` of `all` are finished.
     pub fn building(&self, done: usize, all: usize, peer: &str) {
         self.show(done as u64, all as u64, &format!("building the peer {peer}"), &[]);
     }
@@ -82,14 +82,14 @@ impl Progress {
         self.show(done, size, &format!("writing the test file: {of} of {all}"), &[]);
     }
 
-    /// The rounds begin: the time until now does not predict theirs.
+    /// The rounds start: the time so far does not predict theirs.
     pub fn rounds_begin(&mut self) {
         self.began = Instant::now();
         self.failed = 0;
         self.found.clear();
     }
 
-    /// A trial begins.
+    /// A trial starts.
     pub fn trial(&self, next: &Next) {
         if self.bar.is_hidden() {
             return;
@@ -113,17 +113,17 @@ impl Progress {
         }
         match store::read(record) {
             Ok(record) => self.found = found_so_far(&assess::assess(&record)),
-            // The run does not depend on it.
+            // The run does not depend on this.
             Err(error) => log::warn!("the record so far cannot be read: {error:#}"),
         }
     }
 
-    /// A trial is over.
+    /// A trial has finished.
     pub fn over(&mut self, trial: &Trial) {
         self.failed += u64::from(matches!(trial.outcome, Outcome::Failed { .. }));
     }
 
-    /// `round 3 of 10, trial 25 of 80, about 1m 20s left`.
+    /// Formats `round 3 of 10, trial 25 of 80, about 1m 20s left`.
     fn whereabouts(&self, next: &Next) -> String {
         let Next { done, planned, round, rounds, .. } = *next;
         let round = match rounds {
@@ -137,12 +137,12 @@ impl Progress {
         }
         let each = self.began.elapsed().as_secs_f64() / done as f64;
         let left = Duration::from_secs((each * planned.saturating_sub(done) as f64) as u64);
-        // When a rate becomes steady is unknown.
+        // It is unknown when a rate becomes steady.
         let about = if rounds.is_some() { "about" } else { "roughly" };
         format!("{round}, {about} {} left", units::time(left))
     }
 
-    /// Draws the view: the line of the bar and `lines` below it, none wider than the terminal.
+    /// Draws the view: the bar's line and `lines` below it, truncated to the terminal's width.
     fn show(&self, done: u64, all: u64, beside: &str, lines: &[String]) {
         if self.bar.is_hidden() {
             return;
@@ -151,11 +151,11 @@ impl Progress {
         let first = format!("{} {beside}", bar(done, all));
         let lines: Vec<String> =
             [&first].into_iter().chain(lines).map(|line| cut(line, columns)).collect();
-        // The only call that draws: all of the view at once.
+        // The only call that draws; it draws the whole view at once.
         self.bar.set_message(lines.join("\n"));
     }
 
-    /// The lines are gone.
+    /// Removes the lines.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -167,7 +167,7 @@ impl Default for Progress {
     }
 }
 
-/// The figure of a case: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
+/// Formats a case's figure: `so far 612 MB/s (598-631 MB/s) in 7 rounds, latest 610 MB/s`.
 fn so_far(next: &Next) -> String {
     let is_sync = next.case.write().is_some_and(|work| work.op == Op::Sync);
     let say = |rate: f64| match is_sync {
@@ -186,9 +186,9 @@ fn so_far(next: &Next) -> String {
     format!("so far {}{interval} in {trials}, latest {}", say(estimate.median), say(*last))
 }
 
-/// The findings and their number of cases: `findings so far: CacheLeak (3 cases), Steal`.
+/// Formats the findings: `findings so far: CacheLeak (3 cases), Steal`.
 fn found_so_far(assessment: &Assessment) -> String {
-    // That there are too few rounds is no news before the last.
+    // Before the last round, too few rounds are expected.
     let is_told = |found: &&RunFinding| {
         found.finding.severity > Severity::Note && found.finding.code != Code::TooFew
     };
@@ -201,13 +201,13 @@ fn found_so_far(assessment: &Assessment) -> String {
     if found.is_empty() { String::new() } else { format!("findings so far: {}", found.join(", ")) }
 }
 
-/// How much is done: `█████░░░░░░░░░░░░░░░`.
+/// Formats the bar: `█████░░░░░░░░░░░░░░░`.
 fn bar(done: u64, all: u64) -> String {
     let full = (u128::from(BAR_COLUMNS) * u128::from(done) / u128::from(all.max(1))) as u64;
     (0..BAR_COLUMNS).map(|column| if column < full { '█' } else { '░' }).collect()
 }
 
-/// As much of a line as fits: one that wraps could not be taken away again.
+/// Truncates a line to the terminal's width: a wrapped line could not be removed.
 fn cut(line: &str, columns: usize) -> String {
     let line = &*printable(line);
     if line.chars().count() < columns {
@@ -218,7 +218,7 @@ fn cut(line: &str, columns: usize) -> String {
     cut
 }
 
-/// How wide the terminal is.
+/// The terminal's width.
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stderr()).map(|size| usize::from(size.ws_col));
     size.ok().filter(|columns| *columns > 0).unwrap_or(COLUMNS)

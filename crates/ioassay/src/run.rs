@@ -1,4 +1,4 @@
-//! Makes a trial: sets the cache state, takes evidence, lets the worker work and takes evidence
+//! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
 use crate::belief::believe;
@@ -26,43 +26,43 @@ use std::time::{Duration, Instant};
 use witness::MemoryGroup;
 use witness::counters::Witness;
 
-/// All that a run needs and that outlives a trial.
+/// The state of a run that outlives a trial.
 pub struct Run<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// How files are made anew for another invocation.
+    /// Creates new files for another invocation.
     pub maker: &'a Maker<'a>,
     /// Their storage; none if no file is used.
     pub storage: Option<&'a Storage>,
     /// The storage of the source of copies, if elsewhere.
     pub source: Option<&'a Storage>,
-    /// Where trials are kept.
+    /// The record.
     pub store: &'a mut Store,
-    /// What is shown meanwhile.
+    /// The progress display.
     pub progress: &'a mut Progress,
-    /// Whether to go on.
+    /// Whether to stop.
     pub stop: &'a Stop,
-    /// How the worker of a peer is started, or why this machine cannot.
+    /// Returns the command that starts a peer's worker, or why this machine cannot run it.
     pub worker: &'a dyn Fn(&str) -> Result<Command, String>,
-    /// How long a worker may take beyond the time of a trial.
+    /// How long a worker may take beyond a trial's time.
     pub patience: Duration,
-    /// The control group that limits the memory of workers, if one does.
+    /// The control group that limits the workers' memory, if any.
     pub memory: Option<&'a MemoryGroup>,
 }
 
-/// After a trial that wrote, the devices get this long to become quiet (METHODOLOGY.md).
+/// How long devices may take to become quiet after a trial that wrote (METHODOLOGY.md).
 const SETTLE: Duration = Duration::from_secs(30);
 
 /// Interval between stop checks.
 const SETTLE_STEP: Duration = Duration::from_secs(1);
 
-/// File systems such as XFS may free unlinked files some time later.
+/// How long to wait for space: file systems such as XFS may free unlinked files later.
 const ROOM_WAIT: Duration = Duration::from_secs(10);
 
-/// Interval between checks of that.
+/// Interval between checks for that.
 const ROOM_STEP: Duration = Duration::from_millis(50);
 
-/// One of the trials of a run.
+/// One trial of a run.
 pub(crate) struct Turn<'f> {
     /// The files of its invocation.
     pub(crate) files: &'f Files,
@@ -73,7 +73,7 @@ pub(crate) struct Turn<'f> {
 }
 
 impl Turn<'_> {
-    /// Its trial, of which this is all that is known.
+    /// The trial with this outcome and no other data.
     pub(crate) fn not_done(&self, outcome: Outcome) -> Trial {
         Trial {
             case: self.case,
@@ -89,7 +89,7 @@ impl Turn<'_> {
 }
 
 impl Run<'_> {
-    /// The live worker of `peer`. One that failed was dropped, and a new one is started.
+    /// The live worker of `peer`. If it failed earlier, a new one is started.
     #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
     fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
         if let Some(live) = left.couriers.remove(peer) {
@@ -110,10 +110,10 @@ impl Run<'_> {
         mix(self.plan.seed ^ (u64::from(round) << 32 | index as u64))
     }
 
-    /// Makes one trial; in `scratch`, if it is one of a case that goes on where it was.
+    /// Runs one trial, in `scratch` if its case continues in the same file.
     ///
     /// # Errors
-    /// When this program's own worker cannot be started: then nothing can be measured.
+    /// If our own worker cannot be started: then nothing can be measured.
     pub(crate) fn trial(
         &mut self,
         left: &mut Left,
@@ -138,7 +138,7 @@ impl Run<'_> {
         let seed = self.seed(index, round);
         let job = stage.job(case, seed);
         trial.outcome = match self.courier(left, &case.peer) {
-            // A worker that is stopped while it starts is no failure: the run ends anyway.
+            // Stopping a worker while it starts is not a failure: the run ends anyway.
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
                 bail!(reason)
             }
@@ -161,7 +161,7 @@ impl Run<'_> {
             }
         };
         trial.outcome = name_peer(case, trial.outcome);
-        // Without a digest there is nothing to hold against what the bytes are.
+        // Without a digest, there is nothing to compare with the content.
         let Outcome::Done(sample) = &trial.outcome else { return Ok(trial) };
         if sample.digest().is_none() {
             return Ok(trial);
@@ -180,13 +180,13 @@ impl Run<'_> {
         Ok(trial)
     }
 
-    /// The file of `work`, if others still have room beside it.
+    /// The file for `work`, if enough free space remains for other users.
     fn make<'f>(&self, work: &WriteWork, files: &'f Files, left: &mut Left) -> Result<Scratch<'f>> {
         let own = work.allocation != Allocation::Overwrite;
         if let Some(storage) = self.storage.filter(|_| own) {
             let began = Instant::now();
             let may_wait = || began.elapsed() < ROOM_WAIT && !self.stop.is_asked();
-            // Room comes only of a file that was there: a disk that is full stays so.
+            // Only an unlinked file can still free space: a disk that is simply full stays full.
             let was_unlinked = std::mem::take(&mut left.unlinked);
             loop {
                 match fixture::check_free(storage, self.maker.free()?, work.io.size) {
@@ -200,7 +200,7 @@ impl Run<'_> {
         Ok(made)
     }
 
-    /// Reads back what `job` wrote: unreadable data does not exist.
+    /// Reads back what `job` wrote: data that cannot be read does not exist.
     pub(crate) fn read_back(&self, job: &Job, stage: &Stage, trial: &mut Trial) {
         let (Some(work), Some(scratch)) = (job.case.write(), stage.target) else { return };
         let Some(sample) = trial.sample() else { return };
@@ -227,7 +227,7 @@ impl Run<'_> {
         let Some(cache) = case.cache() else { return Ok(()) };
         let probe = |storage: Option<&Storage>| storage.and_then(|storage| storage.residency_probe);
         match (stage.read, stage.target) {
-            // Of a copy it is the source that is cold or warm, which may be elsewhere.
+            // For a copy, the cache state applies to the source, which may be elsewhere.
             (Some(file), Some(_)) => file.set_cache(cache, probe(self.source.or(self.storage))),
             (Some(file), None) => file.set_cache(cache, probe(self.storage)),
             (None, Some(Scratch::Kept(file))) => file.set_cache(cache, probe(self.storage)),
@@ -248,10 +248,10 @@ impl Run<'_> {
         }
     }
 
-    /// The state before, and the worker's part, with what the OS counted around it.
+    /// Sets the initial state and runs the worker, with evidence collected before and after.
     ///
     /// # Errors
-    /// The reason why the worker is of no more use, or why the trial must not be made.
+    /// Why the worker is unusable, or why the trial must not run.
     fn perform(
         &self,
         courier: &mut Courier,
@@ -266,13 +266,13 @@ impl Run<'_> {
         let before = counters.before();
         let outcome = courier.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
-        // Files and memory that one worker keeps must not affect the next one, or a cache state.
+        // Files and memory held by one worker must not affect the next one, or a cache state.
         courier.dismiss()?;
         Ok(outcome)
     }
 }
 
-/// The outcome where no file could be made to write to: some file systems have no `fallocate`.
+/// The outcome if no file could be created to write to: some file systems lack `fallocate`.
 fn not_made(error: &anyhow::Error) -> Outcome {
     let reason = format!("{error:#}");
     let answer = error.root_cause().downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
@@ -288,11 +288,11 @@ fn not_made(error: &anyhow::Error) -> Outcome {
 pub(crate) struct Left {
     /// Live workers, by peer.
     pub(crate) couriers: BTreeMap<String, Courier>,
-    /// Whether the last one that used a file wrote it.
+    /// Whether the last trial that used a file wrote it.
     pub(crate) wrote: bool,
-    /// Whether a file was made and unlinked since it was last waited for room.
+    /// Whether a file was created and unlinked since the last wait for space.
     pub(crate) unlinked: bool,
-    /// Of the user's own file, once a peer was given it.
+    /// Guards the user's own file, once a peer has had access to it.
     pub(crate) guard: Option<Guard>,
 }
 
@@ -309,7 +309,7 @@ impl Left {
     }
 }
 
-/// A peer's failure names the peer.
+/// Adds the peer's name to its failures.
 fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Failed { reason } if case.peer != OWN_PEER => {
@@ -322,8 +322,8 @@ fn name_peer(case: &Case, outcome: Outcome) -> Outcome {
     }
 }
 
-/// How much longer than its time a trial may take by right: a pass of the engine `load`, a mapping
-/// that is populated, and a sync come to an end whatever the time says. 64 MB/s is a slow disk.
+/// How much longer than its time a trial may legitimately take. A pass of the engine `load`,
+/// populating a mapping and a sync all run to completion. 64 MB/s is a slow disk.
 fn slack(case: &Case) -> Duration {
     Duration::from_millis(case.file_size().map_or(0, |size| size >> 16))
 }

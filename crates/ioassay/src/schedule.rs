@@ -1,5 +1,5 @@
-//! Runs a plan: the order of the trials, and the restart for each invocation. Each trial is
-//! appended to the record at once.
+//! Carries out a plan: the order of trials, and a fresh start for each invocation. Appends each
+//! trial to the record immediately.
 
 use crate::files::Files;
 use crate::progress::Next;
@@ -19,30 +19,30 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Interval between stop checks.
 const PAUSE_STEP: Duration = Duration::from_millis(50);
 
-/// After this many failures in a row a case is not tried again: a full disk or a hanging peer would
-/// take the time of all others. Its other trials are recorded as failed.
+/// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer
+/// would take the others' time. Its remaining trials are recorded as failed.
 const FAILED_MOST: u32 = 3;
 
-/// The state of a run.
+/// The progress of a run.
 struct SoFar {
     began: Instant,
     rng: Rng,
-    /// Cases that are not done yet.
+    /// Unfinished cases.
     open: Vec<usize>,
     /// The rates of each case.
     rates: Vec<Vec<f64>>,
-    /// How often each case failed in a row, until now.
+    /// Number of consecutive failures of each case.
     failed: Vec<u32>,
-    /// Trials that are over.
+    /// Number of finished trials.
     done: u64,
 }
 
 impl Run<'_> {
-    /// Makes all trials, the first in `files`. Answers how the run ended, and its last files.
+    /// Runs all trials, the first ones with `files`. Returns how the run ended, and its last files.
     ///
     /// # Errors
-    /// When no worker can be started, a file cannot be made anew or the record cannot be written.
-    /// Whatever goes wrong in a trial is data of that trial, and the run goes on.
+    /// If no worker can be started, new files cannot be created, or the record cannot be written.
+    /// Whatever goes wrong in a trial is that trial's data, and the run continues.
     pub fn carry_out(mut self, files: Files) -> Result<(End, Files)> {
         let files = match self.plan.sustain {
             None => self.take_turns(files)?,
@@ -57,7 +57,7 @@ impl Run<'_> {
         Ok((end, files))
     }
 
-    /// Invocation after invocation; in each, round after round.
+    /// Runs the invocations one after another, and the rounds within each.
     fn take_turns(&mut self, mut files: Files) -> Result<Files> {
         let cases = self.plan.cases.len();
         let mut so_far = SoFar {
@@ -73,7 +73,7 @@ impl Run<'_> {
             if invocation > 0 {
                 files = match self.begin_anew(files, invocation, so_far.began) {
                     Ok(files) => files,
-                    // Whatever stops the rest, the completed trials are valid.
+                    // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.stop.is_asked() => return Ok(Files::default()),
                     Err(error) => {
                         self.store.append(&Line::End(End::Interrupted))?;
@@ -97,7 +97,7 @@ impl Run<'_> {
         Ok(files)
     }
 
-    /// Makes all anew for an invocation: the workers of the last one have ended.
+    /// Creates everything again for an invocation; the previous one's workers have exited.
     fn begin_anew(&mut self, old: Files, number: u32, began: Instant) -> Result<Files> {
         let since = Instant::now();
         while since.elapsed() < PAUSE && !self.stop.is_asked() {
@@ -114,7 +114,7 @@ impl Run<'_> {
         Ok(files)
     }
 
-    /// Round after round of an invocation, each open case once in each.
+    /// Runs the rounds of an invocation: each open case once per round.
     fn invocation(
         &mut self,
         files: &Files,
@@ -158,7 +158,7 @@ impl Run<'_> {
                     trial.outcome = Outcome::Failed { reason };
                 }
                 if self.stop.is_asked() {
-                    // The trial was cut short: it says nothing.
+                    // The trial was cut short, so it is not recorded.
                     return Ok(());
                 }
                 self.progress.over(&trial);
@@ -176,8 +176,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Cases that are settled are done. A case and its twin end together, for they are compared by
-    /// the rounds of both. With several invocations none ends early: each has rounds in all.
+    /// Closes cases that are settled. A case and its twin end together, because they are compared
+    /// by shared rounds. With several invocations, no case ends early: each must have rounds in all
+    /// of them.
     fn close_settled(&self, so_far: &mut SoFar) {
         if self.plan.invocations > 1 {
             return;
@@ -192,8 +193,8 @@ impl Run<'_> {
         open.retain(|&case| is_open(case));
     }
 
-    /// Case after case, the trials of each following each other without a pause, until its rate is
-    /// steady or `budget` is over. A file that is written stays the same for all of them.
+    /// Runs one case after another; each case's trials follow each other without a pause, until its
+    /// rate is steady or `budget` is used up. They all write to the same file.
     fn sustain(&mut self, budget: Duration, files: &Files) -> Result<()> {
         let began = Instant::now();
         let mut left_over = Left::default();
@@ -225,7 +226,7 @@ impl Run<'_> {
                 let is_last = is_bad || is_over || assess::is_steady(case, &trials);
                 let trial = trials.last_mut().expect("one was just made");
                 if is_last {
-                    // Before, that would have been a pause.
+                    // Earlier, this would have been a pause.
                     let stage = Stage { target: scratch.as_ref(), read: None, goes_on: true };
                     let job = stage.job(case, self.seed(index, round));
                     self.read_back(&job, &stage, trial);

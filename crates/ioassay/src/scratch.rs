@@ -1,5 +1,4 @@
-//! The file that is written: in the state that a case asks for at the start of a trial, read back
-//! after it, and gone.
+//! A file to write: created in a case's initial state for a trial, read back, and removed.
 
 use crate::directory::{Directory, Name};
 use crate::fixture::{TestFile, through_proc};
@@ -19,26 +18,26 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use witness::page_cache;
 
-/// Bytes read back at once.
+/// Size of a read in bytes.
 const CHUNK: u64 = 4 << 20;
 
-/// Parts of a file that are less than this from each other are read back together.
+/// Parts of a file that are less than this apart are read back together.
 const GAP: u64 = 64 << 10;
 
-/// A file to write to in a trial.
+/// A file for a trial to write.
 #[derive(Debug)]
 pub enum Scratch<'a> {
-    /// Made for this trial, with a name for as long: it is gone when this is dropped.
+    /// Created for this trial; its name is removed when this is dropped.
     Own(File, Name),
-    /// One that is written over in each trial.
+    /// A file that every trial overwrites.
     Kept(&'a TestFile),
 }
 
 impl<'a> Scratch<'a> {
-    /// A new file in the state that `work` asks for.
+    /// A new file in the state that `work` requires.
     ///
     /// # Errors
-    /// What was tried and what the OS answered.
+    /// What was tried, and what the OS answered.
     pub fn new(directory: &Directory, work: &WriteWork) -> Result<Scratch<'a>> {
         let (file, name) = directory.create(&format!("write-{}", units::bytes(work.io.size)))?;
         if work.allocation == Allocation::Fallocate {
@@ -61,17 +60,17 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    /// The path by which a worker opens it.
+    /// The path through which workers open it.
     pub fn path(&self) -> PathBuf {
         through_proc(self.file())
     }
 
-    /// Reads what `job` wrote, from below the page cache where `probe` can prove that, and holds
-    /// it against `content`. None where nothing was written, or it would take too long to tell
-    /// which blocks were.
+    /// Reads what `job` wrote, from below the page cache if `probe` can verify that, and compares
+    /// it with `content`. `None` if nothing was written, or if listing the written blocks would
+    /// take too long.
     ///
     /// # Errors
-    /// When it cannot be made durable or read, with what was tried: then it is not there.
+    /// If it cannot be made durable or read, with what was tried: then the data does not exist.
     pub fn read_back(
         &self,
         job: &Job,
@@ -115,7 +114,7 @@ impl<'a> Scratch<'a> {
     }
 }
 
-/// Adds `bytes`, which were read at `offset`, and what they must be.
+/// Adds `bytes`, read at `offset`, and the expected digest.
 fn hold_against(read_back: &mut ReadBack, content: Content, offset: u64, bytes: &[u8]) {
     let digest = kernel::digest(Isa::Auto).expect("there is a loop for every processor");
     let (mut offset, mut rest) = (offset, bytes);
@@ -134,7 +133,7 @@ fn hold_against(read_back: &mut ReadBack, content: Content, offset: u64, bytes: 
     }
 }
 
-/// Ascending parts in runs of such as are near each other.
+/// Groups ascending parts that are close together.
 fn runs(parts: &[Range<u64>]) -> impl Iterator<Item = &[Range<u64>]> {
     parts.chunk_by(|one, next| next.start - one.end <= GAP)
 }
@@ -146,7 +145,7 @@ mod tests {
     use model::sample::Span;
     use model::zoo;
 
-    /// What comes of reading back a file that a `writer` wrote.
+    /// The result of reading back a file that `writer` wrote.
     fn check(writer: impl Fn(&File, Content)) -> ReadBack {
         let work = WriteWork {
             io: Io { size: (1 << 20) + 8, ..zoo::plain_write().io },

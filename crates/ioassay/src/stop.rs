@@ -1,4 +1,4 @@
-//! Signals that end a run: it ends in order, removes its files and leaves a whole record.
+//! Signals that stop a run: it ends properly, removes its files and leaves a valid record.
 
 use anyhow::Result;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -6,18 +6,18 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether somebody asked the run to stop.
+/// Whether a signal asked the run to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
     signal: Arc<AtomicUsize>,
 }
 
 impl Stop {
-    /// Takes the signals over for the rest of the process. A hangup that whoever started it
-    /// ignores, as `nohup` does, stays ignored.
+    /// Handles the signals for the rest of the process. If the parent ignores hangups, as `nohup`
+    /// does, they stay ignored.
     ///
     /// # Errors
-    /// When the OS does not let a handler be set.
+    /// If the OS refuses to install a handler.
     pub fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
         for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
@@ -30,8 +30,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// The exit code of a process that was stopped: 128 and the signal's number; none if nobody
-    /// asked.
+    /// The exit status of a stopped process: 128 plus the signal's number; `None` without a signal.
     pub fn exit_code(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
@@ -39,22 +38,22 @@ impl Stop {
         }
     }
 
-    /// As if a signal had asked.
+    /// Acts as if a signal had arrived.
     #[cfg(test)]
     pub(crate) fn ask(&self) {
         self.signal.store(usize::try_from(SIGTERM).expect("it is positive"), Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Whether a signal arrived.
     pub fn is_asked(&self) -> bool {
         self.exit_code().is_some()
     }
 
-    /// The exit status of a command that came to `done`: that of the signal, where one came. What
-    /// could not be done then is no error: it was not to be done any more.
+    /// The exit status of a command with the result `done`: the signal's, if one arrived. Errors
+    /// are then ignored, because the command was interrupted.
     ///
     /// # Errors
-    /// That of `done`, where nobody asked.
+    /// The error in `done`, if no signal arrived.
     pub fn status(&self, done: Result<u8>) -> Result<u8> {
         let Some(code) = self.exit_code() else { return done };
         if let Err(error) = done {
@@ -64,11 +63,10 @@ impl Stop {
     }
 }
 
-/// Has a file that would become larger than `ulimit -f` allows be an error of the write, and not
-/// the end of the process.
+/// Makes writes beyond `ulimit -f` fail instead of killing the process.
 ///
 /// # Errors
-/// When the OS does not let a handler be set.
+/// If the OS refuses to install a handler.
 pub fn survive_file_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

@@ -1,5 +1,5 @@
-//! Values of axes that stand for others, in terms of this machine.
-//! `model::axis::AXES` lists them, each with its meaning.
+//! Symbolic axis values, which depend on this machine. `model::axis::AXES` lists them with their
+//! meanings.
 
 use anyhow::{Result, bail};
 use model::case::OWN_PEER;
@@ -7,10 +7,10 @@ use model::host::Host;
 use model::plan::Place;
 use model::units;
 
-/// The values that `text` stands for: mostly itself.
+/// The values that `text` stands for; usually itself.
 ///
 /// # Errors
-/// When it names a peer that is not known.
+/// If it names an unknown peer.
 pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
     let host = place.host;
     let cores = host.parallelism();
@@ -35,13 +35,14 @@ pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
     })
 }
 
-/// As many operations as the file has blocks: how many that is depends on other axes.
+/// Stands for as many operations as the file has blocks, which depends on other axes.
 pub const OPS_ALL: u64 = u64::MAX;
 
-/// As many as it has blocks that are a stride from each other.
+/// Stands for as many operations as the file has blocks at multiples of the stride.
 pub const OPS_LANE: u64 = u64::MAX - 1;
 
-/// What nobody misses, in whole `granules`: a quarter of what can be had, where that is known.
+/// min(`most`, a quarter of the available memory), rounded down to whole `granule`s; `most` if that
+/// is unknown.
 fn quarter(host: &Host, most: u64, granule: u64) -> u64 {
     host.memory_available.map_or(most, |bytes| most.min(bytes / 4 / granule * granule))
 }
@@ -50,17 +51,17 @@ fn modest(host: &Host) -> u64 {
     quarter(host, MODEST, host.page.max(1))
 }
 
-/// From `first` on, each twice the one before, and `last`.
+/// Doublings from `first` up to `last`, including both.
 fn doublings(first: u64, last: u64, text: impl Fn(u64) -> String) -> Vec<String> {
     let below = std::iter::successors(Some(first), |n| n.checked_mul(2));
     below.take_while(|n| *n < last).chain([last]).map(text).collect()
 }
 
-/// STREAM's rule: at least four times what the last-level caches hold. Where nobody knows how much
-/// that is, four times the largest one that is sold, or what can be had: then there is a finding
-/// on it (METHODOLOGY.md).
+/// STREAM's rule: at least four times the last-level caches. If their size is unknown, it is four
+/// times the largest cache on sale, limited by the available memory, and a finding reports that
+/// (METHODOLOGY.md).
 fn dram(host: &Host) -> u64 {
-    // Nor is it known how much can be had, where the OS tells nothing at all.
+    // If the OS reports nothing, the available memory is unknown, too.
     let most = if host.memory_available.is_some() { DRAM_UNKNOWN } else { MODEST };
     let unknown = || quarter(host, most, MIB);
     let bytes = host.last_level_cache.map_or_else(unknown, |bytes| bytes.saturating_mul(4));
@@ -68,11 +69,11 @@ fn dram(host: &Host) -> u64 {
 }
 
 const MIB: u64 = 1 << 20;
-/// Few machines miss so much.
+/// Few machines are short of this much.
 const MODEST: u64 = 256 << 20;
-/// Smaller arrays are none of memory, whatever the caches.
+/// Smaller arrays do not measure memory, whatever the caches.
 const DRAM_LEAST: u64 = 64 << 20;
-/// Where the size of the caches is not known.
+/// Used if the size of the caches is unknown.
 const DRAM_UNKNOWN: u64 = 2 << 30;
 
 fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
@@ -117,7 +118,7 @@ mod tests {
         check("peer", "rust", &["rust"]);
     }
 
-    /// Checks what `text` stands for on a changed machine of the zoo.
+    /// Checks the values that `text` stands for on a modified machine of the zoo.
     fn check_on(change: impl Fn(&mut Host), axis: &str, text: &str, expected: &[&str]) {
         let mut host = zoo::host();
         change(&mut host);

@@ -1,7 +1,7 @@
-//! Runs a program that somebody else wrote, such as a compiler, to its end or to its limits.
+//! Runs an external program, such as a compiler, to completion or up to its limits.
 //!
-//! The program and all that it starts are a process group, which is ended as a whole: at the
-//! deadline, when a signal asks this program to stop, and when the program itself has ended.
+//! The program and everything it starts form a process group. The whole group is killed at the
+//! deadline, when a signal asks this program to stop, and when the program itself has exited.
 
 use crate::stop::Stop;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -15,48 +15,49 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How much of the end of a stream is kept: what a compiler says last is what went wrong.
+/// How much of a stream's end is kept: a compiler's last output says what went wrong.
 const LAST_BYTES: usize = 2000;
-/// Bytes read at once: what a pipe holds.
+/// Size of a read in bytes: a pipe's capacity.
 const CHUNK: usize = 64 << 10;
-/// What is read at most once the program has ended: a pipe holds no more.
+/// Maximum bytes to read after the program has exited: pipes hold no more.
 const DRAIN_BYTES: u64 = 1 << 20;
-/// Interval between looks where nothing is printed.
+/// Interval between checks if nothing is printed.
 const STEP: Duration = Duration::from_millis(5);
-/// A program may remove its temporary files in this time after SIGTERM, before SIGKILL.
+/// Time between SIGTERM and SIGKILL, in which a program may remove its temporary files.
 const GRACE: Duration = Duration::from_millis(200);
-/// SIGKILL takes longer only where the OS itself hangs, as on a dead network mount.
+/// Time to wait after SIGKILL. It takes longer only if the OS itself hangs, as on a dead network
+/// mount.
 const KILL: Duration = Duration::from_secs(2);
-/// The largest file that a program may write: a hundred times what a peer is made of.
+/// Maximum size of a file that a program may write: a hundred times the size of a peer.
 const FILE_BYTES_MAX: u64 = 4 << 30;
-/// The least that [`Limits::half_of`] leaves a process: a runtime needs about 100 MiB to begin.
+/// Minimum limit of [`Limits::half_of`]: a runtime needs about 100 MiB to start.
 const MEMORY_LEAST: u64 = 512 << 20;
 
-/// How long a program may run, and what it may take.
+/// Limits on a program's time and memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The longest it may run.
+    /// Maximum running time.
     pub time: Duration,
-    /// Bytes of data that each process of it may have (`RLIMIT_DATA`): a limit of addresses would
-    /// count what runtimes only reserve. None where it is not limited.
+    /// Bytes of data that each of its processes may have (`RLIMIT_DATA`). A limit on address space
+    /// would count what runtimes only reserve. `None` means no limit.
     pub memory: Option<u64>,
-    /// How much of the beginning of each stream is kept.
+    /// How much of each stream's start is kept.
     pub first_bytes: usize,
 }
 
 impl Limits {
-    /// Half of the memory that is `available`: a runaway compiler ends, and the machine goes on.
-    /// Where nobody knows how much is available nothing is limited.
+    /// Half of the `available` memory, so that a runaway compiler dies before it hurts the machine.
+    /// Unlimited if the available memory is unknown.
     pub fn half_of(available: Option<u64>) -> Option<u64> {
         available.map(|bytes| (bytes / 2).max(MEMORY_LEAST))
     }
 
-    /// Sets them on a process that has just begun: what it starts later inherits them.
+    /// Applies the limits to a process that has just started; its children inherit them.
     fn set(&self, pid: Pid) {
         let files = (Resource::Fsize, Some(FILE_BYTES_MAX));
         for (resource, most) in [(Resource::Data, self.memory), files, (Resource::Core, Some(0))] {
             let Some(most) = most else { continue };
-            // A limit that is lower already stays.
+            // Keep a limit that is already lower.
             let most = getrlimit(resource).maximum.map_or(most, |least| least.min(most));
             let limit = Rlimit { current: Some(most), maximum: Some(most) };
             if let Err(error) = prlimit(Some(pid), resource, limit) {
@@ -66,18 +67,18 @@ impl Limits {
     }
 }
 
-/// What came of a program that ended by itself.
+/// The result of a program that exited by itself.
 #[derive(Debug)]
 pub struct Told {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// What it printed on stdout.
+    /// Its standard output.
     pub stdout: Printed,
-    /// What it printed on stderr.
+    /// Its standard error.
     pub stderr: Printed,
 }
 
-/// What was printed on a stream: the beginning and the end of it.
+/// The start and end of a stream.
 #[derive(Debug, Default)]
 pub struct Printed {
     first: Vec<u8>,
@@ -86,12 +87,12 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The beginning, and whether that is all.
+    /// The start, and whether that is everything.
     pub fn first(&self) -> (&[u8], bool) {
         (&self.first, self.first.len() as u64 == self.bytes)
     }
 
-    /// The end of it, at most 2000 bytes.
+    /// The end, at most 2000 bytes.
     pub fn last(&self) -> String {
         String::from_utf8_lossy(&self.last).trim().to_string()
     }
@@ -106,10 +107,10 @@ impl Printed {
     }
 }
 
-/// Runs `command`, with nothing on stdin.
+/// Runs `command` with an empty stdin.
 ///
 /// # Errors
-/// Why it could not be started, or was ended: it did not end in time, or somebody asked to stop.
+/// Why it could not be started, or was killed: it exceeded the time limit, or a signal arrived.
 pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.process_group(0);
@@ -147,15 +148,15 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
     Ok(Told { status, stdout, stderr })
 }
 
-/// A program at work; it is ended with all its group, whatever becomes of the caller.
+/// A running program. It is killed with its whole group, whatever happens to the caller.
 struct Running {
     child: Child,
     pid: Pid,
 }
 
 impl Running {
-    /// Whether it ended. It stays a zombie: until it is waited for, nobody else can have its
-    /// number, which is that of the group.
+    /// Whether it has exited. It stays a zombie: until its status is collected, no other process
+    /// can have its PID, which is also the group's ID.
     fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(self.pid), look), Ok(None))
@@ -172,9 +173,9 @@ impl Running {
         true
     }
 
-    /// Ends it, if it has not ended, and all that it left; answers how it ended.
+    /// Kills it if it is still running, and everything it left. Returns its exit status.
     fn end(&mut self) -> Option<ExitStatus> {
-        // Whom a signal does not reach is gone, which is what was wanted.
+        // If a signal finds no process, that is fine.
         if !self.has_ended() {
             let _ = kill_process_group(self.pid, Signal::TERM);
             self.ends_within(GRACE);
@@ -192,7 +193,8 @@ impl Drop for Running {
     }
 }
 
-/// The reading end of a pipe, which never waits: others may hold the writing end for ever.
+/// The reading end of a pipe, which never blocks: another process may hold the writing end open
+/// forever.
 struct Stream {
     pipe: Box<dyn Read>,
     buffer: Vec<u8>,
@@ -206,9 +208,9 @@ impl Stream {
         Stream { pipe: Box::new(pipe), buffer: vec![0; CHUNK], printed: Printed::default() }
     }
 
-    /// Takes what is there, at most a chunk; answers how many bytes.
+    /// Reads what is available, up to a chunk. Returns the number of bytes.
     fn read(&mut self, first_bytes: usize) -> usize {
-        // Nothing now (`EAGAIN`), and nothing ever again.
+        // `EAGAIN` (nothing now) and end of file both count as nothing.
         let length = self.pipe.read(&mut self.buffer).unwrap_or(0);
         self.printed.take(&self.buffer[..length], first_bytes);
         length
@@ -224,7 +226,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// What comes of a shell script that may run for `time`, and how long that took.
+    /// The result of a shell script that may run for `time`, and its duration.
     fn run_for(time: Duration, script: &str) -> (Result<Told, String>, Duration) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
@@ -233,14 +235,14 @@ mod tests {
         (run(command, limits, &Stop::default()), began.elapsed())
     }
 
-    /// What a script says that ends by itself long before its time is over.
+    /// The result of a script that exits long before its time limit.
     fn told(script: &str) -> Told {
         let (told, took) = run_for(Duration::from_secs(60), script);
         assert!(took < Duration::from_secs(30), "{script}: {took:?}");
         told.expect(script)
     }
 
-    /// Checks that a script is ended at a short deadline.
+    /// Checks that a script is killed at a short deadline.
     fn check_ended(script: &str) {
         let (told, took) = run_for(Duration::from_millis(100), script);
         let error = told.expect_err(script);
@@ -250,7 +252,7 @@ mod tests {
 
     fn is_alive(pid: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // A zombie holds nothing, and waits for whoever adopted it.
+        // A zombie holds no resources; it waits for whoever adopted it.
         stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     }
 
@@ -283,13 +285,13 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(30), "{pid} goes on");
             std::thread::sleep(STEP);
         }
-        // One that left the group is not waited for either.
+        // Nor do we wait for a process that has left the group.
         told("setsid sleep 0.3 & true");
     }
 
     #[test]
     fn its_processes_have_limits() {
-        // The limits are set when it has begun.
+        // The limits apply only after it has started.
         let limits = told("sleep 0.1; ulimit -d; ulimit -c").stdout.last();
         assert_eq!(limits, "65536\n0");
         let greedy = told("sleep 0.1; head -c 200000000 /dev/zero | tail -n 1 | wc -c");

@@ -1,12 +1,12 @@
-//! In what order cases take their turns.
+//! The order in which cases take turns.
 
 use model::case::Cache;
 use model::plan::Plan;
 use model::random::Rng;
 
-/// The open cases in random order; those of one cache state together, so that a file is not
-/// warmed and evicted more than once a round, and those that write apart from those that read,
-/// which they would disturb. The order of the states is random too.
+/// The open cases in random order, grouped by cache state and by whether they write. So a file is
+/// warmed and evicted at most once per round, and writes do not disturb reads. The order of the
+/// groups is random, too.
 pub fn order_of_round(plan: &Plan, open: &[usize], rng: &mut Rng) -> Vec<usize> {
     let mut order = open.to_vec();
     rng.shuffle(&mut order);

@@ -1,4 +1,4 @@
-//! What was typed, understood; and where it is not, what may have been meant.
+//! Parses the command line, and suggests what a misspelled one may have meant.
 
 use crate::args::Cli;
 use crate::manual;
@@ -11,10 +11,10 @@ use model::units;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The command line `words`, the first of them the program's name.
+/// Parses the command line `words`; the first is the program's name.
 ///
 /// # Errors
-/// What is not understood, with what may have been meant; or a help or version that was asked for.
+/// A parse error with suggestions; or help or the version, if requested.
 pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
     let matches = manual::command().try_get_matches_from(words);
     matches
@@ -22,7 +22,7 @@ pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
         .map_err(|error| hinted(error, words))
 }
 
-/// The error, with a tip where a recipe stands in the place of a command.
+/// Adds a tip to the error if a recipe was typed in place of a command.
 fn hinted(mut error: Error, words: &[OsString]) -> Error {
     if let Some(flag) = own_flag(&error) {
         error.remove(ContextKind::SuggestedArg);
@@ -36,7 +36,7 @@ fn hinted(mut error: Error, words: &[OsString]) -> Error {
     };
     let is_of_recipes = words.get(1).is_some_and(|word| word == "recipes");
     if let Some(tip) = tip(&given, is_of_recipes) {
-        // What is near among the commands would only mislead.
+        // A similar command would only mislead.
         error.remove(ContextKind::SuggestedSubcommand);
         let tip = ContextValue::StyledStrs(vec![StyledStr::from(tip)]);
         error.insert(ContextKind::Suggested, tip);
@@ -44,7 +44,7 @@ fn hinted(mut error: Error, words: &[OsString]) -> Error {
     error
 }
 
-/// The flag of the axis that other tools call so: `--bs` of fio is `--block`.
+/// The axis flag for another tool's option: fio's `--bs` is `--block`.
 fn own_flag(error: &Error) -> Option<&'static str> {
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
@@ -55,7 +55,7 @@ fn own_flag(error: &Error) -> Option<&'static str> {
     AXES.iter().find(|axis| axis.elsewhere.contains(&given)).map(|axis| axis.flag)
 }
 
-/// What is to be typed instead of a recipe, or nearly one, that is no command.
+/// What to type instead of a recipe's name, or nearly one, that is not a command.
 fn tip(given: &str, is_of_recipes: bool) -> Option<String> {
     let known: Vec<&str> = recipe::BUILT_IN.iter().map(|(name, _)| *name).collect();
     let is_file = given.ends_with(".toml") && Path::new(given).is_file();
@@ -70,7 +70,7 @@ fn tip(given: &str, is_of_recipes: bool) -> Option<String> {
     Some(format!("'{given}' {what}: ioassay {command} {name}"))
 }
 
-/// Whether a word is longer than any command: then it is rather a recipe that is misspelled.
+/// Whether a word is longer than any command: then it is more likely a misspelled recipe.
 fn is_long(given: &str) -> bool {
     let commands = manual::command();
     let longest = commands.get_subcommands().map(|command| command.get_name().len()).max();

@@ -1,7 +1,7 @@
-//! Builds peers: once, into the cache folder, and again when their source, their compiler or this
+//! Builds peers into the cache folder: once, and again when their source, their compiler or this
 //! processor changes.
 //!
-//! What is in the cache folder is run: no other user may be able to put anything there
+//! Programs in the cache folder are run, so no other user may be able to write there
 //! ([`ownership`]).
 
 use crate::ownership;
@@ -18,36 +18,38 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A compiler tells its version in a fraction of a second, a runtime in one or two.
+/// Time limit for printing a version: a compiler takes a fraction of a second, a runtime one or
+/// two.
 const VERSION_TIME: Duration = Duration::from_secs(10);
 
-/// This program itself is built in less than three minutes on two busy processors.
+/// Time limit for a build: this program itself takes less than three minutes on two busy
+/// processors.
 const BUILD_TIME: Duration = Duration::from_secs(600);
 
-/// A peer's object code is disassembled in less than a second.
+/// Time limit for disassembling a peer, which takes less than a second.
 const DISASSEMBLY_TIME: Duration = Duration::from_secs(60);
 
-/// The longest disassembly that is looked through: a peer's is 100 KiB, one with all of its runtime
-/// in it some MiB.
+/// Maximum size of a disassembly to search: a peer's is 100 KiB, or some MiB with its whole
+/// runtime.
 const DISASSEMBLY_BYTES: usize = 16 << 20;
 
-/// Within so many bytes a compiler says its name and version.
+/// A compiler prints its name and version within this many bytes.
 const VERSION_BYTES: usize = 2000;
 
-/// What is known of a built peer is kept beside it, so that it is not looked at again.
+/// Facts about a built peer, kept beside it so that it need not be inspected again.
 const FACTS: &str = "peer.json";
 
-/// What stands between the name of a folder and the process that builds in it.
+/// Separates a folder's name from the PID that builds in it.
 const SITE: &str = ".building-";
 
-/// What to do where the cache folder cannot be trusted.
+/// The remedy if the cache folder cannot be trusted.
 const REMEDY: &str = "set XDG_CACHE_HOME to a folder that only you can write to, or remove this \
                       one if another user put it there";
 
-/// A peer that was built, or the reason why not; and the command that starts it.
+/// A peer that was built, or why it was not, and the command that starts it.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// What is known of it.
+    /// The known facts about it.
     pub peer: Peer,
     run: Vec<String>,
 }
@@ -56,7 +58,7 @@ impl Ready {
     /// The command that starts it.
     ///
     /// # Errors
-    /// The reason why it cannot run here.
+    /// Why it cannot run here.
     pub fn command(&self) -> Result<Command, String> {
         if let Some(reason) = &self.peer.unavailable {
             return Err(reason.clone());
@@ -65,11 +67,11 @@ impl Ready {
     }
 }
 
-/// Builds `program`, unless that was done before. What is wrong with it or its compiler is told by
-/// [`Peer::unavailable`].
+/// Builds `program`, unless that was done before. [`Peer::unavailable`] reports problems with it or
+/// its compiler.
 ///
 /// # Errors
-/// When there is no cache folder, it cannot be written, or others can write to it.
+/// If there is no cache folder, it cannot be written, or other users can write to it.
 pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
     let mut peer = program.peer.clone();
     let run = program.run.clone();
@@ -89,7 +91,7 @@ pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
         let run = put(&run, Path::new(""), &source);
         return Ok(Ready { peer, run });
     }
-    // What is built for the native processor is for this one.
+    // A build for the native processor is valid only for this one.
     let cpu = host.cpu;
     let cache = cache_home()?;
     let peers = ownership::folder(&cache, &["ioassay", "peers"], REMEDY)?;
@@ -101,14 +103,15 @@ pub fn ready(program: &Program, stop: &Stop) -> Result<Ready> {
         peer = bench.build(program, peer, &folder)?;
     }
     let run = put(&run, &folder, Path::new(""));
-    // A build may make a link, or a program that others can change; or none, which its start tells.
+    // A build may create a link, or a program that others can change. If it creates none, starting
+    // it reports that.
     let in_folder = run.iter().map(Path::new).filter(|word| word.starts_with(&folder));
     let mut made = in_folder.filter(|path| path.symlink_metadata().is_ok());
     made.try_for_each(|path| ownership::check_own(path, REMEDY))?;
     Ok(Ready { peer, run })
 }
 
-/// What is known of the build in `folder`; none if there is none, or it is broken.
+/// The facts about the build in `folder`; `None` if there is none, or it is broken.
 fn built(folder: &Path) -> Result<Option<Peer>> {
     if folder.symlink_metadata().is_err() {
         return Ok(None);
@@ -118,8 +121,8 @@ fn built(folder: &Path) -> Result<Option<Peer>> {
     Ok(facts.ok().and_then(|text| serde_json::from_str(&text).ok()))
 }
 
-/// Removes older builds of the peer that `folder` is for, and what was left of builds whose
-/// process was killed: the cache must not grow for ever.
+/// Removes older builds of this peer, and leftovers of builds whose process was killed: the cache
+/// must not grow forever.
 fn remove_older(folder: &Path) -> Result<()> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let Some((peer, hash)) = name.rsplit_once('-') else { return Ok(()) };
@@ -147,7 +150,7 @@ fn ignore_missing(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == std::io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-/// Where compilers work: what limits them.
+/// The limits for compilers.
 struct Bench<'a> {
     memory: Option<u64>,
     stop: &'a Stop,
@@ -158,7 +161,7 @@ impl Bench<'_> {
         tool::run(command, Limits { time, memory: self.memory, first_bytes }, self.stop)
     }
 
-    /// The first line that a compiler or a runtime says of its version.
+    /// The first line that a compiler or runtime prints about its version.
     fn version(&self, command: Command) -> Result<String, String> {
         let program = command.get_program().to_string_lossy().into_owned();
         let told = self.run(command, VERSION_TIME, VERSION_BYTES)?;
@@ -171,8 +174,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Builds in a fresh folder beside `folder` and moves it there when all is done: what is there
-    /// is whole.
+    /// Builds in a fresh folder beside `folder` and moves it there when complete, so `folder` never
+    /// holds a partial build.
     fn build(&self, program: &Program, mut peer: Peer, folder: &Path) -> Result<Peer> {
         let site = site_beside(folder)?;
         match self.build_at(program, site.path()) {
@@ -191,8 +194,8 @@ impl Bench<'_> {
         Ok(peer)
     }
 
-    /// Runs the build command with `site` as its working directory: so its text is the same
-    /// wherever the cache folder is. Answers that text.
+    /// Runs the build command with `site` as its working directory, so that its text does not
+    /// depend on the cache folder's path. Returns that text.
     fn build_at(&self, program: &Program, site: &Path) -> Result<String, String> {
         let name = match &program.source {
             None => PathBuf::new(),
@@ -207,7 +210,7 @@ impl Bench<'_> {
         let words = put(&program.build, Path::new("."), &name);
         let text = words.join(" ");
         let mut command = command_of(&words).ok_or("its row has an empty build command")?;
-        // What a compiler leaves when it is ended goes with the folder.
+        // Files that a killed compiler leaves are removed with the folder.
         command.current_dir(site).env("TMPDIR", site);
         let told = self.run(command, BUILD_TIME, 0)?;
         if told.status.success() {
@@ -216,7 +219,7 @@ impl Bench<'_> {
         Err(format!("'{text}' failed ({}): {}", told.status, said(&told)))
     }
 
-    /// Bits of the widest vectors that `function` compares in; none where nobody can look.
+    /// Width in bits of the vectors that `function` compares; `None` if it cannot be inspected.
     fn vector_bits_of(&self, binary: &Path, function: &str) -> Option<u32> {
         let mut command = Command::new("objdump");
         command.args(["-d", "--no-show-raw-insn"]).arg(binary);
@@ -226,7 +229,7 @@ impl Bench<'_> {
     }
 }
 
-/// A new folder beside `folder` with a name that nobody can know beforehand, for this user alone.
+/// A new folder beside `folder`, with an unpredictable name, for this user only.
 fn site_beside(folder: &Path) -> Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!("{name}{SITE}{}-", std::process::id());
@@ -237,25 +240,26 @@ fn site_beside(folder: &Path) -> Result<TempDir> {
     site.with_context(|| format!("failed to create a folder in '{}'", peers.display()))
 }
 
-/// Moves a finished build to its place. Another run may have built it meanwhile: either is as good.
+/// Moves a finished build into place. Another run may have built it meanwhile; both are equally
+/// good.
 fn move_to(site: TempDir, folder: &Path) -> Result<()> {
     if std::fs::rename(site.path(), folder).is_err() {
         std::fs::remove_dir_all(folder).or_else(ignore_missing)?;
         std::fs::rename(site.path(), folder)
             .with_context(|| format!("failed to move the build to '{}'", folder.display()))?;
     }
-    // It is at another path now: nothing is left to be removed.
+    // It was moved, so there is nothing left to remove.
     let _ = site.keep();
     Ok(())
 }
 
-/// What was said on stderr, or else on stdout: the end of it.
+/// The end of stderr, or of stdout if stderr is empty.
 fn said(told: &Told) -> String {
     let [stdout, stderr] = [&told.stdout, &told.stderr].map(|stream| stream.last());
     if stderr.is_empty() { stdout } else { stderr }
 }
 
-/// The command of these words, if there are any.
+/// The command with these words, if there are any.
 fn command_of(words: &[String]) -> Option<Command> {
     let (program, arguments) = words.split_first()?;
     let mut command = Command::new(program);
@@ -276,12 +280,12 @@ fn cache_home() -> Result<PathBuf> {
         .context("there is no home folder to build peers in: set XDG_CACHE_HOME")
 }
 
-/// The name of the folder of a build: it changes with all that decides what is built.
+/// The name of a build's folder, which depends on everything that affects the build.
 fn name_of_build(program: &Program, peer: &Peer, cpu: &str) -> Result<String> {
     let mut hash = DefaultHasher::new();
     match &program.source {
         Some(source) => source.text.hash(&mut hash),
-        // What is built from elsewhere changes when this program does, as far as can be told.
+        // A peer built from sources elsewhere is assumed to change when this program does.
         None => own_identity()?.hash(&mut hash),
     }
     (&program.build, &program.run, &program.counting, &peer.version).hash(&mut hash);
@@ -290,17 +294,17 @@ fn name_of_build(program: &Program, peer: &Peer, cpu: &str) -> Result<String> {
     Ok(format!("{}-{:016x}", program.name, hash.finish()))
 }
 
-/// What changes with every build of this program.
+/// Identifies the build of this program.
 fn own_identity() -> Result<(u64, Option<std::time::SystemTime>)> {
     let own = std::env::current_exe().context("failed to find this program's own file")?;
     let metadata = own.metadata()?;
     Ok((metadata.len(), metadata.modified().ok()))
 }
 
-/// Reads a disassembly: a packed compare for equality is what makes a counting loop a vector loop;
-/// its registers tell how wide. None where the function is not there.
+/// Parses a disassembly: a packed compare for equality makes a counting loop a vector loop, and its
+/// registers show the width. `None` if the function is missing.
 fn vector_bits(disassembly: &str, function: &str) -> Option<u32> {
-    // The compiler may split a function into parts: `count_tens.part.0`.
+    // The compiler may split a function into parts, such as `count_tens.part.0`.
     let heads = [format!("<{function}>:"), format!("<{function}.")];
     let mut bits = None;
     let mut inside = false;
@@ -315,7 +319,7 @@ fn vector_bits(disassembly: &str, function: &str) -> Option<u32> {
     bits
 }
 
-/// Bits of the packed compare in a line of a disassembly; 0 if there is none.
+/// Width in bits of the packed compare in a line of a disassembly; 0 if there is none.
 fn compare_bits(line: &str) -> u32 {
     let Some((_, instruction)) = line.split_once(":\t") else { return 0 };
     let mnemonic = instruction.split_whitespace().next().unwrap_or_default();

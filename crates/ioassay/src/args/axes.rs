@@ -1,14 +1,14 @@
-//! Axes of cases, as flags: one for each row of [`AXES`].
+//! Axes of cases as flags, one for each row of [`AXES`].
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use model::axis::{AXES, Axis, Domain};
 use std::ffi::OsStr;
 
-/// The heading of their help.
+/// The heading above the axes in the help.
 pub(crate) const HEADING: &str = "Axes (one value, or several with commas)";
 
-/// The axes that were given, by name, each with its values.
+/// The given axes, by name, each with its values.
 #[derive(Debug, Clone, Default)]
 pub struct AxisArgs(pub Vec<(&'static str, Vec<String>)>);
 
@@ -56,8 +56,8 @@ fn flag(axis: &'static Axis) -> Arg {
         .help(axis.help())
 }
 
-/// Reads any text: which values an axis has here, the recipe and the machine decide. Those that are
-/// always known are for completions.
+/// Accepts any text: the recipe and the machine determine an axis's values. The ones that are
+/// always valid are for completions.
 #[derive(Debug, Clone)]
 struct Values(&'static Axis);
 

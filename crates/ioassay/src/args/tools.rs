@@ -1,88 +1,88 @@
-//! Arguments of the commands that do one thing to a peer, a file or the page cache.
+//! Arguments of the commands for peers, test files and the page cache.
 
 use clap::{Args, Subcommand};
 use model::content::Kind;
 use std::path::PathBuf;
 
-/// What to do with peers.
+/// Subcommands of `peers`.
 #[derive(Debug, Subcommand)]
 pub enum PeersCommand {
-    /// Tell which there are, what each can do, and how it is built
+    /// List the peers, what each supports and how to build it
     List(PeersArgs),
-    /// Build them into the cache folder; a run builds what it needs by itself
+    /// Build peers into the cache folder; a run builds what it needs by itself
     Build(PeersArgs),
-    /// Run each over awkward small files and check every digest and count
+    /// Run each peer on awkward small files and verify every digest and count
     Verify {
-        /// Which.
+        /// The peers.
         #[command(flatten)]
         args: PeersArgs,
-        /// Where small test files are written, and removed
+        /// Where to write small test files, which are then removed
         #[arg(long, value_name = "DIR", default_value = ".")]
         directory: PathBuf,
     },
 }
 
-/// Which peers.
+/// A selection of peers.
 #[derive(Debug, Args)]
 pub struct PeersArgs {
-    /// Their names; all if not given
+    /// Names of peers; all by default
     pub names: Vec<String>,
-    /// A TOML file of more peers, in the form of peers/peers.toml
+    /// A TOML file with more peers, in the format of peers/peers.toml
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
 }
 
-/// What to do with the page cache.
+/// Subcommands of `cache`.
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {
-    /// Tell how much of each file is cached
+    /// Show how much of each file is cached
     Show {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Take each file out of the page cache, with proof; needs no root
+    /// Evict each file from the page cache and verify it; does not need root
     Evict {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Read each file into the page cache, with proof
+    /// Read each file into the page cache and verify it
     Warm {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Empty the page cache of the whole machine; needs root, and slows down everybody on it
+    /// Drop the whole machine's page cache; needs root, and slows down all its users
     Drop,
 }
 
-/// What to do with a test file.
+/// Subcommands of `data`.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
-    /// Write a file whose every word is known; there must be nothing of its name
+    /// Write a new file in which every word is known
     Create {
         /// The file
         file: PathBuf,
         /// Its size: 256MiB, 1GiB
         #[arg(long, default_value = "1GiB")]
         size: String,
-        /// Decides its content
+        /// Seed of its content
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// What it is made of: random words, or ints:20 for 4-byte integers below 20, all equally
-        /// likely
+        /// Kind of content: random words, or ints:20 for 4-byte integers below 20, uniformly
+        /// distributed
         #[arg(long, default_value_t = Kind::Random)]
         content: Kind,
     },
-    /// Check every byte of a file that `data create` wrote
+    /// Verify every byte of a file that data create wrote
     Verify {
         /// The file
         file: PathBuf,
-        /// The seed it was written with
+        /// The seed that it was written with
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// What it was made of: random or ints:20
+        /// The kind of content that it was written with: random or ints:20
         #[arg(long, default_value_t = Kind::Random)]
         content: Kind,
     },

@@ -13,7 +13,8 @@ use witness::page_cache;
 
 /// Runs the command.
 ///
-/// # Errors If a file cannot be opened, or its residency cannot be read or changed.
+/// # Errors
+/// If a file cannot be opened, or its residency cannot be read or changed.
 pub fn execute(command: &CacheCommand) -> Result<u8> {
     match command {
         CacheCommand::Show { files } => each(files, "show", |file, probe| {

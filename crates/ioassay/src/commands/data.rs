@@ -1,4 +1,4 @@
-//! `ioassay data`: files whose every word is known.
+//! `ioassay data`: files with known content.
 
 use super::{DONE, say};
 use crate::args::tools::DataCommand;
@@ -14,7 +14,8 @@ use std::path::Path;
 
 /// Runs the command.
 ///
-/// # Errors If the file cannot be written or read, or has wrong content.
+/// # Errors
+/// If the file cannot be written or read, or has wrong content.
 pub fn execute(command: &DataCommand) -> Result<u8> {
     match command {
         DataCommand::Create { file, size, seed, content } => {

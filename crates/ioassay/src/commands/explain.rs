@@ -1,17 +1,17 @@
-//! `ioassay explain`: what a finding means, in the words of METHODOLOGY.md.
+//! `ioassay explain`: what a finding means, quoted from METHODOLOGY.md.
 
 use super::{DONE, say};
 use anyhow::Result;
 use assess::finding::Code;
 use model::units;
 
-/// The one text in which findings are defined; it is a part of the program.
+/// The document that defines the findings, embedded in the program.
 const METHODOLOGY: &str = include_str!("../../../../METHODOLOGY.md");
 
-/// Tells of one finding, or lists them all.
+/// Explains a finding, or lists all of them.
 ///
 /// # Errors
-/// When there is no such finding.
+/// If there is no such finding.
 pub fn execute(code: Option<&str>) -> Result<u8> {
     match code {
         Some(given) => {
@@ -28,13 +28,13 @@ pub fn execute(code: Option<&str>) -> Result<u8> {
     Ok(DONE)
 }
 
-/// The finding of that name, in whatever letters.
+/// Finds a finding by name, ignoring case.
 fn find(given: &str) -> Result<Code> {
     let is_it = |code: &&Code| code.name().eq_ignore_ascii_case(given.trim());
     let names: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
     let found = Code::ALL.iter().find(is_it).copied();
     found.ok_or_else(|| {
-        // The nearest is looked for in small letters, as it was typed.
+        // Search in lower case, as users type it.
         let small: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let small: Vec<&str> = small.iter().map(String::as_str).collect();
         let nearest = units::nearest(given, &small);
@@ -44,7 +44,8 @@ fn find(given: &str) -> Result<Code> {
     })
 }
 
-/// What METHODOLOGY.md says of a finding: the text below `### Code`, up to the next heading.
+/// The definition of a finding in METHODOLOGY.md: the text below `### Code`, up to the next
+/// heading.
 fn section(code: Code) -> Option<&'static str> {
     let heading = format!("\n### {code}\n");
     let text = METHODOLOGY.split_once(&heading)?.1;
@@ -52,8 +53,7 @@ fn section(code: Code) -> Option<&'static str> {
     Some(text[..end].trim())
 }
 
-/// What is said first: the first sentence up to a colon or a semicolon, without the severity
-/// before it.
+/// The first sentence of the definition, up to a colon or semicolon, without the leading severity.
 fn first_sentence(section: &str) -> String {
     let paragraph = section.split("\n\n").next().unwrap_or_default();
     let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");

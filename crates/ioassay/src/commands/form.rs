@@ -10,14 +10,16 @@ use report::Style;
 
 /// Refuses report files that could not be written later, before measuring anything.
 ///
-/// # Errors If such a path has another file, or cannot be written.
+/// # Errors
+/// If such a path has another file, or cannot be written.
 pub fn check(form: &FormArgs) -> Result<()> {
     form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
 }
 
 /// Prints the report and writes the requested files. Returns the exit status.
 ///
-/// # Errors If stdout or a file cannot be written.
+/// # Errors
+/// If stdout or a file cannot be written.
 pub fn deliver(assessment: &Assessment, form: &FormArgs, style: &Style) -> Result<u8> {
     deliver_as(assessment, form, || report::text(assessment, style))
 }
@@ -51,7 +53,7 @@ pub fn deliver_as(
     Ok(report::exit_code(assessment))
 }
 
-/// Notes that a table of trials has no place for: the record is incomplete, or has no trials.
+/// Prints what a table of trials cannot show: that the record is incomplete or has no trials.
 fn tell_missing(assessment: &Assessment) -> Result<()> {
     match assessment.end {
         End::Complete => {}

@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// Prints the manual page of the command `words`, or writes all pages into the folder `all`.
 ///
-/// # Errors If there is no such command, or a page cannot be written or already exists.
+/// # Errors
+/// If there is no such command, or a page cannot be written or already exists.
 pub fn execute(words: &[String], all: Option<&Path>) -> Result<u8> {
     match all {
         None => say(&manual::page(words)?)?,

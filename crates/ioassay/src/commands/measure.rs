@@ -29,7 +29,8 @@ use witness::MemoryGroup;
 
 /// `ioassay run`.
 ///
-/// # Errors If the question is not understood or cannot be answered here.
+/// # Errors
+/// If the question is not understood or cannot be answered here.
 pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
     answer(&question::of_run(args)?, &args.output, style)
 }
@@ -64,7 +65,7 @@ fn answer(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8>
     }))
 }
 
-/// The result of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Kept {
     /// Its record.
@@ -75,8 +76,8 @@ pub struct Kept {
 
 /// Measures the question and keeps the record; none if stopped before the first trial.
 ///
-/// # Errors If nothing could be measured: a place that does not exist, is not writable or is too
-/// small.
+/// # Errors
+/// If nothing could be measured: a place that does not exist, is not writable or is too small.
 pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
     orphans::adopt();
     let Question { target, peers, .. } = question;
@@ -138,7 +139,7 @@ pub fn measure_record(
     store::read(&path)
 }
 
-/// Everything that a run needs.
+/// Everything needed to carry out a run.
 struct Made<'a> {
     maker: &'a Maker<'a>,
     files: Files,
@@ -244,7 +245,8 @@ fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()>
 
 /// Prints what is kept and where, unless only the result is wanted.
 ///
-/// # Errors If stderr cannot be written.
+/// # Errors
+/// If stderr cannot be written.
 pub fn tell_kept(kept: &Kept, output: &OutputArgs) -> Result<()> {
     if output.quiet {
         return Ok(());

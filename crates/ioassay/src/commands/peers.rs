@@ -28,7 +28,8 @@ const WRONG: u8 = 1;
 
 /// Runs the command. Returns the exit status.
 ///
-/// # Errors If a table is broken, a name is unknown or the cache folder cannot be written.
+/// # Errors
+/// If a table is broken, a name is unknown or the cache folder cannot be written.
 pub fn execute(command: &PeersCommand) -> Result<u8> {
     match command {
         PeersCommand::List(args) => list(args),

@@ -28,7 +28,7 @@ pub struct Question {
     pub changes: Changes,
     /// What is measured.
     pub target: Target,
-    /// Where the file that is copied is made, if elsewhere.
+    /// Where to create the source of copies, if elsewhere.
     pub source: Option<PathBuf>,
     /// The time limit of `--sustain` for each case, if given.
     pub sustain: Option<Duration>,
@@ -44,26 +44,26 @@ pub struct Question {
     pub peers: Peers,
 }
 
-/// Where a question is asked, and what is to be done there.
+/// Where a question is to be answered, and the plan for it.
 #[derive(Debug)]
 pub struct Setting {
-    /// The machine, with no more memory to be had than the workers are given.
+    /// The machine; its available memory is at most the workers' limit.
     pub host: Host,
-    /// What is measured; none where no file is used.
+    /// The storage to measure; `None` if no file is used.
     pub storage: Option<Storage>,
-    /// Where the file that is copied is made, if elsewhere.
+    /// Where to create the source of copies, if elsewhere.
     pub source: Option<Source>,
     /// Programs that can measure.
     pub peers: Vec<Peer>,
-    /// What is measured, and what not.
+    /// The cases to measure, and the skipped ones.
     pub plan: Plan,
 }
 
 impl Setting {
-    /// Looks at the place of `question` and makes the plan for it.
+    /// Inspects the place of `question` and makes its plan.
     ///
     /// # Errors
-    /// When the place is not there, or the plan cannot be made.
+    /// If the place does not exist, or the plan cannot be made.
     pub fn of(question: &Question) -> Result<Setting> {
         let pin = bind::bind(question.pin.as_deref(), question.node)?;
         let host = host_of(question);
@@ -76,15 +76,15 @@ impl Setting {
         Ok(Setting { host, storage, source, peers, plan })
     }
 
-    /// The place.
+    /// Where the plan runs.
     pub fn place(&self) -> Place<'_> {
         Place { host: &self.host, storage: self.storage.as_ref(), peers: &self.peers }
     }
 
-    /// A run without a case would be a success that measured nothing.
+    /// Fails if there is nothing to measure: the run would succeed without measuring anything.
     ///
     /// # Errors
-    /// When no case that is asked for can be measured.
+    /// If no requested case can be measured.
     pub fn check_any_asked(&self) -> Result<()> {
         let plan = &self.plan;
         if plan.cases.iter().any(|planned| planned.role == Role::Asked) {
@@ -100,10 +100,10 @@ impl Setting {
     }
 }
 
-/// What `run`, `plan` and `watch` are asked.
+/// The question of `run`, `plan` and `watch`.
 ///
 /// # Errors
-/// When the question is not understood or cannot be asked here.
+/// If the question is not understood or cannot be answered here.
 pub fn of_run(args: &RunArgs) -> Result<Question> {
     let recipe = recipe::find(&args.recipe)?;
     let mut axes = group::Axes::new();
@@ -151,13 +151,13 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
     })
 }
 
-/// The plan of a question, for a place.
+/// The plan for a question at a place.
 fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Result<Plan> {
     let Question { recipe, changes, target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, place)?;
     plan.memory_limit = *memory;
     match target {
-        // What is the user's own is never written, and a file that is read has one size.
+        // A user's own file is never written, and a file to read has only one size.
         Target::File(_) => refuse(&mut plan, |case| {
             case.write().map(|_| {
                 "your own file is only read, never written: name a directory for \
@@ -185,7 +185,7 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
     Ok(plan)
 }
 
-/// Makes skips of the cases for which there is a reason.
+/// Turns the cases for which `reason` returns one into skips.
 fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
     for planned in std::mem::take(&mut plan.cases) {
         match reason(&planned.case) {
@@ -195,13 +195,13 @@ fn refuse(plan: &mut Plan, reason: impl Fn(&Case) -> Option<String>) {
     }
 }
 
-/// How long a trial is of which one follows the other.
+/// Duration of a trial if trials follow each other.
 const SUSTAINED_TRIAL: Duration = Duration::from_secs(10);
 
-/// The longest budget of a case: its trials can all be judged ([`model::record::TRIALS_MAX`]).
+/// Maximum time for a case: all its trials must be judgeable ([`model::record::TRIALS_MAX`]).
 const SUSTAINED_MOST: Duration = Duration::from_secs(48 * 60 * 60);
 
-/// Makes a plan of trials that follow each other, of all cases that can go on.
+/// Changes a plan so that trials follow each other, for all cases that support it.
 fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     if budget < SUSTAINED_TRIAL {
         bail!("--sustain needs at least {}", units::time(SUSTAINED_TRIAL));
@@ -239,7 +239,7 @@ fn storage_of(target: &Target) -> Result<Option<Storage>> {
     storage.map(Some)
 }
 
-/// The storage of `directory`, which is found by its name and must be what is held.
+/// The storage of `directory`. Inspects it by path and checks that the path still leads to it.
 fn storage_in(directory: &Directory) -> Result<Storage> {
     let path = directory.path();
     let storage = witness::storage(path)
@@ -248,7 +248,7 @@ fn storage_in(directory: &Directory) -> Result<Storage> {
     Ok(storage)
 }
 
-/// What `survey` is asked.
+/// The question of `survey`.
 ///
 /// # Errors
 /// As for [`of_run`].
@@ -271,14 +271,14 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
     })
 }
 
-/// This machine, with no more memory to be had than the workers are given.
+/// This machine; its available memory is at most the workers' limit.
 fn host_of(question: &Question) -> Host {
     let host = witness::host(kernel::available());
     let bounds = [host.memory_available, question.memory];
     Host { memory_available: bounds.into_iter().flatten().min(), ..host }
 }
 
-/// Where the file that is copied is made, if elsewhere.
+/// Where to create the source of copies, if elsewhere.
 fn source_of(question: &Question) -> Result<Option<Source>> {
     let Some(directory) = &question.source else { return Ok(None) };
     let is_copied = |values: &Values| values.texts().iter().any(|op| op == "copy");

@@ -1,14 +1,14 @@
-//! `ioassay recipes`: the questions that come with the program.
+//! `ioassay recipes`: the built-in questions.
 
 use super::{DONE, say};
 use crate::args::RecipesCommand;
 use crate::recipe::{self, BUILT_IN};
 use anyhow::Result;
 
-/// Lists them, or prints one.
+/// Lists the recipes, or prints one.
 ///
 /// # Errors
-/// When there is none of that name.
+/// If there is no recipe with that name.
 pub fn execute(command: Option<&RecipesCommand>) -> Result<u8> {
     match command {
         Some(RecipesCommand::Show { name }) => say(recipe::text(name)?)?,

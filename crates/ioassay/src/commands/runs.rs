@@ -1,4 +1,4 @@
-//! `ioassay runs`: the records that were kept.
+//! `ioassay runs`: the kept records.
 
 use super::{DONE, say};
 use crate::args::RunsArgs;
@@ -7,15 +7,15 @@ use anyhow::{Context, Result};
 use report::{Listed, Style};
 use std::io::ErrorKind;
 
-/// Lists the records of the state folder and of those that were named, the newest first, as `last`
-/// and `git log` do.
+/// Lists the records in the state folder and in the given folders, newest first, like `last` and
+/// `git log`.
 ///
 /// # Errors
-/// When a folder cannot be read.
+/// If a folder cannot be read.
 pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
     let state = store::folder()?;
     let mut paths = store::records_of(&state).or_else(|error| match error.kind() {
-        // It is made with the first record.
+        // The first record creates the folder.
         ErrorKind::NotFound => Ok(Vec::new()),
         _ => Err(error).with_context(|| format!("failed to read '{}'", state.display())),
     })?;
@@ -34,7 +34,7 @@ pub fn execute(args: &RunsArgs, style: &Style) -> Result<u8> {
     }
     let all = listed.len();
     listed.retain(|record| is_wanted(record, args));
-    // Dates as they are written sort as they follow each other.
+    // The text form of dates sorts chronologically.
     listed.sort_by(|a, b| (&b.began, &b.path).cmp(&(&a.began, &a.path)));
     let text = if args.json {
         serde_json::to_string_pretty(&serde_json::json!({

@@ -1,4 +1,4 @@
-//! `ioassay watch`: a recipe again and again.
+//! `ioassay watch`: repeats a recipe.
 
 use super::question::{self, Question};
 use super::{DONE, dry, form, measure};
@@ -11,18 +11,18 @@ use model::units;
 use report::Style;
 use std::time::{Duration, Instant};
 
-/// Exit status where a run could not be made, and others could.
+/// Exit status if some runs failed and others succeeded.
 const NOT_ALL: u8 = 1;
 
-/// So often it is looked whether to stop.
+/// Interval between stop checks.
 const WAIT_STEP: Duration = Duration::from_millis(100);
 
-/// Runs it until the last run, or until a signal. Each run is a record of its own, and after each
-/// the trend is told. Answers the gravest exit status of the runs.
+/// Repeats the recipe until the last run, or until a signal. Each run has its own record, and the
+/// trend is printed after each. Returns the most severe exit status of the runs.
 ///
 /// # Errors
-/// When the question is not understood, or the first run cannot be made. A later one that cannot be
-/// made is told, and the next is waited for.
+/// If the question is not understood, or the first run fails. If a later run fails, that is
+/// printed, and the next one follows.
 pub fn execute(args: &WatchArgs, style: &Style) -> Result<u8> {
     let interval = units::parse_time(&args.interval)?;
     let question = question::of_run(&args.run)?;
@@ -69,7 +69,7 @@ fn watch(
     Ok(code)
 }
 
-/// Judges a run and tells the trend, or the judgement in the form that was asked for.
+/// Judges a run and prints the trend, or the report in the requested form.
 fn tell(
     kept: &measure::Kept,
     trends: &mut Trends,
@@ -79,7 +79,7 @@ fn tell(
 ) -> Result<u8> {
     let assessment = assess::assess(&store::read(&kept.record)?);
     trends.add(&assessment);
-    // A blank line between one run and the next.
+    // Separates runs with a blank line.
     let between = if number > 1 { "\n" } else { "" };
     let table = || between.to_string() + &report::trend(trends, &assessment, number, style);
     let code = form::deliver_as(&assessment, &output.form, table)?;
@@ -87,7 +87,7 @@ fn tell(
     Ok(code)
 }
 
-/// Waits until `interval` after `began`, or until a signal.
+/// Waits until `interval` has passed since `began`, or until a signal.
 fn wait(began: Instant, interval: Duration, output: &OutputArgs, stop: &Stop) -> Result<()> {
     let taken = began.elapsed();
     if taken > interval && !output.quiet {
