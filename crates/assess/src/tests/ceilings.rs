@@ -1,12 +1,12 @@
-//! Figures held against what bounds them: shares, and what is above.
+//! Rates compared with their ceilings: the shares, and rates above a ceiling.
 
 use super::*;
 use crate::finding::Verdict;
 use crate::summary::{Ceiling, CeilingKind, ServedBy, Summary};
 use model::case::{Advice, Io};
 
-/// A warm file that nobody asked for first, so that what is added comes after it; memory reads
-/// ten times as much by one thread and sixteen by two.
+/// A warm file, then two memory ceilings: 10 times as much with one thread, 16 times with two.
+/// Tests add their case at the end.
 fn base() -> Record {
     let mut record = flawless(work(Cache::Warm));
     for (threads, times) in [(1, 10), (2, 16)] {
@@ -16,7 +16,7 @@ fn base() -> Record {
     record
 }
 
-/// `memory_case` with another working set, pages and peer.
+/// `memory_case` with a changed work and peer.
 fn memory_like(
     kernel: Kernel,
     threads: u32,
@@ -42,7 +42,7 @@ fn last_asked(record: &Record) -> Summary {
     asked.next_back().expect("one was asked for")
 }
 
-/// What is said of the last case that was asked for: its share, and what was found.
+/// The ceiling share and the findings of the last case that was asked for.
 fn held(record: &Record) -> String {
     let case = last_asked(record);
     let share = match case.ceiling {
@@ -60,7 +60,7 @@ fn what_bounds_others_is_a_ceiling_and_has_none() {
     add(&mut record, memory_case(Kernel::Count, 1), Role::Asked, 8 * FILE, 1.0, 0);
     for case in assess(&record).cases {
         let work = case.case.memory().map(|work| (work.kernel, work.threads));
-        // The file and the count have one thread: nothing is held against two.
+        // The file case and the count case have one thread, so the two-thread read bounds neither.
         assert_eq!(case.is_ceiling, work == Some((Kernel::Read, 1)), "{}", case.id);
         assert!(!(case.is_ceiling && case.ceiling.is_some()), "{}", case.id);
     }
@@ -81,7 +81,7 @@ fn every_loop_over_memory_is_a_share_of_reading_it() {
         of(memory_like(Kernel::Read, 1, |_| {}, "zebra"), 5),
         "0.50 of memory: BytesUnchecked note"
     );
-    // One that has no bulk, and arrays that fit into the caches, whatever they give.
+    // A chase has no bulk rate, and small arrays stay in the CPU caches at any rate.
     assert_eq!(of(memory_case(Kernel::Chase, 1), 1), "none:");
     let small = |work: &mut MemoryWork| work.working_set = ARRAYS - 4096;
     for times in [5, 50] {
@@ -90,7 +90,7 @@ fn every_loop_over_memory_is_a_share_of_reading_it() {
     }
 }
 
-/// Only this program's own reading of huge pages beyond the caches says what memory gives.
+/// Only this program's reads of huge pages beyond the CPU caches are a memory ceiling.
 #[test]
 fn nothing_else_is_memorys_ceiling() {
     let small = |work: &mut MemoryWork| work.working_set = ARRAYS - 4096;
@@ -119,7 +119,7 @@ fn what_is_in_the_caches_is_not_compared_with_memory() {
     assert_eq!(case.verdict, Verdict::Sound, "{:#?}", case.findings);
 }
 
-/// More threads than there are processors have no more; fewer than were measured do.
+/// A ceiling needs at least as many threads as the case, or as many as there are processors.
 #[test]
 fn a_ceiling_is_of_as_many_threads_or_more() {
     let of = |reads: &[(u32, u64)], threads| {
@@ -134,7 +134,7 @@ fn a_ceiling_is_of_as_many_threads_or_more() {
     assert_eq!(of(&[(1, 10), (2, 16)], 2), "0.50 of memory:");
     assert_eq!(of(&[(1, 10), (4, 16)], 2), "0.50 of memory:");
     assert_eq!(of(&[(1, 10), (2, 16)], 4), "0.50 of memory:");
-    // One thread of two processors bounds no two.
+    // A one-thread ceiling does not bound two threads when there are two processors.
     assert_eq!(of(&[(1, 4)], 2), "none:");
 }
 
@@ -164,7 +164,7 @@ fn above_its_ceiling() {
     assert_eq!(of(warm(2), 120), "0.75 of memory:");
 }
 
-/// Stores wait for nothing: they may be faster than loads, but not without end.
+/// Stores wait for nothing, so they may be somewhat faster than loads.
 #[test]
 fn writing_may_be_above_reading() {
     for kernel in [Kernel::Write, Kernel::WriteNt, Kernel::Copy, Kernel::CopyNt, Kernel::TriadNt] {
@@ -179,7 +179,7 @@ fn writing_may_be_above_reading() {
     }
 }
 
-/// Whose rounds vary may be above now and then: that is not void, and it is said.
+/// Noisy rounds may exceed the ceiling by chance: that is a note, not void.
 #[test]
 fn above_within_noise_is_noted() {
     let mut record = base();
@@ -192,13 +192,13 @@ fn above_within_noise_is_noted() {
         }
     }
     assert_eq!(held(&record), "1.10 of memory: AboveCeiling note");
-    // Without an interval nothing more can be said.
+    // Too few rounds for an interval.
     record.trials.retain(|trial| trial.case != index || trial.round < 4);
     let found = held(&record);
     assert!(found.ends_with("TooFew doubt, AboveCeiling note"), "{found}");
 }
 
-/// A file that fits into the processor's caches is served by them.
+/// The processor's caches serve a file that fits into them.
 #[test]
 fn a_small_file_is_in_the_caches() {
     let mut record = base();
@@ -211,7 +211,7 @@ fn a_small_file_is_in_the_caches() {
     assert_eq!(held(&record), "2.00 of memory: AboveCeiling doubt");
 }
 
-/// A ceiling that is doubtful makes nothing void.
+/// A doubtful ceiling never makes a case void.
 #[test]
 fn a_doubtful_ceiling_doubts() {
     let mut record = base();
@@ -243,12 +243,12 @@ fn above_what_the_device_gives() {
     assert_eq!(of(20, 10), "0.50 of device:");
     assert_eq!(of(19, 30), "1.50 of device: AboveCeiling void");
     assert_eq!(of(20, 40), "2.00 of device: AboveCeiling void");
-    // More in flight gave more, so nobody knows what the device gives at most.
+    // More I/Os in flight gave more, so the device's maximum is unknown.
     assert_eq!(of(40, 60), "1.50 of device: AboveCeiling doubt");
     assert_eq!(of(40, 41), "1.02 of device: AboveCeiling note");
 }
 
-/// What is found above its ceiling is nobody's base.
+/// A case above its ceiling is neither a baseline nor an answer.
 #[test]
 fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
     let mut record = base();
@@ -261,7 +261,7 @@ fn what_is_above_its_ceiling_bounds_and_answers_nothing() {
     assert_eq!(page_cache.map(|rated| rated.rate), assessment.cases[0].throughput);
 }
 
-/// Of a mapping in memory only a word of each page is moved: its bytes a second are no traffic.
+/// Touching moves one word of each page, so its bytes per second are not memory traffic.
 #[test]
 fn a_touched_page_is_not_read() {
     let touch = |engine, cache, device: bool| {
@@ -340,7 +340,8 @@ fn what_is_loaded_may_be_above_its_ceiling() {
     let populated = |cache| loading(Advice::Populate, cache);
     assert_eq!(of(populated(Cache::Warm), 2, 0), "AboveCeiling void");
     assert_eq!(of(populated(Cache::Cold), 2, 2 * FILE), "AboveCeiling void");
-    // A file in the caches is not memory's, and what is still on its way is neither's.
+    // Memory does not serve a file in the CPU caches; neither source serves a file that is still
+    // loading.
     let small = ReadWork { io: Io { size: ARRAYS / 2, ..anonymous().io }, ..anonymous() };
     assert_eq!(of(small, 2, 0), "");
     let on_its_way = ReadWork { advice: Advice::WillNeed, ..populated(Cache::Cold) };

@@ -1,4 +1,4 @@
-//! The A/A control: what is said where a case and its twin agree, and where they do not.
+//! The A/A control: results when a case and its twin agree, and when they differ.
 
 use super::*;
 use crate::control::Outcome;
@@ -68,7 +68,7 @@ fn a_twin_that_varies_says_what_cannot_be_decided() {
     assert_eq!((control.outcome, control.comparisons.len()), (Outcome::Wide, 0));
 }
 
-/// However fast it is: it is neither an answer nor a ceiling, nor compared with others.
+/// A fast twin is never an answer, a ceiling or a comparison.
 #[test]
 fn a_twin_takes_part_in_nothing_else() {
     let judged = |with_twin: bool| {
@@ -86,7 +86,7 @@ fn a_twin_takes_part_in_nothing_else() {
         }
         let mut assessment = assess(&record);
         assert_eq!(assessment.twins.len(), if with_twin { 3 } else { 0 });
-        // What is told of the control itself is the only trace of it.
+        // Only the finding on the control itself may differ.
         for summary in &mut assessment.cases {
             summary.findings.retain(|finding| finding.code != Code::ControlDiffers);
             summary.judge(Vec::new());
@@ -101,7 +101,7 @@ fn a_twin_takes_part_in_nothing_else() {
     assert_eq!(judged(true), judged(false));
 }
 
-/// What differs from itself is in doubt, and so nothing is decided with it.
+/// A case that differs from its twin is doubtful, so it decides nothing.
 #[test]
 fn what_differs_from_itself_decides_nothing() {
     let decision = |slowness: f64| {

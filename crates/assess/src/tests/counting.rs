@@ -1,4 +1,4 @@
-//! Is disk faster than memory: the answer, and the claim.
+//! Whether disk is faster than memory: the answer and the claim.
 
 use super::*;
 use crate::counting::{Claim, CountingAnswer, Figure};
@@ -36,8 +36,8 @@ fn loaded(threads: u32) -> ReadWork {
     })
 }
 
-/// In GiB a second: memory is read at 20 by one thread and 32 by two, and counted at 20 and 30 once
-/// loaded; loading makes that 2 and 3. The page cache gives 8, cold mmap 1, io_uring past it 4.
+/// Rates in GiB/s: one thread reads memory at 20 and two at 32; they count loaded bytes at 20 and
+/// 30. Including the load, that is 2 and 3. The page cache gives 8, cold mmap 1, direct io_uring 4.
 fn tens() -> Record {
     let mut record = flawless(counting(work(Cache::Warm)));
     for (threads, times) in [(1, 20), (2, 32)] {
@@ -67,7 +67,7 @@ fn answer(record: &Record) -> CountingAnswer {
     answers.remove(0)
 }
 
-/// GiB a second, in the drift that all rounds share.
+/// The rate in GiB/s, corrected for the drift that all rounds share.
 fn gib(figure: &Figure) -> f64 {
     let drift = 1.045;
     (figure.throughput.median / FILE as f64 * drift * 10.0).round() / 10.0
@@ -107,7 +107,7 @@ fn the_claim_is_measured_again() {
     let [cold, warm] = &found.claims[..] else { panic!("two states: {:#?}", found.claims) };
     let say =
         |claim: &Claim| (claim.cache, gib(&claim.mmap), gib(&claim.uring), claim.holds.decision());
-    // The highest depth counts, not the fastest row.
+    // The row with the most I/Os in flight counts, not the fastest row.
     assert_eq!(say(cold), (Cache::Cold, 1.0, 4.0, Decision::Yes));
     assert_eq!(ratio(Some(cold.holds.ratio())), Some(4.0));
     assert_eq!(say(warm), (Cache::Warm, 3.0, 4.0, Decision::Yes));
@@ -127,7 +127,7 @@ fn the_claim_is_measured_again() {
     assert_eq!(fair(warm), expected, "loaded by one, by two, populated, two threads");
 }
 
-/// Sets the rate of a case to `times` GiB a second in every round.
+/// Sets the rate of a case to `times` GiB/s in every round.
 fn set_rate(record: &mut Record, is_case: impl Fn(&ReadWork) -> bool, times: f64) {
     let cases = &record.header.plan.cases;
     let index = cases.iter().position(|planned| planned.case.read().is_some_and(&is_case));
@@ -149,7 +149,7 @@ fn the_data_decides_whether_disk_is_faster() {
     };
     assert_eq!(decide(19.0), Some(Decision::No));
     assert_eq!(decide(21.5), Some(Decision::Yes));
-    // Seven rounds above and three below tell nothing.
+    // Seven rounds above and three below are undecided.
     let mut record = tens();
     set_rate(&mut record, |work| work.engine == Engine::Uring && work.io.depth == 8, 21.0);
     let index = record.header.plan.cases.iter().position(|planned| {
@@ -186,7 +186,7 @@ fn what_is_void_or_of_another_peer_answers_nothing() {
         planned.case.peer = "zebra".to_string();
     }
     assert_eq!(assess(&record).counting, []);
-    // Nothing was counted.
+    // A run without a count has no answer.
     assert_eq!(assess(&flawless(work(Cache::Warm))).counting, []);
 }
 

@@ -1,4 +1,4 @@
-//! Rates over time: of whole records, and what is found in them.
+//! Time series: the rates of whole records, and the findings on them.
 
 use super::{check, flawless, sample, work};
 use crate::assess;
@@ -12,8 +12,8 @@ use model::trial::Trial;
 use model::zoo;
 use std::time::Duration;
 
-/// Ten direct trials of one thread, of which step `s` of 100 ms of round `r` has the rate
-/// `rate(r, s)`, give or take 1 %.
+/// Ten direct trials of one thread. Step `s` of 100 ms in round `r` has the rate `rate(r, s)` ± 1
+/// %.
 fn record(steps: usize, rate: impl Fn(u32, usize) -> f64) -> Record {
     let mut record = flawless(work(Cache::Direct));
     let mut rng = Rng::new(1);
@@ -31,7 +31,7 @@ fn record(steps: usize, rate: impl Fn(u32, usize) -> f64) -> Record {
     record
 }
 
-/// The same trials without a pause between them, of which step `s` is counted on.
+/// The same trials back to back, with `s` counted across them.
 fn sustained(steps: usize, rate: impl Fn(usize) -> f64) -> Record {
     let mut record = record(steps, |round, step| rate(round as usize * steps + step));
     record.header.plan.sustain = Some(Duration::from_secs(60));
@@ -84,9 +84,9 @@ fn a_drift_is_transient() {
     let message = message(&drifting);
     let expected = "194 MB/s in the first third of 6.00 s, 167 MB/s in the last (steps of 500 ms: ";
     assert!(message.contains(expected), "{message}");
-    // Nothing is said of a time that was not measured.
+    // A message never extrapolates beyond the measured time.
     assert!(!message.contains("a minute"), "{message}");
-    // A trial of less than five seconds is not judged.
+    // Trials shorter than five seconds are not judged.
     check(record(49, falls), |_| {}, "sound device:");
 }
 
@@ -110,7 +110,7 @@ fn a_slow_start_is_a_note() {
     let slow = record(120, rate(20));
     check(slow.clone(), |_| {}, "sound device: StepChange note");
     assert!(message(&slow).starts_with("slow start: 50.0 MB/s until 100 MB, after 2.00 s"));
-    // A rise that comes later is none.
+    // A later rise is no slow start.
     let late = record(120, rate(60));
     check(late.clone(), |_| {}, "doubtful device: StepChange doubt");
     assert!(message(&late).starts_with("50.0 MB/s until 300 MB, after 6.00 s, then 200 MB/s"));
@@ -123,7 +123,7 @@ fn a_step_of_a_few_trials_is_none() {
     };
     check(record(120, of_rounds(&[0, 3, 5, 8])), |_| {}, "sound device:");
     check(record(120, of_rounds(&[0, 1, 3, 5, 6, 8])), |_| {}, "doubtful device: StepChange doubt");
-    // Nor is one that comes elsewhere in each.
+    // A step at very different times in the trials is none either.
     let anywhere = |round, step| if step < 15 + 8 * round as usize { 50e6 } else { 15e6 };
     let course = course(&record(120, anywhere)).expect("twelve seconds have a course");
     assert!(course.change.is_some(), "most are within a factor of two of the middle");
@@ -135,7 +135,7 @@ fn a_step_of_a_few_trials_is_none() {
 
 #[test]
 fn what_is_sustained_until_steady_has_a_figure_that_lasts() {
-    // A hundred seconds: a burst of 30, then a fifth of it.
+    // A hundred seconds: 30 s of burst, then a fifth of the rate.
     let record = sustained(100, |step| if step < 300 { 500e6 } else { 100e6 });
     check(record.clone(), |_| {}, "sound device: StepChange note");
     let course = course(&record).expect("a hundred seconds have a course");
@@ -148,7 +148,7 @@ fn what_is_sustained_until_steady_has_a_figure_that_lasts() {
 
 #[test]
 fn what_is_not_steady_when_the_time_is_over_is_transient() {
-    // It falls by a fifth in each ten seconds.
+    // The rate falls by a fifth every ten seconds.
     let record = sustained(100, |step| 500e6 * 0.8f64.powf(step as f64 / 100.0));
     check(record.clone(), |_| {}, "doubtful device: Transient doubt");
     assert!(message(&record).starts_with(
@@ -156,10 +156,10 @@ fn what_is_not_steady_when_the_time_is_over_is_transient() {
                                           was not steady"
     ));
     assert_eq!(course(&record).and_then(|course| course.sustained), None);
-    // A step that is followed by a drift is both.
+    // A step followed by a drift has both findings.
     let rate = |step| if step < 500 { 500e6 } else { 1e8 - 8e4 * step as f64 };
     check(sustained(100, rate), |_| {}, "doubtful device: Transient doubt, StepChange doubt");
-    // Nine seconds decide nothing.
+    // Nine seconds are too short to decide.
     check(sustained(9, |_| 1e8), |_| {}, "doubtful device: Transient doubt");
 }
 
@@ -168,9 +168,9 @@ fn a_case_goes_on_until_a_whole_window_is_steady() {
     let record = sustained(100, |step| if step < 250 { 500e6 } else { 100e6 });
     let case = &record.header.plan.cases[0].case;
     let steady: Vec<bool> = (0..6).map(|n| is_steady(case, &record.trials[..n])).collect();
-    // The third window has the step in it.
+    // The third window contains the step.
     assert_eq!(steady, [false, true, true, false, true, true]);
-    // Trials of four seconds: the third completes ten.
+    // With trials of four seconds, the third completes ten seconds.
     let short = sustained(40, |_| 1e8);
     let steady: Vec<bool> = (0..4).map(|n| is_steady(case, &short.trials[..n])).collect();
     assert_eq!(steady, [false, false, false, true]);
@@ -179,7 +179,7 @@ fn a_case_goes_on_until_a_whole_window_is_steady() {
     assert!(!is_steady(case, &untold.trials));
 }
 
-/// Buffered trials of a second each at the speed of memory, of which the last sync takes so long.
+/// Buffered trials that write at memory speed for one second, then sync for `sync_ns`.
 fn buffered(every: u64, trials: usize, sync_ns: impl Fn(u64) -> u64) -> Record {
     let mut record = sustained(10, |_| 2e9);
     let work = WriteWork { every, ..super::writing::over() };
@@ -194,7 +194,7 @@ fn buffered(every: u64, trials: usize, sync_ns: impl Fn(u64) -> u64) -> Record {
     record
 }
 
-/// What the page cache takes looks the same in each second: the device shows in the sync.
+/// Page cache writes are equally fast in every second: only the sync shows the device.
 #[test]
 fn what_is_synced_at_its_end_is_steady_by_whole_trials() {
     const SECOND: u64 = 1_000_000_000;
@@ -206,23 +206,23 @@ fn what_is_synced_at_its_end_is_steady_by_whole_trials() {
     assert_eq!((course.step_ns, course.rates.len()), (4 * SECOND, 10));
     within(course.sustained.expect("it is steady"), 500e6, 0.02);
     assert!(transient(&even).is_none());
-    // The sync of each takes a fifth of a second longer.
+    // The sync takes 0.2 s longer in each trial.
     let longer = buffered(0, 10, |round| SECOND + round * SECOND / 5);
     assert!(!steady(&longer));
     let course = self::course(&longer).expect("ten trials have a course");
     assert_eq!((course.is_steady, course.sustained), (Some(false), None));
     assert!(transient(&longer).expect("it is told").contains("steps of"));
-    // Few trials do not tell, however many seconds they have.
+    // Few trials are not enough, however long they are.
     for trials in [4, 9] {
         let text = transient(&buffered(0, trials, |_| 30 * SECOND)).expect("it is told");
         assert!(text.ends_with("has too few steps to tell"), "{text}");
     }
-    // Synced on the way too, the last one has a part of the time: 1 s of 3.
+    // With syncs on the way, the last sync takes only a part of the time: 1 s of 3.
     let often = buffered(8, 10, |_| 2 * SECOND);
     let course = self::course(&often).expect("thirty seconds have a course");
     within(course.rates.iter().sum::<f64>() / course.rates.len() as f64, 2e9 / 3.0, 0.02);
     assert!(!steady(&often));
-    // What claims nothing is the accepted rate.
+    // Without a claim of durability, the rate is that of acknowledged writes.
     let mut unsynced = buffered(0, 10, |_| 3 * SECOND);
     let work = super::writing::unsynced();
     unsynced.header.plan.cases[0].case = Case::own(Work::Write(work));
@@ -236,7 +236,7 @@ fn transient(record: &Record) -> Option<String> {
     Some(found?.message)
 }
 
-/// Trials that follow each other are no rounds.
+/// Consecutive trials of a sustained run are not rounds.
 #[test]
 fn what_is_sustained_has_no_rounds() {
     let mut record = sustained(100, |_| 100e6);
@@ -244,7 +244,7 @@ fn what_is_sustained_has_no_rounds() {
     check(record, |_| {}, "sound device:");
 }
 
-/// Parts of steps at the ends of trials weigh by their time, threads are added up.
+/// Partial steps at the ends of trials are weighted by time; threads are added up.
 #[test]
 fn trials_and_threads_are_put_together() {
     let mut record = sustained(15, |_| 100e6);
@@ -276,7 +276,7 @@ fn step_ms(case: Case, ops: u64) -> Option<u64> {
     Some(course(&record)?.step_ns / 1_000_000)
 }
 
-/// Operations, syncs and passes come one by one: ten of them must fall into a step.
+/// Operations, syncs and passes are discrete: a step must contain ten of them.
 #[test]
 fn a_step_holds_ten_of_what_makes_the_rate_uneven() {
     let read = || Case::own(Work::Read(work(Cache::Direct)));
@@ -332,7 +332,7 @@ fn nothing_told_has_no_course() {
     assert_eq!(course(&self::record(5, flat)).map(|course| course.rates.len()), Some(5));
 }
 
-/// A worker that tells of more steps than its span has, or of fewer, breaks nothing.
+/// Progress with more or fewer steps than the span must not break anything.
 #[test]
 fn progress_that_does_not_fit_the_span_is_cut() {
     for length_ns in [0, 1, 300_000_000, 900_000_000, 3_000_000_000] {

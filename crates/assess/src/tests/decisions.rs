@@ -1,4 +1,4 @@
-//! What passes the gate of conclusions: with an interval, an effect of interest and sound rows.
+//! The gate for conclusions: an interval, an effect of interest and sound rows.
 
 use super::noise::normal;
 use super::*;
@@ -9,7 +9,7 @@ use crate::summary::{ServedBy, Summary};
 use model::random::Rng;
 use proptest::prelude::*;
 
-/// A comparison of two rows of a flawless record, by this ratio and interval.
+/// A comparison of two rows of a flawless record, with this ratio and interval.
 fn comparison(ratio: f64, low: Option<f64>, high: Option<f64>) -> Comparison {
     let interest = 0.05;
     let is_beyond = |low: f64, high: f64| low > 1.0 || high < 1.0;
@@ -49,10 +49,10 @@ fn a_question_has_three_outcomes() {
         (1.10, Some(1.07), Some(1.12), Yes, Yes),
         (0.50, Some(0.40), Some(0.60), No, Yes),
         (1.00, Some(0.98), Some(1.02), No, No),
-        // A rise that does not matter is none, and one that may matter is open.
+        // A rise below the effect of interest is none; one that may exceed it is undecided.
         (1.03, Some(1.01), Some(1.04), No, No),
         (1.04, Some(1.01), Some(1.09), Undecided, Undecided),
-        // It may be slower or as fast, but it is not faster.
+        // The row may be slower or equally fast, but it is not faster.
         (0.90, Some(0.70), Some(1.03), No, Undecided),
         (0.25, Some(0.10), Some(1.20), Undecided, Undecided),
         (9.00, None, None, Undecided, Undecided),
@@ -81,8 +81,8 @@ fn a_doubt_on_either_row_decides_nothing_and_a_void_row_is_not_named() {
     }
 }
 
-/// Ten rounds of warm reads by as many engines' worth of cases, `factors` times as fast each, with
-/// noise that each round of each case has for itself.
+/// Ten rounds of warm reads, with one case per entry of `factors`, that many times as fast. Every
+/// round of every case has its own noise.
 fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
     let mut record = flawless(work(Cache::Warm));
     record.trials.clear();
@@ -109,7 +109,7 @@ fn contest(rng: &mut Rng, factors: &[f64], noise: f64) -> Lead {
     lead
 }
 
-/// Of many equal cases one is the fastest by chance: it is told apart from none (METHODOLOGY.md).
+/// Of many equal cases, one is the fastest by chance: it differs from none (METHODOLOGY.md).
 #[test]
 fn the_fastest_of_equal_cases_is_told_apart_from_none() {
     let mut rng = Rng::new(11);
@@ -118,7 +118,7 @@ fn the_fastest_of_equal_cases_is_told_apart_from_none() {
     for _ in 0..runs {
         let lead = contest(&mut rng, &[1.0; 24], 0.05);
         assert_ne!(lead.decision(), Decision::Yes);
-        // One or two look as if they drifted, and take no part.
+        // One or two look as if they drift, and are excluded.
         assert_eq!(lead.of_rows() + lead.left_out(), 24);
         excluded += u32::from(lead.alike().len() + 1 < lead.of_rows());
     }
@@ -181,12 +181,12 @@ fn one_thread_is_not_enough_by_a_doubtful_row() {
     let doubted = found(&record);
     assert_eq!((doubted.decision, doubted.threads), (Decision::Undecided, None));
     assert_eq!(doubted.rows.iter().filter(|row| row.is_doubtful()).count(), 1);
-    // Too few rounds decide nothing either.
+    // Too few rounds are undecided too.
     record.trials.retain(|trial| trial.round < 5);
     assert_eq!(found(&record).decision, Decision::Undecided);
 }
 
-/// A fall to a quarter that varies much is no sign that nothing changed.
+/// A noisy fall to a quarter is not evidence of no change.
 #[test]
 fn a_wide_fall_to_a_quarter_is_open() {
     let of = |noise: f64, factor: f64| {
@@ -208,8 +208,8 @@ fn a_wide_fall_to_a_quarter_is_open() {
 }
 
 proptest! {
-    /// Whatever the interval and the verdicts: what is decided names sound rows only, has an
-    /// interval, and says of an effect of interest nothing that the interval does not.
+    /// For any interval and verdicts: a decision names sound rows only and has an interval. It
+    /// never contradicts that interval.
     #[test]
     fn what_is_decided_is_sound_and_has_an_interval(
         ratio in 0.01f64..100.0, below in 0.0f64..2.0, above in 0.0f64..2.0,

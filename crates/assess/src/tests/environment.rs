@@ -1,5 +1,5 @@
-//! Limits, neighbours and swapping: each rule with its fault planted, and with a flaw too small
-//! for it; and the rounds that are left out.
+//! Limits, neighbors and swapping: each rule with a planted fault, and with a flaw below its
+//! threshold. Also excluded rounds.
 
 use super::writing::{direct, flawless_write, over, unsynced};
 use super::*;
@@ -43,7 +43,7 @@ fn throttled_by_a_quota() {
     };
     check(two(), held_back(90), "sound device: Throttled note");
     check(zoo::record(), |r| evidence(r, |e| e.throttled_ns = None), "sound device:");
-    // The null engine's figure is nobody's.
+    // The null engine's rate is not a result, so it is not doubted.
     let mut null = flawless(work(Cache::AsIs));
     null.header.plan.cases[0].case = null_case();
     check(null, held_back(60), "sound no-io:");
@@ -73,16 +73,16 @@ fn throttled_by_a_limit_of_a_device() {
     check(zoo::record(), bytes(0.77), "sound device:");
     check(zoo::record(), bytes(1.3), doubt);
     check(zoo::record(), bytes(1.9), doubt);
-    // What is far above a limit was not held back by it.
+    // A rate far above a limit was not throttled by it.
     check(zoo::record(), bytes(2.2), "sound device:");
     check(zoo::record(), limit(Limited::Reads, 1_000), doubt);
     check(zoo::record(), limit(Limited::Reads, 1_350), "sound device:");
-    // Reading knows no limit of writing, and the page cache none at all.
+    // A write limit does not affect reads, and no device limit affects the page cache.
     check(zoo::record(), limit(Limited::WriteBytes, FILE), "sound device:");
     check(zoo::record(), limit(Limited::Writes, 1_000), "sound device:");
     check(flawless(work(Cache::Warm)), bytes(1.0), "sound page-cache:");
     check(memory(), bytes(1.0), "sound ram:");
-    // Two devices have half of it each.
+    // Each of two devices serves half.
     let two_devices = |r: &mut Record| {
         bytes(1.0)(r);
         let storage = r.header.storage.as_mut().expect("the zoo has a storage");
@@ -103,7 +103,7 @@ fn requests_past_the_page_cache_are_operations_at_least() {
     check(record(Cache::Cold), reads(), "sound device:");
 }
 
-/// Each half of a mirror writes all, each half of a stripe half of it, and the array all.
+/// Each half of a mirror writes everything, each half of a stripe a half, and the array everything.
 #[test]
 fn a_limit_is_of_the_part_that_a_device_has() {
     let array = |writes: u32, device: &'static str, share: f64| {
@@ -122,7 +122,7 @@ fn a_limit_is_of_the_part_that_a_device_has() {
         }
     };
     let throttled = "doubtful device: Throttled doubt";
-    // The last sync takes a fifth of the time: 1.25 is all that fits.
+    // The last sync takes a fifth of the time, so 1.25 is the most the limit allows.
     check(flawless_write(over()), array(2, "sdb", 1.25), throttled);
     check(flawless_write(over()), array(2, "md0", 1.25), throttled);
     check(flawless_write(over()), array(1, "md0", 1.25), throttled);
@@ -133,7 +133,7 @@ fn a_limit_is_of_the_part_that_a_device_has() {
 
 #[test]
 fn writers_are_throttled_by_limits_of_writing() {
-    // 1 GiB takes 1.25 s with its sync.
+    // Writing 1 GiB takes 1.25 s including its sync.
     let bytes = || limit(Limited::WriteBytes, FILE / 5 * 4);
     check(flawless_write(over()), bytes(), "doubtful device: Throttled doubt");
     check(flawless_write(over()), limit(Limited::WriteBytes, FILE / 10 * 11), "sound device:");
@@ -145,7 +145,7 @@ fn writers_are_throttled_by_limits_of_writing() {
     );
     check(flawless_write(direct()), limit(Limited::ReadBytes, FILE), "sound device:");
     check(flawless_write(unsynced()), bytes(), "sound page-cache: AcceptedOnly note");
-    // A copy is read from elsewhere, under the limits there.
+    // A copy reads from another file system, under the limits there.
     let copy = || WriteWork {
         io: Io { cache: Cache::Cold, ..over().io },
         op: Op::Copy,
@@ -194,18 +194,18 @@ fn contended() {
     check(zoo::record(), waited(250), "doubtful device: Contended doubt");
     check(memory(), waited(250), "doubtful ram: Contended doubt");
     check(zoo::record(), |r| evidence(r, |e| e.run_delay_ns = None), "sound device:");
-    // A thread that a quota holds back is ready to run, but nobody takes its place.
+    // A thread throttled by a quota is ready to run, but no other thread takes its place.
     let held_back = |r: &mut Record| {
         evidence(r, |e| (e.run_delay_ns, e.throttled_ns) = (Some(250 * MS), Some(200 * MS)));
     };
     check(zoo::record(), held_back, "doubtful device: Throttled doubt");
-    // Two threads have twice the time; three wait for each other on two processors.
+    // Two threads have twice the time; three compete for two processors.
     let threads = |threads| {
         flawless(ReadWork { io: Io { threads, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
     };
     check(threads(2), waited(250), "sound device: Contended note");
     check(threads(3), waited(2_500), "sound device:");
-    // The OS's own threads of io_uring are of the process.
+    // The kernel threads of io_uring count for the process too.
     let uring = ReadWork { engine: Engine::Uring, ..work(Cache::Cold) };
     check(flawless(uring), waited(900), "sound device:");
     check(flawless_write(direct()), waited(250), "doubtful device: Contended doubt");
@@ -215,7 +215,7 @@ fn contended() {
     check(flawless(ReadWork { engine, advice, ..work(Cache::Cold) }), waited(900), "sound device:");
 }
 
-/// Plants what each thread told of its own span.
+/// Plants the run delay that each thread reports for its own span.
 fn told(waited_ms: u64) -> impl Fn(&mut Record) {
     move |record| each_span(record, |span| span.run_delay_ns = Some(waited_ms * MS))
 }
@@ -224,7 +224,7 @@ fn each_span(record: &mut Record, plant: impl Fn(&mut Span)) {
     each(record, |trial| sample(trial).spans.iter_mut().for_each(&plant));
 }
 
-/// What a thread tells is of it alone, so threads of the OS need no exception.
+/// A thread's report covers only itself, so kernel threads need no exception.
 #[test]
 fn contended_as_threads_tell_themselves() {
     let uring = || flawless(ReadWork { engine: Engine::Uring, ..work(Cache::Cold) });
@@ -234,11 +234,11 @@ fn contended_as_threads_tell_themselves() {
     let null = || flawless(ReadWork { engine, touch, ..work(Cache::AsIs) });
     check(null(), told(250), "doubtful no-io: Contended doubt");
     check(null(), told(50), "sound no-io:");
-    // What the threads waited outside of their spans is in the evidence, and not in the figure.
+    // Waiting outside the spans is in the evidence, but not in the figure.
     check(zoo::record(), |r| (waited(600)(r), told(0)(r)).0, "sound device:");
 }
 
-/// What comes after the spans, such as an array that is verified, takes as long as they do.
+/// Plants work after the spans, such as verification of an array, that takes as long as they do.
 fn verified_for_long(record: &mut Record) {
     each(record, |trial| {
         trial.evidence.window_ns *= 2;
@@ -276,8 +276,8 @@ fn what_comes_after_the_spans_is_no_part_of_them() {
     assert_eq!(figures(&verified_for_long), (None, None, false), "unknown is not zero");
 }
 
-/// Plants where the pages of each round lay, of a thread on node 0: per cent of them on node 1; and
-/// makes rounds with more than half of them there slower.
+/// Plants the share of pages on node 1, in per cent per round, for a thread on node 0. Rounds with
+/// more than half are slower.
 fn pages_lie(remote: [u64; 10], slowness: f64) -> impl Fn(&mut Record) {
     move |record| {
         each(record, |trial| {
@@ -309,7 +309,7 @@ fn remote_pages() {
         found.starts_with("0 % to 95.0 % of the pages lay, depending on the trial, on another"),
         "{found}"
     );
-    // Nobody told where they lay, or where the thread ran.
+    // No report of where the pages were, or where the thread ran.
     let untold = |record: &mut Record| {
         pages_lie(mixed, 1.0)(record);
         record.trials[3].evidence.node_bytes = None;
@@ -320,11 +320,11 @@ fn remote_pages() {
         each_span(record, |span| span.end_seat = None);
     };
     check(memory(), nowhere, "sound ram:");
-    // The buffers of a program that reads a file are too small to be told from its own memory.
+    // The buffers of a program that reads a file are too small to distinguish from its own memory.
     check(zoo::record(), pages_lie([90; 10], 1.0), "sound device:");
 }
 
-/// Plants where the one thread of each round ran, and makes those on CPUs from 8 on slower.
+/// Plants the CPU that the thread ran on in each round; rounds on CPU 8 and above are slower.
 fn runs_on(cpus: [u32; 10], slowness: f64) -> impl Fn(&mut Record) {
     move |record| {
         each(record, |trial| {
@@ -347,16 +347,16 @@ fn cpu_levels() {
     check(zoo::record(), runs_on(mixed, 1.0), "sound device:");
     check(zoo::record(), runs_on(mixed, 1.1), "sound device: CpuLevels note");
     check(zoo::record(), runs_on(mixed, 1.5), "doubtful device: CpuLevels doubt");
-    // The node tells it of any number of threads.
+    // The node explains it for any number of threads.
     let nodes = [0, 17, 3, 20, 16, 1, 31, 2, 5, 18];
     check(zoo::record(), runs_on(nodes, 1.5), "doubtful device: CpuLevels doubt");
     let mut record = zoo::record();
     runs_on(nodes, 1.5)(&mut record);
     let found = finding(&record).message;
     assert!(found.contains("(node 0: 1.07 GB/s in 5 rounds; node 1: 718 MB/s in 5"), "{found}");
-    // Each round on a CPU of its own: any two levels would go with CPUs.
+    // Each round ran on its own CPU, so any two levels would correlate with CPUs.
     check(zoo::record(), runs_on([0, 9, 2, 10, 11, 3, 12, 4, 5, 13], 1.5), "sound device:");
-    // Nobody told where: unknown is not the same CPU.
+    // No report of the CPU: unknown CPUs are not equal CPUs.
     let untold = |record: &mut Record| {
         runs_on(mixed, 1.5)(record);
         each_span(record, |span| span.end_seat = None);
@@ -376,7 +376,7 @@ fn swapped() {
     check(zoo::record(), one, "sound device: Swapped note");
 }
 
-/// Plants in some rounds what others did, and makes them take twice as long.
+/// Plants a disturbance in some rounds, and doubles their time.
 fn disturb(record: &mut Record, rounds: &[usize], mut plant: impl FnMut(&mut Evidence)) {
     for round in rounds {
         let trial = &mut record.trials[*round];
@@ -411,9 +411,9 @@ fn rounds_that_others_disturbed_are_left_out() {
     assert_eq!(plant(&held(45)), "sound device:");
     assert_eq!(plant(&others(21)), "sound device: Excluded note");
     assert_eq!(plant(&others(19)), "sound device: Foreign note");
-    // What is slow for no reason that is known stays.
+    // A slow round without a known cause stays.
     assert_eq!(plant(&|_| {}), "sound device:");
-    // Others that read disturb what a device serves only.
+    // Foreign reads only disturb rows that a device serves.
     let mut record = flawless(work(Cache::Warm));
     let read =
         |e: &mut Evidence| (e.task_read_bytes, e.device_read_bytes) = (Some(4096), Some(FILE));
@@ -421,8 +421,8 @@ fn rounds_that_others_disturbed_are_left_out() {
     assert_eq!(judge(&record), "sound page-cache:");
 }
 
-/// Others that read at the same rate all the time disturb a slow round no more than the rest,
-/// though they read more in it.
+/// Foreign reads at a constant rate disturb a slow round no more than the others, even though it
+/// sees more of them.
 #[test]
 fn a_slow_round_does_not_leave_itself_out() {
     let left_out = |percent: u64| {
@@ -436,7 +436,7 @@ fn a_slow_round_does_not_leave_itself_out() {
     };
     assert_eq!(left_out(15), 0);
     assert_eq!(left_out(25), 0, "all of them are too many to leave out");
-    // The same in one round alone leaves that out.
+    // The same reads in one round only exclude that round.
     let mut record = zoo::record();
     disturb(&mut record, &[4], |e| {
         e.window_ns *= 2;
@@ -445,7 +445,7 @@ fn a_slow_round_does_not_leave_itself_out() {
     assert_eq!(first(&record).excluded.map(|excluded| excluded.trials), Some(1));
 }
 
-/// The OS counts stolen time in ticks of 10 ms: one or two of them are no share of a short trial.
+/// The OS counts stolen time in ticks of 10 ms: one or two are negligible even in a short trial.
 #[test]
 fn a_tick_leaves_no_round_out() {
     let of_ms = |ms: u64| {
@@ -471,13 +471,13 @@ fn a_fifth_of_the_rounds_is_left_out_at_most() {
     assert_eq!(excluded(10, &[1, 7]), (2, 8));
     assert_eq!(excluded(10, &[1, 5, 7]), (0, 10));
     assert_eq!(excluded(15, &[1, 5, 7]), (3, 12));
-    // Seven must be left.
+    // At least seven trials must remain.
     assert_eq!(excluded(8, &[1]), (1, 7));
     assert_eq!(excluded(7, &[1]), (0, 7));
     let mut all = zoo::record();
     disturb(&mut all, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], stolen(300));
     assert_eq!(judge(&all), "doubtful device: Steal doubt");
-    // Trials that follow each other are one.
+    // Consecutive trials of a sustained run are one series.
     let mut sustained = zoo::record();
     disturb(&mut sustained, &[1], stolen(300));
     sustained.header.plan.sustain = Some(Duration::from_secs(60));
@@ -503,7 +503,8 @@ fn what_was_left_out_is_told_with_the_figure_that_it_would_make() {
     let ends = "the figure is 1.07 GB/s [1.06 GB/s, 1.08 GB/s] without them and 1.07 GB/s [540 \
                 MB/s, 1.08 GB/s] with them";
     assert!(message.ends_with(ends), "{message}");
-    // Five rounds at half the rate, of which two do not count: with them it is the mean of both.
+    // Five rounds have half the rate, and two of them are excluded. With them, the median is the
+    // mean of both rates.
     let mut record = zoo::record();
     disturb(&mut record, &[1, 3, 5], |_| ());
     disturb(&mut record, &[7, 9], stolen(300));
@@ -512,7 +513,7 @@ fn what_was_left_out_is_told_with_the_figure_that_it_would_make() {
     assert!(message.contains("without them and 803 MB/s ["), "{message}");
 }
 
-/// What is wrong is wrong, whatever the machine did meanwhile.
+/// Wrong bytes are reported even from an excluded round.
 #[test]
 fn wrong_bytes_of_a_round_that_is_left_out_are_told() {
     let mut record = zoo::record();

@@ -1,17 +1,17 @@
-//! What several rows of memory show together: levels and saturation.
+//! Findings across several memory rows: cache levels and saturation.
 
 use super::*;
 use crate::finding::Code;
 use crate::summary::Summary;
 
-/// Chases by one thread, each with its working set and the nanoseconds of a load.
+/// Adds a chase for each working set and latency in nanoseconds.
 fn chases(record: &mut Record, pages: Pages, threads: u32, points: &[(u64, u64)]) {
     for (working_set, ns) in points {
         let mut case = memory_case(Kernel::Chase, threads);
         if let Work::Memory(work) = &mut case.work {
             (work.working_set, work.pages, work.isa) = (*working_set, pages, Isa::Scalar);
         }
-        // 64 bytes a load, and a round lasts about a second.
+        // 64 bytes per load, and about one second per round.
         let bytes = 64 * 1_000_000_000 / ns * u64::from(threads);
         add(record, case, Role::Asked, bytes, 1.0, 0);
     }
@@ -54,7 +54,7 @@ fn a_few_chases_are_no_ladder_and_void_ones_are_left_out() {
     assert_eq!(assess(&record).levels, []);
 }
 
-/// Threads and their throughput in GiB a second; what is found is the threads that are enough.
+/// The points are threads and GiB/s; the result is the number of threads that saturate memory.
 fn saturates(points: &[(u32, u64)]) -> Option<(Option<u32>, u32)> {
     let mut record = flawless(work(Cache::Warm));
     for (threads, times) in points {
@@ -70,7 +70,7 @@ fn memory_is_saturated_where_more_threads_give_no_more() {
     assert_eq!(saturates(&[(1, 100), (2, 200), (4, 300), (8, 305)]), Some((Some(4), 8)));
     assert_eq!(saturates(&[(1, 100), (2, 200), (4, 300), (8, 350)]), Some((None, 8)));
     assert_eq!(saturates(&[(1, 100), (2, 99), (4, 98)]), Some((Some(1), 4)));
-    // More threads may even give less.
+    // More threads may even be slower.
     assert_eq!(saturates(&[(1, 100), (2, 200), (4, 150)]), Some((Some(2), 4)));
     assert_eq!(saturates(&[(2, 200)]), None);
 }
@@ -96,7 +96,7 @@ fn caches_and_other_loops_are_no_saturation_of_memory() {
     assert_eq!(found[0].highest, rate("memory count avx2 128MiB t2"));
 }
 
-/// The ladder of a processor whose last cache holds 32 MiB, up to `most` bytes.
+/// The latency ladder of a processor whose last cache holds 32 MiB, up to `most` bytes.
 fn long_ladder(most: u64) -> Vec<(u64, u64)> {
     let sets = std::iter::successors(Some(4_096u64), |bytes| Some(bytes * 2));
     let ends = [(32 << 10, 2), (512 << 10, 5), (32 << 20, 20), (u64::MAX, 100)];
@@ -104,8 +104,8 @@ fn long_ladder(most: u64) -> Vec<(u64, u64)> {
     sets.take_while(|bytes| *bytes <= most).map(|bytes| (bytes, ns(bytes))).collect()
 }
 
-/// A run on a machine that tells no size of its caches: two reads of memory, a small one and one
-/// of `large` bytes, a warm file, and chases up to `chased` bytes.
+/// A run on a machine with unknown cache sizes: two memory reads, one small and one of `large`
+/// bytes. It also has a warm file, and chases up to `chased` bytes.
 fn untold(large: u64, chased: Option<u64>) -> Record {
     let mut record = flawless(work(Cache::Warm));
     (record.header.host.last_level_cache, record.header.host.largest_cache) = (None, None);
@@ -131,7 +131,7 @@ fn doubts_the_caches(record: &Record) -> Vec<String> {
 #[test]
 fn untold_caches_make_no_row_a_ceiling_of_memory() {
     let large = 2u64 << 30;
-    // Chases that end where a cache may still be tell nothing either.
+    // A ladder that ends where a cache may still be is not enough either.
     for chased in [None, Some(1 << 30)] {
         let record = untold(large, chased);
         let judged = assess(&record);
@@ -139,7 +139,7 @@ fn untold_caches_make_no_row_a_ceiling_of_memory() {
         assert!(judged.cases.iter().all(|case| case.ceiling.is_none()), "{chased:?}");
         let doubted = doubts_the_caches(&record);
         assert!(doubted.contains(&"memory read avx2 2GiB t1".to_string()), "{doubted:?}");
-        // What is small claims to be no memory's.
+        // A small array does not claim to be in memory.
         assert!(!doubted.contains(&"memory read avx2 8KiB t1".to_string()), "{doubted:?}");
     }
 }
@@ -152,7 +152,7 @@ fn measured_levels_tell_what_the_os_does_not() {
     let is_ceiling = |id: &str| case(&judged, id).is_ceiling;
     assert!(is_ceiling("memory read avx2 2GiB t1"));
     assert!(!is_ceiling("memory read avx2 8KiB t1"));
-    // Four times the least working set of the last level, which is memory's.
+    // Four times the smallest working set of the last level, which is memory.
     let is_far = |large| assess(&untold(large, Some(4 << 30))).cases.iter().any(|c| c.is_ceiling);
     assert!(is_far(256 << 20) && !is_far(255 << 20));
 }
@@ -165,7 +165,7 @@ fn told_caches_need_no_ladder() {
     assert!(assess(&record).cases.iter().any(|case| case.is_ceiling));
 }
 
-/// Two sockets of eight caches of 32 MiB each.
+/// Two sockets with eight caches of 32 MiB each.
 #[test]
 fn one_thread_has_one_cache_of_many() {
     let mut record = untold(ARRAYS, None);
@@ -176,7 +176,7 @@ fn one_thread_has_one_cache_of_many() {
     assert!(assess(&record).cases.iter().all(|case| !case.is_ceiling));
 }
 
-/// ARM with pages of 64 KiB, whose huge pages are of 512 MiB: no array of 128 MiB lies in one.
+/// ARM with 64 KiB pages, whose huge pages have 512 MiB: no array of 128 MiB contains one.
 #[test]
 fn large_pages_are_no_fault_of_memory() {
     let sizes = |huge_page, working_set, huge_bytes| {
@@ -196,7 +196,7 @@ fn large_pages_are_no_fault_of_memory() {
     assert!(!sizes(None, ARRAYS, 0), "by the tables of the processor");
     assert!(sizes(huge, 1 << 30, 0), "two would fit");
     assert!(!sizes(huge, 1 << 30, 1 << 30));
-    // The tail lies in no huge page.
+    // The remainder does not fill a huge page.
     assert!(!sizes(huge, (512 << 20) + (300 << 20), 512 << 20));
     assert!(sizes(Some(2 << 20), ARRAYS, 0), "where the OS has small ones");
 }

@@ -1,4 +1,4 @@
-//! Whole records judged: a flaw is planted, and what is found is read.
+//! Tests that plant a flaw in a whole record and check the findings.
 
 mod ceilings;
 mod control;
@@ -31,7 +31,7 @@ use std::time::Duration;
 
 const FILE: u64 = 1 << 30;
 const PAGES: u64 = FILE / 4096;
-/// Four times the last-level cache of the zoo: the least that is memory's.
+/// Four times the last-level cache of the zoo: the smallest array that counts as memory.
 const ARRAYS: u64 = 128 << 20;
 
 /// The work of the zoo's record with this cache state.
@@ -39,7 +39,7 @@ fn work(cache: Cache) -> ReadWork {
     ReadWork { io: Io { cache, size: FILE, block: 1 << 20, ..zoo::plain().io }, ..zoo::plain() }
 }
 
-/// Ten flawless rounds of a work on a file: its bytes came from where it claims.
+/// Ten flawless rounds of a file work: its bytes come from the source it claims.
 fn flawless(work: ReadWork) -> Record {
     let cache = work.io.cache;
     let mut record = zoo::record_of(work, 10);
@@ -84,7 +84,7 @@ fn file_case(work: ReadWork) -> Case {
     Case::own(Work::Read(work))
 }
 
-/// The null engine, as it is run to know the tool's own overhead.
+/// The null engine, as a run uses it to measure the tool's own overhead.
 fn null_case() -> Case {
     file_case(null_work())
 }
@@ -127,8 +127,8 @@ fn last_ns(record: &mut Record, elapsed_ns: u64) {
     });
 }
 
-/// Adds ten rounds of a case, each as long as the record's own of that round times `slowness`,
-/// that move `bytes` in `ops` operations by one thread and cause `device_bytes` to be read.
+/// Adds ten rounds of a case. Each takes `slowness` times the record's own round, moves `bytes` in
+/// `ops` operations with one thread, and reads `device_bytes` from the device.
 fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, device_bytes: u64) {
     let index = record.header.plan.cases.len();
     let threads = case.threads();
@@ -178,12 +178,12 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
     record.trials.extend(trials);
 }
 
-/// Rounds differ by a drift that all cases share.
+/// The time of a round, with a drift that all cases share.
 fn base_ns(round: u32) -> u64 {
     1_000_000_000 + 10_000_000 * u64::from(round * 3 % 10)
 }
 
-/// Loads a file in each trial for nine tenths of its time, and counts its `times` GiB.
+/// Adds trials that load a file for nine tenths of their time and count its `times` GiB.
 fn load(record: &mut Record, work: ReadWork, times: u64, device_bytes: u64) {
     let index = record.header.plan.cases.len();
     add(record, file_case(work), Role::Asked, times * FILE, 1.0, device_bytes);
@@ -194,8 +194,8 @@ fn load(record: &mut Record, work: ReadWork, times: u64, device_bytes: u64) {
     }
 }
 
-/// Judges the record and says of its first case the verdict, what served it and what was found:
-/// `void mixed: CacheLeak void`.
+/// The verdict, the source and the findings of the record's first case: `void mixed: CacheLeak
+/// void`.
 fn judge(record: &Record) -> String {
     let case = &assess(record).cases[0];
     let served_by = case.served_by.map_or("none", |served_by| served_by.name());
@@ -204,7 +204,7 @@ fn judge(record: &Record) -> String {
     format!("{} {served_by}: {}", case.verdict, found.join(", ")).trim_end().to_string()
 }
 
-/// Plants a flaw in a record and checks what is found on its first case.
+/// Plants a flaw in a record and checks the findings on its first case.
 fn check(mut record: Record, plant: impl FnOnce(&mut Record), expected: &str) {
     plant(&mut record);
     let found = judge(&record);

@@ -1,4 +1,4 @@
-//! Series of rates with noise of a known kind, for simulations.
+//! Simulated series of rates with a known kind of noise.
 
 use model::random::Rng;
 
@@ -7,8 +7,8 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// Rates around `level` of the step, with noise of this coefficient of variation, of which each
-/// depends on the one before by `memory`: an AR(1).
+/// Rates around the `level` of each step, with this coefficient of variation. Each value depends on
+/// the previous one by `memory`: an AR(1) process.
 pub(crate) fn noisy(
     rng: &mut Rng,
     steps: usize,

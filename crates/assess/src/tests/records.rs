@@ -1,11 +1,11 @@
-//! Two records compared: what is paired, what stands against it, and what is told of the pairs.
+//! Comparison of two records: the pairs, the objections, and the findings on the pairs.
 
 use super::*;
 use crate::comparison::Difference;
 use crate::records::{Apart, Basis, Judged, Versus};
 use model::random::Rng;
 
-/// Two records compared.
+/// Compares two records.
 fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
     crate::compare(Judged::of(a), Judged::of(b), kept)
 }
@@ -29,7 +29,7 @@ fn record(slowness: f64) -> Record {
     record
 }
 
-/// Deals the rounds to so many invocations.
+/// Splits the rounds into `invocations`.
 fn deal(record: &mut Record, invocations: u32) {
     record.header.plan.invocations = invocations;
     let dealt = record.header.plan.rounds_by_invocation().collect::<Vec<_>>();
@@ -39,7 +39,7 @@ fn deal(record: &mut Record, invocations: u32) {
     });
 }
 
-/// Checks what stands against comparing a record with one that was changed.
+/// Checks the objections to comparing a record with a changed one.
 fn check(change: impl FnOnce(&mut Record), expected: &[(&str, &str, &str, usize)]) -> Versus {
     let mut other = record(1.0);
     change(&mut other);
@@ -105,7 +105,7 @@ fn what_decides_a_figure_stands_against_comparing() {
         },
         &[("file system", "ext4", "xfs", 0), ("kind of device", "physical", "virtual", 0)],
     );
-    // Cached in the one, and from the device in the other, as is found where nothing is claimed.
+    // An as-is case is cached in one record, and read from the device in the other.
     let as_is = |record: &mut Record| file(record, 1).io.cache = Cache::AsIs;
     let (mut one, mut other) = (record(1.0), record(1.0));
     as_is(&mut one);
@@ -173,7 +173,7 @@ fn a_void_figure_is_not_compared() {
     assert!(reasons[1].starts_with("it is void in B: "), "{reasons:?}");
 }
 
-/// Records of `cases` warm cases of which all are alike, each round with a noise of 5 %.
+/// Records of `cases` equal warm cases, with 5 % noise in each round.
 fn noisy(rng: &mut Rng, cases: u64, slowness: f64) -> Record {
     let mut record = record(1.0);
     record.trials.clear();
@@ -195,7 +195,7 @@ fn noisy(rng: &mut Rng, cases: u64, slowness: f64) -> Record {
     record
 }
 
-/// Runs that were kept, with these figures, each before the two that are compared.
+/// Kept runs with these figures, all older than the two compared runs.
 fn kept(slownesses: &[f64]) -> Vec<Record> {
     let of_day = |(day, slowness): (usize, &f64)| {
         let mut kept = record(*slowness);
@@ -205,7 +205,7 @@ fn kept(slownesses: &[f64]) -> Vec<Record> {
     (1..).zip(slownesses).map(of_day).collect()
 }
 
-/// Both of one invocation, the second `slowness` times as slow.
+/// Two records of one invocation each, the second `slowness` times as slow.
 fn single(slowness: f64) -> [Record; 2] {
     let (mut a, mut b) = (record(1.0), record(slowness));
     b.header.began = "2026-01-02T00:00:00Z".to_string();
@@ -214,7 +214,7 @@ fn single(slowness: f64) -> [Record; 2] {
     [a, b]
 }
 
-/// What varies within a run says nothing of another run, however far they are apart.
+/// Variation within a run says nothing about other runs, however large the difference is.
 #[test]
 fn records_of_one_invocation_decide_nothing() {
     for slowness in [1.0, 1.25, 4.0] {
@@ -233,7 +233,7 @@ fn records_of_one_invocation_decide_nothing() {
     }
 }
 
-/// Kept runs of the same tell how far runs are apart: what is more can be decided.
+/// Kept runs of the same recipe show how much runs differ: larger differences are decided.
 #[test]
 fn kept_runs_tell_what_records_of_one_invocation_can_decide() {
     let steady = kept(&[1.0, 1.002, 0.999, 1.001, 1.0, 0.998]);
@@ -245,7 +245,7 @@ fn kept_runs_tell_what_records_of_one_invocation_can_decide() {
     assert_eq!(decided(&steady[..3]), [Difference::Inconclusive; 2], "three tell too little");
     let [a, same] = single(1.0);
     assert_eq!(differences(&compare(&a, &same, &steady)), [Difference::Equivalent; 2]);
-    // Of another recipe, another machine, or later.
+    // Kept runs of another recipe, on another machine, or of a later date.
     let mut others = steady.clone();
     others[0].header.plan.recipe = "other".to_string();
     others[1].header.host.name = "other".to_string();
@@ -253,7 +253,7 @@ fn kept_runs_tell_what_records_of_one_invocation_can_decide() {
     assert_eq!(decided(&others), [Difference::Inconclusive; 2]);
 }
 
-/// What changes only from run to run is in no invocation of either: the kept runs tell it.
+/// Variation from run to run appears in no single record: the kept runs show it.
 #[test]
 fn invocations_do_not_decide_below_the_spread_of_kept_runs() {
     let wide = kept(&[1.0, 1.2, 0.9, 1.1, 0.8, 1.15]);
@@ -266,8 +266,8 @@ fn invocations_do_not_decide_below_the_spread_of_kept_runs() {
     }
 }
 
-/// Of tables of many cases that do not differ at most one in twenty finds a difference, and a
-/// difference of all is found in the usual number of invocations.
+/// In tables of many equal cases, at most one in twenty has a difference. A real difference of all
+/// cases is found with the usual number of invocations.
 #[test]
 fn many_comparisons_keep_one_level() {
     let mut rng = Rng::new(8);
@@ -287,7 +287,7 @@ fn many_comparisons_keep_one_level() {
     assert_eq!(differences(&compare(&a, &b, &[])), [Difference::Inconclusive; 16]);
 }
 
-/// What is told besides of a record and one that was changed: what, and in which of them what.
+/// The other differences between a record and a changed one: the property and both values.
 fn told(change: impl Fn(&mut Record)) -> Vec<String> {
     let with_setup = || {
         let mut record = record(1.0);

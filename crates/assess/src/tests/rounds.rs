@@ -1,12 +1,11 @@
-//! Rates from round to round: drifts and steps, and how often they are found where there are some
-//! and where there are none.
+//! Rates from round to round: how often drifts and steps are found, with and without real ones.
 
 use super::noise::{noisy, normal};
 use super::*;
 use crate::rounds::{Levels, drift};
 use model::random::Rng;
 
-/// A direct case whose rounds have these rates, as shares of 1 GiB a second.
+/// A direct case whose rounds have these rates, in GiB/s.
 fn record(rates: &[f64]) -> Record {
     let mut record = zoo::record_of(work(Cache::Cold), rates.len() as u32);
     for (trial, rate) in record.trials.iter_mut().zip(rates) {
@@ -25,7 +24,7 @@ fn message(record: &Record) -> String {
 
 fn no_op(_: &mut Record) {}
 
-/// Rounds of the one rate and then of the other, give or take 1 %.
+/// Rounds at the first rate and then at the second, ± 1 %.
 fn levels(before: (usize, f64), after: (usize, f64)) -> Vec<f64> {
     let level = |round: usize| if round < before.0 { before.1 } else { after.1 };
     let jitter = |round: usize| 1.0 + 0.01 * ((round * 7 % 5) as f64 - 2.0) / 2.0;
@@ -46,7 +45,7 @@ fn a_step_between_rounds() {
     let rises = record(&levels((5, 0.6), (5, 1.0)));
     check(rises.clone(), no_op, "doubtful device: StepChange doubt");
     assert!(message(&rises).contains("it had to warm up"), "{}", message(&rises));
-    // A fifth is a step, less is none.
+    // A fall of a fifth is a step; a smaller one is not.
     check(record(&levels((8, 1.0), (8, 0.77))), no_op, "doubtful device: StepChange doubt");
     let small = judge(&record(&levels((8, 1.0), (8, 0.83))));
     assert!(!small.contains("StepChange"), "{small}");
@@ -61,12 +60,12 @@ fn a_ramp_in_the_first_rounds_is_a_slow_start() {
     check(ramp.clone(), no_op, "sound device: StepChange note");
     let text = message(&ramp);
     assert!(text.starts_with("slow start: 537 MB/s in the first 5 of 20 rounds"), "{text}");
-    // What comes later, or falls, is none.
+    // A later rise, or a fall, is no slow start.
     check(record(&levels((7, 0.5), (13, 1.0))), no_op, "doubtful device: StepChange doubt");
     check(record(&levels((5, 1.0), (15, 0.5))), no_op, "doubtful device: StepChange doubt");
 }
 
-/// Rates that rise or fall by so much from the first round to the last.
+/// Rates that rise or fall by `rise` from the first round to the last.
 fn ramp(rounds: usize, rise: f64) -> Vec<f64> {
     (0..rounds).map(|round| 1.0 + rise * round as f64 / rounds as f64).collect()
 }
@@ -81,19 +80,19 @@ fn a_drift_over_the_rounds() {
     let rises = record(&ramp(10, 0.3));
     check(rises.clone(), no_op, "doubtful device: Drifting doubt");
     assert!(message(&rises).ends_with("the rate rises, as in a warm-up"));
-    // Fewer than ten rounds do not tell.
+    // Fewer than ten rounds are not enough.
     check(record(&ramp(9, -0.3)), no_op, "sound device:");
     // The same rates in another order are noise.
     let mut shuffled = ramp(10, -0.3);
     Rng::new(3).shuffle(&mut shuffled);
     check(record(&shuffled), no_op, "sound device:");
-    // A drift that the interval has room for does not matter.
+    // A drift within the interval does not matter.
     check(record(&ramp(10, -0.02)), no_op, "sound device:");
-    // Trials that follow each other have a course, and are no rounds.
+    // Consecutive trials of a sustained run are a time series, not rounds.
     let mut sustained = record(&ramp(10, -0.3));
     sustained.header.plan.sustain = Some(Duration::from_secs(60));
     assert!(!judge(&sustained).contains("Drifting"));
-    // The null engine's figure is nobody's.
+    // The null engine's rate is not a result.
     let mut null = record(&ramp(10, -0.3));
     null.header.plan.cases[0].case = null_case();
     assert!(!judge(&null).contains("Drifting"));
@@ -101,7 +100,7 @@ fn a_drift_over_the_rounds() {
 
 const SERIES: usize = 3_000;
 
-/// Of many series, the share of which `holds` is true.
+/// The share of many series for which `holds` is true.
 fn share(mut series: impl FnMut(&mut Rng) -> Vec<f64>, holds: impl Fn(&[f64]) -> bool) -> f64 {
     let mut rng = Rng::new(11);
     (0..SERIES).filter(|_| holds(&series(&mut rng))).count() as f64 / SERIES as f64
@@ -115,7 +114,7 @@ fn white(variation: f64, n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
     move |rng| noisy(rng, n, flat, variation, 0.0)
 }
 
-/// Noise of 5 %, and 15 % of the rounds have half the rate.
+/// 5 % noise; 15 % of the rounds have half the rate.
 fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
     move |rng| {
         let slow = |rng: &mut Rng| if rng.unit() < 0.15 { 0.5 } else { 1.0 };
@@ -123,11 +122,11 @@ fn outliers(n: usize) -> impl Fn(&mut Rng) -> Vec<f64> {
     }
 }
 
-/// Whether something is told of the rates of rounds.
+/// Whether the rates of rounds cause a finding.
 type Told = fn(&[f64]) -> bool;
 
-/// METHODOLOGY.md: rounds that come in any order are told to drift, or to have a step, in one of a
-/// hundred cases.
+/// METHODOLOGY.md: for rounds in random order, a drift or a step is reported in one of a hundred
+/// cases.
 #[test]
 fn noise_neither_drifts_nor_steps() {
     let is_told: [(&str, Told); 2] =
@@ -143,17 +142,17 @@ fn noise_neither_drifts_nor_steps() {
     }
 }
 
-/// METHODOLOGY.md: rounds that depend on the one before by .7 are found out by thirty.
+/// METHODOLOGY.md: thirty rounds reveal an autocorrelation of 0.7.
 #[test]
 fn rounds_that_depend_on_each_other_are_found() {
     let found = share(|rng| noisy(rng, 30, flat, 0.05, 0.7), |r| drift(r).is_some());
     assert!(found > 0.75, "{found}");
-    // Ten are too few for most.
+    // Ten rounds are usually too few.
     let few = share(|rng| noisy(rng, 10, flat, 0.05, 0.7), |r| drift(r).is_some());
     assert!((0.05..0.40).contains(&few), "{few}");
 }
 
-/// METHODOLOGY.md: a fall by 30 % in the middle of ten rounds with noise of 5 % is found.
+/// METHODOLOGY.md: a 30 % fall in the middle of ten rounds with 5 % noise is found.
 #[test]
 fn a_step_of_a_third_is_found() {
     let level = |round| if round < 5 { 1.0 } else { 0.7 };
@@ -166,8 +165,8 @@ fn a_step_of_a_third_is_found() {
 
 const SESSIONS: usize = 1_000;
 
-/// The share of sessions of ten rounds whose interval holds the median that the machine has when
-/// nobody disturbs it. A tenth of the rounds is disturbed: slower by 30 %, and counted as such.
+/// The share of ten-round sessions whose interval contains the undisturbed machine's median. A
+/// tenth of the rounds are disturbed: 30 % slower, with the disturbance counted.
 fn coverage(truth: f64, series: impl Fn(&mut Rng) -> Vec<f64>) -> f64 {
     let mut rng = Rng::new(5);
     let is_within = |_: &usize| {
@@ -188,13 +187,13 @@ fn coverage(truth: f64, series: impl Fn(&mut Rng) -> Vec<f64>) -> f64 {
     (0..SESSIONS).filter(is_within).count() as f64 / SESSIONS as f64
 }
 
-/// METHODOLOGY.md: with rounds left out for what the machine did to them, intervals hold the
-/// median as often as they say.
+/// METHODOLOGY.md: intervals reach their stated coverage of the median even when disturbed rounds
+/// are excluded.
 #[test]
 fn intervals_cover_the_median_with_gates() {
     let plain = coverage(1.0, white(0.05, 10));
     assert!(plain >= 0.93, "normal: {plain}");
-    // With 15 % of the values far below it is the 0.35/0.85 quantile of the others.
+    // With 15 % of the values far below, the median is the 0.35/0.85 quantile of the others.
     let slow = coverage(1.0 - 0.05 * 0.222_9, outliers(10));
     assert!(slow >= 0.93, "outliers: {slow}");
 }
@@ -216,7 +215,7 @@ fn failed_trials_are_told_and_half_of_them_void() {
     plant(1, failed)(&mut record);
     let expected = "1 of 10 trials failed (the disk is full): the figure is that of the others";
     assert_eq!(message(&record), expected);
-    // What this machine cannot do is no failure.
+    // An unsupported case is not a failure.
     let unavailable = &|| Outcome::Unavailable { reason: "no io_uring".to_string() };
     check(whole, plant(3, unavailable), "sound device:");
 }

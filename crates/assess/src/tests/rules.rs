@@ -1,4 +1,4 @@
-//! Each rule with its fault planted, and with a flaw too small for it.
+//! Each rule with a planted fault, and with a flaw below its threshold.
 
 use super::*;
 use model::case::{Advice, Io};
@@ -39,7 +39,7 @@ fn cache_leak() {
     check(cold(), |r| set_reads(r, 0.98), "void mixed: CacheLeak void");
     check(cold(), |r| set_reads(r, 0.995), "sound device:");
     check(cold(), |r| set_reads(r, 1.04), "sound device:");
-    // One trial of ten was served by the cache, and the others read ahead too far.
+    // The cache served one trial of ten, and the others read ahead too far.
     let one_leaks = |r: &mut Record| {
         set_reads(r, 1.2);
         let evidence = &mut r.trials[4].evidence;
@@ -51,7 +51,7 @@ fn cache_leak() {
         evidence(r, |evidence| evidence.residency_before = residency(PAGES));
     };
     check(cold(), all_cached, "void page-cache: CacheLeak void");
-    // A claim that was not made is not broken.
+    // An as-is case claims no cache state, so it is not void.
     let half = |r: &mut Record| set_reads(r, 0.5);
     check(flawless(work(Cache::AsIs)), half, "doubtful mixed: PartlyCached doubt");
 }
@@ -74,10 +74,10 @@ fn over_read() {
     let cold = || flawless(work(Cache::Cold));
     check(cold(), |r| set_reads(r, 1.06), "sound device: OverRead note");
     check(cold(), |r| set_reads(r, 1.04), "sound device:");
-    // What others read is theirs: rule Foreign tells.
+    // Foreign reads are a matter for rule Foreign.
     let others = |r: &mut Record| evidence(r, |e| e.device_read_bytes = Some(FILE / 100 * 104));
     check(cold(), others, "sound device:");
-    // A byte of each page cannot be read without its page.
+    // Reading one byte of each page still reads the whole page.
     let bytes_of_pages = |device_bytes: u64| {
         move |r: &mut Record| {
             each(r, |trial| {
@@ -98,7 +98,7 @@ fn over_read() {
     check(touch(), bytes_of_pages(4_500_000), "sound device: OverRead note");
 }
 
-/// A little more is told in per cent, and a thousand times as much is not.
+/// A small excess is reported in per cent, an excess of a thousand times is not.
 #[test]
 fn over_read_is_told_with_the_readahead_of_the_device() {
     let said = |share: f64| {
@@ -124,13 +124,13 @@ fn cache_unseen() {
     };
     check(flawless(work(Cache::Cold)), unseen, "sound device: CacheUnseen note");
     check(flawless(work(Cache::Direct)), unseen, "sound device: CacheUnseen note");
-    // One trial that tells is enough to know that there is a probe.
+    // One trial that reports is enough to know that the probe works.
     let all_but_one = |r: &mut Record| {
         unseen(r);
         r.trials[3].evidence.residency_before = residency(0);
     };
     check(flawless(work(Cache::Cold)), all_but_one, "sound device:");
-    // Where no device is seen either nothing is judged by it.
+    // A file in RAM needs no residency probe.
     let in_memory = |r: &mut Record| {
         unseen(r);
         storage(r).medium = Medium::Ram;
@@ -147,7 +147,7 @@ fn loop_cached() {
         check(flawless(work(cache)), through_cache, "doubtful device: LoopCached doubt");
         check(flawless(work(cache)), past_cache, "sound device:");
     }
-    // Where the page cache serves the device does not matter, and as-is nothing is claimed.
+    // The device does not matter for page cache hits, and as-is makes no claim.
     check(flawless(work(Cache::Warm)), through_cache, "sound page-cache:");
     let read = |r: &mut Record| {
         through_cache(r);
@@ -172,7 +172,7 @@ fn readahead_makes_random_cold_operations_warm() {
     check(cold(Pattern::Random), reads(0.25), "doubtful device: CacheLeak doubt");
     check(cold(Pattern::Random), reads(0.95), "sound device:");
     check(cold(Pattern::Random), reads(3.0), "sound device:");
-    // In a sequential pass it is what readahead is for.
+    // In a sequential pass, hits are the purpose of readahead.
     check(cold(Pattern::Sequential), reads(0.01), "sound device:");
 }
 
@@ -186,7 +186,7 @@ fn cache_leak_tells_of_compression() {
     assert!(message(&record).contains("compressed"), "{}", message(&record));
 }
 
-/// Readahead of a random part of a file fetches as much as the cache hides.
+/// Random readahead may fetch as many bytes as the cache hides.
 #[test]
 fn hits_that_overread_hides_are_found() {
     let random = ReadWork {
@@ -201,7 +201,7 @@ fn hits_that_overread_hides_are_found() {
     assert_eq!(assess(&record).cases[0].hit_share, Some(0.5));
     evidence(&mut record, |evidence| evidence.residency_before = residency(0));
     assert_eq!(judge(&record), "sound device:");
-    // Past the page cache, what it holds does not matter.
+    // Direct I/O bypasses the page cache, so its contents do not matter.
     let random = ReadWork {
         io: Io { pattern: Pattern::Random, ops: 100, ..work(Cache::Direct).io },
         ..work(Cache::Direct)
@@ -231,10 +231,10 @@ fn not_warm() {
     let before =
         |pages| move |r: &mut Record| evidence(r, |e| e.residency_before = residency(pages));
     let after = |pages| move |r: &mut Record| evidence(r, |e| e.residency_after = residency(pages));
-    // Next to nothing came from a device: the figure is that of the page cache.
+    // The device served almost nothing: the figure is that of the page cache.
     check(warm(), before(PAGES * 9 / 10), "sound page-cache: NotWarm note");
     check(warm(), after(PAGES * 9 / 10), "sound page-cache: NotWarm note");
-    // Where nobody knows what came from one, it may have been a tenth.
+    // With unknown device reads, the device may have served a tenth.
     let unseen = |r: &mut Record| {
         before(PAGES * 9 / 10)(r);
         evidence(r, |e| e.task_read_bytes = None);
@@ -245,8 +245,8 @@ fn not_warm() {
     check(warm(), |r| set_reads(r, 0.005), "sound page-cache:");
 }
 
-/// The OS takes a huge page out of a warm file around one trial of ten: that trial does not count,
-/// and the others do.
+/// The OS reclaims a huge page of a warm file during one trial of ten: that trial is excluded, and
+/// the others count.
 #[test]
 fn a_trial_whose_file_was_reclaimed_is_left_out() {
     let one = |change: &dyn Fn(&mut Evidence)| {
@@ -262,7 +262,7 @@ fn a_trial_whose_file_was_reclaimed_is_left_out() {
     let few = residency(PAGES - PAGES / 2_000);
     assert_eq!(one(&|e| e.residency_before = few), "sound page-cache:");
     assert_eq!(one(&|e| e.task_read_bytes = Some(FILE / 200)), "sound page-cache:");
-    // Where it is more than a fifth of the trials all count, and what came from a device decides.
+    // With more than a fifth of the trials affected, all count, and the device's share decides.
     let three = |bytes: u64| {
         let mut record = flawless(work(Cache::Warm));
         for trial in &mut record.trials[2..5] {
@@ -273,7 +273,7 @@ fn a_trial_whose_file_was_reclaimed_is_left_out() {
     };
     assert_eq!(three(2 << 20), "sound page-cache: NotWarm note");
     assert_eq!(three(FILE / 10), "void mixed: NotWarm void");
-    // Cold, direct and as-is trials claim nothing of the kind.
+    // Cold, direct and as-is trials do not claim residency.
     let mut cold = zoo::record();
     cold.trials[6].evidence.residency_after = most;
     assert_eq!(judge(&cold), "sound device:");
@@ -299,7 +299,7 @@ fn direct_ignored() {
     };
     check(direct(), residency_of(0, PAGES), "void device: DirectIgnored void");
     check(direct(), residency_of(0, PAGES / 200), "sound device:");
-    // What an earlier, warm trial left in the cache is no sign.
+    // Pages that an earlier warm trial left in the cache are no evidence.
     check(direct(), residency_of(PAGES, PAGES), "sound device:");
     check(direct(), |r| set_reads(r, 0.7), "void mixed: DirectIgnored void");
     let ram = |r: &mut Record| {
@@ -332,11 +332,11 @@ fn a_worker_that_does_not_read_what_it_tells_of_is_found_out() {
         let case = || flawless(work(cache));
         check(case(), called(0.0), "void no-io: NoIo void");
         check(case(), called(0.5), &format!("void {by}: NoIo void"));
-        // What it reads besides, such as the word to go, is in it too.
+        // The counter includes the worker's other reads, such as the start command.
         check(case(), called(1.5), &format!("sound {by}:"));
         check(case(), called(0.995), &format!("sound {by}:"));
     }
-    // What is mapped, and what io_uring reads, is not counted there.
+    // The counter excludes mmap and io_uring reads.
     for engine in [Engine::Mmap, Engine::Uring] {
         let mapped = ReadWork { engine, ..work(Cache::Cold) };
         check(flawless(mapped), called(0.0), "sound device:");
@@ -348,7 +348,7 @@ fn holes_are_those_of_the_file_that_was_read() {
     let mut record = flawless(work(Cache::Cold));
     record.header.fixtures[0].size = 2 * FILE;
     layout(&mut record).unwritten = 2 * FILE;
-    // There is but one file: it was read, of whatever size the case says it is.
+    // There is only one file: the trial read it, whatever size the case states.
     assert_eq!(judge(&record), "void no-io: NoIo void");
     let mut whole = record.header.fixtures[0].clone();
     whole.size = 3 * FILE;
@@ -377,7 +377,7 @@ fn ram() {
     check(flawless(work(Cache::Warm)), in_memory, "sound ram: Ram note");
     check(flawless(work(Cache::AsIs)), in_memory, "sound ram: Ram note");
     check(flawless(work(Cache::Direct)), in_memory, "doubtful ram: Ram doubt");
-    // Memory that is read as memory is what it claims to be.
+    // A memory case claims to read memory, so memory is no finding.
     check(memory(), in_memory, "sound ram:");
 }
 
@@ -420,7 +420,7 @@ fn bytes_unchecked() {
     assert_eq!(case.digest_verified, None);
     let message = &case.findings[0].message;
     assert!(message.starts_with("the peer zebra reports no digest"), "{message}");
-    // Where nothing is summed a digest of 0 says that there was nothing to check.
+    // Without a sum, a digest of 0 means that there was nothing to check.
     let nothing = |r: &mut Record| {
         each(r, |trial| {
             sample(trial).spans[0].digest = Some(0);
@@ -461,13 +461,13 @@ fn page_size() {
     check(with(Pages::Huge), huge(ARRAYS * 3), "sound ram:");
     check(with(Pages::Base), huge(ARRAYS * 11 / 100), "doubtful ram: PageSize doubt");
     check(with(Pages::Base), huge(ARRAYS * 9 / 100), "sound ram:");
-    // Most of the trials decide.
+    // Most trials decide, not one.
     let one = |r: &mut Record| r.trials[3].evidence.huge_bytes = Some(0);
     check(with(Pages::Huge), one, "sound ram:");
     let unknown = |r: &mut Record| evidence(r, |e| e.huge_bytes = None);
     check(with(Pages::Huge), unknown, "sound ram:");
     check(with(Pages::Base), unknown, "sound ram:");
-    // What is smaller than a huge page cannot lie in one.
+    // An array smaller than a huge page cannot use one.
     let small = |working_set: u64| {
         move |r: &mut Record| {
             if let Work::Memory(work) = &mut r.header.plan.cases[0].case.work {
@@ -488,14 +488,14 @@ fn page_size_of_a_loaded_file() {
     let huge = |bytes: u64| move |r: &mut Record| evidence(r, |e| e.huge_bytes = Some(bytes));
     check(load(Advice::HugePage), huge(FILE / 2), "doubtful page-cache: PageSize doubt");
     check(load(Advice::HugePage), huge(FILE), "sound page-cache:");
-    // Nothing was asked for.
+    // The case did not request huge pages.
     check(load(Advice::None), huge(0), "sound page-cache:");
     check(load(Advice::None), huge(FILE), "sound page-cache:");
 }
 
 #[test]
 fn overhead_bound() {
-    // The zoo's operation takes 976 µs; the null engine's as long as is planted.
+    // The zoo's operation takes 976 µs; the null engine's takes the planted time.
     let null = |ns_per_op: f64| {
         move |r: &mut Record| {
             let slowness = ns_per_op * 262_144.0 / 1e9;
@@ -505,7 +505,7 @@ fn overhead_bound() {
     check(zoo::record(), null(120_000.0), "doubtful device: OverheadBound doubt");
     check(zoo::record(), null(70_000.0), "sound device: OverheadBound note");
     check(zoo::record(), null(30_000.0), "sound device:");
-    // Twice the operations by two threads: each still takes as long.
+    // Two threads do twice the operations: each operation takes the same time.
     let two_threads = |r: &mut Record| {
         two_spans(r, 1.0, 1);
         each(r, |trial| sample(trial).spans[1].ops = 1_024);
@@ -516,8 +516,7 @@ fn overhead_bound() {
     check(record, two_threads, "sound device: OverheadBound note");
 }
 
-/// The null is paired with a case by rounds: a machine that was slower in those in which the null
-/// was measured is in both.
+/// The null is paired with a case by rounds: a slower machine in the null's rounds affects both.
 #[test]
 fn overhead_is_that_of_the_same_rounds() {
     let mut record = zoo::record();
@@ -535,7 +534,7 @@ fn overhead_is_that_of_the_same_rounds() {
     assert!(message.contains("(7.52 %)"), "{message}");
 }
 
-/// A random order costs time to compute, so a sequential case is held against a sequential null.
+/// A random order costs CPU time, so a sequential case is compared with a sequential null.
 #[test]
 fn overhead_is_that_of_the_same_order() {
     let in_order =
@@ -547,8 +546,8 @@ fn overhead_is_that_of_the_same_order() {
     assert_eq!(judge(&record), "sound device:");
 }
 
-/// Gives every trial a second thread: its span is `length` times the first's, and of the bytes
-/// it moves one part in `part + 1`.
+/// Adds a second thread to every trial: its span is `length` times the first's. It moves one part
+/// in `part + 1` of the bytes.
 fn two_spans(record: &mut Record, length: f64, part: u64) {
     each(record, |trial| {
         let spans = &mut sample(trial).spans;
@@ -573,9 +572,9 @@ fn cpu_bound() {
         flawless(ReadWork { io: Io { threads, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
     };
     check(threads(2), busy(950), "sound device:");
-    // Four threads cannot be busier than two processors.
+    // Four threads can use at most two processors.
     check(threads(4), busy(1_900), "sound device: CpuBound note");
-    // Four processors, of which a quota leaves a time of two.
+    // Four processors, limited by a quota to the time of two.
     let quota = |cpu_quota| {
         move |r: &mut Record| {
             (r.header.host.cores, r.header.host.cpu_quota) = (4, cpu_quota);
@@ -585,7 +584,7 @@ fn cpu_bound() {
     check(threads(4), quota(Some(2.0)), "sound device: CpuBound note");
     check(threads(4), quota(None), "sound device:");
     check(flawless(work(Cache::Warm)), busy(999), "sound page-cache:");
-    // Six more threads touch the pages ahead.
+    // Touch-ahead adds six threads.
     let ahead = |advice| flawless(ReadWork { engine: Engine::Mmap, advice, ..work(Cache::Cold) });
     check(ahead(Advice::TouchAhead), busy(1_200), "sound device:");
     check(ahead(Advice::None), busy(1_200), "sound device: CpuBound note");
@@ -601,7 +600,8 @@ fn foreign() {
     check(zoo::record(), others(0.02), "sound device:");
     check(zoo::record(), others(0.10), "doubtful device: Foreign doubt");
     check(zoo::record(), others(0.50), "void device: Foreign void");
-    // Three rounds of ten move no median; most of them do. One or two would be left out.
+    // Three slow rounds of ten do not move the median; most of them do. One or two would be
+    // excluded.
     let some = |rounds: usize| {
         move |r: &mut Record| {
             for trial in &mut r.trials[..rounds] {
@@ -611,7 +611,7 @@ fn foreign() {
     };
     check(zoo::record(), some(3), "sound device: Foreign note");
     check(zoo::record(), some(6), "void device: Foreign void");
-    // Others that write hold up what reads; what is no more than metadata may be its own.
+    // Foreign writes slow down reads; a small amount may be the file's own metadata.
     let written = |bytes: u64| {
         move |r: &mut Record| {
             evidence(r, |e| {
@@ -622,7 +622,7 @@ fn foreign() {
     check(zoo::record(), written(16 << 20), "sound device:");
     check(zoo::record(), written(FILE), "doubtful device: Foreign doubt");
     check(flawless(work(Cache::Warm)), written(FILE), "sound page-cache:");
-    // Others cannot disturb what no device serves.
+    // Foreign I/O cannot disturb a row that no device serves.
     check(flawless(work(Cache::Warm)), others(0.50), "sound page-cache:");
     let unknown = |r: &mut Record| evidence(r, |e| e.device_read_bytes = None);
     check(zoo::record(), unknown, "sound device:");
@@ -666,7 +666,7 @@ fn too_short_for_threads_to_start() {
     let record = || {
         flawless(ReadWork { io: Io { threads: 2, ..work(Cache::Cold).io }, ..work(Cache::Cold) })
     };
-    // The second thread starts so much later, and moves its half in less time.
+    // The second thread starts `ms` later, and moves its half in less time.
     let late = |ms: u64| {
         move |r: &mut Record| {
             two_spans(r, 1.0, 1);
@@ -689,7 +689,7 @@ fn imbalanced() {
     check(record(), |r| two_spans(r, 0.9, 1), "sound device:");
     check(record(), |r| two_spans(r, 0.7, 1), "sound device: Imbalanced note");
     check(record(), |r| two_spans(r, 0.3, 1), "doubtful device: Imbalanced doubt");
-    // Stopped by the time: bytes differ, spans do not.
+    // Time-limited trials: bytes differ, spans do not.
     let timed = || {
         flawless(ReadWork {
             io: Io { time: Duration::from_millis(900), ..record_work().io },
@@ -715,7 +715,7 @@ fn a_virtual_device_is_noted_once_for_the_run() {
     assert_eq!(findings[0].finding.code, crate::finding::Code::VirtualDevice);
     assert!(findings[0].finding.message.contains("sda"));
     assert!(findings[0].cases.is_empty());
-    // It does not matter where the page cache serves.
+    // It does not matter for page cache hits.
     let mut warm = flawless(work(Cache::Warm));
     storage(&mut warm).devices[0].is_virtual = true;
     assert_eq!(assess(&warm).findings, []);

@@ -1,4 +1,4 @@
-//! What the cases of a run are to each other.
+//! Relations between the cases of a run.
 
 use super::*;
 use crate::answer::Bound;
@@ -11,11 +11,11 @@ use model::host::{Limit, Limited};
 use model::pattern::Pattern;
 use proptest::prelude::*;
 
-/// 1 GiB a second is read cold; memory reads ten times as much by one thread and sixteen by
-/// two, the page cache gives five, the device past it two at depth 8.
+/// Cold reads run at 1 GiB/s. Memory is ten times as fast with one thread and sixteen with two, the
+/// page cache five, direct I/O two at depth 8.
 fn ladder() -> Record {
     let mut record = flawless(work(Cache::Cold));
-    // The zoo's rounds differ by another drift than those that are added.
+    // The zoo's rounds drift differently from the added ones.
     each(&mut record, |trial| {
         let elapsed_ns = base_ns(trial.round);
         sample(trial).spans[0].end_ns = 5 + elapsed_ns;
@@ -88,7 +88,7 @@ fn threads_are_held_against_as_many_or_fewer() {
     }
 }
 
-/// Arrays that fit into the cache tell nothing about memory.
+/// Arrays that fit into the cache say nothing about memory.
 #[test]
 fn a_cache_is_no_memory() {
     let mut record = ladder();
@@ -154,19 +154,19 @@ fn the_answer_tells_what_bounds_the_device() {
             add(record, file_case(direct(depth)), Role::Asked, bytes, 1.0, bytes);
         }
     };
-    // Another order tells nothing.
+    // Another access order says nothing.
     let random = |record: &mut Record| {
         let work = ReadWork { io: Io { pattern: Pattern::Random, ..direct(16).io }, ..direct(16) };
         add(record, file_case(work), Role::Asked, FILE, 1.0, FILE);
     };
     assert_eq!(bound(&random), Some("unknown"));
-    // More in flight gave no more, or half as much in flight gave as much.
+    // A deeper queue gave no more, or a shallower one gave as much.
     assert_eq!(bound(&with_depth(16, 2 * FILE - FILE / 10)), Some("device"));
     assert_eq!(bound(&with_depth(4, 2 * FILE - FILE / 50)), Some("device"));
-    // It still grows with depth.
+    // The rate still grows with depth.
     assert_eq!(bound(&with_depth(16, 3 * FILE)), Some("unknown"));
     assert_eq!(bound(&with_depth(4, FILE)), Some("unknown"));
-    // What shows it must be sound, and have an interval.
+    // The evidence must be sound, and have an interval.
     let disturbed = |record: &mut Record| {
         with_depth(16, 2 * FILE - FILE / 10)(record);
         for trial in record.trials.iter_mut().rev().take(10) {
@@ -195,7 +195,7 @@ fn the_answer_tells_what_bounds_the_device() {
     assert_eq!(bound(&slow_tool), Some("tool"));
 }
 
-/// More in flight gives no more, but the same report names a limit: that is what bounds it.
+/// A deeper queue gives no more, but a control group limits the rate: the limit is the bound.
 #[test]
 fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
     let device = |limited: bool| {
@@ -212,7 +212,7 @@ fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
     };
     let free = device(false);
     assert_eq!((free.bound.name(), free.of_memory.decision()), ("device", Decision::No));
-    // What the limit gives says nothing of what the disk would.
+    // A throttled rate says nothing about the disk.
     let limited = device(true);
     let best = limited.lead.best();
     assert_eq!(best.row.doubts, [Code::Throttled]);
@@ -242,7 +242,7 @@ fn engines_are_compared_with_pread() {
     let with = |engine, cache| file_case(ReadWork { engine, ..work(cache) });
     add(&mut record, with(Engine::Mmap, Cache::Cold), Role::Asked, FILE, 1.25, FILE);
     add(&mut record, with(Engine::Read, Cache::Cold), Role::Asked, FILE, 1.001, FILE);
-    // Another cache state, a control, and a leak are no comparison.
+    // A different cache state, a control, and a leak are not comparable.
     add(&mut record, with(Engine::Uring, Cache::Warm), Role::Asked, FILE, 0.1, 0);
     add(&mut record, with(Engine::Null, Cache::Cold), Role::Asked, FILE, 0.1, FILE);
     add(&mut record, with(Engine::Uring, Cache::Cold), Role::Control, FILE, 0.5, FILE);
@@ -272,7 +272,7 @@ fn where_there_is_no_pread_the_first_engine_is_the_base() {
     assert_eq!(bases, [read.clone(), read]);
 }
 
-/// The ids of the cases that are compared, each with its base.
+/// The ids of the compared cases, each with its baseline.
 fn compared(record: &Record) -> Vec<(String, String)> {
     let head = |id: String| id.split(" of ").next().unwrap_or_default().to_string();
     let pair = |c: crate::comparison::Comparison| (head(c.case), head(c.base));
@@ -309,7 +309,7 @@ fn peers_are_compared_with_this_program_method_by_method() {
     ];
     assert_eq!(compared(&record), pairs(&expected));
     near(assess(&record).comparisons[2].ratio, 2.0);
-    // Where this program did not take part, the others are compared with each other.
+    // When this program is absent, the others are compared with each other.
     record.trials.retain(|trial| ![0, 2].contains(&trial.case));
     let gnu = format!("gnu {mmap}");
     let expected = [(zebra_mmap.as_str(), zebra_pread.as_str()), (&gnu, &zebra_mmap)];
@@ -334,7 +334,7 @@ fn loops_of_other_compilers_are_compared_with_the_fastest_of_ours() {
     add(&mut record, count("rust", Isa::Avx2), 8);
     add(&mut record, count("zebra", Isa::Auto), 4);
     add(&mut record, count("gnu", Isa::Auto), 2);
-    // Another loop, or other threads, are no comparison.
+    // Another loop, or another number of threads, is not comparable.
     add(&mut record, memory_case(Kernel::Read, 1), 8);
     let comparisons = assess(&record).comparisons;
     let found: Vec<(&str, &str, f64)> =
@@ -349,7 +349,7 @@ fn loops_of_other_compilers_are_compared_with_the_fastest_of_ours() {
     }
 }
 
-/// A record of the first version knows no peer, no pages, no loading and no content.
+/// A version 1 record has no peer, pages, loading or content.
 #[test]
 fn a_record_of_the_first_version_is_judged_the_same() {
     use model::record::{Line, VERSION};
@@ -383,7 +383,7 @@ fn a_record_of_the_first_version_is_judged_the_same() {
     let old = Record::decode(&old).expect("it was a record");
     assert_eq!(old.damage, [""; 0]);
     let (old, mut new) = (assess(&old), assess(&record));
-    // What nobody had asked the OS yet is all that differs.
+    // Only the values that version 1 does not record differ.
     for trial in new.cases.iter_mut().flat_map(|case| &mut case.trials) {
         let figures = trial.figures.as_mut().expect("each was done");
         figures.evidence.huge_bytes = None;
@@ -392,7 +392,7 @@ fn a_record_of_the_first_version_is_judged_the_same() {
     assert_eq!((old.findings, old.answer), (new.findings, new.answer));
 }
 
-/// What the OS is told is compared with telling it nothing, and only where that was measured.
+/// An advice is compared with no advice, and only where both were measured.
 #[test]
 fn cases_that_differ_in_their_advice_only_are_compared() {
     let told = |advice| file_case(ReadWork { advice, ..work(Cache::Cold) });
@@ -427,7 +427,7 @@ fn what_is_void_is_not_compared() {
     assert_eq!(assess(&record).comparisons, []);
 }
 
-/// The rounds of a run drift; a share is taken within rounds, where there are common ones.
+/// The rounds of a run drift, so a share is computed within common rounds, if there are any.
 #[test]
 fn shares_are_of_paired_rounds() {
     let mut record = ladder();
@@ -436,10 +436,10 @@ fn shares_are_of_paired_rounds() {
     };
     let memory = 2;
     assert!(record.header.plan.cases[memory].case.memory().is_some());
-    // Memory was settled after seven rounds, and those were not the middling ones.
+    // Memory has only the first seven rounds, and they are not typical.
     record.trials.retain(|trial| trial.case != memory || trial.round < 7);
     near(of_memory(&record), 0.1);
-    // Without any common round there are the medians.
+    // Without common rounds, the medians are used.
     for trial in record.trials.iter_mut().filter(|trial| trial.case == memory) {
         trial.round += 100;
     }
@@ -542,7 +542,7 @@ fn what_a_record_says_is_handed_on() {
 }
 
 proptest! {
-    /// Whatever a broken worker or OS may tell, a record is judged.
+    /// Any numbers from a broken worker or OS can be judged.
     #[test]
     fn any_numbers_are_judged(
         numbers in proptest::collection::vec(0u64..1 << 50, 12),
@@ -574,7 +574,7 @@ proptest! {
     }
 }
 
-/// Eight operations in flight take eight times as long each as a thread takes for one of them.
+/// With eight operations in flight, each takes eight times the thread's time per operation.
 #[test]
 fn an_operation_of_a_thread_is_a_part_of_its_latency() {
     let mut record = flawless(ReadWork {
@@ -596,8 +596,8 @@ fn an_operation_of_a_thread_is_a_part_of_its_latency() {
     assert!((ns.median * iops.median / 1e9 - 1.0).abs() < 0.05, "{ns:?} {iops:?}");
 }
 
-/// Of the same work done twice, once in half the time, the mean rate is what both did by the time
-/// that both took.
+/// For the same work done twice, once in half the time, the mean rate is total work over total
+/// time.
 #[test]
 fn a_mean_rate_is_all_work_by_all_time() {
     let mut record = zoo::record_of(work(Cache::Cold), 10);

@@ -1,4 +1,4 @@
-//! Operations that took far longer than the others.
+//! Operations that take far longer than the others.
 
 use super::writing::{direct, flawless_write, over};
 use super::*;
@@ -7,7 +7,7 @@ use model::pattern::Pattern;
 
 const MS: u64 = 1_000_000;
 
-/// Operations of 1 ms each in every trial, and some of `ms` each.
+/// Operations of 1 ms in every trial, plus `count` of `ms` each.
 fn stalls(count: u64, ms: u64) -> impl Fn(&mut Record) {
     move |record| {
         each(record, |trial| {
@@ -17,7 +17,7 @@ fn stalls(count: u64, ms: u64) -> impl Fn(&mut Record) {
     }
 }
 
-/// A direct case has 1 000 operations of 1 ms: a stall is at least 100 ms.
+/// A direct case has 1 000 operations of 1 ms: a stall takes at least 100 ms.
 #[test]
 fn stalled() {
     let record = || flawless(work(Cache::Direct));
@@ -26,10 +26,10 @@ fn stalled() {
     check(record(), stalls(1, 110), "sound device: Stalled note");
     check(record(), stalls(1, 112), "doubtful device: Stalled doubt");
     check(record(), stalls(3, 200), "doubtful device: Stalled doubt");
-    // One of ten is no exception.
+    // One operation in ten is not exceptional.
     check(record(), stalls(110, 200), "doubtful device: Stalled doubt");
     check(record(), stalls(112, 200), "sound device:");
-    // In one trial of ten it is a hundredth of the time of all.
+    // In one trial of ten, it is a hundredth of the total time.
     let once = |ms: u64| {
         move |record: &mut Record| {
             stalls(0, 100)(record);
@@ -47,9 +47,9 @@ fn stalled() {
     assert!(message.starts_with(expected), "{message}");
 }
 
-/// What a load that arrives steadily meets, by hand: one stall of 200 ms in ten seconds is met by
-/// 2 % of the requests, which wait for half of it at the mean; 1 % arrive in its first half, and
-/// wait for longer than the other half.
+/// The effect of a stall on a steady load, by hand. 2 % of the requests arrive during a 200 ms
+/// stall in ten seconds, and wait 100 ms on average. 1 % arrive in its first half, and wait longer
+/// than that.
 #[test]
 fn stalls_tell_what_an_arriving_load_would_wait() {
     let mut record = flawless(work(Cache::Direct));
@@ -63,7 +63,7 @@ fn stalls_tell_what_an_arriving_load_would_wait() {
     assert!(message.contains(expected), "{message}");
 }
 
-/// Short operations are interrupted by whatever else runs: that is no stall below 10 ms.
+/// Other processes interrupt short operations: below 10 ms, that is no stall.
 #[test]
 fn a_stall_is_ten_milliseconds_at_least() {
     let of_micros = |stall_ns: u64| {
@@ -79,7 +79,7 @@ fn a_stall_is_ten_milliseconds_at_least() {
     check(flawless(work(Cache::Warm)), of_micros(30_000_000), "doubtful page-cache: Stalled doubt");
 }
 
-/// Of what is read ahead one operation waits for many: that is no stall.
+/// With readahead, one operation waits for many: that is no stall.
 #[test]
 fn waiting_for_readahead_is_no_stall() {
     let cold = |pattern| {
@@ -89,9 +89,9 @@ fn waiting_for_readahead_is_no_stall() {
     check(cold(Pattern::Strided), stalls(3, 900), "sound device:");
     check(cold(Pattern::Random), stalls(3, 900), "doubtful device: Stalled doubt");
     check(flawless(work(Cache::Direct)), stalls(3, 900), "doubtful device: Stalled doubt");
-    // What the page cache serves is not read ahead, whatever was claimed.
+    // Page cache hits do not wait for readahead, whatever the case claims.
     check(flawless(work(Cache::AsIs)), stalls(3, 900), "doubtful page-cache: Stalled doubt");
-    // What was asked for beforehand is waited for by whoever comes first.
+    // With WillNeed, the first operation may wait for the data of many.
     let (pattern, advice) = (Pattern::Random, Advice::WillNeed);
     let asked =
         ReadWork { io: Io { pattern, ..work(Cache::Cold).io }, advice, ..work(Cache::Cold) };
@@ -102,11 +102,11 @@ fn waiting_for_readahead_is_no_stall() {
 fn stalls_of_writers() {
     check(flawless_write(direct()), stalls(3, 900), "doubtful device: Stalled doubt");
     check(flawless_write(direct()), stalls(3, 90), "sound device:");
-    // The OS makes writers through the page cache wait on purpose.
+    // The OS throttles buffered writers on purpose.
     check(flawless_write(over()), stalls(3, 900), "sound device:");
 }
 
-/// What is not timed operation by operation cannot stall.
+/// Operations without latencies cannot stall.
 #[test]
 fn no_latencies_no_stalls() {
     let untold = |r: &mut Record| each(r, |trial| sample(trial).latencies = Latencies::default());

@@ -1,4 +1,4 @@
-//! What a run that writes, or touches pages, closes with.
+//! The closing answers of a run that writes or touches pages.
 
 use super::{flawless, work};
 use crate::assess;
@@ -30,8 +30,8 @@ fn empty() -> Record {
     record
 }
 
-/// Adds seven rounds of a case of which each took so long until the last operation had returned,
-/// and so long until the last sync had; a drift of a tenth is shared by all.
+/// Adds seven rounds of a case. The last operation returns after `end_ns` and the last sync after
+/// `synced_ns`; all cases share a drift of a tenth.
 fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option<u64>) {
     let index = record.header.plan.cases.len();
     let bytes = match &case.work {
@@ -75,7 +75,7 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
     record.header.plan.cases.push(Planned { case, role: Role::Asked });
 }
 
-/// Adds a case that writes all it is to.
+/// Adds a case that writes everything.
 fn write(record: &mut Record, work: WriteWork, end_ns: u64, synced_ns: Option<u64>) {
     let ops = if work.io.ops > 0 { work.io.ops } else { work.io.blocks() };
     add(record, Case::own(Work::Write(work)), ops, end_ns, synced_ns);
@@ -93,7 +93,7 @@ fn answer(record: &Record) -> Option<WritingAnswer> {
     assess(record).writing
 }
 
-/// The id of the case, and its rate in files a second.
+/// The id of the best case, and its rate in files per second.
 fn rated(lead: &Option<Lead>) -> Option<(&str, f64)> {
     let rated = lead.as_ref()?.best();
     Some((rated.row.id.as_str(), rated.rate.max / FILE as f64))
@@ -103,7 +103,8 @@ fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-6, "{found} is not {expected}");
 }
 
-/// Checks what is the fastest in files a second, accepted and durable, and what that costs.
+/// Checks the fastest acknowledged and durable rates, in files per second, and the cost of
+/// durability.
 fn check(
     record: &Record,
     accepted: Option<(&WriteWork, f64)>,
@@ -133,15 +134,15 @@ fn accepted_and_durable_are_told_apart() {
     let (none, end) = (whole(Sync::None), whole(Sync::Fdatasync));
     write(&mut record, none, SECOND / 5, None);
     check(&record, Some((&none, 5.0)), None, None);
-    // The fastest has no durable rate of its own: that of another is held against it.
+    // The fastest row has no durable rate, so another row's is compared with it.
     write(&mut record, end, SECOND / 4, Some(SECOND));
     let slow = WriteWork { engine: WriteEngine::Write, ..end };
     write(&mut record, slow, SECOND / 4, Some(2 * SECOND));
     check(&record, Some((&none, 5.0)), Some((&end, 1.0)), Some(0.2));
 }
 
-/// What is durable at once is the fastest durable, and costs itself nothing; the question is what
-/// the fastest accepted would have to pay.
+/// An immediately durable row is the fastest durable one, and its own cost is zero. The question is
+/// what durability costs the fastest acknowledged row.
 #[test]
 fn durability_is_paid_by_what_is_accepted_fastest() {
     let mut record = empty();
@@ -178,7 +179,7 @@ fn some_rows_do_not_compete() {
     let end = whole(Sync::Fdatasync);
     let zero = WriteWork { fill: Fill::Zero, ..end };
     write(&mut record, zero, SECOND / 100, Some(SECOND / 50));
-    // Alone it is the answer.
+    // Without other rows, it is the answer.
     check(&record, Some((&zero, 100.0)), Some((&zero, 50.0)), Some(0.5));
     write(&mut record, end, SECOND / 4, Some(SECOND));
     let fast = Some(SECOND / 50);
@@ -188,7 +189,7 @@ fn some_rows_do_not_compete() {
     add(&mut record, peer, 256, SECOND / 100, fast);
     let null = WriteWork { engine: WriteEngine::Null, ..whole(Sync::None) };
     write(&mut record, null, SECOND / 100, None);
-    // One byte of each page is written faster than all of them.
+    // Writing one byte of each page is faster than writing all bytes.
     let touch = WriteWork { io: Io { size: 1 << 40, ..touching_write().io }, ..touching_write() };
     write(
         &mut record,
@@ -208,7 +209,7 @@ fn what_writes_nothing_has_no_answer() {
     let mut record = empty();
     write(&mut record, touching_write(), SECOND, None);
     assert_eq!(answer(&record), None);
-    // What failed has one, which is empty.
+    // A failed row has an empty answer.
     let mut record = empty();
     write(&mut record, whole(Sync::None), SECOND, None);
     record.trials.clear();
@@ -256,7 +257,7 @@ fn touchings(record: &Record) -> Vec<Touching> {
     assess(record).touching
 }
 
-/// Checks the base of the only touching, and how much faster it is.
+/// Checks the baseline of the only touching row, and its speedup.
 fn check_touching(record: &Record, phase: Phase, memory: &str, ratio: f64) {
     let found = touchings(record);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -270,7 +271,7 @@ fn a_page_of_a_file_is_held_against_one_of_memory() {
     let mut record = empty();
     in_memory(&mut record, Kernel::FirstTouch, Pages::Base, 1, SECOND / 2);
     write(&mut record, touching_write(), SECOND, None);
-    // The first touch is mostly the OS's; it is no base.
+    // The first touch is mostly OS work, so it is no baseline.
     assert_eq!(touchings(&record), []);
     in_memory(&mut record, Kernel::TouchPages, Pages::Huge, 1, SECOND / 20);
     let [huge, base] =

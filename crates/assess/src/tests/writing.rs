@@ -1,5 +1,5 @@
-//! What writes: its two rates, what took its bytes, and each finding with its fault planted and
-//! with a flaw too small for it.
+//! Rows that write: both rates, the source of their bytes, and each finding. Each finding has a
+//! planted fault, and a flaw below its threshold.
 
 use super::*;
 use crate::finding::{Severity, Verdict};
@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 /// How long the last sync takes.
 const SYNC_NS: u64 = 250 * MS;
 
-/// A sequential file of 1 GiB, written over by blocks of 1 MiB and synced at the end.
+/// A sequential 1 GiB overwrite in 1 MiB blocks, synced at the end.
 pub(super) fn over() -> WriteWork {
     let (size, block, allocation) = (FILE, 1 << 20, Allocation::Overwrite);
     WriteWork { io: Io { size, block, ..zoo::plain_write().io }, allocation, ..zoo::plain_write() }
@@ -38,8 +38,8 @@ pub(super) fn write_case(work: WriteWork) -> Case {
     Case::own(Work::Write(work))
 }
 
-/// Ten flawless rounds of a work that writes: what was accepted takes about a second, the last
-/// sync 250 ms more, and each sync flushes; without one nothing has reached the device.
+/// Ten flawless rounds of a work that writes. All writes are acknowledged after about a second, the
+/// last sync takes 250 ms, and each sync flushes. Without a sync, nothing reaches the device.
 pub(super) fn flawless_write(work: WriteWork) -> Record {
     let mut record = flawless(super::work(Cache::Direct));
     each(&mut record, |trial| written(&work, trial));
@@ -47,7 +47,7 @@ pub(super) fn flawless_write(work: WriteWork) -> Record {
     record
 }
 
-/// Makes of a trial of the zoo one that wrote.
+/// Turns a trial of the zoo into one that wrote.
 pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
     let only_syncs = work.op == Op::Sync;
     let bytes = if only_syncs { 0 } else { FILE };
@@ -71,7 +71,7 @@ pub(super) fn written(work: &WriteWork, trial: &mut Trial) {
     trial.expected_digest = None;
     let is_past_cache = true;
     trial.read_back = Some(ReadBack { bytes, digest: 5, expected: 5, is_past_cache });
-    // Through the page cache the writer copies all the time, but for a hundredth.
+    // A buffered writer copies for 99 % of the time.
     let busy = if work.io.cache == Cache::Direct { 5 } else { 99 };
     let evidence = &mut trial.evidence;
     evidence.cpu_ns = Some(elapsed_ns / 100 * busy);
@@ -102,7 +102,7 @@ fn near(found: Option<crate::stats::Estimate>, expected: f64) {
     assert!((median / expected - 1.0).abs() < 0.02, "{median} is not {expected}");
 }
 
-/// The bytes of the devices' writes.
+/// Sets the device's written bytes to `share` of the file.
 fn set_writes(record: &mut Record, share: f64) {
     let bytes = (FILE as f64 * share) as u64;
     evidence(record, |evidence| evidence.device_write_bytes = Some(bytes));
@@ -151,7 +151,7 @@ fn accepted_and_durable_are_told_apart() {
     assert_eq!(counts, (Some(1), Some(1), Some(FILE)));
     assert_eq!((writing.dirty_left, writing.sync.count), (Some(0), 10));
     assert_eq!((writing.read_back, writing.read_back_past_cache), (Some(true), Some(true)));
-    // What never claims it is never durable.
+    // A row that never claims durability has no durable rate.
     let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     let ranged = WriteWork { sync: Sync::FileRange, ..over() };
     for work in [unsynced(), bare, ranged] {
@@ -161,7 +161,7 @@ fn accepted_and_durable_are_told_apart() {
         near(case.throughput, bytes);
         assert_eq!(writing.durable, None, "{}", case.id);
     }
-    // Each write is a sync: both rates are one.
+    // With a sync per write, both rates are equal.
     let writing = first(&flawless_write(direct())).writing.expect("it writes");
     assert_eq!((writing.accepted, writing.syncs_per_trial), (writing.durable, None));
     let null = WriteWork { engine: WriteEngine::Null, ..unsynced() };
@@ -169,7 +169,7 @@ fn accepted_and_durable_are_told_apart() {
     assert_eq!(first(&zoo::record()).writing, None);
 }
 
-/// What a trial did is told of it whether it counts or not.
+/// An excluded trial still has both rates.
 #[test]
 fn a_round_that_is_left_out_has_both_rates_too() {
     let mut record = flawless_write(over());
@@ -183,7 +183,7 @@ fn a_round_that_is_left_out_has_both_rates_too() {
     }
 }
 
-/// The mean of what was accepted is of the trials that tell it.
+/// The mean acknowledged rate covers only the trials that report one.
 #[test]
 fn a_trial_that_tells_no_accepted_rate_is_not_in_its_mean() {
     let mut record = flawless_write(over());
@@ -209,7 +209,7 @@ fn a_sync_alone_is_counted_in_operations() {
     assert_eq!(judge(&record), "doubtful device: TooFew doubt");
 }
 
-/// A program that is timed as a whole says when its sync ended, and nothing of its writes.
+/// A program timed as a whole reports the end of its sync, but nothing about its writes.
 #[test]
 fn what_a_program_as_a_whole_accepted_is_not_known() {
     let mut record = flawless_write(over());
@@ -266,7 +266,7 @@ fn what_is_written_is_told_by_what_took_it() {
     assert_eq!(served(unsynced(), &writes(0.5)), "mixed");
     assert_eq!(served(unsynced(), &writes(0.995)), "device");
     assert_eq!(served(unsynced(), &writes(1.5)), "device");
-    // What sync_file_range brought to a device was in the page cache when it was accepted.
+    // Bytes that sync_file_range sent to a device were in the page cache when acknowledged.
     let ranged = || WriteWork { sync: Sync::FileRange, ..over() };
     assert_eq!(served(ranged(), &writes(1.0)), "mixed");
     assert_eq!(
@@ -276,7 +276,7 @@ fn what_is_written_is_told_by_what_took_it() {
         ),
         "device"
     );
-    // What others write in one trial does not stand in for what is missing in the others.
+    // Foreign writes in one trial do not compensate for missing writes in the others.
     let one = |r: &mut Record| r.trials[3].evidence.device_write_bytes = Some(20 * FILE);
     assert_eq!(served(unsynced(), &one), "mixed");
     let unknown = |r: &mut Record| evidence(r, |e| e.device_write_bytes = None);
@@ -306,10 +306,10 @@ fn not_durable() {
     // One trial is enough.
     let one = |r: &mut Record| r.trials[3].evidence.device_flushes = Some(0);
     check(flawless_write(over()), one, "void device: NotDurable void");
-    // 257 syncs: nine in ten of them must be seen.
+    // At least nine in ten of 257 syncs must be seen.
     check(flawless_write(synced_often()), flushes(231), "void device: NotDurable void");
     check(flawless_write(synced_often()), flushes(232), "sound device:");
-    // A worker that tells of fewer than were asked for is not excused.
+    // A worker that reports fewer syncs than requested is not excused.
     let told = |count, flushed| {
         move |r: &mut Record| {
             each(r, |trial| sample(trial).syncs.counts = vec![(900_000, count)]);
@@ -323,7 +323,7 @@ fn not_durable() {
     let threads = WriteWork { io: Io { threads: 4, ..synced_often().io }, ..synced_often() };
     check(flawless_write(threads), flushes(58), "sound device:");
     check(flawless_write(threads), flushes(57), "void device: NotDurable void");
-    // Whether it is so cannot be known, or need not be.
+    // The claim cannot be checked, or needs no check.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
     check(flawless_write(over()), no_counter, "doubtful device: CountersUnseen doubt");
     let with_cache = |cache, count| {
@@ -337,7 +337,7 @@ fn not_durable() {
     let unknown = "doubtful device: CountersUnseen doubt";
     check(flawless_write(over()), with_cache(None, 0), unknown);
     check(flawless_write(over()), with_cache(None, 64), "sound device:");
-    // Of two, one is known to have a cache.
+    // One of two devices is known to have a cache.
     let two = |r: &mut Record| {
         with_cache(None, 0)(r);
         let known = Device { write_cache: Some(WriteCache::Back), ..storage(r).devices[0].clone() };
@@ -355,17 +355,17 @@ fn a_write_through_to_the_medium_is_durable() {
             evidence(r, |evidence| evidence.device_writes = Some(count));
         }
     };
-    // Such a write is counted like any other: that it was one is not seen.
+    // The counters show an FUA write like any other write.
     let note = "sound device: CountersUnseen note";
     check(flawless_write(direct()), writes(1_024), note);
     check(flawless_write(direct()), writes(1_023), "void device: NotDurable void");
-    // Where writes are not counted nobody saw it.
+    // Without a write counter, there is no evidence.
     let uncounted = |r: &mut Record| {
         flushes(0)(r);
         evidence(r, |evidence| evidence.device_writes = None);
     };
     check(flawless_write(direct()), uncounted, "doubtful device: CountersUnseen doubt");
-    // A device that cannot must flush, nine times for ten writes of a thread.
+    // A device without FUA must flush, nine times for ten writes of a thread.
     let device = |fua, count| {
         move |r: &mut Record| {
             flushes(count)(r);
@@ -382,7 +382,7 @@ fn a_write_through_to_the_medium_is_durable() {
     let mut record = flawless_write(direct());
     device(Some(false), 0)(&mut record);
     assert!(message(&record).starts_with(expected), "{}", message(&record));
-    // What is in flight together may share a flush.
+    // Writes that are in flight together may share a flush.
     let deep = WriteWork {
         io: Io { depth: 8, threads: 2, ..direct().io },
         engine: WriteEngine::Uring,
@@ -390,7 +390,7 @@ fn a_write_through_to_the_medium_is_durable() {
     };
     check(flawless_write(deep), device(Some(false), 57), "void device: NotDurable void");
     check(flawless_write(deep), device(Some(false), 58), "sound device:");
-    // One of two that cannot is enough.
+    // One device of two without FUA is enough.
     let two = |fua| {
         move |r: &mut Record| {
             let devices = &mut storage(r).devices;
@@ -401,13 +401,13 @@ fn a_write_through_to_the_medium_is_durable() {
     };
     check(flawless_write(direct()), two(Some(true)), note);
     check(flawless_write(direct()), two(Some(false)), "void device: NotDurable void");
-    // Without a cache it has nothing to write through.
+    // Without a cache there is nothing to write through.
     let without = |r: &mut Record| {
         two(Some(false))(r);
         storage(r).devices[1].write_cache = Some(WriteCache::Through);
     };
     check(flawless_write(direct()), without, note);
-    // A call that syncs must flush, whatever the device can.
+    // A sync call must flush, whether or not the device supports FUA.
     check(flawless_write(over()), writes(1_024), "void device: NotDurable void");
 }
 
@@ -424,12 +424,12 @@ fn what_nobody_can_see_to_be_durable_is_doubted() {
     let unseen = "doubtful unverified: Unverified doubt, NotDurable doubt";
     check(flawless_write(over()), medium(Medium::Unseen), unseen);
     assert!(durable(&medium(Medium::Unseen)));
-    // What claims nothing is not doubted for it.
+    // Without a claim of durability, there is nothing to doubt.
     let ram = "sound ram: Ram note, AcceptedOnly note";
     check(flawless_write(unsynced()), medium(Medium::Ram), ram);
     let unseen = "sound unverified: Unverified note, AcceptedOnly note";
     check(flawless_write(unsynced()), medium(Medium::Unseen), unseen);
-    // A worker that does not sync does not do what it was told.
+    // The worker skips the sync it was asked for.
     let untold = |r: &mut Record| each(r, |trial| sample(trial).spans[0].synced_ns = None);
     let direct = WriteWork { io: Io { cache: Cache::Direct, ..over().io }, ..over() };
     check(flawless_write(direct), untold, "void device: NotDurable void");
@@ -480,11 +480,11 @@ fn dirty_start() {
     };
     check(flawless_write(over()), file(60), "doubtful device: DirtyStart doubt");
     check(flawless_write(over()), file(40), "sound device:");
-    // A sync of nothing has 16 MiB.
+    // The limit for a row that only syncs is 16 MiB.
     let idle = || WriteWork { op: Op::Sync, ..over() };
     check(flawless_write(idle()), machine(17), "doubtful device: DirtyStart doubt");
     check(flawless_write(idle()), machine(15), "sound device:");
-    // Most of the trials decide, and what is not known is not doubted.
+    // Most trials decide, and unknown values cause no doubt.
     let one = |r: &mut Record| r.trials[0].evidence.dirty_before = Some(FILE);
     check(flawless_write(over()), one, "sound device:");
     let unknown = |r: &mut Record| evidence(r, |e| e.dirty_before = None);
@@ -495,7 +495,7 @@ fn dirty_start() {
     };
     check(flawless_write(unsynced()), in_memory, "sound ram: Ram note, AcceptedOnly note");
     check(flawless(super::work(Cache::Cold)), machine(500), "sound device:");
-    // The pieces of one long trial follow each other.
+    // The trials of a sustained run follow each other directly.
     let sustained = |r: &mut Record| {
         machine(500)(r);
         r.header.plan.sustain = Some(Duration::from_secs(60));
@@ -511,12 +511,12 @@ fn compressed() {
     let writes = |share: f64| move |r: &mut Record| set_writes(r, share);
     check(flawless_write(over()), writes(0.85), "doubtful mixed: Compressed doubt");
     check(flawless_write(over()), writes(0.95), "sound mixed:");
-    // It was asked for.
+    // The case requests compressible data.
     for fill in [Fill::Zero, Fill::Constant] {
         let work = WriteWork { fill, ..over() };
         check(flawless_write(work), writes(0.04), "sound mixed: Compressed note");
     }
-    // A block that is written four times before the sync is stored once.
+    // The device stores a block once if it is written four times before the sync.
     let four_passes = |stored: f64| {
         move |r: &mut Record| {
             each(r, |trial| {
@@ -528,13 +528,13 @@ fn compressed() {
     };
     check(flawless_write(over()), four_passes(1.0), "sound mixed:");
     check(flawless_write(over()), four_passes(0.5), "doubtful mixed: Compressed doubt");
-    // One trial in which others wrote much does not hide it.
+    // Foreign writes in one trial do not hide the compression.
     let one = |r: &mut Record| {
         set_writes(r, 0.5);
         r.trials[3].evidence.device_write_bytes = Some(FILE);
     };
     check(flawless_write(over()), one, "doubtful mixed: Compressed doubt");
-    // What is not durable is in the page cache.
+    // Acknowledged writes without a sync are in the page cache.
     let found = "sound mixed: AcceptedOnly note";
     check(flawless_write(unsynced()), writes(0.5), found);
     let copy = WriteWork {
@@ -569,11 +569,11 @@ fn copies_of_a_source_that_was_not_cold() {
     check(write(), reads(0.995), "sound device:");
     check(write(), reads(0.98), "void device: CacheLeak void");
     check(write(), reads(0.0), "void device: CacheLeak void");
-    // It may share the blocks of its source.
+    // The copy may share the blocks of its source.
     let range = || flawless_write(copy(WriteEngine::CopyFileRange));
     check(range(), reads(0.0), "sound device:");
     check(range(), reads(0.5), "void device: CacheLeak void");
-    // What a network read is not counted, and as it is nothing is claimed.
+    // Network reads are not counted, and as-is makes no claim.
     let unseen = |r: &mut Record| {
         reads(0.0)(r);
         let source = Storage { medium: Medium::Unseen, ..storage(r).clone() };
@@ -585,7 +585,7 @@ fn copies_of_a_source_that_was_not_cold() {
         ..copy(WriteEngine::Write)
     };
     check(flawless_write(as_is), reads(0.0), "sound device:");
-    // A file that is written over need not be read.
+    // An overwrite does not have to read the file.
     let cold = WriteWork { io: Io { cache: Cache::Cold, ..over().io }, ..over() };
     check(flawless_write(cold), reads(0.0), "sound device:");
 }
@@ -634,14 +634,14 @@ fn throttled_writeback() {
     check(flawless_write(unsynced()), busy(85), throttled);
     check(flawless_write(unsynced()), busy(95), "sound page-cache: AcceptedOnly note");
     check(flawless_write(over()), busy(85), "doubtful device: ThrottledWriteback doubt");
-    // Half of the time went into syncs before the end.
+    // Syncs before the end took half of the time.
     let syncing = |r: &mut Record| {
         busy(45)(r);
         each(r, |trial| sample(trial).spans[0].sync_ns += 500 * MS);
     };
     check(flawless_write(synced_often()), syncing, "sound device:");
     check(flawless_write(synced_often()), busy(45), "doubtful device: ThrottledWriteback doubt");
-    // It waited for a processor, or the time was stolen.
+    // The worker waited for a processor, or the time was stolen.
     let delayed = |r: &mut Record| {
         busy(45)(r);
         evidence(r, |evidence| evidence.run_delay_ns = Some(500 * MS));
@@ -652,7 +652,7 @@ fn throttled_writeback() {
         evidence(r, |evidence| evidence.steal_ns = Some(500 * MS));
     };
     check(flawless_write(over()), stolen, "doubtful device: Steal doubt");
-    // It waited for what it had to read first, or for the device it wrote to.
+    // The worker waited for reads, or for the device it wrote to.
     let reading = |r: &mut Record| {
         busy(45)(r);
         evidence(r, |evidence| evidence.task_read_bytes = Some(FILE / 50));
@@ -687,7 +687,7 @@ fn what_is_read_back_must_be_what_was_written() {
     assert_eq!((case.digest_verified, case.findings.len()), (None, 0));
     let writing = case.writing.expect("it writes");
     assert_eq!((writing.read_back, writing.read_back_past_cache), (None, None));
-    // Where it cannot be evicted it came from the page cache.
+    // A read-back that cannot evict the pages comes from the page cache.
     let mut record = flawless_write(over());
     record.trials[2].read_back.as_mut().expect("all was read back").is_past_cache = false;
     let writing = first(&record).writing.expect("it writes");
@@ -731,16 +731,16 @@ fn what_is_written_over_was_cached_before() {
 
 #[test]
 fn others_that_write() {
-    // 1.25 times 1 GiB, 16 MiB, and a sync.
+    // 1.25 × 1 GiB, 16 MiB, and a sync.
     let writes = |share: f64| move |r: &mut Record| set_writes(r, share);
     check(flawless_write(over()), writes(1.30), "doubtful device: Foreign doubt");
     check(flawless_write(over()), writes(1.20), "sound device:");
     let one = |r: &mut Record| r.trials[3].evidence.device_write_bytes = Some(9 * FILE);
     check(flawless_write(over()), one, "sound device: Foreign note");
-    // Each sync may write metadata: 257 of them 64 MiB.
+    // Each sync may write metadata: 64 MiB for 257 syncs.
     check(flawless_write(synced_often()), writes(1.30), "sound device:");
     check(flawless_write(synced_often()), writes(1.40), "doubtful device: Foreign doubt");
-    // A few bytes of a page have it written as a whole.
+    // A write of a few bytes writes the whole page.
     let small = WriteWork { io: Io { block: 256, ..direct().io }, ..direct() };
     let of_pages = |r: &mut Record| {
         each(r, |trial| sample(trial).spans[0].ops = FILE / 256);
@@ -749,7 +749,7 @@ fn others_that_write() {
     };
     let found = "sound device: CountersUnseen note";
     check(flawless_write(small), of_pages, found);
-    // Others that read hold up what writes.
+    // Foreign reads slow down writes.
     let reads = |bytes: u64| {
         move |r: &mut Record| {
             evidence(r, |e| (e.device_read_bytes, e.task_read_bytes) = (Some(bytes), Some(0)));
@@ -757,7 +757,7 @@ fn others_that_write() {
     };
     check(flawless_write(over()), reads(16 << 20), "sound device:");
     check(flawless_write(over()), reads(FILE), "doubtful device: Foreign doubt");
-    // A disk that is not waited for may be as busy as it likes.
+    // A disk that no operation waits for may be busy.
     let found = "sound page-cache: AcceptedOnly note";
     check(flawless_write(unsynced()), writes(0.005), found);
 }
@@ -777,13 +777,13 @@ fn time_until_the_sync_counts() {
     check(flawless_write(over()), lasts(10, 100), "sound device:");
     check(flawless_write(over()), lasts(10, 50), "sound device: TooShort note");
     check(flawless_write(over()), lasts(5, 5), "doubtful device: TooShort doubt");
-    // The CPU bounds it only if syncs take no time.
+    // A row is only CPU-bound if its syncs take no time.
     check(flawless_write(over()), lasts(900, 50), "sound device: CpuBound note");
     check(flawless_write(over()), lasts(900, 300), "sound device:");
 }
 
-/// A null that writes goes before one that reads, one of the same order before another, and none
-/// of larger blocks counts.
+/// A null that writes is preferred to one that reads, and a null in the same order to others. A
+/// null with larger blocks never counts.
 #[test]
 fn overhead_is_that_of_the_null_that_writes() {
     let null = |pattern, block| {
@@ -811,8 +811,8 @@ fn overhead_is_that_of_the_null_that_writes() {
 }
 
 proptest! {
-    /// Whatever a broken worker or OS may tell, a record of any case that writes is judged; what
-    /// is durable claims to be, and took no less time than what was accepted.
+    /// Any numbers from a broken worker or OS can be judged. Only a row that claims durability has
+    /// a durable rate, at most the acknowledged one.
     #[test]
     fn any_numbers_of_a_write_are_judged(
         numbers in proptest::collection::vec(0u64..1 << 50, 14),
@@ -875,7 +875,7 @@ fn direct_writes_to_btrfs_are_copied() {
     check(flawless_write(direct()), btrfs("rw,relatime", "Linux 6.14.0"), doubt);
     check(flawless_write(direct()), btrfs("rw,relatime", "an unknown one"), doubt);
     check(flawless_write(direct()), btrfs("rw,relatime", "Linux 6.13.9"), "sound device:");
-    // An older one copies some writes: it is said where pages appeared.
+    // Older kernels copy some writes: the finding is made where the file's pages grew.
     let grown = |r: &mut Record| {
         btrfs("rw,relatime", "Linux 6.12.117")(r);
         for trial in &mut r.trials {
@@ -891,8 +891,7 @@ fn direct_writes_to_btrfs_are_copied() {
     check(reads, btrfs("rw,relatime", "Linux 6.18.44"), "sound device:");
 }
 
-/// A loop device through the page cache: where durability is claimed it matters, for a copy that
-/// of its source does too.
+/// A cached loop device only matters where durability is claimed.
 #[test]
 fn loop_devices_under_what_is_written() {
     let through_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(false);
@@ -903,7 +902,7 @@ fn loop_devices_under_what_is_written() {
     check(flawless_write(over()), past_cache, "sound device:");
 }
 
-/// On a mirror, or a stripe of mirrors, all is written twice: on `sda` and `sdb`.
+/// A mirror, or a stripe of mirrors, writes everything twice: to `sda` and `sdb`.
 fn mirrored(record: &mut Record) {
     storage(record).layers = vec![layer("sda sdb", 2), layer("md0", 1)];
 }
@@ -919,7 +918,7 @@ fn what_a_mirror_writes_twice_is_nobody_elses() {
     check(flawless_write(over()), with(2.0), "sound device:");
     check(flawless_write(over()), with(2.6), "doubtful device: Foreign doubt");
     check(flawless_write(over()), |r| set_writes(r, 2.0), "doubtful device: Foreign doubt");
-    // Reading beside it: the worker wrote nothing, and others as much as it read.
+    // With reads beside it: the worker wrote nothing, and others as much as it read.
     let others = |r: &mut Record| {
         mirrored(r);
         evidence(r, |e| (e.device_write_bytes, e.task_write_bytes) = (Some(FILE), Some(FILE / 2)));
@@ -935,7 +934,7 @@ fn what_half_of_a_mirror_did_not_get_is_seen() {
             set_writes(r, share);
         }
     };
-    // All bytes once are half of what is due.
+    // Writing every byte once is half of the expected amount.
     let half = "doubtful mixed: Compressed doubt";
     let random = || WriteWork { fill: Fill::Random, ..over() };
     check(flawless_write(random()), with(1.0), half);
@@ -955,18 +954,18 @@ fn where_parity_is_kept_nothing_is_judged_by_how_much_devices_wrote() {
             set_writes(r, share);
         }
     };
-    // The array counts each byte once; of its members that is not known.
+    // The array counts each byte once; the members' amplification is unknown.
     check(flawless_write(over()), parity(1.0, true), "sound device:");
     check(flawless_write(over()), parity(5.0, true), "doubtful device: Foreign doubt");
     let unverified = "doubtful unverified: Unverified doubt";
     check(flawless_write(over()), parity(5.0, false), unverified);
-    // That nothing reached them is known all the same.
+    // Zero bytes are zero with any amplification.
     let nothing = |r: &mut Record| parity(0.0, false)(r);
     let kept = "sound page-cache: AcceptedOnly note";
     check(flawless_write(unsynced()), nothing, kept);
 }
 
-/// What the witness leaves out of a record once a canary has shown that it does not count.
+/// Removes the counters that a failed canary removes from a record.
 fn uncounted(reads_and_writes: bool, flushes: bool) -> impl Fn(&mut Record) {
     move |r: &mut Record| {
         let counts = |count: bool| Some(!count);
@@ -994,7 +993,7 @@ fn counters_unseen() {
             e.device_flushes = Some(0);
         });
     };
-    // A zero that is believed denies all; one that is known to mean nothing denies nothing.
+    // A trusted zero refutes the claim; an untrusted zero refutes nothing.
     let denied = "void page-cache: NotDurable void";
     check(flawless_write(random()), zeros, denied);
     let unseen = "doubtful unverified: Unverified doubt, CountersUnseen note";
@@ -1008,7 +1007,7 @@ fn counters_unseen() {
     let unverified = "doubtful unverified: Unverified doubt, CountersUnseen note, \
                       AcceptedOnly note";
     check(flawless_write(unsynced), uncounted(true, false), unverified);
-    // What was read is told by the OS of the worker itself.
+    // The OS reports the worker's own reads.
     let cold = || flawless(super::work(Cache::Cold));
     check(cold(), uncounted(true, false), "sound device: CountersUnseen note");
     check(cold(), uncounted(false, false), "sound device:");
@@ -1021,8 +1020,8 @@ fn what_is_mounted_without_barriers_is_not_durable() {
     };
     for option in ["rw,nobarrier", "rw,barrier=0"] {
         check(flawless_write(over()), options(option), "void device: NotDurable void");
-        // With O_DSYNC too, but for a write that changes no metadata where a device can take it
-        // through its cache.
+        // O_DSYNC is affected too, unless the write changes no metadata and the device supports
+        // FUA.
         check(flawless_write(direct()), options(option), "doubtful device: NotDurable doubt");
         let cached = WriteWork { io: Io { cache: Cache::AsIs, ..direct().io }, ..direct() };
         let denied = "void device: NotDurable void, CpuBound note";

@@ -1,5 +1,4 @@
-//! Rows that write beside other rows: what bounds them, what they are compared with, and caches
-//! below the OS.
+//! Rows that write next to other rows: their ceilings, their comparisons, and caches below the OS.
 
 use super::writing::{direct, flawless_write, over, synced_often, unsynced, write_case, written};
 use super::*;
@@ -11,7 +10,7 @@ use model::pattern::Pattern;
 
 const MS: u64 = 1_000_000;
 
-/// A record whose first case writes, and nothing else.
+/// A record with a single case, which writes.
 fn record_of(work: WriteWork) -> Record {
     let mut record = flawless_write(work);
     each(&mut record, |trial| {
@@ -21,7 +20,7 @@ fn record_of(work: WriteWork) -> Record {
     record
 }
 
-/// Sets how long it takes until the last write has returned; the last sync takes a quarter of that.
+/// Sets the time until the last write returns; the last sync takes a quarter of that.
 fn lasts(trial: &mut Trial, elapsed_ns: u64) {
     let span = &mut sample(trial).spans[0];
     let before_ns = span.end_ns - span.start_ns;
@@ -80,13 +79,13 @@ fn what_the_page_cache_takes_is_a_share_of_reading_memory() {
     assert_eq!(ceiling(case), "0.10 of memory");
     assert!(case.of_memory.is_some_and(|share| (share - 0.1).abs() < 1e-6));
     assert_eq!(case.loaded, None);
-    // Stores need not wait for what they bring.
+    // Stores do not wait for memory, so they may be faster than reads.
     let mut record = record_of(unsynced());
     add(&mut record, memory_case(Kernel::Read, 1), Role::Asked, FILE / 2, 1.0, 0);
     let case = assess(&record).cases.remove(0);
     assert_eq!(ceiling(&case), "2.00 of memory");
     assert_eq!(found(&case), ["AcceptedOnly note", "AboveCeiling note"]);
-    // A sync alone moves nothing, and so does a null.
+    // A row that only syncs moves nothing, and neither does a null.
     for work in [
         WriteWork { op: Op::Sync, ..over() },
         WriteWork { engine: WriteEngine::Null, ..unsynced() },
@@ -109,7 +108,7 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(ceiling(&assessment.cases[0]), "0.80 of device");
     let is_ceiling: Vec<bool> = assessment.cases.iter().map(|case| case.is_ceiling).collect();
     assert_eq!(is_ceiling, [false, false, true]);
-    // Small blocks one at a time show a latency, not what the device gives.
+    // Small blocks at depth 1 show a latency, not the device's throughput.
     let mut record = record_of(over());
     let log = |depth| WriteWork {
         io: Io { block: 4096, depth, ..direct().io },
@@ -120,7 +119,7 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(ceiling(&assess(&record).cases[0]), "none");
     add_write(&mut record, write_case(log(256)), 1.0);
     assert_eq!(ceiling(&assess(&record).cases[0]), "0.80 of device");
-    // Nor is a write, however fast, a ceiling of reads.
+    // A write, however fast, is no ceiling for reads either.
     let mut record = record_of(direct());
     add_read(&mut record, ReadWork { io: Io { cache: Cache::Cold, ..reads().io }, ..reads() }, 2.0);
     assert_eq!(ceiling(&last(&record)), "none");
@@ -129,7 +128,7 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(ceiling(cold), "0.50 of device");
 }
 
-/// Buffered writes may well be faster than direct ones: what the two do besides is not the same.
+/// Buffered writes may be faster than direct ones: their other work differs.
 #[test]
 fn writing_above_direct_writing_is_doubted() {
     let ladder = |slowness: f64| {
@@ -147,7 +146,7 @@ fn writing_above_direct_writing_is_doubted() {
     let case = ladder(1.4);
     assert_eq!(found(&case), ["AboveCeiling doubt"]);
     assert!(case.findings[0].message.contains("the two differ in more than the cache"));
-    // A plateau of reads says nothing of writes.
+    // A plateau of reads says nothing about writes.
     let mut record = record_of(over());
     add_write(&mut record, write_case(direct()), 1.4);
     let read = ReadWork {
@@ -172,7 +171,7 @@ fn writes_that_differ_in_engine_or_peer_are_compared() {
     let mut record = record_of(WriteWork { engine: WriteEngine::Write, ..over() });
     add_write(&mut record, with("rust", WriteEngine::Pwrite), 2.0);
     add_write(&mut record, with("dd", WriteEngine::Write), 4.0);
-    // Another sync, another allocation, and reading are no comparison.
+    // A different sync, a different allocation, and reads are not comparable.
     add_write(&mut record, write_case(WriteWork { sync: Sync::Fsync, ..over() }), 1.0);
     let fresh = WriteWork { allocation: Allocation::None, ..over() };
     add_write(&mut record, write_case(fresh), 1.0);
@@ -188,7 +187,7 @@ fn writes_that_differ_in_engine_or_peer_are_compared() {
     assert_eq!(found, expected);
 }
 
-/// A sync alone has no throughput: its operations are compared.
+/// A row that only syncs has no throughput: its operation rates are compared.
 #[test]
 fn syncs_are_compared_by_operations() {
     let idle = || WriteWork { op: Op::Sync, ..over() };
@@ -212,7 +211,7 @@ fn host_cache_by_writes_that_are_faster_than_reads() {
     assert_eq!(of(direct(), reads(), 1.9), [""; 0]);
     let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     assert_eq!(of(bare, reads(), 2.1), ["HostCache doubt", "AcceptedOnly note"]);
-    // Another shape, or reads through the page cache, say nothing.
+    // Reads of another shape, or through the page cache, say nothing.
     for read in [
         ReadWork { io: Io { block: 4096, ..reads().io }, ..reads() },
         ReadWork { io: Io { pattern: Pattern::Random, ..reads().io }, ..reads() },
@@ -222,7 +221,7 @@ fn host_cache_by_writes_that_are_faster_than_reads() {
         assert_eq!(of(direct(), read, 9.0), [""; 0]);
     }
     assert_eq!(of(over(), reads(), 9.0), [""; 0]);
-    // The fastest of those that read the same way counts.
+    // The fastest reads with the same access pattern count.
     let mut record = record_of(direct());
     add_read(&mut record, reads(), 9.0);
     add_read(&mut record, ReadWork { engine: Engine::Uring, ..reads() }, 1.5);
@@ -245,14 +244,14 @@ fn host_cache_by_syncs_that_take_no_time() {
     let nothing = |_: &mut Record| {};
     assert_eq!(of(synced_often(), 19_000, &nothing), ["HostCache doubt"]);
     assert_eq!(of(synced_often(), 21_000, &nothing), [""; 0]);
-    // Nothing was dirty, or threads shared the flushes: that takes no time.
+    // Clean data, or flushes shared by threads, take no time.
     let idle = WriteWork { op: Op::Sync, ..over() };
     assert_eq!(of(idle, 1_000, &nothing), [""; 0]);
     let shared = |count| move |r: &mut Record| evidence(r, |e| e.device_flushes = Some(count));
     let threads = WriteWork { io: Io { threads: 4, ..synced_often().io }, ..synced_often() };
     assert_eq!(of(threads, 1_000, &shared(231)), [""; 0]);
     assert_eq!(of(threads, 1_000, &shared(232)), ["HostCache doubt"]);
-    // Without flushes something else is wrong.
+    // Without flushes, another rule reports the fault.
     let no_counter = |r: &mut Record| evidence(r, |e| e.device_flushes = None);
     assert_eq!(of(synced_often(), 1_000, &no_counter), ["CountersUnseen doubt"]);
     let in_memory = |r: &mut Record| {
@@ -265,7 +264,8 @@ fn host_cache_by_syncs_that_take_no_time() {
 
 #[test]
 fn host_cache_by_syncs_that_write_faster_than_the_device_reads() {
-    // The device is read at 1 GiB/s; all syncs of a trial take so long, the last one a part of it.
+    // The device reads 1 GiB/s; `sync_ms` is the time of all syncs of a trial, and the last sync
+    // takes a part of it.
     let of = |work: WriteWork, sync_ms: u64, read: ReadWork, plant: &dyn Fn(&mut Record)| {
         let mut record = record_of(work);
         each(&mut record, |trial| {
@@ -281,18 +281,17 @@ fn host_cache_by_syncs_that_write_faster_than_the_device_reads() {
     let often = || WriteWork { every: 128, ..over() };
     assert_eq!(of(often(), 220, cold(), &nothing), ["HostCache doubt"]);
     assert_eq!(of(often(), 280, cold(), &nothing), [""; 0]);
-    // One block at a time does not show what the device gives; many do.
+    // One I/O in flight does not show the device's maximum; many do.
     let direct =
         |block: u64| ReadWork { io: Io { block, ..work(Cache::Direct).io }, ..work(Cache::Direct) };
     assert_eq!(of(often(), 100, direct(65_536), &nothing), [""; 0]);
     assert_eq!(of(often(), 220, direct(1 << 20), &nothing), ["HostCache doubt"]);
-    // The OS may have begun to write what it allows to be dirty, and one sync at the end comes
-    // after too long a time.
+    // The OS may have started writeback at its dirty limit, or a single sync comes too late.
     let low = |r: &mut Record| evidence(r, |e| e.dirty_limit = Some(511 << 20));
     assert_eq!(of(often(), 100, cold(), &low), [""; 0]);
     let unknown = |r: &mut Record| evidence(r, |e| e.dirty_limit = None);
     assert_eq!(of(often(), 100, cold(), &unknown), [""; 0]);
     assert_eq!(of(over(), 100, cold(), &nothing), [""; 0]);
-    // A program that does not tell how long its syncs took is not judged.
+    // A program that does not report its sync times is not judged.
     assert_eq!(of(often(), 0, cold(), &nothing), [""; 0]);
 }
