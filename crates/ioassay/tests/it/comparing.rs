@@ -1,11 +1,11 @@
-//! Two records compared, a run with its control, and findings explained.
+//! Comparisons of two records, runs with `--control`, and explanations of findings.
 
 use crate::desk::{Desk, PROGRAM, check_refusal, skip, text};
 use assess::finding::Code;
 use serde_json::{Value, json};
 
-/// A small run that reads a file as it is, with `more`, which goes before what is usual; its record
-/// is `name`.
+/// A small run that reads an as-is file and writes the record `name`. The options in `more` take
+/// precedence over the usual ones.
 fn run(desk: &Desk, name: &str, more: &[&str]) -> Value {
     let usual = ["--cache=as-is", "--ops=0", "--size=256KiB", "--time=5ms"];
     let flag = |arg: &str| arg.split('=').next().unwrap().to_string();
@@ -16,7 +16,7 @@ fn run(desk: &Desk, name: &str, more: &[&str]) -> Value {
     desk.json(&args)
 }
 
-/// Checks that JSON is of the form that `ioassay schema OF` tells.
+/// Checks JSON against the schema that `ioassay schema OF` prints.
 fn check_form(desk: &Desk, of: &str, found: &Value) {
     let schema: Value = serde_json::from_str(&desk.says(&["schema", of])).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -24,7 +24,7 @@ fn check_form(desk: &Desk, of: &str, found: &Value) {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// The words of a text, with one space between them wherever it was folded.
+/// The words of a text, with single spaces instead of line breaks.
 fn unfolded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -66,8 +66,8 @@ fn two_records_of_the_same_question_are_compared() {
     }
 }
 
-/// A kept record with its requested cases and their first trials again and again, each time with
-/// more threads, until there are 15 500 cases.
+/// A kept record whose requested cases and first trials are repeated, each time with more threads,
+/// up to 15 500 cases.
 fn large(kept: &str) -> String {
     let lines: Vec<Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut header = lines[0].clone();
@@ -166,7 +166,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     );
     desk.refuses(&["compare", "nothing", "a"], &["the record 'nothing'", "No such file"]);
     desk.refuses(&["compare", "a"], &["<B>"]);
-    // Nothing in common.
+    // The two records have no case in common.
     let memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--isa=auto"];
     let more = ["--threads=1", "--rounds=1", "--time=1ms", "--json", "--record=m"];
     desk.json(&[&memory[..], &more].concat());
@@ -174,7 +174,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         &["compare", "a", "m"],
         &["have nothing to compare", "only A has it", "only B has it"],
     );
-    // Every trial of the other failed, or none was made.
+    // One record has only failed trials, or no trials.
     let whole = std::fs::read_to_string(desk.path("a")).unwrap();
     std::fs::write(desk.path("none"), format!("{}\n", whole.lines().next().unwrap())).unwrap();
     desk.refuses(&["compare", "a", "none", "--anyway"], &["it is void in B: it was not run"]);
@@ -183,7 +183,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     desk.refuses(&["compare", "failed", "a"], &["it is void in A: failed: it died"]);
 }
 
-/// A line of a record; of a trial, as if it had failed.
+/// A line of a record; a trial becomes a failed one.
 fn with_failure(line: &str) -> String {
     let mut json: Value = serde_json::from_str(line).unwrap();
     if let Some(trial) = json.get_mut("trial") {
@@ -218,7 +218,7 @@ fn a_control_measures_twice_and_says_what_can_be_decided() {
     let said = unfolded(&text(&desk.ioassay(&["report", "a"]).stdout));
     let begins = "The same case measured a second time in the same rounds. reads (";
     assert!(said.contains(begins) && said.contains(sentence), "{said}");
-    // Two runs with their controls say how far a machine is from itself.
+    // Two runs with controls show how repeatable the machine is.
     run(&desk, "again", &["--control"]);
     let said = unfolded(&desk.says(&["compare", "a", "again"]));
     assert!(said.contains("cannot be decided: a record has fewer than 3 invocations"), "{said}");

@@ -1,4 +1,4 @@
-//! Where the program works in a test: a directory to measure and a folder for its records.
+//! The surroundings of a test: a directory to measure and a state folder for records.
 
 use model::host::{Medium, Storage};
 use serde_json::Value;
@@ -10,27 +10,27 @@ use tempfile::TempDir;
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ioassay");
 
-/// No command of a test takes nearly as long: one that does hangs.
+/// A command that takes this long hangs.
 pub(crate) const HANGS: Duration = Duration::from_secs(600);
 
-/// A directory to measure and a state folder; both are removed when this is dropped.
+/// A directory to measure and a state folder; both are deleted on drop.
 pub(crate) struct Desk {
     directory: TempDir,
     state: TempDir,
 }
 
 impl Desk {
-    /// On the file system that this was built on, which mostly is a real disk.
+    /// In the build directory, which is usually on a real disk.
     pub(crate) fn new() -> Desk {
         Desk::on(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
 
-    /// In memory; none where `/dev/shm` is not.
+    /// In memory; `None` without `/dev/shm`.
     pub(crate) fn in_memory() -> Option<Desk> {
         Path::new("/dev/shm").is_dir().then(|| Desk::on(Path::new("/dev/shm")))
     }
 
-    /// In a directory of its own in `place`.
+    /// In a new directory in `place`.
     pub(crate) fn on(place: &Path) -> Desk {
         Desk { directory: TempDir::new_in(place).unwrap(), state: TempDir::new().unwrap() }
     }
@@ -45,23 +45,23 @@ impl Desk {
         self.directory().join(name)
     }
 
-    /// The folder of records that nobody named.
+    /// The folder of records without an explicit path.
     pub(crate) fn state(&self) -> &Path {
         self.state.path()
     }
 
-    /// `program` at work in the directory; records go to the state folder.
+    /// A command for `program` that runs in the directory; records go to the state folder.
     pub(crate) fn start(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.directory()).env("XDG_STATE_HOME", self.state());
-        // Peers are built once for all tests.
+        // Shares one cache of built peers between all tests.
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command.env_remove("RUST_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
         command
     }
 
-    /// What comes of the program with `args`. A run has one invocation unless they ask for more, or
-    /// each test would wait for five; and no ceilings, whose arrays are four times the caches.
+    /// Runs the program with `args`. Unless they say otherwise, a run has one invocation, which is
+    /// faster. It has no ceilings either, because their arrays are four times the caches.
     pub(crate) fn ioassay(&self, args: &[&str]) -> Output {
         let asks =
             |arg: &&str| ["--invocations", "--sustain"].iter().any(|own| arg.starts_with(own));
@@ -76,28 +76,28 @@ impl Desk {
         self.plainly(&[&[command], more, &args[1..]].concat())
     }
 
-    /// What comes of the program with `args` as they are.
+    /// Runs the program with exactly `args`.
     pub(crate) fn plainly(&self, args: &[&str]) -> Output {
         let mut command = assert_cmd::Command::from_std(self.start(PROGRAM));
         command.args(args).timeout(HANGS).output().unwrap()
     }
 
-    /// What the program says with `args`, which it can do.
+    /// The program's stdout; the command must succeed.
     pub(crate) fn says(&self, args: &[&str]) -> String {
         let output = self.ioassay(args);
         assert!(output.status.success(), "{args:?}: {output:?}");
         text(&output.stdout)
     }
 
-    /// The JSON that the program prints with `args`, whatever the judgement.
+    /// The JSON that the program prints, for any verdict.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let output = self.ioassay(args);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Checks that the program refuses `args` with exit status 2, says each of `expected` and
-    /// nothing else but its error, and leaves nothing behind.
+    /// Checks that the program rejects `args` with exit status 2 and prints only an error with each
+    /// of `expected`. It must leave no files behind.
     pub(crate) fn refuses(&self, args: &[&str], expected: &[&str]) {
         let before = self.things();
         let output = self.ioassay(args);
@@ -105,7 +105,7 @@ impl Desk {
         check_refusal(&output, expected);
     }
 
-    /// The names of all that is in the directory and in the state folder.
+    /// The names of everything in the directory and the state folder.
     pub(crate) fn things(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut folders = vec![self.directory().to_path_buf(), self.state().to_path_buf()];
@@ -122,14 +122,14 @@ impl Desk {
         names
     }
 
-    /// The storage of the directory, as the program sees it.
+    /// The storage of the directory, as the program reports it.
     pub(crate) fn storage(&self) -> Storage {
         let facts: Value = serde_json::from_str(&self.says(&["host", "."])).unwrap();
         serde_json::from_value(facts["storage"].clone()).unwrap()
     }
 
-    /// Whether the directory is on a disk whose page cache obeys and which can be read past it;
-    /// if not, says that `test` needs that.
+    /// Whether the directory is on a disk with working page cache eviction and direct I/O. If not,
+    /// reports the skipped `test`.
     pub(crate) fn is_on_disk(&self, test: &str) -> bool {
         let storage = self.storage();
         let is_on_disk = storage.medium == Medium::Block
@@ -144,7 +144,7 @@ impl Desk {
     }
 }
 
-/// Checks that `output` is that of a refusal that says each of `expected`.
+/// Checks that `output` is a refusal with each of `expected`.
 pub(crate) fn check_refusal(output: &Output, expected: &[&str]) {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -155,7 +155,7 @@ pub(crate) fn check_refusal(output: &Output, expected: &[&str]) {
     assert!(!said.contains("panicked"), "{said}");
 }
 
-/// What was printed.
+/// Printed bytes as text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
@@ -165,12 +165,12 @@ pub(crate) fn argument(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Says by name what is not tested here, and why.
+/// Reports the name of a skipped test and the reason.
 pub(crate) fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
 }
 
-/// Waits until `seen` answers something.
+/// Waits until `seen` returns a value.
 pub(crate) fn wait_for<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {

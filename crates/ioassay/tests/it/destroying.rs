@@ -1,18 +1,18 @@
-//! Writing to a block device itself: only to one that nobody uses and whose name was repeated.
+//! Writes to a block device: only to an unused one whose name is repeated in `--destroy`.
 
 use crate::desk::{Desk, argument, skip};
 use crate::mounts;
 use std::fs::File;
 use std::io::Read;
 
-/// A loop device of 16 MiB of zeros; detached when dropped.
+/// A loop device of 16 MiB of zeros; detached on drop.
 struct Device {
     node: String,
     _folder: tempfile::TempDir,
 }
 
 impl Device {
-    /// None, said by name, where there can be none.
+    /// Returns `None`, and reports the skipped test, where loop devices are impossible.
     fn new(test: &str) -> Option<Device> {
         if !mounts::is_root(test) {
             return None;
@@ -97,7 +97,7 @@ fn what_is_no_device_is_not_written() {
         desk.refuses(&args, &[expected]);
     }
     assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");
-    // Nor is a file that was given to be read.
+    // A file that was given for reading is not written either.
     let output = desk.ioassay(&["run", "sync-latency", "--file", "plain"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");

@@ -1,13 +1,13 @@
-//! How a run ends where peers, limits and disks are hostile: in time, with the right exit status,
-//! and with nothing left behind.
+//! Runs with hostile peers, limits and disks end in time, with the right exit status, and leave
+//! nothing behind.
 
 use crate::desk::{Desk, PROGRAM, argument, skip, text, wait_for};
 use rustix::process::{Pid, Signal, getuid, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A desk with a recipe that only needs memory, and a table of one peer `fake`, which does as the
-/// shell `script` says.
+/// A desk with a recipe that only needs memory, and a table with one peer `fake`, which runs the
+/// shell `script`.
 fn desk_with(script: &str) -> (Desk, PathBuf) {
     let desk = Desk::new();
     let recipe = "name = 'ends'\nquestion = 'How does it end?'\nrounds = 1\ntime = '5ms'\n\
@@ -31,7 +31,7 @@ fn args<'a>(table: &'a Path, recipe: &'a Path) -> Vec<&'a str> {
 
 const HELLO: &str = "echo hello protocol=2 name=fake version=1\n";
 
-/// Those of all processes whose command has the word.
+/// The processes whose command line contains `word`.
 fn processes(word: &str) -> Vec<String> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let command = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).ok();
@@ -41,7 +41,7 @@ fn processes(word: &str) -> Vec<String> {
 
 #[test]
 fn what_a_peer_starts_ends_with_it() {
-    // A time that no other process sleeps for.
+    // A sleep time that no other process uses.
     let word = format!("7{}", std::process::id() * 100);
     let starts = format!(
         "{HELLO}sleep {word} &\nsetsid sleep {word} &\n\
@@ -73,7 +73,7 @@ fn a_signal_while_a_worker_greets_is_told_by_the_exit_status() {
     assert_eq!(report["end"], "interrupted");
 }
 
-/// What comes of the run where the shell sets a limit before it.
+/// Runs the program after the shell command `limit`.
 fn limited(desk: &Desk, limit: &str, args: &[&str]) -> Output {
     let mut command = desk.start("sh");
     command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\""), PROGRAM]).args(args);
@@ -91,7 +91,7 @@ fn a_record_that_cannot_be_written_is_told_and_not_left() {
     assert!(!desk.path("record").exists());
 }
 
-/// Root has no such limit: a user of its own has.
+/// Root is exempt from this limit, so the run uses a different user.
 #[test]
 fn threads_that_the_os_does_not_give_fail_the_trials() {
     let name = "threads_that_the_os_does_not_give_fail_the_trials";
@@ -110,7 +110,7 @@ fn threads_that_the_os_does_not_give_fail_the_trials() {
     for path in [desk.directory().to_path_buf(), desk.state().to_path_buf()] {
         std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
     }
-    // So many processes and threads the user may have.
+    // The maximum number of processes and threads of the user.
     for (most, expected) in
         [(1, "failed to start the worker"), (3, "starting thread 2 of 4 failed")]
     {

@@ -1,11 +1,11 @@
-//! Files: test files that are made and checked, a user's own, and what of them is cached.
+//! Files: creating and checking test files, a user's own file, and the page cache.
 
 use crate::desk::{Desk, PROGRAM, argument, skip, text};
 use serde_json::Value;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// A user's own file, which may only be read.
+/// A user's own file, which a run may only read.
 fn own_file(desk: &Desk) -> std::path::PathBuf {
     let path = desk.path("own");
     let bytes: Vec<u8> = (0..1_000_003_u32).map(|n| (n % 251) as u8).collect();
@@ -14,7 +14,7 @@ fn own_file(desk: &Desk) -> std::path::PathBuf {
     path
 }
 
-/// All that would tell that a file was changed.
+/// Everything that changes when a file is modified.
 fn state(path: &Path) -> (Vec<u8>, Vec<i64>) {
     let bytes = std::fs::read(path).unwrap();
     let meta = std::fs::metadata(path).unwrap();
@@ -81,7 +81,7 @@ fn a_users_own_file_is_never_opened_for_writing() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let calls = std::fs::read_to_string(desk.path("calls")).unwrap();
     let quoted = format!("\"{}\"", argument(&path));
-    // A worker opens what the coordinator holds open, and nothing else is held by a number.
+    // A worker opens the coordinator's files through `/proc`; nothing else is opened that way.
     let is_held = |line: &str| line.contains("\"/proc/") && line.contains("/fd/");
     let is_of_file = |line: &&str| line.contains(&quoted) || is_held(line);
     let of_file: Vec<&str> = calls.lines().filter(is_of_file).collect();
@@ -198,7 +198,7 @@ fn what_is_cached_is_shown_and_changed() {
             assert!(line.contains(expected), "cache {verb}: '{line}' is not '{expected}'");
         }
     };
-    // These files are nobody else's: what was shown is so a moment later.
+    // No other process uses these files, so the state is still the same a moment later.
     check("evict", ["one: 0 of 256 pages", "two: 0 of 3 pages"]);
     check("show", ["one: 0 of 256 pages", "two: 0 of 3 pages"]);
     check("warm", ["one: 256 of 256 pages", "two: 3 of 3 pages"]);

@@ -1,4 +1,4 @@
-//! The folder of a run: what is synced has a name in it, and nothing of it stays.
+//! The folder of a run: synced files have a name in it, and none of it remains.
 
 use crate::desk::{Desk, PROGRAM, skip, text, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use tempfile::TempDir;
 
-/// Syncs of a page in a file that is written over, and in one that grows.
+/// Syncs of one page, in an overwritten file and in a growing one.
 const SYNCED: &str = r#"
 name = "synced"
 question = "?"
@@ -26,7 +26,7 @@ sync = ["fdatasync", "fsync"]
 allocation = ["overwrite", "none"]
 "#;
 
-/// A run of it in `directory`, for as long as it takes or as the test wants.
+/// Starts a run of that recipe in `directory`.
 fn start(desk: &Desk, directory: &str, more: &[&str]) -> Child {
     std::fs::write(desk.path("synced.toml"), SYNCED).unwrap();
     let mut command = desk.start(PROGRAM);
@@ -72,7 +72,7 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
     let said = text(&desk.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]).stderr);
     assert!(said.contains("removed './ioassay-run-") && said.contains("a killed run"), "{said}");
     assert!(!folder.exists(), "{said}");
-    // The other one lives, and keeps its folder.
+    // The other run is alive and keeps its folder.
     assert_eq!(folders(desk.directory()).len(), 1);
     assert!(living.try_wait().unwrap().is_none());
     living.kill().unwrap();
@@ -104,10 +104,10 @@ fn a_directory_that_is_moved_keeps_its_run() {
     }
 }
 
-/// So often a file is synced.
+/// How often a file is synced.
 const SYNCS: u64 = 20;
 
-/// How many flushes a device counts while a page of a new file is written and synced [`SYNCS`]
+/// The flushes that a device counts while a page of a new file is written and synced [`SYNCS`]
 /// times.
 fn flushes(mounted: &Mounted, has_name: bool) -> u64 {
     let path = mounted.point.join("synced");
@@ -135,8 +135,8 @@ fn counted(mounted: &Mounted) -> u64 {
     stat.split_whitespace().nth(15).and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
-/// A file system that syncs a file without a name in another way does not do so with ours. The
-/// laboratory asks the same of f2fs.
+/// Named and unnamed files may be synced differently on some file systems, so the test files have
+/// names. The laboratory checks f2fs the same way.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn what_is_synced_is_flushed_on_every_file_system() {

@@ -1,5 +1,4 @@
-//! What the program says in forms for other programs, read by those programs; and what it says of
-//! records that are not whole.
+//! Machine-readable reports, read by the programs they are for, and reports of incomplete records.
 
 use crate::desk::{Desk, argument, skip, text};
 use serde_json::Value;
@@ -8,21 +7,21 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A run of few cases that read, and its record.
+/// A run with a few read cases, and its record.
 fn measured(desk: &Desk) -> Value {
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "3", "--time", "1ms"];
     let axes = ["--cache", "as-is", "--json", "--record", "record.jsonl"];
     desk.json(&[&args[..], &axes].concat())
 }
 
-/// A run of few cases that write.
+/// A run with a few write cases.
 fn written(desk: &Desk) -> Value {
     let args = ["run", "write-strategies", ".", "--size", "1MiB", "--rounds", "3", "--time", "5ms"];
     let axes = ["--block", "64KiB", "--json", "--record", "record.jsonl"];
     desk.json(&[&args[..], &axes].concat())
 }
 
-/// The medians of throughput by recipe and case: of the JSON.
+/// The median throughput of each recipe and case in a JSON report.
 fn medians(json: &Value) -> BTreeMap<String, f64> {
     let of = |case: &Value| {
         let median = case["throughput"]["median"].as_f64()?;
@@ -31,9 +30,9 @@ fn medians(json: &Value) -> BTreeMap<String, f64> {
     json["cases"].as_array().unwrap().iter().filter_map(of).collect()
 }
 
-/// What python with pandas prints of a script; none where there is none.
+/// Runs a Python script with pandas; `None` where pandas is missing.
 fn python(script: &str, arguments: &[&str]) -> Option<Output> {
-    // That of Debian first: it has the package that is installed for this.
+    // Prefers Debian's Python, which has the installed pandas package.
     let mut pythons = ["/usr/bin/python3", "python3"].into_iter();
     let has_pandas = |python: &&str| {
         let output = Command::new(python).args(["-c", "import pandas"]).output();
@@ -77,7 +76,7 @@ fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
         let cases = json["cases"].as_array().unwrap();
         trials += cases.iter().map(|case| case["trials"].as_array().unwrap().len()).sum::<usize>();
     }
-    // Tables of several runs can be put together.
+    // Tables of several runs can be concatenated.
     let paths: Vec<&str> = tables.iter().map(|path| argument(path)).collect();
     let output = python(PANDAS, &paths).unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -92,7 +91,7 @@ fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
     }
 }
 
-/// What promtool says of metrics; none where there is none.
+/// Checks metrics with promtool; `None` where it is missing.
 fn promtool(metrics: &[u8]) -> Option<Output> {
     let mut command = Command::new("promtool");
     command.args(["check", "metrics"]).stdin(Stdio::piped());
@@ -164,11 +163,11 @@ fn the_record_is_kept_whatever_becomes_of_the_file() {
     assert!(text(&output.stdout).contains("page-latency"), "the table is printed beside it");
     let first = std::fs::read_to_string(desk.path("ioassay.prom")).unwrap();
     assert!(first.contains("recipe=\"page-latency\""), "{first}");
-    // A file of this program is replaced, and nothing stays beside it.
+    // The program replaces its own file and leaves no temporary file.
     desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
     assert_eq!(std::fs::read_to_string(desk.path("ioassay.prom")).unwrap(), first);
     assert_eq!(desk.things().iter().filter(|name| name.contains("ioassay.prom")).count(), 1);
-    // Something else is not; what was asked for on stdout is said all the same.
+    // It never replaces another file, but still prints the report to stdout.
     std::fs::write(desk.path("ioassay.prom"), "mine").unwrap();
     let output = desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -186,11 +185,11 @@ fn two_records_are_compared_in_markdown() {
     assert!(said.contains("| case |") && said.contains("A and B are one record"), "{said}");
 }
 
-/// The forms that a report has, as arguments.
+/// The arguments for each form of a report.
 const FORMS: [&[&str]; 5] =
     [&[], &["--json"], &["--markdown"], &["--csv"], &["--openmetrics", "ioassay.prom"]];
 
-/// What a report says in a form, on both streams and in its file, and its exit status.
+/// A report in one form, from both streams and its file, and the exit status.
 fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
     let output = desk.ioassay(&[&["report", record], form].concat());
     let mut said = text(&output.stdout) + &text(&output.stderr);
@@ -201,8 +200,8 @@ fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
     (said, output.status.code().unwrap())
 }
 
-/// Checks that each form says what of `record` there is: `told` in words, or in JSON as a `field`
-/// and in metrics as a `metric`; and that all have one exit status.
+/// Checks that each form describes `record` correctly: with the words `told`, a JSON `field` or a
+/// `metric`. All forms have the same exit status.
 fn check_forms(desk: &Desk, record: &str, [told, field, metric]: [&str; 3], status: i32) {
     for form in FORMS {
         let (said, code) = said(desk, record, form);
@@ -255,7 +254,7 @@ fn case_count(record: &str) -> usize {
     header["header"]["plan"]["cases"].as_array().unwrap().len()
 }
 
-/// A line of a record; of a trial, as if it had failed.
+/// A line of a record; a trial becomes a failed one.
 fn failed(line: &str) -> String {
     let mut json: Value = serde_json::from_str(line).unwrap();
     if let Some(trial) = json.get_mut("trial") {

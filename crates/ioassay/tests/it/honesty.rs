@@ -1,7 +1,7 @@
-//! Honesty: every known way in which a figure is wrong, planted for real, and caught.
+//! Honesty: every known cause of a wrong figure is planted for real and must be detected.
 //!
-//! Nothing is imitated: what is said to be throttled is throttled. Each fault has a twin, the same
-//! run without it, of which nothing of the kind may be said.
+//! Nothing is simulated: a throttled device is really throttled. Each fault has a twin, the same
+//! run without it, which must not report that fault.
 
 mod plant;
 mod storage;

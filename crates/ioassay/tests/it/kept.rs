@@ -1,4 +1,4 @@
-//! Runs that were kept: their list, and runs again and again.
+//! Kept runs: their list, and repeated runs with `watch`.
 
 use crate::desk::{Desk, PROGRAM, argument, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,11 +6,11 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-/// A run of some trials of a millisecond.
+/// A run of a few trials of a millisecond.
 const SHORT: [&str; 6] =
     ["page-latency", ".", "--size=64KiB", "--rounds=1", "--time=1ms", "--cache=as-is"];
 
-/// The records of the state folder.
+/// The records in the state folder.
 fn records(desk: &Desk) -> Vec<PathBuf> {
     let Ok(folder) = std::fs::read_dir(desk.state().join("ioassay")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -118,7 +118,7 @@ fn a_watch_refuses_what_each_run_cannot_have() {
     desk.refuses(&["watch", "page-latency", "nowhere", "--every=1s"], &["no directory 'nowhere'"]);
 }
 
-/// A watch; it is ended when this is dropped.
+/// A running `watch`; killed on drop.
 struct Watching(Child);
 
 impl Watching {
@@ -140,13 +140,13 @@ impl Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        // Gone already where the test passed.
+        // The process is already gone if the test passed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// How many lines a record has by now, if it is there.
+/// The newest record and its current number of lines.
 fn lines(desk: &Desk) -> Option<(PathBuf, usize)> {
     let path = records(desk).pop()?;
     let lines = std::fs::read_to_string(&path).ok()?.lines().count();

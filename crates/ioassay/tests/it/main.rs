@@ -1,7 +1,7 @@
-//! The whole program, as a person uses it: what it does, what it refuses and what it leaves.
+//! End-to-end tests of the program: its results, its refusals and the files it leaves.
 //!
-//! Each test has a directory and a state folder of its own, both removed however it ends. Some
-//! need root, a tool or a real disk; where that is missing they say so by name and pass.
+//! Each test has its own directory and state folder, which are always removed. Tests that lack
+//! root, a tool or a real disk report that and pass.
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
 
 mod desk;

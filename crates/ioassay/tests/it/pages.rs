@@ -1,20 +1,20 @@
-//! Pages as a browser shows them: in a window of a desk and of a telephone, light and dark.
+//! HTML reports in a browser: on a desktop and a phone, light and dark.
 
 use crate::desk::{Desk, HANGS, argument, skip, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Widths of a window on a desk and of a telephone, in CSS pixels.
+/// Window widths of a desktop and a phone, in CSS pixels.
 const WIDTHS: [u32; 2] = [1280, 390];
 
-/// What a page is shown by, and whether the colours are then dark.
+/// The browser setting for each color scheme, and whether it is dark.
 const SCHEMES: [(&str, bool); 2] =
     [("preferredColorScheme=1", false), ("preferredColorScheme=0", true)];
 
 const INSPECTION: &str = include_str!("pages.js");
 
-/// The browser; where there is none, says that `test` needs it.
+/// Finds a browser; if there is none, reports the skipped `test`.
 fn browser(test: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let named = |name: &'static str| std::env::split_paths(&folders).map(move |f| f.join(name));
@@ -26,7 +26,7 @@ fn browser(test: &str) -> Option<PathBuf> {
     found
 }
 
-/// What was seen of a page.
+/// The inspected properties of a page.
 #[derive(Debug)]
 struct Seen {
     is_dark: bool,
@@ -36,8 +36,8 @@ struct Seen {
     faults: Vec<String>,
 }
 
-/// Shows pages in one window of the browser, and answers what was seen of each, and what the
-/// browser said of all of them.
+/// Shows pages in one browser window. Returns the properties of each page and the browser's
+/// messages.
 fn look(browser: &Path, pages: &[&str], width: u32, scheme: &str) -> (Vec<Seen>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let harness = folder.path().join("harness.html");
@@ -84,7 +84,7 @@ fn seen(found: &Value) -> Seen {
     }
 }
 
-/// The page of the record that `args` make, or which it is for `report`.
+/// The HTML report of the run or record in `args`.
 fn page(desk: &Desk, name: &str, args: &[&str]) -> String {
     let html = format!("{name}.html");
     let output = desk.ioassay(&[args, &["--html", &html]].concat());
@@ -92,7 +92,7 @@ fn page(desk: &Desk, name: &str, args: &[&str]) -> String {
     std::fs::read_to_string(desk.path(&html)).unwrap()
 }
 
-/// Pages of records of real runs, each with its name: those that are kept, and one of writes.
+/// The named pages of real records: the kept ones, and one with writes.
 fn pages(desk: &Desk) -> Vec<(&'static str, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
     let kept = |name: &'static str| folder.join(format!("2026-11-22-{name}.jsonl"));
@@ -111,7 +111,7 @@ fn pages(desk: &Desk) -> Vec<(&'static str, String)> {
     pages
 }
 
-/// The record as if every trial had failed, and the end had been cut off.
+/// The record with only failed trials and without its end.
 fn failed(record: &str) -> String {
     let fail = |line: &str| {
         let mut line: Value = serde_json::from_str(line).unwrap();
@@ -149,7 +149,7 @@ fn pages_are_whole_in_a_browser() {
     }
 }
 
-/// A page with nothing wrong but what `body` has.
+/// A page whose only fault is in `body`.
 fn planted(body: &str) -> String {
     format!("<!doctype html><html lang=en><meta charset=utf-8><body>{body}</body></html>")
 }
@@ -217,7 +217,7 @@ fn a_page_replaces_a_page_and_nothing_else() {
     );
     desk.refuses(&[&run[..], &cache, &["--html=none/page"]].concat(), &["No such file"]);
     let first = page(&desk, "page", &[&run[..], &cache].concat());
-    // Of the same record the same bytes, in the place of the first.
+    // The same record produces the same bytes, and replaces the first page.
     assert_eq!(page(&desk, "page", &["report", argument(&record)]), first);
     assert!(first.starts_with("<!DOCTYPE html><!-- made by ioassay "), "{}", &first[..60]);
     let said = desk.ioassay(&["report", "record", "--html", "thesis"]);

@@ -1,4 +1,4 @@
-//! Programs in other languages, and some that lie.
+//! Peers in other languages, and peers that lie.
 
 use crate::desk::{Desk, PROGRAM, argument, check_refusal, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-/// Desk with a table of one peer `fake`, which greets and then does as the shell `script` says.
+/// A desk with a table of one peer `fake`, which sends its handshake and runs the shell `script`.
 fn desk_with(script: &str) -> (Desk, PathBuf) {
     let desk = Desk::new();
     let greeting = "echo hello protocol=2 name=fake version=1; ";
@@ -19,12 +19,12 @@ fn desk_with(script: &str) -> (Desk, PathBuf) {
     (desk, table)
 }
 
-/// The assessment of a run of the peer `fake` beside this program's own worker.
+/// The assessment of a run of the peer `fake` and this program's own worker.
 fn run(script: &str) -> Value {
     run_with(script, "sum")
 }
 
-/// The same where `touch` is done to the bytes.
+/// The same with another `touch` of the bytes.
 fn run_with(script: &str, touch: &str) -> Value {
     let (desk, table) = desk_with(script);
     let axes = ["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"];
@@ -41,8 +41,8 @@ fn case<'a>(assessment: &'a Value, peer: &str) -> &'a Value {
     cases.iter().find(is_asked).unwrap()
 }
 
-/// Checks that a run with such a peer voids its case with a text that names it and says
-/// `expected`, and leaves the case of this program's own worker alone.
+/// Checks that such a peer's case is void, with a message that contains its name and `expected`.
+/// The case of this program's own worker must not be affected.
 fn check_void(script: &str, expected: &str) {
     let assessment = run(script);
     let (own, fake) = (case(&assessment, "rust"), case(&assessment, "fake"));
@@ -53,7 +53,7 @@ fn check_void(script: &str, expected: &str) {
     assert!(own["digest_verified"].as_bool().unwrap(), "{own}");
 }
 
-/// A peer that says for every job that it did `span`.
+/// A peer that reports `span` for every job.
 fn liar(span: &str) -> String {
     format!(
         "while read job; do echo ready; read go; echo span {span}; \
@@ -90,7 +90,7 @@ fn a_peer_that_does_not_read_is_void_though_nothing_is_made_of_the_bytes() {
     assert!(!own["findings"].to_string().contains("NoIo"), "{own}");
 }
 
-/// What comes of a run whose peer does `act` to the user's file `$file`.
+/// The result of a run whose peer runs `act` on the user's file `$file`.
 fn act_on_users_file(act: &str) -> (Desk, Option<i32>, String) {
     let span = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=0";
     let find = "file=${job##*file=}; file=${file%% *}";
@@ -127,7 +127,7 @@ fn a_peer_that_changes_the_users_file_ends_the_run_and_is_named() {
         );
         assert!(case(&report, "fake")["failures"].to_string().contains(expected), "{report}");
     }
-    // It was given no name by which it could replace or remove the file.
+    // The peer has no path with which to replace or remove the file.
     let (desk, code, said) =
         act_on_users_file("rm -f $file; mkdir -p other; mv -f other $file; true");
     assert!(code == Some(1) && !said.contains(expected), "{said}");
@@ -222,7 +222,7 @@ fn a_compiler_that_fails_shows_its_own_message() {
     assert!(said.contains("unavailable: 'no-such-compiler' is not installed"), "{said}");
 }
 
-/// What comes of building a peer into a cache of the desk's own.
+/// Builds a peer into a separate cache of the desk.
 fn build(desk: &Desk, cache: &Path, args: &[&str]) -> Output {
     let mut command = desk.start(PROGRAM);
     command.args(["peers", "build"]).args(args).env("XDG_CACHE_HOME", cache);
@@ -248,13 +248,13 @@ fn what_others_could_have_put_into_the_cache_is_not_run() {
     for folder in [&cache, &cache.join("ioassay"), &peers, built] {
         assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o7777, 0o700);
     }
-    // The name of a build can be known beforehand, and all can write to this one.
+    // The directory name of a build is predictable, and all users can write to this directory.
     set_mode(built, 0o777);
     let remedy = "another user could put a program there that would run as you: set XDG_CACHE_HOME";
     let named = format!("'{}' belongs to user ", built.display());
     check_refusal(&build(&desk, &cache, &["dd"]), &[&named, "with mode 0777", remedy]);
     set_mode(built, 0o700);
-    // As with `sudo -E`, where the cache is another user's.
+    // As with `sudo -E`, where the cache belongs to another user.
     if chown(&cache, Some(1234), None).is_err() {
         return skip("what_others_could_have_put_into_the_cache_is_not_run", "this is not root");
     }
@@ -283,7 +283,7 @@ fn a_name_that_leads_elsewhere_is_refused() {
 fn a_build_that_hangs_ends_by_a_signal_and_leaves_nothing() {
     let desk = Desk::new();
     let (table, cache, begun) = (desk.path("peers.toml"), desk.path("cache"), desk.path("begun"));
-    // A child that holds the pipes open, and no wish to end.
+    // A child that keeps the pipes open and ignores SIGTERM.
     let script = format!("trap \"\" TERM; sleep 600 & echo $! > {}; wait", begun.display());
     let row = format!("[[peer]]\nname = 'slow'\nbuild = ['sh', '-c', '{script}']\nrun = ['x']\n");
     std::fs::write(&table, row).unwrap();

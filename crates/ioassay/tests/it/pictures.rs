@@ -1,4 +1,4 @@
-//! Pictures of a record, one at a time.
+//! Single pictures of a record.
 
 use crate::desk::{Desk, argument, text};
 
@@ -10,7 +10,7 @@ fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_t
     let axes = ["--cache", "as-is", "--json", "--record", argument(&path)];
     desk.json(&[&args[..], &axes].concat());
     let report = ["report", argument(&path), "--svg"];
-    // Two rounds may well be void: the picture is drawn all the same.
+    // Two rounds may be void, but the picture is still drawn.
     let drawn = || text(&desk.ioassay(&[&report[..], &["rounds"]].concat()).stdout);
     let svg = drawn();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");

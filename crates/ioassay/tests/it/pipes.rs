@@ -1,10 +1,10 @@
-//! Readers that have had enough: that is no failure.
+//! Readers that close the pipe: not an error.
 
 use crate::desk::{Desk, PROGRAM};
 use std::io::Read;
 use std::process::Stdio;
 
-/// Checks that the program with `args` ends well and says nothing where nobody reads.
+/// Checks that the program with `args` succeeds silently when nobody reads its output.
 fn check(desk: &Desk, args: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

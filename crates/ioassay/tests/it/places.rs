@@ -1,14 +1,15 @@
-//! Places that cannot be measured, or hear no more.
+//! Places that cannot be measured, and output that cannot be written.
 
 use crate::desk::{Desk, PROGRAM, check_refusal, skip};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// The user `nobody` of most systems.
+/// The user `nobody` on most systems.
 const NOBODY: &str = "65534";
 
-/// The program started as somebody who is not root; none, said by name, if that cannot be.
+/// The program as an unprivileged user. Returns `None`, and reports the skipped test, if that is
+/// impossible.
 pub(crate) fn as_nobody(desk: &Desk, test: &str) -> Option<Command> {
     if !rustix::process::geteuid().is_root() {
         return Some(desk.start(PROGRAM));
@@ -100,7 +101,7 @@ fn all_but_dropping_works_without_root() {
     }
 }
 
-/// A tmpfs of 8 MiB; unmounted when dropped.
+/// A tmpfs of 8 MiB; unmounted on drop.
 struct Small {
     desk: Desk,
 }
@@ -149,7 +150,7 @@ fn a_directory_without_space_is_refused_before_anything_is_written() {
 fn a_disk_that_fills_up_meanwhile_leaves_nothing() {
     let Some(small) = Small::new("a_disk_that_fills_up_meanwhile") else { return };
     let desk = &small.desk;
-    // The record is on the full disk, the file is not: the header does not fit.
+    // The record is on the full disk, but the test file is not: the header does not fit.
     std::fs::write(desk.path("small/filler"), vec![1; 8 << 20]).unwrap();
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--record", "small/record"];
     let output = desk.ioassay(&args);
@@ -159,7 +160,7 @@ fn a_disk_that_fills_up_meanwhile_leaves_nothing() {
 #[test]
 fn a_reader_that_has_had_enough_is_no_failure() {
     let desk = Desk::new();
-    // The reader is gone before the first byte is written.
+    // The reader exits before the first byte is written.
     let script = "(sleep 0.2; \"$0\" recipes show memory; echo $? >status) | true; cat status";
     let output = desk.start("sh").args(["-c", script, PROGRAM]).output().unwrap();
     assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"0\n"[..], &b""[..]));

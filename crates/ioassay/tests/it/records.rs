@@ -1,9 +1,9 @@
-//! Records that are whole, cut off, or none.
+//! Complete, truncated and invalid records.
 
 use crate::desk::{Desk, argument};
 use std::path::PathBuf;
 
-/// A record of a real run of two trials of each case.
+/// The record of a real run with two trials of each case.
 fn record(desk: &Desk) -> PathBuf {
     let path = desk.path("record.jsonl");
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "2", "--time", "1ms"];
@@ -39,7 +39,7 @@ fn of_a_record_that_is_cut_off_what_is_whole_is_read() {
     let whole = std::fs::read(&path).unwrap();
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     let header = lines[0].len();
-    // In the middle of the third line: one trial is whole.
+    // Cuts in the middle of the third line, so one trial is complete.
     let cut = header + lines[1].len() + lines[2].len() / 2;
     std::fs::write(desk.path("cut"), &whole[..cut]).unwrap();
     let report = desk.json(&["report", "--json", "cut"]);

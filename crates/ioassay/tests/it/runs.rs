@@ -1,15 +1,15 @@
-//! Real runs: every engine in every cache state, and what is said of them.
+//! Real runs: every engine in every cache state, and their reports.
 
 use crate::desk::{Desk, PROGRAM, argument, skip};
 use serde_json::{Value, json};
 
-/// The cases of a report that were asked for.
+/// The requested cases of a report.
 fn asked(report: &Value) -> Vec<&Value> {
     let cases = report["cases"].as_array().unwrap().iter();
     cases.filter(|case| case["role"] == "asked").collect()
 }
 
-/// Checks that the report is of the form that `ioassay schema` tells.
+/// Checks the report against the schema that `ioassay schema` prints.
 fn check_form(desk: &Desk, report: &Value) {
     let schema: Value = serde_json::from_str(&desk.says(&["schema"])).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
@@ -17,7 +17,7 @@ fn check_form(desk: &Desk, report: &Value) {
     assert_eq!(wrong, [""; 0]);
 }
 
-/// Checks that every case was measured in every round and all its bytes were right.
+/// Checks that every case was measured in every round with correct bytes.
 fn check_measured(report: &Value, rounds: u64) {
     assert_eq!((&report["end"], &report["damage"]), (&json!("complete"), &json!([])));
     for case in report["cases"].as_array().unwrap() {
@@ -49,9 +49,9 @@ fn every_engine_reads_the_right_bytes_in_every_cache_state() {
     check_measured(&report, 1);
     let all = asked(&report).len() + report["skips"].as_array().unwrap().len();
     assert_eq!(all, 4 * 4 * 2 * 2);
-    // Judged again by anyone later, the record says the same.
+    // A later judgement of the same record gives the same report.
     assert_eq!(desk.json(&["report", "--json", "record"]), report);
-    // The test file is gone, the record is here, and nobody's state folder was touched.
+    // The test file is gone, the record is here, and the state folder is empty.
     assert_eq!(desk.things(), [argument(&desk.path("record"))]);
 
     if !desk.is_on_disk("every_engine_reads_the_right_bytes (what served them)") {
@@ -223,7 +223,7 @@ fn colour_is_used_where_it_is_asked_for() {
     assert!(output.stdout.contains(&0x1b), "{output:?}");
 }
 
-/// Each thread opens files of its own; and none has more time than went by, or waits for more.
+/// Each thread has its own files, and the reported times fit into the elapsed time.
 #[test]
 fn many_threads_have_their_files_and_no_more_time_than_there_was() {
     let desk = Desk::new();
@@ -246,7 +246,7 @@ fn many_threads_have_their_files_and_no_more_time_than_there_was() {
         let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{case:#}"));
         let threads = number(&case["case"]["threads"]);
         let spent = &case["spent"];
-        // One thread of the worker beside them is on its way to sleep.
+        // The worker's coordinating thread may still be running for a moment.
         assert!(number(&spent["processors"]) <= threads * 1.05 + 0.05, "{case:#}");
         assert!((0.0..=1.0).contains(&number(&spent["blocked_share"])), "{case:#}");
         assert_eq!(case["start_skew_ns"].is_null(), threads == 1.0, "{case:#}");

@@ -1,4 +1,4 @@
-//! Completions and manual pages, as shells and readers of pages take them.
+//! Completions in a shell, and manual pages in their readers.
 
 use crate::desk::{Desk, skip, text};
 use clap::Command as Clap;
@@ -6,7 +6,7 @@ use ioassay::manual;
 use ioassay::recipe::BUILT_IN;
 use std::process::{Command, Output, Stdio};
 
-/// What comes of `program` with `args`, if it is there; else says that `test` needs it.
+/// Runs `program` with `args`; if it is missing, reports the skipped `test`.
 fn tried(test: &str, program: &str, args: &[&str]) -> Option<Output> {
     match Command::new(program).args(args).stdin(Stdio::null()).output() {
         Ok(output) => Some(output),
@@ -17,7 +17,7 @@ fn tried(test: &str, program: &str, args: &[&str]) -> Option<Output> {
     }
 }
 
-/// What bash offers for the last of `words`.
+/// The completions that bash offers for the last of `words`.
 fn offered(desk: &Desk, words: &[&str]) -> Option<Vec<String>> {
     std::fs::write(desk.path("ioassay.bash"), desk.says(&["completions", "bash"])).unwrap();
     let script = "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
@@ -85,7 +85,7 @@ fn manual_pages_are_written_without_a_warning() {
         assert_eq!(desk.says(&[&["man"], &words[..]].concat()).trim(), page.trim());
         for (program, args) in [
             ("groff", &["-man", "-Tutf8", "-ww", "-z", &path][..]),
-            // It warns of the macros for line breaks that the library writes: they are no errors.
+            // mandoc warns about the library's line break macros, so warnings are not errors.
             ("mandoc", &["-Tlint", "-Werror", &path]),
         ] {
             if let Some(output) = tried("manual pages are read", program, args) {
@@ -94,13 +94,13 @@ fn manual_pages_are_written_without_a_warning() {
             }
         }
     }
-    // What is there is not written over.
+    // Existing pages are not overwritten.
     let again = desk.ioassay(&["man", "--all", "man1"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("File exists"), "{again:?}");
 }
 
-/// How many commands there are, with those of commands.
+/// The number of commands, including subcommands.
 fn commands(of: &Clap) -> usize {
     of.get_subcommands().filter(|command| !command.is_hide_set()).map(|c| 1 + commands(c)).sum()
 }

@@ -1,18 +1,18 @@
-//! Runs that are stopped: no test file is left, and the record is whole.
+//! Interrupted runs: no test file remains, and the record is complete.
 
 use crate::desk::{Desk, PROGRAM, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 
-/// A run; it and its worker are ended when this is dropped.
+/// A run; it and its worker are killed on drop.
 struct Running {
     child: Child,
 }
 
 impl Running {
     fn start(desk: &Desk, args: &[&str]) -> Running {
-        // The tests may have been started by nohup, which it would respect.
+        // With nohup, the tests would pass an ignored SIGHUP on to the program.
         let mut command = desk.start("env");
         command.args(["--default-signal=HUP", PROGRAM]);
         command.args(args).args(["--record", "record", "--no-ceilings"]);
@@ -20,7 +20,7 @@ impl Running {
         Running { child: command.spawn().unwrap() }
     }
 
-    /// One trial that goes on for longer than this test.
+    /// A run whose trial outlasts this test.
     fn long(desk: &Desk) -> Running {
         let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
         let running = Running::start(desk, &[&args[..], &["--cache=as-is", "--time=1h"]].concat());
@@ -43,13 +43,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Gone already where the test passed.
+        // The process is already gone if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Checks that only the record is left, and that it can be read; answers how it says it ended.
+/// Checks that only a readable record remains, and returns how it ended.
 fn check_left(desk: &Desk) -> String {
     let left: Vec<String> = desk.things();
     assert_eq!(left, [desk.path("record").display().to_string()]);
@@ -81,11 +81,11 @@ fn a_run_that_is_killed_leaves_a_readable_record_and_no_file() {
     running.send(Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
     assert_eq!(check_left(&desk), "missing");
-    // Its trial would go on for an hour.
+    // Otherwise, its trial would continue for an hour.
     wait_for("the end of its workers", || workers.iter().all(|id| !is_alive(id)).then_some(()));
 }
 
-/// The processes that it has started, if it has.
+/// The worker processes, if they have started.
 fn workers(running: &Running) -> Option<Vec<String>> {
     let id = running.child.id();
     let all = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
@@ -93,12 +93,12 @@ fn workers(running: &Running) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Whether a process does anything: one that nobody waited for has no command any more.
+/// Whether a process is alive: a zombie has an empty command line.
 fn is_alive(id: &str) -> bool {
     std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|command| !command.is_empty())
 }
 
-/// Whether the process holds a file of the desk's directory that has no name any more.
+/// Whether the process holds an unnamed file of the desk's directory.
 fn holds_a_file(running: &Running, desk: &Desk) -> Option<()> {
     let folder = format!("/proc/{}/fd", running.child.id());
     let mut links = std::fs::read_dir(folder).ok()?.flatten();
@@ -119,8 +119,8 @@ fn a_run_that_is_stopped_while_its_file_is_written_leaves_nothing_of_it() {
         wait_for("the test file", || holds_a_file(&running, &desk));
         running.send(Signal::INT);
         assert_eq!(running.end().code(), Some(130));
-        // It may have been written by then, and the run begun: then there is a record, and the
-        // file if that was to be kept.
+        // The file may already be complete and the run started: then there is a record, and the
+        // file if it is kept.
         if !desk.things().is_empty() && keep.is_empty() {
             assert_eq!(check_left(&desk), "interrupted");
         }
@@ -147,7 +147,7 @@ fn a_file_that_is_stopped_while_it_is_made_is_removed() {
     running.send(Signal::INT);
     match running.end().code() {
         Some(130) => assert_eq!(desk.things(), [""; 0]),
-        // It was whole before the signal came.
+        // The file was complete before the signal.
         Some(0) => drop(desk.says(&["data", "verify", "new"])),
         other => panic!("{other:?}"),
     }

@@ -1,4 +1,4 @@
-//! What a terminal shows: the view of a run while it goes on, and what is left when it is over.
+//! Terminal output: the live view during a run, and what remains after it.
 
 use crate::desk::{Desk, HANGS, PROGRAM, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The program in a terminal of its own; it is ended when this is dropped.
+/// The program in a new terminal; killed on drop.
 struct Terminal {
     columns: u16,
     child: Child,
@@ -20,7 +20,7 @@ struct Terminal {
     reader: Option<JoinHandle<()>>,
 }
 
-/// More rows than anything here has, so that nothing is scrolled out.
+/// More rows than any output here, so that nothing scrolls out.
 const ROWS: u16 = 400;
 
 impl Terminal {
@@ -38,7 +38,7 @@ impl Terminal {
         command.envs(environment.iter().copied());
         command.stdout(terminal.try_clone().unwrap()).stderr(terminal);
         let child = command.spawn().unwrap();
-        // With these gone the terminal ends with the program.
+        // Without these copies, the terminal closes when the program ends.
         drop(command);
         let written = Arc::new(Mutex::new(Vec::new()));
         #[expect(clippy::disallowed_methods, reason = "a test may panic")]
@@ -49,7 +49,7 @@ impl Terminal {
         Terminal { columns, child, written, reader }
     }
 
-    /// One trial after another that go on for longer than a test.
+    /// Trials that outlast the test.
     fn long(desk: &Desk, columns: u16) -> Terminal {
         let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
         let args = [&args[..], &["--cache=as-is", "--time=1h"]].concat();
@@ -60,14 +60,14 @@ impl Terminal {
         self.written.lock().unwrap().clone()
     }
 
-    /// The terminal as it looks now.
+    /// The current screen of the terminal.
     fn screen(&self) -> vt100::Parser {
         let mut parser = vt100::Parser::new(ROWS, self.columns, 0);
         parser.process(&self.written());
         parser
     }
 
-    /// What can be read on it.
+    /// The text on the screen.
     fn text(&self) -> String {
         self.screen().screen().contents()
     }
@@ -89,13 +89,13 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Gone already where the test passed.
+        // The process is already gone if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads until the last writer is gone, which a terminal tells by an error.
+/// Reads until the last writer closes the terminal, which returns an error.
 fn read(master: OwnedFd, written: &Mutex<Vec<u8>>) {
     let mut master = File::from(master);
     let mut buffer = [0; 4096];
@@ -116,7 +116,7 @@ const RUN: [&str; 9] = [
     "record",
 ];
 
-/// Checks that nothing of the view is left: the screen begins with the report.
+/// Checks that nothing of the live view remains: the screen begins with the report.
 fn check_clean(terminal: &Terminal) {
     let text = terminal.text();
     assert!(text.starts_with("ioassay "), "{text}");
@@ -166,8 +166,7 @@ fn a_view_is_gone_when_a_run_is_stopped() {
     }
 }
 
-/// While a trial goes on nobody draws: what is shown comes to rest. A clock that ticks on the
-/// screen would never.
+/// Nothing redraws during a trial, so the screen comes to rest. A ticking clock would prevent that.
 #[test]
 fn nothing_is_drawn_during_a_trial() {
     let desk = Desk::new();
@@ -200,7 +199,7 @@ fn a_quiet_run_shows_its_result_only() {
     assert!(desk.path("record").exists());
 }
 
-/// Whether what was written has colours or other attributes of text.
+/// Whether the output has colors or other text attributes.
 fn has_colours(written: &[u8]) -> bool {
     let text = String::from_utf8_lossy(written).into_owned();
     text.split("\x1b[").skip(1).any(|piece| {

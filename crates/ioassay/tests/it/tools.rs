@@ -1,4 +1,4 @@
-//! Tools of others that measure as peers, through the adapter.
+//! External tools as peers, through the adapter.
 
 use crate::desk::{Desk, PROGRAM, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-/// Whether `tool` can be a peer here; if not, says that `test` needs it.
+/// Whether `tool` can be a peer here; if not, reports the skipped `test`.
 fn is_there(test: &str, tool: &str) -> bool {
     let there = |name: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -17,7 +17,7 @@ fn is_there(test: &str, tool: &str) -> bool {
     missing.is_none()
 }
 
-/// The cases of `peer` in the assessment of a run with `args`.
+/// The cases of `peer` in a run with `args`.
 fn cases_of(desk: &Desk, peer: &str, args: &[&str]) -> Vec<Value> {
     let assessment = desk.json(&[&["run"], args, &["--json", "--rounds", "2"]].concat());
     let cases = assessment["cases"].as_array().unwrap();
@@ -124,7 +124,7 @@ fn a_name_that_means_something_to_fio_means_nothing() {
     assert_eq!(std::fs::read(desk.path(name)).unwrap(), vec![7; 16 << 20]);
 }
 
-/// The fio that runs below `child`.
+/// The fio process below `child`.
 fn fio_of(child: &Child) -> Option<Pid> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

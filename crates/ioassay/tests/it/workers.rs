@@ -1,4 +1,4 @@
-//! Workers that die, hang, babble or lie: each is data of its trial, and the run goes on.
+//! Workers that die, hang, babble or lie: the trial records it, and the run continues.
 
 use crate::desk::Desk;
 use assess::finding::{Code, Verdict};
@@ -23,7 +23,7 @@ const HELLO: &str = "echo hello protocol=2 name=fake version=1; ";
 /// A file of 256 blocks.
 const SIZE: u64 = 1 << 20;
 
-/// Two cases, in two rounds.
+/// Two cases with two rounds.
 fn plan() -> Plan {
     let host = zoo::host();
     let place = Place { host: &host, storage: None, peers: &[] };
@@ -39,7 +39,7 @@ fn plan() -> Plan {
     plan
 }
 
-/// The record of a run whose workers are shell scripts: each greets and then does as `script`.
+/// The record of a run whose workers are shell scripts: each sends its handshake and runs `script`.
 fn record_of(script: &str, plan: &Plan) -> Record {
     let desk = Desk::new();
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
@@ -85,8 +85,8 @@ fn record_of(script: &str, plan: &Plan) -> Record {
     record
 }
 
-/// Checks that of a run with such workers every trial is recorded as failed, with the reason
-/// `expected`, and that the judgement has no figure but the reason.
+/// Checks that every trial with such a worker fails with the reason `expected`. The judgement must
+/// report that reason and no figure.
 fn check_failure(script: &str, expected: &str) {
     let plan = plan();
     let record = record_of(script, &plan);
@@ -152,7 +152,7 @@ fn a_worker_that_babbles_is_not_listened_to() {
     check_failure("read job; printf 'caf\\351\\n'", "an unknown verb");
 }
 
-/// A worker that tells its process as what it read.
+/// A worker that reports its process id as the digest.
 const TELLS_ITSELF: &str = "while read job; do echo ready; read go;
      echo span thread=0 start_ns=1 end_ns=2 bytes=4096 ops=1 digest=$$;
      echo latency ns=1 count=1; echo done setup_ns=1 max_ns=1; read next; done";
@@ -199,7 +199,7 @@ fn a_worker_that_fails_politely_is_asked_again() {
     }
 }
 
-/// A worker that says for every job that it did `span`.
+/// A worker that reports `span` for every job.
 fn liar(span: &str) -> String {
     format!(
         "while read job; do echo ready; read go; echo span {span};
@@ -215,8 +215,8 @@ fn a_worker_that_lies_about_the_bytes_is_found_out() {
     assert_eq!(record.trials.len(), 4);
     let assessment = assess::assess(&record);
     assert_eq!(assessment.cases.len(), 2);
-    // The first case has blocks of 4 KiB: the bytes are right, the data is not. In the second
-    // so many operations move twice the bytes.
+    // In the first case, with 4 KiB blocks, the number of bytes is right but the data is wrong. In
+    // the second, that many operations move twice the bytes.
     let [first, second] = &assessment.cases[..] else { panic!("{assessment:?}") };
     assert!(first.findings.iter().any(|finding| finding.code == Code::DigestMismatch));
     assert_eq!((first.verdict, first.digest_verified), (Verdict::Void, Some(false)));

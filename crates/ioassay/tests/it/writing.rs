@@ -1,4 +1,4 @@
-//! Real runs that write: what is on the disk afterwards, what was durable, and what goes wrong.
+//! Real runs that write: the file contents afterwards, durability, and errors.
 
 use crate::desk::{Desk, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup};
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The cases of a report that were asked for and write.
+/// The requested cases of a report that write.
 fn writes(report: &Value) -> Vec<&Value> {
     let cases = report["cases"].as_array().unwrap().iter();
     cases.filter(|case| case["role"] == "asked" && case["case"]["op"].is_string()).collect()
 }
 
-/// Codes of what was found on a case.
+/// The codes of the findings on a case.
 fn codes(case: &Value) -> Vec<&str> {
     let findings = case["findings"].as_array().unwrap();
     findings.iter().map(|finding| finding["code"].as_str().unwrap()).collect()
 }
 
-/// Writes a recipe of `groups` and measures it with `args`.
+/// Writes a recipe with `groups` and measures it with `args`.
 fn measure(desk: &Desk, groups: &str, args: &[&str]) -> Value {
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\nrounds = 1\ntime = \"5s\"\n";
     std::fs::write(desk.path("mine.toml"), format!("{head}{groups}")).unwrap();
@@ -30,7 +30,7 @@ fn measure(desk: &Desk, groups: &str, args: &[&str]) -> Value {
     report
 }
 
-/// Checks that what was written was read back and was right, in every round.
+/// Checks that the written data was read back correctly in every round.
 fn check_read_back(report: &Value) {
     let schema = report["cases"].as_array().unwrap();
     assert!(!schema.is_empty() && report["end"] == "complete");
@@ -104,17 +104,17 @@ fn every_way_to_write_leaves_the_right_bytes() {
     );
     check_read_back(&report);
     assert!(writes(&report).len() > 90, "{} cases", writes(&report).len());
-    // Neither the files that were written nor those that were copied are left.
+    // Neither written nor copied files remain.
     assert_eq!(desk.things(), [""; 0]);
 }
 
-/// A desk on a file system of `kind` that is made for it; none, said by name, where that cannot
-/// be.
+/// A desk on a new file system of this `kind`. Returns `None`, and reports the skipped test, where
+/// that is impossible.
 fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
     if !mounts::is_root(test) {
         return None;
     }
-    // Not on tmpfs: direct I/O of the loop device below would not be.
+    // Not on tmpfs, where the loop device would have no direct I/O.
     let image = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     match Mounted::on_loop(image, kind, setup) {
         Ok(mounted) => {
@@ -128,8 +128,8 @@ fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
     }
 }
 
-/// Checks that a survey, and each recipe that writes, runs on `kind`, and that what is called
-/// durable there was flushed.
+/// Checks that a survey and each recipe that writes run on `kind`, and that every durable case
+/// flushed.
 fn check_recipes_on(kind: &str) {
     let test = format!("the_recipes_that_write_run_on {kind}");
     let setup = Setup { size: 512 << 20, ..PLAIN };
@@ -152,7 +152,7 @@ fn check_recipes_on(kind: &str) {
     assert_eq!(desk.things(), [""; 0]);
 }
 
-/// Checks each durable claim against the counters of the device.
+/// Checks each durability claim against the device counters.
 fn check_durable_is_flushed(report: &Value, kind: &str) {
     let mut durable = 0;
     for case in writes(report) {
@@ -187,7 +187,7 @@ fn the_recipes_that_write_run_on_btrfs() {
     check_recipes_on("btrfs");
 }
 
-/// One case that is synced at its end.
+/// One case with a sync at its end.
 const SYNCED: &str = "[[cases]]\nop = \"write\"\n";
 
 #[test]
@@ -206,7 +206,7 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
     }
 }
 
-/// Trials that follow each other, in one file, the last of them read back.
+/// Consecutive trials in one file, with a read-back of the last one.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
@@ -216,7 +216,7 @@ fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
     check_read_back(&report);
     assert_eq!(report["sustain_s"], 11.0);
     let case = writes(&report)[0];
-    // Nothing but the case itself: what bounds it is not measured in between.
+    // Only the case itself: no ceilings between its trials.
     assert_eq!(report["cases"].as_array().unwrap().len(), 1);
     assert!(matches!(case["n"].as_u64(), Some(1 | 2)), "{case:#}");
     assert!(!codes(case).contains(&"TooFew"), "{case:#}");
@@ -261,13 +261,12 @@ fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     )
     .unwrap();
     let before = used(desk.directory());
-    // The record is on another file system, or what takes the rest would take its room too.
+    // The record is on another file system, where the disk filler cannot take its space.
     let record = desk.state().join("record");
     let mut run = desk.start(crate::desk::PROGRAM);
     let args = ["run", "mine.toml", ".", "--json", "--rounds", "3", "--record", argument(&record)];
     let run = run.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // When a trial writes, something else takes the rest: each trial takes a while, for each block
-    // is synced.
+    // Fills the disk during a trial, which is slow because every block is synced.
     wait_for("a trial", || {
         let is_written = used(desk.directory()) > before + (4 << 20);
         is_written.then_some(())
@@ -288,13 +287,13 @@ fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     assert_eq!(left, expected);
 }
 
-/// Bytes that are used of the file system of `directory`.
+/// The used bytes of the file system of `directory`.
 fn used(directory: &Path) -> u64 {
     let space = rustix::fs::statvfs(directory).unwrap();
     (space.f_blocks - space.f_bfree) * space.f_frsize
 }
 
-/// Fills the file system that `path` is on, at once; answers how many bytes it took.
+/// Fills the file system of `path` at once and returns the number of bytes it took.
 fn fill(path: &Path) -> u64 {
     use rustix::fs::{FallocateFlags, fallocate};
     let file = std::fs::File::create_new(path).unwrap();
@@ -322,8 +321,8 @@ fn a_file_system_that_is_read_only_is_refused() {
     drop(desk);
 }
 
-/// The program under strace, which makes the `nth` call of `fault` end as it says; none, said by
-/// name, without strace.
+/// The program under strace, which injects `fault`. Returns `None`, and reports the skipped test,
+/// without strace.
 fn with_fault(desk: &Desk, test: &str, fault: &str) -> Option<Command> {
     let mut command = desk.start("strace");
     let inject = format!("inject={fault}");
@@ -336,7 +335,7 @@ fn with_fault(desk: &Desk, test: &str, fault: &str) -> Option<Command> {
     works.then_some(command)
 }
 
-/// What comes of writing 4 MiB in blocks of 64 KiB with a `fault`.
+/// The result of writing 4 MiB in 64 KiB blocks with a `fault`.
 fn case_with_fault(test: &str, fault: &str) -> Option<Value> {
     let desk = Desk::new();
     let mut command = with_fault(&desk, test, fault)?;
@@ -381,7 +380,7 @@ fn a_write_that_was_interrupted_is_made_again() {
     assert_eq!(case["writing"]["read_back_verified"], true);
 }
 
-/// An OS that says that it took a block and did not.
+/// An OS that claims a write that did not happen.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn a_write_that_is_lost_is_found() {
@@ -417,7 +416,7 @@ fn a_file_larger_than_the_memory_given_is_not_cached() {
     }
     const FILE: u64 = 160 << 20;
     const GIVEN: u64 = 64 << 20;
-    // The same twice: the group makes the difference.
+    // Two equal runs, with and without the limit.
     for is_limited in [true, false] {
         let mut args = vec!["run", "page-latency", ".", "--size=160MiB", "--block=1MiB"];
         args.extend(["--cache=cold", "--pattern=sequential", "--rounds=1", "--record=record"]);
@@ -429,7 +428,7 @@ fn a_file_larger_than_the_memory_given_is_not_cached() {
         let record = std::fs::read_to_string(desk.path("record")).unwrap();
         std::fs::remove_file(desk.path("record")).unwrap();
         let lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        // Of all trials the cold one alone reads the whole file into an empty page cache.
+        // Only the cold trial reads the whole file into an empty page cache.
         let cached = lines.filter_map(|line| {
             let evidence = &line["trial"]["evidence"];
             let is_cold = evidence["residency_before"]["cached"] == 0;

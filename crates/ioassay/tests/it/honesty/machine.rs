@@ -1,5 +1,5 @@
-//! Faults of the machine: memory and processors that others take, calls that fail or are refused,
-//! programs that lie, and differences that there are or are not.
+//! Faults of the machine: contention for memory and CPUs, failing or forbidden calls, lying
+//! programs, and real or absent differences.
 
 mod resources;
 mod calls;

@@ -1,6 +1,6 @@
-//! How faults are planted, and how it is looked at what the program says of them.
+//! Planting faults, and checking what the program reports about them.
 //!
-//! Whatever is planted is removed when it is dropped, however its test ends.
+//! Every planted fault is removed on drop, even if its test fails.
 
 use crate::desk::{Desk, PROGRAM, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, Setup};
@@ -14,9 +14,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Does a test, and again where it fails, three times at most. What is planted is real, and so is
-/// the machine, on which others may be at work at any moment: what they do is then found, and true.
-/// What is wrong with the program fails each time.
+/// Runs a test, up to three times if it fails. Planted faults are real, so other processes may
+/// cause true findings as well. A fault of the program fails every time.
 pub(crate) fn tried(test: impl Fn()) {
     for _ in 1..3 {
         if catch_unwind(AssertUnwindSafe(&test)).is_ok() {
@@ -27,31 +26,32 @@ pub(crate) fn tried(test: impl Fn()) {
     test();
 }
 
-/// Held by the tests whose figure, or whose silence, the others here would disturb.
+/// Held by tests that others would disturb.
 static QUIET: Mutex<()> = Mutex::new(());
 
-/// Waits until no other test here that needs quiet runs; they wait while this is held.
+/// Waits until no other quiet test runs, and blocks them while the guard is held.
 pub(crate) fn quiet() -> MutexGuard<'static, ()> {
-    // One that failed has removed what it planted.
+    // A failed test has already removed its fault.
     QUIET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file system made for a test, and a desk on it.
+/// A file system created for a test, and a desk on it.
 pub(crate) struct Planted {
-    // Dropped first: its directory is on what is mounted.
+    // Dropped first, because its directory is on the mount.
     pub(crate) desk: Desk,
     pub(crate) mounted: Mounted,
 }
 
 impl Planted {
-    /// One of `kind` on a loop device whose image is on a real disk; none, said by name, where
-    /// that cannot be.
+    /// A file system of this `kind` on a loop device whose image is on a real disk. Returns `None`,
+    /// and reports the skipped test, where that is impossible.
     pub(crate) fn on_loop(test: &str, kind: &str, setup: &Setup) -> Option<Planted> {
         let image = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Planted::new(test, || Mounted::on_loop(image, kind, setup))
     }
 
-    /// What `mount` makes, which only root can; none, said by name, where it cannot be made.
+    /// Calls `mount`, which requires root. Returns `None`, and reports the skipped test, if it
+    /// fails.
     pub(crate) fn new(
         test: &str,
         mount: impl FnOnce() -> Result<Mounted, String>,
@@ -69,30 +69,30 @@ impl Planted {
     }
 }
 
-/// What of a device is limited.
+/// The limited property of a device.
 #[derive(Clone, Copy)]
 pub(crate) enum Io {
-    /// Bytes a second that are read.
+    /// Bytes read per second.
     ReadBytes,
-    /// Bytes a second that are written.
+    /// Bytes written per second.
     WriteBytes,
-    /// Reads a second.
+    /// Reads per second.
     Reads,
 }
 
-/// What a control group allows.
+/// The limit of a control group.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit<'a> {
-    /// So much a second of a device, by its name.
+    /// A rate per second of the named device.
     Device(Io, &'a str, u64),
-    /// Per cent of the time of one processor.
+    /// Per cent of one CPU.
     Cpu(u64),
-    /// Bytes of memory, the page cache included.
+    /// Bytes of memory, including the page cache.
     Memory(u64),
 }
 
 impl Limit<'_> {
-    /// The controller, by its names in versions 1 and 2.
+    /// The controller's names in cgroup versions 1 and 2.
     fn controllers(self) -> (&'static str, &'static str) {
         match self {
             Limit::Device(..) => ("blkio", "io"),
@@ -101,7 +101,7 @@ impl Limit<'_> {
         }
     }
 
-    /// The file of a group of version 1 that takes it, and what is written there.
+    /// The cgroup v1 file of this limit and the text to write.
     fn of_version_1(self) -> (&'static str, String) {
         match self {
             Limit::Device(io, device, a_second) => {
@@ -117,7 +117,7 @@ impl Limit<'_> {
         }
     }
 
-    /// The same of version 2.
+    /// The same for cgroup v2.
     fn of_version_2(self) -> (&'static str, String) {
         match self {
             Limit::Device(io, device, a_second) => {
@@ -134,20 +134,21 @@ impl Limit<'_> {
     }
 }
 
-/// `major:minor` of a block device.
+/// The `major:minor` number of a block device.
 fn number_of(device: &str) -> String {
     let path = Path::new("/sys/block").join(device).join("dev");
     std::fs::read_to_string(path).unwrap().trim().to_string()
 }
 
-/// A control group of its own; removed when dropped, once nobody is in it.
+/// A new control group; removed on drop once it is empty.
 pub(crate) struct Group {
     directory: PathBuf,
     is_version_2: bool,
 }
 
 impl Group {
-    /// One with a limit; none, said by name, where this machine has no such groups.
+    /// A group with a limit. Returns `None`, and reports the skipped test, where control groups are
+    /// unavailable.
     pub(crate) fn new(test: &str, limit: Limit) -> Option<Group> {
         if !mounts::is_root(test) {
             return None;
@@ -173,10 +174,9 @@ impl Group {
         Ok(group)
     }
 
-    /// Sets a limit, or another value of it, at once.
+    /// Sets or changes a limit.
     pub(crate) fn set(&self, limit: Limit) {
-        // Of a group at work the OS takes memory away bit by bit, and says meanwhile that it is
-        // busy.
+        // The OS reclaims memory from a busy group gradually, and returns EBUSY meanwhile.
         wait_for("a limit that is set", || match self.try_set(limit) {
             Err(reason) if reason.contains("resource busy") => None,
             answer => Some(answer),
@@ -192,13 +192,13 @@ impl Group {
             .map_err(|error| format!("'{text}' into '{}': {error}", path.display()))
     }
 
-    /// Its name, which is the end of its path.
+    /// The name of the group: the last part of its path.
     pub(crate) fn name(&self) -> &str {
         let name = self.directory.file_name().expect("it is in another");
         name.to_str().expect("it was made of text")
     }
 
-    /// The program, started in the group; arguments may follow.
+    /// The program, started in the group; callers may add arguments.
     pub(crate) fn launch(&self, desk: &Desk) -> Command {
         let procs = self.directory.join("cgroup.procs");
         let script = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", procs.display());
@@ -208,7 +208,7 @@ impl Group {
     }
 }
 
-/// Where groups with such a limit are made, and whether that is version 2.
+/// The parent directory for groups with such a limit, and whether it is cgroup v2.
 fn parent_of(limit: Limit) -> Result<(PathBuf, bool), String> {
     let (of_version_1, of_version_2) = limit.controllers();
     let version_1 = Path::new("/sys/fs/cgroup").join(of_version_1);
@@ -228,7 +228,7 @@ fn parent_of(limit: Limit) -> Result<(PathBuf, bool), String> {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Who was in it has ended, but the OS may need a moment to see that.
+        // The processes have ended, but the kernel may need a moment to notice.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.directory).is_ok() {
                 return;
@@ -239,15 +239,15 @@ impl Drop for Group {
     }
 }
 
-/// The program, started as ever.
+/// The program, without a fault.
 pub(crate) fn plainly(desk: &Desk) -> Command {
     desk.start(PROGRAM)
 }
 
-/// The program, ahead of all others that want a processor, so that they do not disturb it; none,
-/// said by name, where that is not allowed. `before` is what starts it, if anything does.
+/// The program with real-time priority, so that other processes do not disturb it. `before` is its
+/// launcher, if any. Returns `None`, and reports the skipped test, where that is forbidden.
 pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command> {
-    // Real-time processes run before all that are not.
+    // Real-time processes run before all others.
     let start = ["--rr", "1"];
     let tried = Command::new("chrt").args(start).arg("true").status();
     if !tried.is_ok_and(|status| status.success()) {
@@ -259,16 +259,16 @@ pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command>
     Some(command)
 }
 
-/// The report of a recipe of `groups` that `launch` runs with `args`. The recipe and the record are
-/// in the state folder: nothing else is written to what is measured.
+/// Measures a recipe of `groups` with `launch` and `args`, and returns the report. The recipe and
+/// the record are in the state folder, off the measured file system.
 ///
-/// The group is in general one of `[[cases]]`; what it does not say is of one round of at most 10 s
-/// on a file of 16 MiB.
+/// `groups` usually holds one `[[cases]]`. The defaults are one round of at most 10 s and a file of
+/// 16 MiB.
 pub(crate) fn measure(desk: &Desk, launch: Command, groups: &str, args: &[&str]) -> Value {
     finish(start(desk, launch, groups, args))
 }
 
-/// The same, while it goes on.
+/// Starts the same run without waiting for its end.
 pub(crate) fn start(desk: &Desk, mut launch: Command, groups: &str, args: &[&str]) -> Child {
     let _ = std::fs::remove_file(record(desk));
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"16MiB\"\nrounds = 1\n\
@@ -279,7 +279,7 @@ pub(crate) fn start(desk: &Desk, mut launch: Command, groups: &str, args: &[&str
     launch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The report of what was started.
+/// Waits for a started run and returns its report.
 pub(crate) fn finish(running: Child) -> Value {
     let output = running.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
@@ -290,25 +290,25 @@ pub(crate) fn finish(running: Child) -> Value {
     report
 }
 
-/// Where the record of what was started is, until something else is.
+/// The record of the latest started run.
 fn record(desk: &Desk) -> PathBuf {
     desk.state().join("record")
 }
 
-/// The trials that are in the record.
+/// The trials in the record.
 pub(crate) fn trials(desk: &Desk) -> Vec<Value> {
     let text = std::fs::read_to_string(record(desk)).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter_map(|line| line.get("trial").cloned()).collect()
 }
 
-/// The cases of a report that were asked for.
+/// The requested cases of a report.
 pub(crate) fn asked(report: &Value) -> Vec<&Value> {
     let cases = report["cases"].as_array().unwrap().iter();
     cases.filter(|case| case["role"] == "asked").collect()
 }
 
-/// The only case of a report that was asked for.
+/// The only requested case of a report.
 pub(crate) fn only(report: &Value) -> &Value {
     match asked(report)[..] {
         [case] => case,
@@ -316,20 +316,20 @@ pub(crate) fn only(report: &Value) -> &Value {
     }
 }
 
-/// What was found of a kind on a case.
+/// The finding with this code on a case.
 fn finding<'a>(case: &'a Value, code: &str) -> Option<&'a Value> {
     let findings = case["findings"].as_array().unwrap();
     findings.iter().find(|finding| finding["code"] == code)
 }
 
-/// Checks that a case has a finding of this severity, whose message says each of `words`.
+/// Checks that a case has a finding with this severity, whose message contains each of `words`.
 #[track_caller]
 pub(crate) fn check_found(case: &Value, code: &str, severity: &str, words: &[&str]) {
     check_told(case, code, words);
     assert_eq!(finding(case, code).unwrap()["severity"], severity, "{case:#}");
 }
 
-/// The same, however grave it is: where that depends on how fast this machine is.
+/// The same for any severity, where it depends on the speed of this machine.
 #[track_caller]
 pub(crate) fn check_told(case: &Value, code: &str, words: &[&str]) {
     let Some(found) = finding(case, code) else { panic!("no {code}: {case:#}") };
@@ -339,7 +339,7 @@ pub(crate) fn check_told(case: &Value, code: &str, words: &[&str]) {
     }
 }
 
-/// Checks that a case has a figure and nothing was found of these kinds.
+/// Checks that a case has a figure and no findings with these codes.
 #[track_caller]
 pub(crate) fn check_silent(case: &Value, codes: &[&str]) {
     assert_eq!(case["failures"], Value::Array(Vec::new()), "{case:#}");
@@ -348,13 +348,13 @@ pub(crate) fn check_silent(case: &Value, codes: &[&str]) {
     }
 }
 
-/// Checks what served a case.
+/// Checks the source that served a case.
 #[track_caller]
 pub(crate) fn check_served(case: &Value, by: &str) {
     assert_eq!(case["served_by"], by, "{case:#}");
 }
 
-/// Checks that a figure is within a share of what it must be.
+/// Checks that a figure is within `share` of the expected value.
 #[track_caller]
 pub(crate) fn check_near(figure: &Value, expected: f64, share: f64) {
     let value = figure.as_f64().unwrap_or_else(|| panic!("no figure: {figure}"));
@@ -362,14 +362,14 @@ pub(crate) fn check_near(figure: &Value, expected: f64, share: f64) {
     assert!(off <= share, "{value} is not {expected}, to {share}");
 }
 
-/// Somebody else, who does something again and again until this is dropped.
+/// Another thread that repeats an action until it is dropped.
 pub(crate) struct Neighbour {
     goes_on: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Neighbour {
-    /// One that has done it once.
+    /// Starts the thread after a first action.
     pub(crate) fn new(mut act: impl FnMut() + Send + 'static) -> Neighbour {
         act();
         let goes_on = Arc::new(AtomicBool::new(true));
@@ -396,7 +396,7 @@ impl Drop for Neighbour {
     }
 }
 
-/// A new file of `size` bytes that do not compress, on its device and not in the page cache.
+/// A new file with `size` incompressible bytes, on its device and not in the page cache.
 pub(crate) fn cold_file(desk: &Desk, name: &str, size: u64) -> PathBuf {
     let path = desk.path(name);
     mounts::file(&path, size);

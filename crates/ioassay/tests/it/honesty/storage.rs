@@ -1,4 +1,4 @@
-//! Faults of storage: what serves the bytes is not what it seems.
+//! Faults of storage: bytes that come from an unexpected source.
 
 use super::plant::{
     Group, Io, Limit, Neighbour, Planted, asked, check_found, check_near, check_served,
@@ -15,19 +15,19 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-/// Room for a few files.
+/// Space for a few files.
 const ROOMY: Setup = Setup { size: 256 << 20, ..PLAIN };
 
-/// Reads past the page cache, enough of them in flight that a slow moment does not show.
+/// Direct reads with enough I/Os in flight to hide a slow moment.
 const DIRECT: &str = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n";
 
-/// Reads a file once, as it lies.
+/// Reads a file once in the as-is state.
 const ONCE: &str = "[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\nops = \"all\"\n";
 
 // Limits of control groups.
 
-/// Checks that `groups` under a limit has its rate, in `figure`, and that the limit is named; and
-/// that one that is far away is not.
+/// Checks that `groups` reaches the rate of the limit in `figure`, and that the limit is reported.
+/// A distant limit must not be reported.
 fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u64)) {
     let _quiet = quiet();
     let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
@@ -80,7 +80,7 @@ fn a_limit_on_bytes_written_is_the_figure_and_is_named() {
     });
 }
 
-/// Bytes that were read of a block device.
+/// The bytes read from a block device.
 fn read_of(device: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/sys/block/{device}/stat")).unwrap();
     stat.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap() * 512
@@ -101,7 +101,7 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
         let groups = format!("{DIRECT}block = \"64KiB\"\ntime = \"9s\"\n");
         let first = read_of(device);
         let running = start(desk, group.launch(desk), &groups, &["."]);
-        // What bounds the figure reads less than a third of that.
+        // The reads for the ceiling are less than a third of that.
         wait_for("the trial", || (read_of(device) > first + 80 * MIB).then_some(()));
         group.set(limit(after));
         let report = finish(running);
@@ -118,7 +118,7 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
     });
 }
 
-// Counters that stand still.
+// Counters that do not count.
 
 #[test]
 fn a_device_that_is_told_not_to_count_is_named_and_denies_nothing() {
@@ -149,7 +149,7 @@ fn a_device_that_is_told_not_to_count_is_named_and_denies_nothing() {
     });
 }
 
-// What is in memory, though a disk was asked for.
+// Memory instead of the requested disk.
 
 #[test]
 fn direct_io_in_memory_is_memory() {
@@ -201,14 +201,14 @@ fn a_disk_in_compressed_memory_is_memory() {
     });
 }
 
-// Direct I/O that is none.
+// Direct I/O that is not direct.
 
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn direct_io_that_a_journal_of_data_ignores_is_void() {
     tried(|| {
         let test = "direct_io_that_a_journal_of_data_ignores_is_void";
-        // Long enough to read so small a file more than once.
+        // Long enough for several passes over such a small file.
         let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nsize = \"4MiB\"\n\
                   time = \"1s\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
@@ -283,9 +283,9 @@ fn a_loop_device_without_direct_io_is_doubted() {
     });
 }
 
-// Files that are not on the disk as they seem.
+// Files with unexpected layouts on the disk.
 
-/// Reads a user's own file at `path` directly and cold.
+/// Reads a user's own file at `path`, direct and cold.
 fn read_own(desk: &Desk, path: &Path) -> Value {
     let groups =
         "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
@@ -356,7 +356,7 @@ fn zeros_that_are_stored_in_another_form_are_told() {
     });
 }
 
-// What the probes of the page cache say.
+// The probes of the page cache.
 
 #[test]
 fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
@@ -372,7 +372,7 @@ fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
             let report = measure(desk, plainly(desk), groups, &["."]);
             let storage = &report["storage"];
             let notes = storage["notes"].to_string();
-            // An old OS has no cachestat that could be blind.
+            // An old kernel has no cachestat, so it cannot be blind.
             if !notes.contains("cachestat is refused") {
                 assert_eq!(notes.contains(blind), is_blind, "{storage:#}");
                 let probe = if is_blind { "mincore" } else { "cachestat" };
@@ -410,7 +410,7 @@ fn what_another_process_serves_is_unverified() {
     });
 }
 
-/// Reads the first half of a file page by page; the OS is told that nothing else will be read.
+/// Reads the first half of a file page by page, after advice that prevents readahead.
 fn warm_half(path: &Path) {
     let file = File::open(path).unwrap();
     fadvise(&file, 0, None, Advice::Random).unwrap();
@@ -421,7 +421,7 @@ fn warm_half(path: &Path) {
     }
 }
 
-/// What the program says of what of a file is cached.
+/// The output of `cache show` for a file.
 fn shown(desk: &Desk, path: &Path) -> String {
     desk.says(&["cache", "show", argument(path)])
 }
@@ -441,7 +441,7 @@ fn a_file_that_is_half_cached_is_neither_cached_nor_not() {
         check_silent(only(&report), &["PartlyCached"]);
 
         desk.says(&["cache", "evict", argument(&path)]);
-        // The OS may take some of it back at once.
+        // The OS may reclaim some pages at once.
         for _ in 0..10 {
             warm_half(&path);
             if shown(desk, &path).contains("2048 of 4096 pages") {
@@ -482,7 +482,7 @@ fn a_file_that_readahead_brought_whole_is_cached_though_half_was_read() {
     });
 }
 
-// What others do meanwhile.
+// Foreign I/O during the run.
 
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
@@ -506,7 +506,7 @@ fn another_who_reads_the_device_is_seen() {
     });
 }
 
-/// Somebody who reads a file again and again, past the page cache.
+/// A neighbor that reads a file repeatedly with direct I/O.
 fn reader(path: &PathBuf) -> Neighbour {
     let direct = OFlags::DIRECT.bits() as i32;
     let file = File::options().read(true).custom_flags(direct).open(path).unwrap();
@@ -520,8 +520,7 @@ fn reader(path: &PathBuf) -> Neighbour {
     })
 }
 
-/// The most bytes of the machine's page cache that were not on a device when a trial that writes
-/// began.
+/// The largest amount of dirty memory on the machine at the start of a write trial.
 fn dirty_at_start(desk: &Desk) -> u64 {
     let of_trial = |trial: &Value| trial["evidence"]["dirty_before"].as_u64();
     trials(desk).iter().filter_map(of_trial).max().unwrap_or(0)
@@ -548,7 +547,7 @@ fn pages_that_others_leave_dirty_are_seen() {
         check_found(only(&report), "DirtyStart", "doubt", &["still dirty"]);
         drop(elsewhere);
 
-        // Other tests write at the same time, and what they leave is no less true.
+        // Other tests write at the same time, and their dirty pages cause true findings.
         for _ in 0..20 {
             let report = measure(desk, plainly(desk), groups, &["."]);
             check_served(only(&report), "device");
@@ -574,7 +573,7 @@ fn a_file_that_is_dirty_is_written_before_it_is_read_cold() {
             assert!(case["hit_share"].as_f64().unwrap() <= 0.01, "{case:#}");
             check_silent(case, &["CacheLeak", "DirectIgnored", "NoIo"]);
         }
-        // What is asked for is first in the plan.
+        // The requested cases are first in the plan.
         for trial in trials(desk).iter().filter(|trial| trial["case"].as_u64().unwrap() < 2) {
             let before = &trial["evidence"]["residency_before"];
             assert_eq!((&before["cached"], &before["dirty"]), (&0.into(), &0.into()), "{before}");

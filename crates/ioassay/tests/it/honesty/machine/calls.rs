@@ -1,4 +1,4 @@
-//! Calls that fail, answer short, come late or are refused, and files of other people.
+//! Calls that fail, return short, are late or are forbidden, and files of other users.
 
 use super::super::plant::{
     ahead, asked, check_found, check_served, check_silent, cold_file, measure, only, quiet, tried,
@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Passes over a small file, one call a page. The worker makes more such calls in one thread than
-/// the rest of the program in all: what is injected late hits the worker alone.
+/// Passes over a small file, one call per page. One worker thread makes more such calls than the
+/// rest of the program together, so a late fault only hits the worker.
 fn calls(cache: &str) -> String {
     format!(
         "[[cases]]\nsize = \"4MiB\"\nengine = \"pread\"\ncache = \"{cache}\"\nblock = \"4KiB\"\n\
@@ -20,11 +20,11 @@ fn calls(cache: &str) -> String {
     )
 }
 
-/// Calls of that kind that only the worker makes in one thread.
+/// The number of calls of a kind that only a worker thread reaches.
 const LATE: u32 = 600;
 
-/// The program under strace, with a `fault` of pread, ahead of all others; none, said by name,
-/// where that cannot be.
+/// The program under strace, with a `fault` of pread and real-time priority. Returns `None`, and
+/// reports the skipped test, where that is impossible.
 fn traced(desk: &Desk, test: &str, fault: Option<&str>) -> Option<Command> {
     let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
     if !works.is_ok_and(|status| status.success()) {
@@ -37,7 +37,7 @@ fn traced(desk: &Desk, test: &str, fault: Option<&str>) -> Option<Command> {
     ahead(desk, test, &trace.into_iter().chain(inject).collect::<Vec<&str>>())
 }
 
-/// The only case of a run with such a fault.
+/// The only case of a run with this fault.
 fn case_with_fault(test: &str, fault: Option<&str>) -> Option<Value> {
     let desk = Desk::new();
     let launch = traced(&desk, test, fault)?;
@@ -60,7 +60,7 @@ fn a_read_that_fails_is_a_failed_trial_that_says_where() {
     });
 }
 
-/// An OS that says that it read what it did not.
+/// An OS that claims reads that did not happen.
 #[test]
 fn a_read_that_brings_nothing_is_found() {
     tried(|| {
@@ -86,23 +86,23 @@ fn calls_that_come_late_are_told() {
         assert!(most >= 200e6, "{late:#}");
         let Some(twin) = case_with_fault(test, None) else { return };
         check_silent(&twin, &[]);
-        // The machine may stall for real, but not for so long.
+        // A real stall of the machine would be shorter.
         let is_doubt = |found: &Value| found["code"] == "Stalled" && found["severity"] == "doubt";
         assert!(!twin["findings"].as_array().unwrap().iter().any(is_doubt), "{twin:#}");
     });
 }
 
-/// A program made for a test from C.
+/// A test program compiled from C.
 struct Built {
     directory: tempfile::TempDir,
 }
 
 impl Built {
-    /// None, said by name, without a compiler.
+    /// Returns `None`, and reports the skipped test, without a compiler.
     fn new(test: &str, source: &str, options: &[&str]) -> Option<Built> {
         let directory = tempfile::TempDir::new().unwrap();
         std::fs::write(directory.path().join("source.c"), source).unwrap();
-        // Whoever runs it may not be whoever made it.
+        // Another user may run it.
         std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let built = Built { directory };
         let mut gcc = Command::new("gcc");
@@ -122,7 +122,7 @@ impl Built {
     }
 }
 
-/// In front of the library's own pread: it asks the OS for one half of what it is asked for.
+/// Wraps the library's pread: it requests only half of the bytes.
 const SHORT_READS: &str = r"
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -158,8 +158,8 @@ fn a_short_read_goes_on_where_it_ended() {
     });
 }
 
-/// Refuses calls to all that it starts: pairs of a call's number and its error, then `--` and
-/// what to start. It is the OS that refuses, by a filter of system calls.
+/// Forbids calls to a program with a system call filter. The arguments are pairs of call number and
+/// error, then `--` and the command.
 const REFUSE: &str = r#"
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -191,28 +191,29 @@ int main(int count, char **words) {
 }
 "#;
 
-/// cachestat(2), which has one number everywhere, and how a kernel without it answers.
+/// cachestat(2), which has the same number on all architectures, and the error of a kernel without
+/// it.
 const NO_CACHESTAT: [&str; 2] = ["451", "38"];
 
-/// io_uring_setup(2), and "not permitted", as container runtimes answer.
+/// io_uring_setup(2), and "not permitted", as in container runtimes.
 const NO_URING: [&str; 2] = ["425", "1"];
 
-/// mincore(2) of this architecture, and "not permitted".
+/// mincore(2) on this architecture, and "not permitted".
 const NO_MINCORE: [&str; 2] = [if cfg!(target_arch = "x86_64") { "27" } else { "232" }, "1"];
 
-/// The program, to which some calls are refused.
+/// The program, with some calls forbidden.
 fn refused(desk: &Desk, refuse: &Built, calls: &[[&str; 2]]) -> Command {
     let mut command = desk.start(argument(&refuse.path()));
     command.args(calls.concat()).args(["--", PROGRAM]);
     command
 }
 
-/// Reads that the page cache serves, and reads that a device does.
+/// Reads from the page cache, and reads from a device.
 const BOTH: &str = "[[cases]]\nengine = [\"pread\", \"uring\"]\ncache = [\"warm\", \"cold\"]\n\
                     block = \"64KiB\"\ntime = \"300ms\"\n[[cases]]\nengine = \"pread\"\n\
                     cache = \"as-is\"\nblock = \"64KiB\"\nops = \"all\"\n";
 
-/// Checks what is said of the cases of [`BOTH`]: who served each is the same whoever tells.
+/// Checks the cases of [`BOTH`]: the source of the bytes is the same with every probe.
 fn check_both(report: &Value, probe: &str, has_uring: bool) {
     assert_eq!(report["storage"]["residency_probe"], probe);
     assert_eq!(asked(report).len(), 5, "{report:#}");
@@ -231,7 +232,7 @@ fn check_both(report: &Value, probe: &str, has_uring: bool) {
         match case["case"]["cache"].as_str() {
             Some("warm") => check_served(case, "page-cache"),
             Some("cold") => check_served(case, "device"),
-            // What the trial before left there.
+            // As-is cases depend on the previous trial.
             _ => {}
         }
     }
@@ -254,7 +255,7 @@ fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
     });
 }
 
-/// Checks that a report, for which no probe could tell what is cached, claims nothing about it.
+/// Checks that a report makes no claim about the page cache without a probe.
 fn check_unseen(report: &Value) {
     assert_eq!(report["storage"]["residency_probe"], Value::Null);
     let skips = report["skips"].as_array().unwrap();
@@ -284,7 +285,7 @@ fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
         let report = measure(&desk, launch, BOTH, &["."]);
         check_unseen(&report);
         assert_eq!(report["skips"].as_array().unwrap().len(), 4, "{:#}", report["skips"]);
-        // That no device was read is all that is known: a hole would be read so, too.
+        // Only the lack of device reads is known, and a hole looks the same.
         let case = only(&report);
         assert!(
             ["page-cache", "unverified"].map(Value::from).contains(&case["served_by"]),
@@ -294,7 +295,7 @@ fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
     });
 }
 
-/// mincore says that all of a file is cached to whoever may not write it.
+/// For a file that the caller may not write, mincore reports every page as cached.
 #[test]
 fn what_is_cached_of_another_users_file_is_not_believed() {
     tried(|| {

@@ -1,4 +1,4 @@
-//! What is the same, which seldom differs, and what differs by a tenth, which is found.
+//! Equal cases, which seldom differ, and a difference of a tenth, which is found.
 
 use super::super::plant::{
     Group, Io, Limit, Planted, check_near, check_served, measure, only, plainly, quiet, tried,
@@ -8,19 +8,19 @@ use crate::mounts::{PLAIN, Setup};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// A loop over memory, which needs nothing beside it that bounds it: a run takes a second.
+/// A loop over memory that needs no ceilings: a run takes a second.
 const LOOP: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"64KiB\"\ntime = \"20ms\"\n";
 
-/// Reads of a file in memory, in each way that there is.
+/// Reads of a file in memory, in every cache state.
 const READS: &str = "[[cases]]\nsize = \"1MiB\"\nengine = \"pread\"\nblock = \"64KiB\"\nops = 0\n\
                      cache = [\"as-is\", \"warm\", \"direct\"]\ntime = \"20ms\"\n";
 
-/// Runs of each. A run of reads takes ten times as long as a loop, for what bounds them is measured
-/// beside them; but three of its cases are measured twice.
+/// The runs of each recipe. A run of reads takes ten times as long as a loop because it measures
+/// ceilings too, but three of its cases have controls.
 const RUNS: [(usize, &str, &[&str]); 2] = [(37, LOOP, &[]), (1, READS, &["."])];
 
-/// Of what is the same, an interval of ten rounds says in 2.1 % of the cases that it differs: more
-/// than 4 of 40 do with a probability of 0.2 %.
+/// For equal cases, an interval of ten rounds wrongly differs in 2.1 % of the cases. More than 4 of
+/// 40 do with a probability of 0.2 %.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn the_same_twice_seldom_differs() {
@@ -46,7 +46,7 @@ fn the_same_twice_seldom_differs() {
     eprintln!("{test}: {differ} of {pairs}");
 }
 
-/// Reads past the page cache, of which the limit decides.
+/// Direct reads, whose rate is the limit.
 const DIRECT: &str = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\nblock = \"64KiB\"\n\
                       ops = 0\ntime = \"1s\"\n";
 
@@ -65,12 +65,11 @@ fn a_tenth_less_is_found() {
         let Some(group) = Group::new(test, limit(20)) else { return };
         let record = |name: &str, mib: u64| -> PathBuf {
             group.set(limit(mib));
-            // What two records differ by is decided by their invocations.
+            // The invocations decide whether two records differ.
             let args = [".", "--rounds=7", "--invocations=7"];
             let report = measure(desk, group.launch(desk), DIRECT, &args);
             check_served(only(&report), "device");
-            // What is saved up while nothing is read, and what a slice of the throttle holds back,
-            // is a part of so short a trial.
+            // In such a short trial, the throttle's saved budget and its time slices matter.
             check_near(&only(&report)["throughput"]["median"], (mib * MIB) as f64, 0.15);
             let path = desk.state().join(name);
             std::fs::rename(desk.state().join("record"), &path).unwrap();

@@ -1,11 +1,11 @@
-//! Programs that measure and lie.
+//! Measuring programs that lie.
 
 use super::super::plant::{asked, measure, plainly, tried};
 use crate::desk::{Desk, PROGRAM, argument};
 use serde_json::{Value, json};
 
-/// How each lies, and what is said of it: of one that hangs see `workers.rs`, where nobody waits
-/// for a minute. The job is 256 blocks of 4 KiB by one thread.
+/// Each lie and the expected message. The test of a hanging program is in `workers.rs`, with a
+/// short timeout. The job has 256 blocks of 4 KiB and one thread.
 const LIES: [(&str, &str, &str); 5] = [
     ("digest", "bytes=1048576 ops=256 digest=1 end_ns=1001", "digest"),
     ("bytes", "bytes=1044480 ops=256 digest=1 end_ns=1001", "1044480 bytes for 256 operations"),
@@ -14,7 +14,7 @@ const LIES: [(&str, &str, &str); 5] = [
     ("babbles", "", "an unknown verb"),
 ];
 
-/// What a liar does once it has greeted.
+/// What a liar does after its handshake.
 fn script(name: &str, span: &str) -> String {
     match name {
         "dies" => "read job; echo ready; read go; exit 3".to_string(),
@@ -26,7 +26,7 @@ fn script(name: &str, span: &str) -> String {
     }
 }
 
-/// A table of the liars, and of one that is honest: this program under another name.
+/// A table with the liars and an honest peer, which is this program under another name.
 fn table(desk: &Desk) -> std::path::PathBuf {
     let row = |name: &str, run: &[&str]| {
         format!("[[peer]]\nname = '{name}'\nrun = {run:?}\nengines = ['pread']\n")

@@ -1,4 +1,4 @@
-//! Too little memory, or too little of a processor.
+//! Too little memory or CPU time.
 
 use super::super::plant::{
     Group, Limit, ahead, asked, check_found, check_served, check_silent, check_told, finish,
@@ -10,18 +10,18 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command};
 
-/// What the group allows, of a file of 256 MiB.
+/// The group's memory, for a file of 256 MiB.
 const GIVEN: u64 = 96 << 20;
 
 /// More than the file and the program need.
 const PLENTY: u64 = 4 << 30;
 
-/// Passes over a warm file, as many as there is time for.
+/// Passes over a warm file for a fixed time.
 const WARM: &str = "[[cases]]\nsize = \"256MiB\"\nengine = \"pread\"\ncache = \"warm\"\n\
                     block = \"1MiB\"\nops = 0\ntime = \"2s\"\n";
 
-/// A desk on a disk and a group that has `given` bytes of memory; none, said by name, where they
-/// cannot be.
+/// A desk on a disk and a group with `given` bytes of memory. Returns `None`, and reports the
+/// skipped test, where they are impossible.
 fn desk_and_memory(test: &str, given: u64) -> Option<(Desk, Group)> {
     let desk = Desk::new();
     if !desk.is_on_disk(test) {
@@ -31,10 +31,10 @@ fn desk_and_memory(test: &str, given: u64) -> Option<(Desk, Group)> {
     Some((desk, group))
 }
 
-/// Waits until `is_ready` says yes of a worker of `program`, by its number.
+/// Waits until `is_ready` accepts the process id of a worker of `program`.
 fn wait_for_worker(program: &Child, what: &str, is_ready: fn(&str) -> bool) {
     let children = format!("/proc/{0}/task/{0}/children", program.id());
-    // What is just being started still has the name, and the files, of what starts it.
+    // Before exec, a child still has its parent's name and files.
     let is_worker = |child: &&str| {
         let command = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
         command.is_ok_and(|command| command.contains("\0worker\0"))
@@ -45,7 +45,7 @@ fn wait_for_worker(program: &Child, what: &str, is_ready: fn(&str) -> bool) {
     });
 }
 
-/// Whether the worker has the test file open, which has no name or is called `*.data`.
+/// Whether the worker has the test file open, which is unnamed or named `*.data`.
 fn has_file(worker: &str) -> bool {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{worker}/fd")) else { return false };
     let mut targets = entries.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
@@ -104,12 +104,12 @@ fn a_file_that_never_fits_is_not_measured_as_warm() {
     });
 }
 
-/// A loop that needs nothing but one processor.
+/// Cases that only need one processor.
 const LOOP: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"64KiB\"\nthreads = 1\n\
                     time = \"500ms\"\n[[cases]]\nengine = \"pread\"\ncache = \"warm\"\n\
                     block = \"64KiB\"\nops = 0\ntime = \"500ms\"\n";
 
-/// The best round of each case: what others do at the same time takes only from it.
+/// The best round of each case: disturbances only make rounds slower.
 fn best(report: &Value) -> Vec<f64> {
     asked(report).iter().map(|case| case["throughput"]["max"].as_f64().unwrap()).collect()
 }
@@ -141,11 +141,11 @@ fn a_quota_of_processor_time_is_named() {
     });
 }
 
-/// Processes that want all processors; ended when dropped.
+/// Processes that use all CPUs; killed on drop.
 struct Neighbours(Vec<Child>);
 
 impl Neighbours {
-    /// Two for each processor.
+    /// Two processes per CPU.
     fn busy() -> Neighbours {
         let cores = std::thread::available_parallelism().unwrap().get();
         let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
@@ -189,21 +189,21 @@ fn a_busy_neighbour_is_told() {
     });
 }
 
-/// Swap space on compressed memory; gone when dropped.
+/// Swap space on compressed memory; removed on drop.
 struct SwapSpace {
     name: String,
     is_on: bool,
 }
 
 impl SwapSpace {
-    /// One of 256 MiB, unless this machine swaps already.
+    /// 256 MiB of swap, unless this machine already swaps.
     fn new() -> Result<SwapSpace, String> {
         let control = Path::new("/sys/class/zram-control/hot_add");
         let swaps = std::fs::read_to_string("/proc/swaps").map_err(|error| error.to_string())?;
         if swaps.lines().count() > 1 {
             return Err("this machine swaps already".to_string());
         }
-        // To read it makes a device.
+        // Reading the file creates a device.
         let number = std::fs::read_to_string(control).map_err(|error| format!("zram: {error}"))?;
         let mut space = SwapSpace { name: format!("zram{}", number.trim()), is_on: false };
         let size = format!("/sys/block/{}/disksize", space.name);
@@ -231,7 +231,7 @@ impl Drop for SwapSpace {
     }
 }
 
-/// A loop over more memory than is left in the end, but not more than that and the swap space.
+/// A loop over more memory than remains available, but less than that plus the swap space.
 const LARGE: &str = "[[cases]]\nkernel = \"read\"\nworking_set = \"128MiB\"\nthreads = 1\n\
                      time = \"1s\"\n";
 
