@@ -28,6 +28,7 @@ use model::peer::Peer;
 use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
 use model::trial::Trial;
+use model::view::View;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -55,6 +56,8 @@ pub struct Assessment {
     pub fixtures: Vec<Fixture>,
     /// The recipe's name.
     pub recipe: String,
+    /// How it is shown.
+    pub view: View,
     /// The planned rounds.
     pub rounds: u32,
     /// The invocations, and what the intervals hold for.
@@ -167,6 +170,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         storage: header.storage.clone(),
         fixtures: header.fixtures.clone(),
         recipe: header.plan.recipe.clone(),
+        view: header.plan.view.clone().unwrap_or_default(),
         rounds: header.plan.rounds,
         repetition: Repetition::of(record, &rows),
         seed: header.plan.seed,

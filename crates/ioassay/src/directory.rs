@@ -7,8 +7,7 @@
 //! Files that are synced have names, in a folder that only this user can enter. Some file systems
 //! sync unnamed files differently: btrfs commits its whole tree instead of writing its log, and
 //! f2fs may not flush. The folder is removed with its content at the end of the run. After a
-//! SIGKILL, the next run in the same directory removes it. The folder has a lock, which the kernel
-//! releases when its holder dies.
+//! SIGKILL, the next run here removes it: the kernel has released its lock then.
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};

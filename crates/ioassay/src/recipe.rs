@@ -28,12 +28,13 @@ pub mod repetitions;
 use crate::group::{self, Axes, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
-use model::axis::Axis;
+use model::axis::{AXES, Axis};
 use model::case::{Case, Kind, Touch};
 use model::content;
 use model::plan::{CASES_MAX, Place, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
+use model::view::View;
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
@@ -78,6 +79,9 @@ pub struct Recipe {
     /// Whether what bounds the figures is measured beside them.
     #[serde(default = "default_ceilings")]
     pub ceilings: bool,
+    /// How it is shown.
+    #[serde(default)]
+    pub view: View,
     /// Axes of all groups that read a file.
     #[serde(default)]
     pub axes: Axes,
@@ -139,6 +143,13 @@ pub fn text(name: &str) -> Result<&'static str> {
     found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
 }
 
+/// The view of a plan: its own, or that of the built-in recipe of its name, by which programs chose
+/// that wrote no view.
+pub fn view_of(plan: &Plan) -> View {
+    let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
+    plan.view.clone().or_else(built_in).unwrap_or_default()
+}
+
 fn unknown(name: &str) -> units::ParseError {
     let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
     units::unknown_name("recipe", name, &known)
@@ -156,6 +167,10 @@ pub fn parse(text: &str) -> Result<Recipe> {
     }
     // Those of all files are for reading, or writing, or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
+    let known: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
+    if let Some(across) = recipe.view.across.iter().find(|axis| !known.contains(&axis.as_str())) {
+        bail!(units::unknown_name("axis", across, &known));
+    }
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
@@ -299,6 +314,7 @@ impl Recipe {
         let seed = changes.seed.unwrap_or_else(seed_of_now);
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;
+        plan.view = Some(self.view.clone());
         let cases = self.cases(changes, place)?;
         let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {

@@ -1,6 +1,7 @@
 //! What is kept: records, written a line at a time and never over something else, and reports.
 
 use crate::input;
+use crate::recipe;
 use anyhow::{Context, Result, bail};
 use model::record::{Header, LINE_BYTES_MAX, Line, Reader, Record, RecordError, VERSION};
 use model::units;
@@ -94,7 +95,9 @@ pub fn read(path: &Path) -> Result<Record> {
             units::bytes(RECORD_BYTES_MAX)
         );
     }
-    Ok(reader.end())
+    let mut record = reader.end();
+    record.header.plan.view = Some(recipe::view_of(&record.header.plan));
+    Ok(record)
 }
 
 /// The files of a folder whose names say that they are records.

@@ -22,6 +22,7 @@ pub mod reading;
 pub mod writing;
 pub mod case;
 pub mod axis;
+pub mod view;
 pub mod sweep;
 pub mod peer;
 pub mod evidence;

@@ -10,7 +10,8 @@ use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
 use crate::refusal;
 use crate::units;
-use serde::{Deserialize, Serialize};
+use crate::view::View;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
@@ -50,6 +51,9 @@ pub struct Skip {
 pub struct Plan {
     /// The recipe's name.
     pub recipe: String,
+    /// How it is shown; none in records of programs that chose by the recipe's name.
+    #[serde(default, deserialize_with = "known_view", skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
     /// Passes over all cases; a case has at most one trial in each.
     pub rounds: u32,
     /// Number of invocations, among which the rounds are divided. Each has new workers and new test
@@ -80,6 +84,12 @@ pub struct Plan {
     pub skips: Vec<Skip>,
 }
 
+/// A newer program's view that is not known here is none.
+fn known_view<'de, D: Deserializer<'de>>(found: D) -> Result<Option<View>, D::Error> {
+    let found = serde_json::Value::deserialize(found)?;
+    Ok(serde_json::from_value(found).ok())
+}
+
 /// Records without a number of invocations have one.
 fn one_invocation() -> u32 {
     1
@@ -98,6 +108,7 @@ impl Plan {
     pub fn new(recipe: &str, rounds: u32, precision: f64, seed: u64) -> Plan {
         Plan {
             recipe: recipe.to_string(),
+            view: None,
             rounds,
             invocations: 1,
             precision,

@@ -17,7 +17,7 @@ use model::case::{Isa, OWN_PEER};
 use model::peer::Peer;
 
 /// A row for each build of the counting loop, with the vectors that its object code has.
-pub fn compilers(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn compilers(assessment: &Assessment, style: &Style) -> String {
     let labels = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
     out.push_str(&common_line(&labels, style));
@@ -26,9 +26,6 @@ pub fn compilers(assessment: &Assessment, style: &Style) -> String {
     }
     out.push('\n');
     out.push_str(&rows(assessment, &labels).render(style));
-    let answer =
-        answer(assessment).map(|text| format!("\n{}", style.wrap("", Paint::Plain, &text)));
-    out.extend(answer);
     out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
     out
 }

@@ -3,6 +3,7 @@
 
 use crate::labels::Labels;
 use crate::sentence::{Sentence, beside_lead, paragraph};
+use crate::style::{Paint, Style};
 use crate::writes::said_rate;
 use crate::{
     closing, compilers, counting, latency, memory, strategies, survey, syncs, touching, versus,
@@ -10,40 +11,52 @@ use crate::{
 use assess::Assessment;
 use assess::decision::Lead;
 use assess::summary::ServedBy;
+use model::view::{Answer, Layout};
 
 /// How the cases of an assessment are called.
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
-    match assessment.recipe.as_str() {
-        "survey" => survey::labels(assessment),
-        "count-tens" => counting::labels(assessment),
-        "touch-pages" => touching::labels(assessment),
+    match assessment.view.layout {
+        Layout::Ladder => survey::labels(assessment),
+        Layout::Counts => counting::labels(assessment),
+        Layout::Touches => touching::labels(assessment),
         _ => Labels::of(assessment),
     }
 }
 
-/// The answer, a paragraph each; nothing where the recipe asks for figures only.
+/// The answer, in the parts that the view asks for, a paragraph each.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     let labels = labels(assessment);
-    let name = |id: &str| labels.name(id);
-    match assessment.recipe.as_str() {
-        "survey" => vec![closing::closing(assessment, &name)],
-        "page-latency" => latency::answer(assessment),
-        "count-tens" => counting::answer(assessment),
-        "memory" => memory::answer(assessment),
-        "write-strategies" => strategies::closing(assessment, &name),
-        "touch-pages" => touching::closing(assessment),
-        "sync-latency" => syncs::answer(assessment),
-        "compilers" => compilers::answer(assessment).into_iter().collect(),
-        _ => of_any(assessment, &labels),
+    let parts = assessment.view.answer.iter();
+    parts.flat_map(|part| said(*part, assessment, &labels)).collect()
+}
+
+/// A part of the answer, with cases called by these labels where it takes any.
+pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<String> {
+    let name = &|id: &str| labels.name(id);
+    let paragraphs = |all: Vec<Vec<Sentence>>| -> Vec<String> {
+        all.iter().map(|sentences| paragraph(sentences, name)).collect()
+    };
+    let one = |sentences: Option<Vec<Sentence>>| paragraphs(sentences.into_iter().collect());
+    match part {
+        Answer::Fastest => one(fastest(assessment, name)),
+        Answer::Differences => one(versus::decided(assessment, labels)),
+        Answer::DiskOrMemory => vec![closing::closing(assessment, name)],
+        Answer::ReadLatency => latency::answer(assessment),
+        Answer::Counts => counting::answer(assessment),
+        Answer::Levels => paragraphs(memory::levels(assessment)),
+        Answer::Saturation => paragraphs(memory::saturation(assessment)),
+        Answer::Durability => strategies::closing(assessment, name),
+        Answer::Touches => touching::closing(assessment),
+        Answer::Commits => syncs::answer(assessment),
+        Answer::Builds => compilers::answer(assessment).into_iter().collect(),
     }
 }
 
-/// What follows from a run of any recipe: which case is the fastest, and which differ.
-pub(crate) fn of_any(assessment: &Assessment, labels: &Labels) -> Vec<String> {
-    let name = &|id: &str| labels.name(id);
-    let decided = versus::decided(assessment, labels);
-    let all = fastest(assessment, name).into_iter().chain(decided);
-    all.map(|sentences| paragraph(&sentences, name)).collect()
+/// The answer below a table on a terminal.
+pub(crate) fn below(assessment: &Assessment, style: &Style) -> String {
+    let said = answer(assessment);
+    let lines = said.iter().map(|text| style.wrap("", Paint::Plain, text));
+    if said.is_empty() { String::new() } else { format!("\n{}", lines.collect::<String>()) }
 }
 
 /// The fastest that stands, of each kind of what served the bytes, and what cannot be told apart

@@ -70,7 +70,7 @@ const LEGEND: &str = "counting: the rate once the data is mapped or loaded; set-
                       took; total: the rate with it, and what served that";
 
 /// Counting, a table for each size of the file, with set-up apart; then the answer.
-pub fn counting(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn counting(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
     let mut out = frame::head(assessment, style);
     out.push_str(&common_line(&labels, style));
@@ -79,7 +79,6 @@ pub fn counting(assessment: &Assessment, style: &Style) -> String {
     out.push_str(&rows(assessment, &labels).render(style));
     out.push_str(&style.wrap("", Paint::Plain, &counted(assessment)));
     out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
-    out.push_str(&closing(assessment, style));
     out
 }
 
@@ -156,34 +155,22 @@ fn cells(summary: &Summary, storage: Option<&Storage>, labels: &Labels) -> Vec<C
     ]
 }
 
-fn closing(assessment: &Assessment, style: &Style) -> String {
-    let said = |paragraphs: Vec<String>| -> String {
-        paragraphs.iter().map(|text| style.wrap("", Paint::Plain, text)).collect()
-    };
-    answers(assessment).into_iter().map(|paragraphs| format!("\n{}", said(paragraphs))).collect()
-}
-
-/// The answer in plain sentences.
+/// The answer in plain sentences, for each size.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    answers(assessment).concat()
-}
-
-/// The answer for each size.
-fn answers(assessment: &Assessment) -> Vec<Vec<String>> {
     if assessment.counting.is_empty() {
         let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
-        return vec![vec![none.to_string()]];
+        return vec![none.to_string()];
     }
     let labels = labels(assessment);
     let name = |id: &str| labels.name(id);
-    let of_size = |answer: &CountingAnswer| {
+    let of_size = |answer: &CountingAnswer| -> Vec<String> {
         let mut sentences = vec![verdict(assessment, answer, &name)];
         sentences.extend(ceilings(answer));
         let claims = answer.claims.iter().map(|claim| said_claim(claim, &name));
         let paragraphs = [sentences].into_iter().chain(claims);
         paragraphs.map(|sentences| paragraph(&sentences, &name)).collect()
     };
-    assessment.counting.iter().map(of_size).collect()
+    assessment.counting.iter().flat_map(of_size).collect()
 }
 
 fn verdict(

@@ -1,6 +1,5 @@
 //! Read methods side by side: for each cache state and block size a table of threads × engines.
 
-use crate::conclusion;
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{Labels, common_line};
@@ -58,7 +57,7 @@ impl Way {
 
 /// Throughput of engines by threads, with the idle share of threads beside it and the least,
 /// mean and greatest round below it.
-pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn heatmap(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
     let blocks = blocks(assessment);
     let mut out = frame::head(assessment, style);
@@ -76,11 +75,6 @@ pub fn heatmap(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&format!("\n{versus}"));
     }
     out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
-    let answer = conclusion::answer(assessment);
-    if !answer.is_empty() {
-        out.push('\n');
-    }
-    out.extend(answer.iter().map(|text| style.wrap("", Paint::Plain, text)));
     out
 }
 

@@ -22,7 +22,7 @@ struct Group<'a> {
 
 /// Latency of pages by cache state, order and number of iterations, and how the answer changes
 /// with that number.
-pub fn latency(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn latency(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
     let groups = groups(assessment, &names);
     let mut out = frame::head(assessment, style);
@@ -33,8 +33,6 @@ pub fn latency(assessment: &Assessment, style: &Style) -> String {
     } else {
         out.push_str(&rows(&groups, assessment).render(style));
         out.push_str(&legend(&groups, style));
-        out.push('\n');
-        out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     }
     out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
     out

@@ -48,50 +48,42 @@ mod openmetrics;
 mod page;
 
 pub use self::csv::{csv, csv_columns};
-pub use compilers::compilers;
-pub use counting::counting;
 pub use figure::{Figure, figure_alone, figures, figures_of_records};
-pub use heatmap::heatmap;
 pub use json::{json, json_of_records, json_schema, json_schema_of_records};
-pub use latency::latency;
 pub use markdown::{markdown, markdown_of_records};
-pub use memory::memory;
 pub use needs::{Needs, Room, needs};
 pub use openmetrics::{metric_names, openmetrics};
 pub use page::{page, page_of_records};
 pub use plan::plan;
 pub use records::{obstacles, records};
 pub use runs::{Listed, runs};
-pub use strategies::strategies;
 pub use style::{Style, to_terminal};
-pub use survey::survey;
-pub use syncs::syncs;
-pub use table::table;
-pub use touching::touching;
 pub use trend::trend;
 
 use assess::Assessment;
 use assess::summary::Summary;
 use model::plan::Role;
+use model::view::Layout;
 
 /// What every report that is made to be kept in a file has near its beginning, so that it can be
 /// told from what others made.
 pub const MARK: &str = "made by ioassay";
 
-/// The view that suits the recipe of the assessment.
+/// The view that the recipe of the assessment asks for.
 pub fn text(assessment: &Assessment, style: &Style) -> String {
-    match assessment.recipe.as_str() {
-        "survey" => survey(assessment, style),
-        "page-latency" => latency(assessment, style),
-        "count-tens" => counting(assessment, style),
-        "compilers" => compilers(assessment, style),
-        "memory" => memory(assessment, style),
-        "read-methods" => heatmap(assessment, style),
-        "write-strategies" => strategies(assessment, style),
-        "touch-pages" => touching(assessment, style),
-        "sync-latency" => syncs(assessment, style),
-        _ => table(assessment, style),
-    }
+    let view = match assessment.view.layout {
+        Layout::Table => table::table,
+        Layout::Ladder => survey::survey,
+        Layout::Percentiles => latency::latency,
+        Layout::Counts => counting::counting,
+        Layout::Builds => compilers::compilers,
+        Layout::WorkingSets => memory::memory,
+        Layout::Matrix => heatmap::heatmap,
+        Layout::Durability => strategies::strategies,
+        Layout::Touches => touching::touching,
+        Layout::Syncs => syncs::syncs,
+    };
+    view(assessment, style) + &conclusion::below(assessment, style)
 }
 
 /// The exit status that an assessment asks for: 0 if every asked case is sound or doubtful, 1 if

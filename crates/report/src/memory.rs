@@ -3,7 +3,7 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
-use crate::sentence::{Sentence, paragraph};
+use crate::sentence::Sentence;
 use crate::style::{Paint, Style};
 use crate::told::joined;
 use crate::words::{self, NONE, count, figure, listed};
@@ -20,7 +20,7 @@ const STEPS_LEAST: usize = 3;
 
 /// A ladder of working sets where there is one, a row for each other case, the levels and the
 /// numbers of threads that suffice.
-pub fn memory(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn memory(assessment: &Assessment, style: &Style) -> String {
     let series = series(assessment);
     let labels = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
@@ -37,15 +37,17 @@ pub fn memory(assessment: &Assessment, style: &Style) -> String {
     if !rest.is_empty() {
         out.push_str(&format!("\n{}", rows(&rest, &labels).render(style)));
     }
-    out.push('\n');
-    out.extend(answer(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     out.push_str(&frame::below(assessment, style, &|id| labels.name(id)));
     out
 }
 
-/// What the cases show together: the levels of memory, and how many threads saturate it.
-pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let levels = assessment.levels.iter().map(said_levels);
+/// The levels of memory that the cases show.
+pub(crate) fn levels(assessment: &Assessment) -> Vec<Vec<Sentence>> {
+    assessment.levels.iter().map(|levels| vec![said_levels(levels)]).collect()
+}
+
+/// How many threads saturate memory.
+pub(crate) fn saturation(assessment: &Assessment) -> Vec<Vec<Sentence>> {
     let mut saturations: Vec<(String, Vec<&Saturation>)> = Vec::new();
     for saturation in &assessment.saturations {
         let found = said_threads(saturation);
@@ -54,9 +56,7 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
             None => saturations.push((found, vec![saturation])),
         }
     }
-    let all = levels.chain(saturations.iter().map(said_saturations));
-    let labels = Labels::of(assessment);
-    all.map(|sentence| paragraph(&[sentence], &|id| labels.name(id))).collect()
+    saturations.iter().map(|members| vec![said_saturations(members)]).collect()
 }
 
 fn caches(assessment: &Assessment) -> String {

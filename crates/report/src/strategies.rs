@@ -99,7 +99,7 @@ const LEGEND: &str = "accepted: until the last write had returned; durable: thro
 const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB; some tools print MiB as MB";
 
 /// Ways to write, each with its two rates; then the answer.
-pub fn strategies(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn strategies(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
     let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
@@ -119,10 +119,6 @@ pub fn strategies(assessment: &Assessment, style: &Style) -> String {
         out.extend(more.iter().map(|text| style.wrap("", Paint::Plain, text)));
     }
     out.push_str(&frame::below(assessment, style, &name));
-    out.push('\n');
-    for text in closing(assessment, &name) {
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    }
     out
 }
 

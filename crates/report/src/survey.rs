@@ -1,6 +1,5 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
-use crate::closing::closing;
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
@@ -82,7 +81,7 @@ impl Rung {
 }
 
 /// The survey: about one screen at 100 columns.
-pub fn survey(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
     let name = |id: &str| labels.name(id);
     let mut out = frame::head(assessment, style);
@@ -99,8 +98,6 @@ pub fn survey(assessment: &Assessment, style: &Style) -> String {
     let legend = format!("{}; {overhead}", words::SERVICE_TIME_SHORT);
     out.push_str(&style.wrap("", Paint::Faint, &legend));
     out.push_str(&frame::below(assessment, style, &name));
-    out.push('\n');
-    out.push_str(&style.wrap("", Paint::Plain, &closing(assessment, &name)));
     out
 }
 

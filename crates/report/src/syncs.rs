@@ -25,7 +25,7 @@ const LEGEND: &str = "timed: how many syncs; percentiles are service times (clos
                       contradicted";
 
 /// Syncs by what was written before them, and what a commit costs.
-pub fn syncs(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn syncs(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
     let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
@@ -39,12 +39,9 @@ pub fn syncs(assessment: &Assessment, style: &Style) -> String {
         out.push_str(&rows(&groups, &names).render(style));
         out.extend(marks(&groups).map(|text| style.wrap("", Paint::Faint, &text)));
     }
+    let commits = commits(&standing(&groups)).map(|grid| grid.render(style));
+    out.extend(commits.map(|grid| format!("\n{grid}")));
     out.push_str(&frame::below(assessment, style, &name));
-    let standing = standing(&groups);
-    let commits = commits(&standing).map(|grid| grid.render(style));
-    let closing = closing(assessment, &standing)
-        .map(|sentences| style.wrap("", Paint::Plain, &paragraph(&sentences, &name)));
-    out.extend(commits.into_iter().chain(closing).map(|part| format!("\n{part}")));
     out
 }
 

@@ -14,7 +14,7 @@ use model::plan::Role;
 
 /// All cases of any recipe, as a table of at most the style's width: the columns that matter
 /// least are left out. Figures of void cases stand in brackets.
-pub fn table(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
     let mut out = frame::head(assessment, style);
     out.push_str(&common_line(&names, style));

@@ -27,7 +27,7 @@ const LEGEND_SPENT: &str = "a trial: wall is the time from the first thread's st
                             neither ran nor waited for a processor";
 
 /// Touching pages: how fast each way is, what the time was spent on, and the answer.
-pub fn touching(assessment: &Assessment, style: &Style) -> String {
+pub(crate) fn touching(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
     let name = |id: &str| labels.name(id);
     let mut out = frame::head(assessment, style);
@@ -43,10 +43,6 @@ pub fn touching(assessment: &Assessment, style: &Style) -> String {
     let beside = writes::beside(assessment, &|summary| phase_of(summary, page).is_none(), &name);
     out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     out.push_str(&frame::below(assessment, style, &name));
-    out.push('\n');
-    for text in closing(assessment) {
-        out.push_str(&style.wrap("", Paint::Plain, &text));
-    }
     out
 }
 

@@ -151,7 +151,8 @@ fn small() -> String {
 }
 
 fn record(text: &str) -> Result<(), String> {
-    let Ok(record) = Record::decode(text) else { return Ok(()) };
+    let Ok(mut record) = Record::decode(text) else { return Ok(()) };
+    record.header.plan.view = Some(ioassay::recipe::view_of(&record.header.plan));
     let assessment = assess::assess(&record);
     let versus = assess::compare(Judged::of(&record), Judged::of(&zoo::record()), &[]);
     let (paths, style) = (["a", "b"], Style { colour: false, width: 100 });

@@ -2,6 +2,7 @@
 
 use crate::desk::{Desk, argument, text};
 use ioassay::recipe::{self, BUILT_IN};
+use model::view::{Answer, Layout, Metric};
 use std::path::{Path, PathBuf};
 
 /// The folder of the workspace.
@@ -11,6 +12,15 @@ fn root() -> PathBuf {
 
 fn document(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What a recipe's view may be is written where recipes are.
+#[test]
+fn the_manual_lists_what_a_view_may_be() {
+    let text = document("docs/use.md");
+    for name in [Layout::NAMES, Answer::NAMES, Metric::NAMES].concat() {
+        assert!(text.contains(&format!("`{name}`")), "'{name}' is not in docs/use.md");
+    }
 }
 
 #[test]

@@ -36,6 +36,29 @@ fn a_recipe_that_was_shown_works_as_a_file() {
 }
 
 #[test]
+fn a_recipe_under_another_name_is_shown_alike() {
+    let desk = Desk::new();
+    let shown = desk.says(&["recipes", "show", "page-latency"]);
+    std::fs::write(desk.path("mine.toml"), shown.replace("\"page-latency\"", "\"mine\"")).unwrap();
+    let flags = ["--size=256KiB", "--time=5ms", "--cache=as-is", "--rounds=7"];
+    for recipe in ["page-latency", "mine.toml"] {
+        let text = text(&desk.ioassay(&[&["run", recipe, "."], &flags[..]].concat()).stdout);
+        for part in ["iterations ", "too few reads to say", "only one number of iterations"] {
+            assert!(text.contains(part), "{recipe} does not say '{part}': {text}");
+        }
+    }
+}
+
+/// A record that says nothing of its view has that of the built-in recipe of its name.
+#[test]
+fn a_record_without_a_view_is_shown_as_its_recipe_says() {
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-21-survey.jsonl");
+    let text = Desk::new().ioassay(&["report", record]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("storage, past the page cache"), "{text}");
+}
+
+#[test]
 fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
     let (host, storage) = (zoo::host(), zoo::storage());
     let peers = ["zebra", "dd"].map(|name| {

@@ -126,6 +126,10 @@ fn a_broken_recipe_is_refused_with_line_and_column() {
 fn an_axis_that_no_case_has_is_refused_with_the_nearest() {
     let head = "name = \"mine\"\nquestion = \"?\"\n";
     let groups = "[[cases]]\nengine = \"pread\"\n";
+    let view = |view: &str| format!("{head}\n[view]\n{view}\n[[cases]]\n");
+    check_recipe(&view("layout = 'tabel'"), &["unknown variant `tabel`", "`table`"]);
+    check_recipe(&view("across = 'depht'"), &["unknown axis 'depht' (did you mean 'depth'?)"]);
+    check_recipe(&view("colour = 'red'"), &["unknown field `colour`"]);
     let nearest = ["unknown axis 'blok' (did you mean 'block'?)"];
     check_recipe(&format!("{head}{groups}blok = \"4KiB\"\n"), &nearest);
     check_recipe(&format!("{head}[axes]\nblok = \"4KiB\"\n{groups}"), &nearest);

@@ -15,35 +15,22 @@ use assess::summary::{Latency, Summary};
 use model::case::{Case, Op, Sync, Work};
 use model::plan::Role;
 use model::units;
+use model::view::{Layout, Metric, View};
 
 /// More tables than this of one recipe are no overview.
 const TABLES_MOST: usize = 6;
 /// Fewer cells than this share of a table make it a table of holes.
 const FILLED_LEAST: f64 = 0.6;
 
-/// What a cell tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Metric {
-    /// The figure that a case is read for, and how idle its threads were.
-    Main,
-    /// The time of an operation.
-    PerOperation,
-    /// The median latency of an operation, and what 99 % did not exceed.
-    Latency,
-    /// The same of the sync, or of the write that is one.
-    SyncLatency,
-}
-
 /// The heat maps of an assessment.
 pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
-    let tables = match assessment.recipe.as_str() {
-        "read-methods" => methods(assessment),
-        "write-strategies" => strategies(assessment).into_iter().collect(),
-        "sync-latency" => rows_by(assessment, "sync", Metric::SyncLatency).into_iter().collect(),
-        "page-latency" => rows_by(assessment, "ops", Metric::Latency).into_iter().collect(),
-        "touch-pages" => by_two_axes(assessment, Metric::PerOperation),
-        "survey" => Vec::new(),
-        _ => by_two_axes(assessment, Metric::Main),
+    let View { layout, metric, across, .. } = &assessment.view;
+    let tables = match (layout, across) {
+        (Layout::Ladder, _) => Vec::new(),
+        (Layout::Matrix, _) => methods(assessment),
+        (Layout::Durability, _) => strategies(assessment).into_iter().collect(),
+        (_, Some(axis)) => rows_by(assessment, axis, *metric).into_iter().collect(),
+        (_, None) => by_two_axes(assessment, *metric),
     };
     tables.iter().map(Table::draw).collect()
 }

@@ -18,6 +18,7 @@ use assess::stats::Estimate;
 use assess::summary::{ServedBy, Summary};
 use model::case::Kernel;
 use model::units;
+use model::view::{Layout, Metric};
 
 /// More bars than this are a list.
 const BARS_MOST: usize = 30;
@@ -86,9 +87,9 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     };
     let stands = |bar: &&Bar| bar.rate.is_some() && bar.worth != Worth::Void;
     let standing = bars().filter(stands).count();
-    let is_survey = assessment.recipe == "survey";
+    let is_survey = assessment.view.layout == Layout::Ladder;
     // Of a byte in every page bytes a second say nothing.
-    let is_of_bytes = assessment.recipe != "touch-pages";
+    let is_of_bytes = assessment.view.metric != Metric::PerOperation;
     if !is_of_bytes || standing < 2 || (standing > BARS_MOST && !is_survey) {
         return None;
     }
@@ -141,7 +142,7 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
 
 /// What bars are called: in a survey as in its table.
 fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Told {
-    if assessment.recipe != "survey" {
+    if assessment.view.layout != Layout::Ladder {
         let names = Labels::of(assessment);
         return told_once(
             on_rungs.iter().map(|(_, summary)| label_words(summary, &names)).collect(),

@@ -27,6 +27,7 @@ use assess::Assessment;
 use assess::records::Versus;
 use canvas::WIDTH;
 use model::units::{self, ParseError};
+use model::view::Layout;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +116,7 @@ fn named(drawings: Vec<Drawing>) -> Vec<Figure> {
 pub fn figures(assessment: &Assessment) -> Vec<Figure> {
     let mut drawings: Vec<Drawing> = ladder::ladder(assessment).into_iter().collect();
     let heat = heat::heat(assessment);
-    let is_heat_first = assessment.recipe != "survey";
+    let is_heat_first = assessment.view.layout != Layout::Ladder;
     let place = if is_heat_first { 0 } else { drawings.len() };
     drawings.splice(place..place, heat);
     drawings.extend(curves::curves(assessment));

@@ -10,6 +10,7 @@ use assess::Assessment;
 use assess::summary::Summary;
 use maud::{Markup, html};
 use model::plan::Role;
+use model::view::Layout;
 use std::collections::HashSet;
 
 /// A column: its heading, and what a case has in it.
@@ -76,7 +77,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
 fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
     let of = |role: Role| assessment.measured().filter(move |summary| summary.role == role);
     let twins = || ("measured a second time (A/A)", of(Role::Twin).collect::<Vec<_>>());
-    if assessment.recipe == "survey" {
+    if assessment.view.layout == Layout::Ladder {
         let mut groups = survey::rungs(assessment);
         let on_rungs: HashSet<&str> = groups
             .iter()

@@ -18,7 +18,9 @@ use model::host::{Bound, Fixture};
 use model::pattern::Pattern;
 use model::plan::Role;
 use model::record::{End, Tool};
+use model::view::View;
 use model::zoo;
+use serde::Deserialize;
 use std::time::Duration;
 
 pub(super) fn estimate(median: f64) -> Estimate {
@@ -312,6 +314,17 @@ pub(super) fn gathered(cases: &[Summary]) -> Vec<RunFinding> {
     all
 }
 
+/// The view of a recipe of this name; the usual one if there is none.
+pub(super) fn view_of(recipe: &str) -> View {
+    #[derive(Deserialize)]
+    struct Recipe {
+        view: View,
+    }
+    let path = format!("{}/../../recipes/{recipe}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path);
+    text.map_or_else(|_| View::default(), |text| toml::from_str::<Recipe>(&text).unwrap().view)
+}
+
 /// An assessment of these cases on the zoo's machine.
 pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
     Assessment {
@@ -330,6 +343,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
             layout: None,
         }],
         recipe: recipe.to_string(),
+        view: view_of(recipe),
         rounds: 10,
         repetition: Repetition {
             invocations: 1,

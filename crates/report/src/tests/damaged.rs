@@ -39,6 +39,7 @@ static RECORDS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let of = |recipe: &&str| {
         let mut record = record.clone();
         record.header.plan.recipe = recipe.to_string();
+        record.header.plan.view = Some(super::build::view_of(recipe));
         text_of(&record)
     };
     RECIPES.iter().map(of).collect()

@@ -9,6 +9,7 @@ use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadW
 use model::plan::{Planned, Role};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
+use model::view::Answer;
 use model::zoo;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -139,7 +140,8 @@ proptest! {
             let index = assessment.cases.iter().position(|summary| summary.case == *case);
             format!("<{}>", index.expect("a label is of a case of the record"))
         });
-        for text in conclusion::of_any(&assessment, &labels) {
+        let parts = [Answer::Fastest, Answer::Differences];
+        for text in parts.iter().flat_map(|part| conclusion::said(*part, &assessment, &labels)) {
             check(&assessment, &text);
         }
         // Nothing is decided of the disk by what is void or in doubt.
