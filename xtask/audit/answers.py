@@ -1,5 +1,5 @@
-"""What closes a run: is disk faster than memory, which way to write is fastest, what touching a
-page costs, how many threads saturate memory, which levels it has."""
+"""The answers of a run: whether disk beats memory, the fastest way to write, the cost of touching a
+page, and memory saturation and levels."""
 
 import math
 
@@ -36,13 +36,13 @@ def answer(rows):
 
 
 def contest(rows):
-    """The fastest of rows by their main rate."""
+    """Ranks rows by their main rate."""
     return lead([(row, row.throughput, row.rates()) for row in rows
                  if row.throughput and row.stands])
 
 
 def is_limited_in_part(storage):
-    """Whether a limit lies on some of the devices of an array that does not move each byte once."""
+    """Whether a limit applies to one device of an array that does not move each byte once."""
     for limit in (storage or {}).get("limits") or []:
         for layer in (storage.get("layers") or []):
             if limit["device"] in layer["nodes"]:
@@ -114,7 +114,7 @@ def saturations(rows):
 
 
 def gives_more(row, more):
-    """Whether any of `more` threads gives more by what matters."""
+    """Whether any of `more` exceeds the rate by the effect of interest."""
     asked = [is_faster(other, row, interest=DEVICE_INTEREST) for other in more]
     words = [one[0] if one else "undecided" for one in asked]
     return next((word for word in ("yes", "undecided") if word in words), "no")
@@ -145,7 +145,7 @@ def all_levels(rows):
 
 
 def last_cache_below(rows):
-    """What the last cache is smaller than, by chases far beyond it; None where none show it."""
+    """An upper bound for the last cache, from chases far beyond it; None if they show none."""
     ends = [(told["pages"] == "base", told["levels"][-1]["from"]) for told in all_levels(rows)
             if told["peer"] == OWN and len(told["levels"]) > 1
             and told["levels"][-1]["to"] >= LADDER_LEAST]
@@ -166,7 +166,7 @@ def levels(points):
 
 
 def flatten_spikes(logs):
-    """Draws single points that are off from both neighbours to the nearer one."""
+    """Moves single outliers to the nearer of their two neighbors."""
     for sign in (1, -1):
         for _ in range(1, len(logs) - 1):
             heights = [sign * logs[i] - max(sign * logs[i - 1], sign * logs[i + 1])
@@ -234,7 +234,7 @@ class Count:
         self.in_memory = dict(sorted(self.in_memory.items()))
 
     def loaded(self, row):
-        """A row that counts in memory, with its figure there and its rates."""
+        """A row that counts in memory, with its figure and its rates."""
         if counts(row) and row.case.engine == "load" and row.case.size == self.size:
             return row.loaded and (row, row.loaded["throughput"], row.loaded_rates())
         case = row.memory
@@ -315,7 +315,7 @@ def counting(rows):
     return [one for one in told if one["in_memory"] or one["claims"]]
 
 
-# Which way to write is fastest, and what touching a page costs.
+# Which way to write is fastest, and what it costs to touch a page.
 
 
 def steps_by_pages(row):
@@ -354,7 +354,7 @@ def writing(rows):
 
 
 def fastest_writer(rows, name):
-    """The fastest; what may be compressed takes part only where there is nothing else."""
+    """The fastest row; compressible data only competes if there is nothing else."""
     rows = [row for row in rows if row.writing[name]]
     plain = [row for row in rows if row.case.fill == "random"]
     return lead([(row, row.writing[name], row.accepted_rates() if name == "accepted"

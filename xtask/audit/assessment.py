@@ -1,4 +1,5 @@
-"""The whole answer to a record, in the form of `ioassay report --json`, as far as it is audited."""
+"""The complete answer for a record, in the form of `ioassay report --json`, as far as it is
+audited."""
 
 import math
 
@@ -14,13 +15,13 @@ from verdicts import run_findings
 
 NS = 1e9
 FORMAT = 1
-# What the audit takes over from ioassay: no number of random orders decides it.
+# Values that the audit adopts from ioassay where random orders do not decide.
 UNDECIDED = "undecided"
 
 
 def assess(record, said):
-    """The answer. Of `said`, ioassay's own, the ids of cases are used, which are names, and what
-    random orders leave undecided (`UNDECIDED`)."""
+    """Recomputes the answer. From ioassay's answer `said`, it only uses the case ids and the values
+    in `UNDECIDED`."""
     all_rows = [Row(record, number) for number in range(len(record.cases))]
     rows = [row for role in ("asked", "control") for row in all_rows if row.role == role]
     twins = [row for row in all_rows if row.role == "twin"]
@@ -53,7 +54,7 @@ def assess(record, said):
 
 
 def leave_undecided(row, told):
-    """Takes over what ioassay found where random orders may decide either way."""
+    """Adopts ioassay's finding if random orders may decide either way."""
     found = {one["code"]: one["severity"] for one in told["findings"]}
     for code in row.maybe:
         row.findings.pop(code, None)
@@ -61,7 +62,7 @@ def leave_undecided(row, told):
 
 
 def facts(record, said):
-    """What the record says and is no figure: it must come through as it is."""
+    """Recorded facts, which the report must repeat unchanged."""
     plan, header = record.plan, record.header
     alike = ("tool", "began", "fixtures", "peers")
     return {**{name: echo(header.get(name), said[name]) for name in alike},
@@ -75,7 +76,7 @@ def facts(record, said):
 
 
 def echo(fact, said):
-    """What the record says of all that `said` has a name for; None where it says nothing."""
+    """The recorded values of everything named in `said`; None if there are none."""
     if fact is None and isinstance(said, (dict, list)):
         fact = type(said)()
     if isinstance(said, dict) and isinstance(fact, dict):
@@ -88,14 +89,14 @@ def echo(fact, said):
 
 
 def seconds(time):
-    """A length of time as serde writes it, or as text."""
+    """A duration as serde writes it, or as text."""
     if isinstance(time, dict):
         return time["secs"] + time["nanos"] / NS
     return quantity(time, TIMES) / NS
 
 
 def machine(host, said):
-    """The machine, of which two facts follow from others."""
+    """The machine, with two derived facts."""
     told = echo(host, said)
     cores, quota = host["cores"], host.get("cpu_quota")
     told["parallelism"] = max(1, cores if quota is None else min(cores, math.ceil(quota)))
@@ -104,7 +105,7 @@ def machine(host, said):
 
 
 def storage(one, said):
-    """Storage, of which the JSON names some facts otherwise."""
+    """The storage, with the JSON's own names for some facts."""
     if one is None or said is None:
         return one
     direct = one["direct"]
@@ -126,7 +127,7 @@ def skip(one):
 
 
 def case(row):
-    """A case, as the JSON has it."""
+    """A case in JSON form."""
     is_durable = bool(row.durable_rates())
     return {
         "id": row.id, "role": row.role, "n": len(row.counted), "case": axes(row.case),
@@ -169,7 +170,7 @@ def loaded(row):
 
 
 def found(row):
-    """The findings of a case, gravest first; of one severity they are held by name."""
+    """The findings of a case, most severe first; within a severity, by name."""
     told = [{"code": code, "severity": severity} for code, severity in row.findings.items()]
     return sorted(told, key=lambda one: (-SEVERITIES.index(one["severity"]), one["code"]))
 
@@ -177,7 +178,7 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
-    # A pattern without steps has one fixed stride, whatever older records say.
+    # A pattern without steps has one fixed stride, whatever older records contain.
     if told.get("pattern", "strided") != "strided":
         told["stride"] = 1
     return told

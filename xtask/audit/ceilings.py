@@ -1,4 +1,4 @@
-"""What bounds a row, and what is found on rows that are held against others."""
+"""Ceilings, and the findings on rows that are compared with them."""
 
 from comparisons import ratio_of_any, ratio_of
 from decisions import plateau
@@ -11,7 +11,7 @@ TOUCHES_PAGES = ("touch-pages", "first-touch", "read-pages")
 
 
 def overhead_of(row, rows):
-    """The null engine that tells what the tool takes for an operation like that of `row`."""
+    """The null engine that measures the tool's overhead for an operation like that of `row`."""
     case = row.case
     if case.is_memory:
         return None
@@ -25,14 +25,14 @@ def overhead_of(row, rows):
 
 
 def overhead(rows):
-    """The tool's own overhead, of the first null that reads, or else of one that writes."""
+    """The tool's own overhead, from the first null that reads, or else from one that writes."""
     nulls = [one for one in rows if one.case.is_null and one.ns_per_op]
     nulls.sort(key=lambda one: one.case.is_write)
     return nulls[0].ns_per_op["median"] if nulls else None
 
 
 def reads_memory(row):
-    """Whether it says what memory gives."""
+    """Whether the row is a memory ceiling."""
     case = row.memory
     return bool(case and row.stands and row.is_own and case.kernel == "read"
                 and case.pages == "huge" and row.is_beyond_caches(case.working_set))
@@ -43,7 +43,7 @@ def memory_read(rows, threads):
 
 
 def memory_bound(row, rows):
-    """Reading memory with as many threads, or the next larger number, or all processors."""
+    """The memory read with as many threads, or the next larger number, or all processors."""
     known = {one.case.threads for one in rows if reads_memory(one)}
     enough = [threads for threads in known if threads >= row.case.threads]
     if enough:
@@ -58,7 +58,7 @@ def in_flight(case):
 
 
 def flows(row):
-    """Whether a row moves bytes of a file."""
+    """Whether a row moves the bytes of a file."""
     return bool(row.file or (row.write and row.case.op != "sync"))
 
 
@@ -75,7 +75,7 @@ def has_plateau(rows, top):
 
 
 def device_read(rows):
-    """The row that shows best how fast the device is read."""
+    """The row that best shows the device's read rate."""
     def may_be(row):
         if not row.file or not row.is_served("device"):
             return False
@@ -85,7 +85,7 @@ def device_read(rows):
 
 
 def moves_bulk(row, by):
-    """Whether the bytes that the figure counts were all moved."""
+    """Whether all counted bytes were really moved."""
     case = row.case
     if case.is_memory:
         is_bulk = case.kernel != "chase" and case.kernel not in TOUCHES_PAGES
@@ -100,7 +100,7 @@ def moves_bulk(row, by):
 
 
 class Held:
-    """A throughput held against the row that bounds it."""
+    """A throughput and the ceiling it is compared with."""
 
     def __init__(self, kind, base, share, is_firm):
         self.kind, self.base, self.share, self.is_firm = kind, base, share, is_firm
@@ -128,7 +128,7 @@ def held(row, by, rows, rates):
 
 
 def bound(rows):
-    """Holds all rows against what bounds them, by the verdicts so far."""
+    """Compares all rows with their ceilings, based on the verdicts so far."""
     for row in rows:
         by = row.served_by
         if by is None or not moves_bulk(row, by):
@@ -160,7 +160,7 @@ def bound(rows):
 
 
 def cache_size_unknown(row):
-    """Arrays for memory, where nobody knows how large the caches are."""
+    """Memory arrays on a machine with unknown cache sizes."""
     case = row.memory
     if not case or not row.stands or case.kernel in TOUCHES_PAGES or any(row.record.caches):
         return None

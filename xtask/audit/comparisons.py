@@ -14,13 +14,13 @@ MEMORY_INTEREST = 0.02
 
 
 def logs_of(rates, base):
-    """The place and the logarithm of each paired ratio."""
+    """The position and the logarithm of each paired ratio."""
     return [(place, math.log(rate / base[place])) for place, rate in rates.items()
             if place in base]
 
 
 def ratio_of(rates, base):
-    """The median of the paired ratios; the middle of two is their geometric mean."""
+    """The median of the paired ratios; for an even number, the geometric mean of the middle two."""
     logs = logs_of(rates, base)
     if not logs:
         return None
@@ -35,7 +35,7 @@ def ratio_of(rates, base):
 
 
 def ratio_of_any(rates, base):
-    """The same; of the two medians, where they have no round in common."""
+    """The same; without common rounds, the ratio of the medians."""
     found = ratio_of(rates, base)
     if found or not rates or not base:
         return found
@@ -60,8 +60,8 @@ def difference(found, interest):
 
 
 def needs(logs, interest):
-    """About how many pairs, or invocations where there are several, find the least effect of
-    interest four times in five."""
+    """Roughly how many pairs (or invocations, if there are several) detect the smallest effect of
+    interest with 80 % power."""
     two = TwoLevels.of(logs)
     if two:
         variance = two.variance * MEDIAN_BY_MEAN**2
@@ -73,7 +73,7 @@ def needs(logs, interest):
 
 
 def compare(row, base):
-    """As the JSON has it; None if they have no round in common."""
+    """The comparison in JSON form; None without common rounds."""
     found = ratio_of(row.rates(), base.rates())
     if not found:
         return None
@@ -93,7 +93,7 @@ def compare_with(rows, base):
 
 
 def usual(row):
-    """What a row does to a file, were it done by pread or pwrite."""
+    """The equivalent work done by pread or pwrite."""
     if row.file or row.write:
         axes = dict(row.case.axes, engine="pread" if row.file else "pwrite")
         axes.pop("peer")
@@ -115,7 +115,7 @@ def of_engines(asked):
 
     def key(row):
         work = usual(row)
-        # Engines of peers are held against each other only where this program has none.
+        # Peer engines are only compared with each other if this program has no equivalent.
         return work and (row.is_own or work not in own) and (work, row.case.peer) or None
 
     told = []
@@ -155,7 +155,8 @@ def of_loops(asked):
 
 
 def control(rows, twins, planned):
-    """What rows measured twice say; None where there are none. Finds what differs on both."""
+    """The result of rows measured twice; None without any. Adds findings to both rows of a pair
+    that differs."""
     if not planned:
         return None
     told = []

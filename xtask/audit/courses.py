@@ -1,4 +1,4 @@
-"""How a rate goes over time, and whether it has a step."""
+"""Time series: the rate over time, and whether it has a step."""
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,7 +16,7 @@ RANGE_MOST = 0.20
 EXCURSION_MOST = 0.10
 LUMPS_LEAST = 10
 LOADING_MOST = 0.05
-# A step counts as full if no more than this share of it is missing: clocks differ.
+# A step counts as full if at most this share is missing, because clocks differ.
 MISSING = 0.01
 SIDE_LEAST = 3
 LOWER_MOST = 0.8
@@ -27,7 +27,7 @@ ALPHA = 0.01
 
 
 class Curve:
-    """Bytes moved until when: straight lines between knots."""
+    """The bytes moved by a given time: straight lines between knots."""
 
     def __init__(self, figures, with_syncs=False):
         self.ns, self.bytes = [0], [0.0]
@@ -51,7 +51,7 @@ class Curve:
         return self.ns[-1]
 
     def at(self, ns):
-        # Of knots at one time the last counts.
+        # For knots at the same time, the last one counts.
         right = int(np.searchsorted(self.ns, ns, side="right"))
         if right >= len(self.ns):
             return self.bytes[-1]
@@ -74,7 +74,8 @@ def whole_step(ns):
 
 
 def lump_ns(row):
-    """Nanoseconds between what makes the rate uneven; None where nothing tells."""
+    """The time in nanoseconds between the discrete events that make the rate uneven; None if
+    unknown."""
     figures, case = row.figures, row.case
     if not figures or case.is_null:
         return None
@@ -120,7 +121,7 @@ def is_steady(window):
 
 
 def course(row):
-    """As the JSON has it; None where there is none."""
+    """The time series in JSON form; None if there is none."""
     if not row.figures:
         return None
     steps = cut(row)
@@ -145,7 +146,7 @@ def course(row):
 
 
 def cut(row):
-    """The length of a step, the curves, and the rates of each."""
+    """The length of a step, the curves, and their rates."""
     if row.sustain is not None:
         curves = [Curve(row.figures, with_syncs=True)]
         if ends_with_only_sync(row):
@@ -187,21 +188,21 @@ def last_window(row):
 
 
 def best_splits(orders):
-    """For each row of `orders` where it is best split into two levels, and the squares that this
+    """The best split of each row of `orders` into two levels, and the sum of squares it
     explains."""
     n = orders.shape[1]
     at = np.arange(SIDE_LEAST, n - SIDE_LEAST + 1)
     sums = np.cumsum(orders, axis=1)[:, at - 1]
     step = sums / at - (orders.sum(axis=1)[:, None] - sums) / (n - at)
     explained = step**2 * at * (n - at) / n
-    # Of places that are as good the last counts.
+    # Among equally good positions, the last one counts.
     best = explained.shape[1] - 1 - np.argmax(explained[:, ::-1], axis=1)
     return at[best], explained[np.arange(len(orders)), best]
 
 
 def split(rates, row=None):
-    """The place of the step in `rates`; None where there is none. Where the orders that were
-    tried here do not decide it, `row` is told."""
+    """The position of the step in `rates`; None if there is none. Marks `row` if the random orders
+    do not decide."""
     rates = np.asarray(rates, dtype=float)
     if len(rates) < 2 * SIDE_LEAST:
         return None
@@ -220,10 +221,10 @@ def split(rates, row=None):
 
 
 def share_of_orders(rates, explained):
-    """The share of all orders of `rates` that can be split as well.
+    """The share of all orders of `rates` that split at least as well.
 
-    Whether an order can be tells the sets of its first rates alone. So the orders that cannot are
-    the ways from no rate to all, one more at a time, that meet no set which makes such a split.
+    An order does if the set of its first rates does, for some number of them. So the other orders
+    are the paths from no rate to all rates, one more at a time. These paths avoid every such set.
     """
     n = len(rates)
     sets = np.arange(1 << n)
@@ -252,7 +253,7 @@ def rarity(values, statistic, measured, row, code):
     random = np.random.default_rng(1)
     orders = random.permuted(np.tile(values, (ORDERS, 1)), axis=1)
     share = float(np.mean(statistic(orders) >= measured * (1 - 1e-9)))
-    # Other random orders give another share: within four standard errors of both nothing is
+    # Other random orders give a different share: within four standard errors of both, nothing is
     # decided.
     error = 4 * np.sqrt(ALPHA * (1 - ALPHA) * 2 / ORDERS)
     if row is not None and abs(share - ALPHA) <= error:
@@ -295,7 +296,7 @@ PRECISE = 0.025
 
 
 def drift(rates, row):
-    """The autocorrelation of rounds where it is more than chance gives, and matters."""
+    """The autocorrelation of the rounds, if it exceeds chance and matters."""
     if len(rates) < ROUNDS_LEAST:
         return None
     placed = rankdata(rates)

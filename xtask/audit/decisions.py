@@ -1,4 +1,4 @@
-"""What rows say of a question: yes, no, or undecided."""
+"""The answer of rows to a question: yes, no or undecided."""
 
 import numpy as np
 from scipy import stats
@@ -10,7 +10,7 @@ LEVEL = 0.05
 
 
 def is_faster(row, base, rates=None, others=None, interest=None):
-    """Whether a row is faster than another, with the ratio; None where either is void or has no
+    """Whether a row is faster than another, with the ratio; None if either is void or has no
     rate."""
     rates = row.rates() if rates is None else rates
     others = base.rates() if others is None else others
@@ -29,7 +29,7 @@ def is_faster(row, base, rates=None, others=None, interest=None):
 
 
 def plateau(rows, top, flows, in_flight):
-    """Whether a row shows that more in flight than `top` has gives no more."""
+    """Whether a row shows that the rate no longer grows with the I/Os in flight of `top`."""
     if not flows(top):
         return False
     def kind(row):
@@ -50,8 +50,8 @@ def plateau(rows, top, flows, in_flight):
 
 
 def median_test(ours, others):
-    """Mood's test, two-sided, by the hypergeometric distribution: how many lie above the median
-    of both, which of an even number is the lower of the two in the middle."""
+    """Mood's two-sided median test, with the hypergeometric distribution. Counts the values above
+    the common median, which for an even number is the lower of the middle two."""
     both = sorted(list(ours) + list(others))
     middle = both[(len(both) - 1) // 2]
     above = sum(value > middle for value in ours)
@@ -61,7 +61,7 @@ def median_test(ours, others):
 
 
 def is_apart(rounds, others, rivals):
-    """Whether two rows differ by more than chance, where so many are held against the best."""
+    """Whether two rows differ by more than chance, with this many rivals of the best."""
     if rivals == 1:
         return True
     level = LEVEL / rivals
@@ -73,13 +73,13 @@ def is_apart(rounds, others, rivals):
         return 2 * stats.t.sf(abs(ratios.centre) / error, ratios.k - 1) <= level
     ours, theirs = exchangeable(rounds.items()), exchangeable(others.items())
     wholly = median_test(np.arange(len(ours)) + len(theirs), np.arange(len(theirs)))
-    # The same sum in another order is as small.
+    # The same sum in a different order may differ in its last digits.
     return median_test(ours, theirs) <= max(level, wholly) * (1 + 1e-9)
 
 
 def lead(contestants):
-    """The fastest of rows, each with its rate and its rounds: the row, what is decided, and the
-    others that cannot be told apart. None of none."""
+    """Ranks rows with their rates and rounds: the fastest row, the decision, and the rows that do
+    not differ from it. None without rows."""
     best = None
     for one in contestants:
         if best is None or one[1]["median"] >= best[1]["median"]:

@@ -6,19 +6,20 @@ from intervals import Histogram
 
 NS = 1e9
 TRIAL_PERCENTILES = ("p50", "p99", "p99_9")
-# Clocks of a loop and of its span agree to this: such a span was ended by its time.
+# The accuracy of a loop's clock and its span's clock: a span this close to its time limit was ended
+# by it.
 TIME_OVER = 0.99
-# What was counted in a window counts for what was timed in it if that is hardly longer.
+# Counters of a window apply to the timed span if the window is hardly longer.
 WINDOW_MOST = 1.05
 
 
 def a_second(amount, ns):
-    """An amount by the second; None where either is 0."""
+    """An amount per second; None if either value is 0."""
     return amount * NS / ns if amount and ns and ns > 0 else None
 
 
 class Figures:
-    """What the threads of one trial timed and moved."""
+    """The times and amounts of the threads of one trial."""
 
     def __init__(self, trial, case):
         spans = trial.spans
@@ -35,9 +36,9 @@ class Figures:
         self.digest = None if None in digests else sum(digests) % 2**64
         self.elapsed_ns = end - self.start
         self.synced_ns = max(synced) - self.start if is_synced else None
-        # From the first thread's start to the last thread's end, its last sync included.
+        # From the start of the first thread to the end of the last, including the last sync.
         self.wall_ns = max(self.elapsed_ns, self.synced_ns or 0)
-        # What claims to be durable lasts until its last sync had returned.
+        # A figure that claims durability includes the last sync.
         self.timed_ns = self.wall_ns if case.claims_durable else self.elapsed_ns
 
     @property
@@ -46,8 +47,8 @@ class Figures:
 
     @cached_property
     def main(self):
-        """What rounds are compared by: bytes a second, or operations where only a sync is
-        called."""
+        """The rate by which rounds are compared: bytes per second, or operations for a case that
+        only syncs."""
         return a_second(self.ops if self.is_sync_only else self.bytes, self.timed_ns)
 
     @property
@@ -56,7 +57,7 @@ class Figures:
 
     @property
     def accepted(self):
-        """Bytes a second until the last write had returned; None where that is not known."""
+        """Bytes per second until the last write returned; None if unknown."""
         if not self.case.is_write or self.is_sync_only or self.case.is_null:
             return None
         is_whole = (not self.trial.done["latencies"]["counts"]
@@ -85,18 +86,18 @@ class Figures:
 
     @property
     def loaded(self):
-        """Bytes a second without the loading; None where none is told."""
+        """Bytes per second without the loading; None if it was not reported."""
         return a_second(self.bytes, self.rest_ns) if self.load_ns else None
 
     @property
     def rest_ns(self):
-        """What the thread took that was longest without its loading."""
+        """The time of the thread that took longest, without its loading."""
         return max(span["end_ns"] - span["start_ns"] - (span.get("load_ns") or 0)
                    for span in self.spans)
 
     @property
     def is_right(self):
-        """Whether what was read, or read back, is what it must be; None where nobody knows."""
+        """Whether the bytes read, or read back, are correct; None if unknown."""
         told = []
         if self.trial.expected_digest is not None:
             told.append(self.digest == self.trial.expected_digest)
@@ -105,7 +106,8 @@ class Figures:
         return all(told) if told else None
 
     def in_span(self, told, seen):
-        """What the worker told of its spans, else what was seen in a window hardly longer."""
+        """The worker's report for its spans, or else the counter of a window that is hardly
+        longer."""
         if told is not None:
             return told
         window = self.trial["window_ns"]
@@ -117,7 +119,7 @@ class Figures:
         return self.in_span(told, self.trial[seen or name])
 
     def told_by_threads(self, name):
-        """The sum of what each thread told; None unless all did."""
+        """The sum of the threads' reports; None unless all threads report."""
         told = [span.get(name) for span in self.spans]
         return None if None in told else sum(told)
 
@@ -131,7 +133,7 @@ class Figures:
 
     @property
     def split(self):
-        """The CPU time in the program and in the OS: the exact time, in proportion of ticks."""
+        """CPU time in the program and in the OS: the exact time, split in proportion to ticks."""
         user = self.usage("user_ns", "cpu_user_ns")
         system = self.usage("system_ns", "cpu_system_ns")
         if user is None or system is None or self.cpu_ns is None or user + system <= 0:
@@ -161,7 +163,7 @@ class Figures:
         return 100 * idle / (len(parts) * longest) if longest else None
 
     def blocked_share(self):
-        """The share of the threads' time in which they neither ran nor waited to run."""
+        """The share of the threads' time in which they neither ran nor were ready to run."""
         ready = self.run_delay_ns
         ran = self.in_span(self.told_by_threads("cpu_ns"), self.trial["cpu_ns"])
         if ready is None or ran is None or self.wall_ns <= 0:
@@ -174,7 +176,7 @@ class Figures:
         return Histogram([[self.trial.done["latencies"]]])
 
     def told(self, is_durable):
-        """As the JSON has it."""
+        """The figures in JSON form."""
         latency = {name: self.latency.percentile(name) for name in TRIAL_PERCENTILES}
         latency["max"] = self.latency.max_ns if self.latency.count else None
         return {

@@ -1,5 +1,5 @@
-"""What is found on a case by itself: each finding of METHODOLOGY.md a function that answers how
-grave it is, or nothing."""
+"""The findings on a single case: one function for each finding of METHODOLOGY.md, which returns its
+severity or nothing."""
 
 import comparisons
 import courses
@@ -15,7 +15,7 @@ NOISE = served.NOISE
 
 
 def above(share, note, doubt):
-    """Note above the one limit, doubt above the other."""
+    """Note above one limit, doubt above the other."""
     if share is None or share <= note:
         return None
     return "doubt" if share > doubt else "note"
@@ -162,7 +162,7 @@ def over_read(row):
     return "note" if share is not None and share > 1.05 else None
 
 
-# Where the bytes came from, and whose they are.
+# Sources of the bytes, and foreign I/O.
 
 
 def no_io(row):
@@ -178,7 +178,7 @@ def no_io(row):
 
 
 def claim(row):
-    """How grave it is where what is claimed of the bytes cannot be."""
+    """The severity of a false claim about the bytes."""
     if row.write and row.case.claims_durable:
         return "doubt"
     if row.file or row.write:
@@ -390,13 +390,13 @@ def throttled_writeback(row):
     return "doubt" if share is not None and share >= 0.10 else None
 
 
-# Pages, effort and the machine.
+# Pages, CPU use and the machine.
 
 ARRAYS = {"copy": 2, "copy-nt": 2, "triad": 3, "triad-nt": 3}
 
 
 def huge_page(host):
-    """Bytes of a huge page, by the OS or by the tables of pages that such a processor has."""
+    """The size of a huge page, from the OS or from the processor's page tables."""
     if host.get("huge_page"):
         return host["huge_page"]
     has_tables = any(isa != "scalar" for isa in host["isas"])
@@ -455,7 +455,7 @@ def held_back(row):
 
 
 def limited(row):
-    """Whether the median trial used about what a limit on a device allows."""
+    """Whether the median trial used about as much as a device limit allows."""
     if row.served_by not in ("device", "mixed"):
         return None
     read_from = row.source if row.write and row.case.op == "copy" else row.file and row.storage
@@ -492,7 +492,7 @@ def used_share(row, one, storage, limit, what):
         amount = max(told) if told else None
     if amount is None:
         return None
-    # A limit on a device of a layer is of its part of what passes that layer.
+    # The limit of a device applies to its part of the layer's bytes.
     layers = storage.get("layers") or []
     own = next((one for one in layers if limit["device"] in one["nodes"]), None)
     part = topology.times(own, way)[0] / len(own["nodes"]) if own else \
@@ -538,7 +538,7 @@ def too_few(row):
 
 
 def failed_trials(row):
-    """Of those that failed; what this machine cannot do is no failure."""
+    """Failed trials; an unsupported case is not a failure."""
     count = sum(row.fate(trial)[0] == "failed" for trial in row.trials)
     if not count:
         return None
@@ -558,7 +558,7 @@ def imbalanced(row):
     return above(row.imbalance, 10.0, 25.0)
 
 
-# How the rate goes.
+# Time series.
 
 
 def stalled(row):
@@ -644,7 +644,7 @@ def ns_per_op(one):
 
 
 def find(row, null):
-    """All that is found on a case by itself; of a case without a trial nothing can be said."""
+    """All findings on a single case; none without a trial."""
     if row.counted:
         for code, rule in RULES.items():
             row.find(code, rule(row))

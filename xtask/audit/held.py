@@ -1,13 +1,13 @@
-"""Holds what ioassay says against what the audit gets, value by value."""
+"""Compares ioassay's answer with the audit's, value by value."""
 
 from collections import Counter
 
-# Sums in another order differ in the last digits.
+# Sums in a different order differ in the last digits.
 TOLERANCE = 1e-9
 
 
 class Held:
-    """What was held against each other, and what differs."""
+    """The compared values and their mismatches."""
 
     def __init__(self):
         self.by_kind = Counter()
@@ -18,8 +18,8 @@ class Held:
         self.numbers_audited = 0
 
     def hold(self, said, found, path=""):
-        """Holds `said`, a part of ioassay's JSON, against `found`; what is not in `found` is told
-        as not audited."""
+        """Compares `said`, a part of ioassay's JSON, with `found`. Values that are missing in
+        `found` count as not audited."""
         if path.endswith("findings"):
             self.hold_findings(said, found, path)
         elif isinstance(said, dict) and isinstance(found, dict):
@@ -41,7 +41,7 @@ class Held:
             self.hold_leaf(said, found, path)
 
     def hold_findings(self, said, found, path):
-        """Findings are held by their code."""
+        """Compares findings by their code."""
         said = {one["code"]: one for one in said}
         found = {one["code"]: one for one in found}
         for code in sorted(said.keys() | found.keys()):
@@ -66,11 +66,11 @@ class Held:
             if abs(said - found) > TOLERANCE * max(abs(said), abs(found)):
                 self.differ(path, said, found)
         elif is_number(said) != is_number(found) or said != found:
-            # Counts, words and what is not known are the same exactly.
+            # Counts, words and unknown values must be equal.
             self.differ(path, said, found)
 
     def leave(self, said, path):
-        """Counts what the audit does not recompute."""
+        """Counts values that the audit does not recompute."""
         if isinstance(said, dict):
             for name, value in said.items():
                 self.leave(value, f"{path}.{name}")
@@ -129,7 +129,7 @@ KINDS = (
 
 
 def kind(path):
-    """What kind of value is at a path of the JSON."""
+    """The kind of value at a path of the JSON."""
     names = shape(path).replace("[]", "").split(".")
     for told, among in KINDS:
         if any(name in among for name in names):

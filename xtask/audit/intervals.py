@@ -6,11 +6,11 @@ import numpy as np
 from scipy import stats
 
 LEVEL = 0.95
-# Of a run whose rounds were looked at to decide how many there shall be.
+# For a run that chose its number of rounds by looking at its results.
 LOOKED_LEVEL = 0.995
-# The standard error of a median of normal values by that of their mean.
+# The ratio of the standard errors of the median and the mean, for normal values.
 MEDIAN_BY_MEAN = np.sqrt(np.pi / 2)
-# The parts of ten thousand that lie above each percentile.
+# The number of values in ten thousand above each percentile.
 ABOVE = {"p50": 5_000, "p90": 1_000, "p99": 100, "p99_9": 10, "p99_99": 1}
 ABOVE_MIN = 10
 ABOVE_SOLID = 100
@@ -20,8 +20,8 @@ PARTS = 10_000
 
 @lru_cache(maxsize=None)
 def rank(n, level=LEVEL):
-    """The rank from either end of the exact interval of the median; None if there is none."""
-    # P(X < k) for X binomial is the chance that the median lies below the k-th value.
+    """The rank, from either end, of the exact interval of the median; None if there is none."""
+    # P(X < k) for binomial X is the probability that the median lies below the k-th value.
     k = int(stats.binom.ppf((1 - level) / 2, n, 0.5))
     while k > 0 and 2 * stats.binom.cdf(k - 1, n, 0.5) > 1 - level:
         k -= 1
@@ -38,7 +38,7 @@ def interval(values, level=LEVEL):
 
 
 def by_invocation(pairs):
-    """The values of each invocation, in their order, of pairs of a place and a value; a place is an
+    """The values of each invocation, in order, from pairs of position and value. A position is an
     invocation and a round."""
     groups = {}
     for (invocation, _), value in pairs:
@@ -47,7 +47,7 @@ def by_invocation(pairs):
 
 
 def exchangeable(pairs):
-    """The median of each invocation; the values themselves where there is only one."""
+    """The median of each invocation; the values themselves if there is only one invocation."""
     groups = by_invocation(pairs)
     if len(groups) > 1:
         return [float(np.median(group)) for group in groups]
@@ -71,13 +71,14 @@ class TwoLevels:
 
     @staticmethod
     def of(pairs):
-        """That of pairs of a place and a logarithm; None below two invocations."""
+        """From pairs of position and logarithm; None with fewer than two invocations."""
         groups = by_invocation(pairs)
         return TwoLevels(groups) if len(groups) > 1 else None
 
 
 def components(groups):
-    """The standard deviations between groups, without what their values add, and within."""
+    """The standard deviations between groups, corrected for the variation within them, and within
+    groups."""
     means = [float(np.mean(group)) for group in groups]
     freedom = sum(len(group) - 1 for group in groups)
     squares = sum(float(np.sum((np.array(group) - mean) ** 2))
@@ -100,7 +101,7 @@ def estimate(pairs, level, mean=None):
             "min": float(min(values)), "max": float(max(values)),
             "mean": float(np.mean(values)) if mean is None else mean,
             "invocations": 1, "holds": "within this run", "between": None, "within": None}
-    # What is not above 0 has no logarithm.
+    # Values of 0 or below have no logarithm.
     two = min(values) > 0 and TwoLevels.of([(place, np.log(value)) for place, value in pairs])
     if two:
         told |= {**two.told, "holds": "from invocation to invocation",
@@ -114,13 +115,13 @@ def whole(value):
 
 
 def median(values):
-    """The median of those that are known; None where none is."""
+    """The median of the known values; None without any."""
     values = [value for value in values if value is not None]
     return float(np.median(values)) if values else None
 
 
 class Counted:
-    """Latencies in nanoseconds, each with how often it occurred."""
+    """Latencies in nanoseconds and their counts."""
 
     def __init__(self, histograms):
         total = {}
@@ -130,41 +131,41 @@ class Counted:
                 total[ns] = total.get(ns, 0) + count
             self.max_ns = max(self.max_ns, histogram["max_ns"])
         ordered = sorted(total)
-        # Middles of buckets may be above the longest.
+        # The middle of a bucket may exceed the maximum.
         self.values = np.minimum(np.array(ordered, dtype=np.int64), self.max_ns)
         self.sums = np.cumsum([total[ns] for ns in ordered], dtype=np.int64)
         self.count = int(self.sums[-1]) if ordered else 0
 
     def longer(self, values):
-        """How many took longer than each of `values`."""
+        """How many latencies exceed each of `values`."""
         at_most = np.concatenate(([0], self.sums))
         return self.count - at_most[np.searchsorted(self.values, values, side="right")]
 
 
 class Histogram(Counted):
-    """Latencies of all units together, and of each: a list of histograms a unit."""
+    """Latencies of all units together, and a list of histograms for each unit."""
 
     def __init__(self, units):
         super().__init__([one for unit in units for one in unit])
         self.units = [unit for unit in map(Counted, units) if unit.count]
 
     def pairs(self):
-        """Each latency with how often it occurred."""
+        """Each latency with its count."""
         return zip(self.values.tolist(), np.diff(self.sums, prepend=0).tolist())
 
     def index(self, k):
-        """Where the k-th smallest is among the values, from 1."""
+        """The 1-based position of the k-th smallest among the values."""
         return int(np.searchsorted(self.sums, k))
 
     def value(self, k):
         return int(self.values[self.index(k)])
 
     def above(self, name):
-        """How many lie above a percentile, rounded down."""
+        """How many latencies lie above a percentile, rounded down."""
         return self.count * ABOVE[name] // PARTS
 
     def percentile(self, name):
-        """What a share of all do not exceed; None where too few lie above it."""
+        """The percentile; None if too few latencies lie above it."""
         above = self.above(name)
         return self.value(self.count - above) if above >= ABOVE_MIN else None
 
@@ -178,19 +179,20 @@ class Histogram(Counted):
         return {name: self.interval(name) for name in ABOVE}
 
     def interval(self, name):
-        """The interval of a percentile by how units differ; None where there is no percentile."""
+        """The interval of a percentile from the differences between units; None without a
+        percentile."""
         if self.percentile(name) is None:
             return None
         low, high = self.ends(self.index(self.count - self.above(name)), ABOVE[name] / PARTS)
         return {"low": low, "high": high, "solid": self.above(name) >= ABOVE_SOLID}
 
     def ends(self, index, share):
-        """The ends of the interval of the value at `index`, above which lies `share`."""
+        """The ends of the interval of the value at `index`, with the share `share` above it."""
         k = len(self.units)
         if k < UNITS_LEAST:
             return None, None
         t = stats.t.ppf(1 - (1 - LEVEL) / 2, k - 1)
-        # Of each unit the operations above each value, less as many as there should be.
+        # For each unit, the operations above each value, minus the expected number.
         surplus = np.array([one.longer(self.values) - share * one.count for one in self.units])
         spread = k * surplus.var(axis=0, ddof=1)
         spread = np.sqrt(np.maximum(spread, self.count * share * (1 - share)))
@@ -200,7 +202,7 @@ class Histogram(Counted):
         ranks = (np.floor(np.clip(rank - away, 1, self.count)),
                  min(np.ceil(np.clip(rank + away, 1, self.count) + 1), self.count))
         by_rank = [self.index(one) for one in ranks]
-        # The run of values around the percentile that are not rejected.
+        # The contiguous values around the percentile that are not rejected.
         is_too_many, is_too_few = np.flatnonzero(score > t), np.flatnonzero(score < -t)
         before, after = is_too_many[is_too_many < index], is_too_few[is_too_few >= index]
         low = min(by_rank[0], before[-1] + 1 if before.size else 0)

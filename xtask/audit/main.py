@@ -13,7 +13,7 @@ from record import Record
 
 
 def said_by(program, path):
-    """What ioassay says of the record at `path`."""
+    """ioassay's answer for the record at `path`."""
     output = subprocess.run([program, "report", path, "--json"], capture_output=True, check=False)
     if output.returncode not in (0, 1):
         raise RuntimeError(f"{program} report {path}: {output.stderr.decode()}")
@@ -21,7 +21,7 @@ def said_by(program, path):
 
 
 def audit(path, said):
-    """Holds `said` against what the audit gets of the record at `path`."""
+    """Compares `said` with the audit's answer for the record at `path`."""
     held = Held()
     found = assess(Record.read(path), said)
     held.undecided = found.pop(UNDECIDED)
@@ -30,16 +30,16 @@ def audit(path, said):
 
 
 def tell(path, held):
-    """Prints how many values were held against each other, and each that differs."""
+    """Prints how many values were compared, and each mismatch."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(held.by_kind.items()))
     print(f"{path}: {sum(held.by_kind.values())} values ({kinds}); "
           f"{100 * held.coverage:.1f} % of the numbers; {len(held.mismatches)} differ")
     for name in held.undecided:
-        print(f"  left to ioassay, for random orders may decide either way: {name}")
+        print(f"  left to ioassay, because random orders may decide either way: {name}")
     for name, count in sorted(held.not_audited.items()):
         print(f"  not audited: {name} ({count})")
     for path, said, found in held.mismatches:
-        print(f"  MISMATCH {path}: ioassay says {said}, the audit gets {found}")
+        print(f"  MISMATCH {path}: ioassay says {said}, the audit computes {found}")
 
 
 def main(arguments):

@@ -1,7 +1,7 @@
-"""Records in which something else was seen: so the audit meets what no run here shows.
+"""Mutated records, so that the audit meets situations that no run here produces.
 
-Each mutation changes what the lines of a record tell, by chance that a seed decides. What comes
-of it is no record of any machine; but ioassay and the audit must judge it alike.
+Each mutation changes the lines of a record at random, with a seed. The result describes no real
+machine, but ioassay and the audit must judge it alike.
 """
 
 import copy
@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 class Mutant:
-    """The lines of a record, to be changed."""
+    """The lines of a record, for mutation."""
 
     def __init__(self, path, seed):
         with open(path, encoding="utf-8") as file:
@@ -29,7 +29,7 @@ class Mutant:
         return self
 
     def some(self, share=0.6):
-        """Trials of some cases, most of them or a few."""
+        """The trials of some cases: most of them or a few."""
         cases = {trial["case"] for trial in self.trials}
         cases = {case for case in cases if self.random.random() < share}
         part = self.random.choice((0.15, 0.6, 1.0))
@@ -54,7 +54,7 @@ def length(trial):
 
 
 def more_rounds(mutant):
-    """Rounds come again, up to four times, with other times."""
+    """Repeats rounds up to four times, with different times."""
     rounds = 1 + max(trial["round"] for trial in mutant.trials)
     last = mutant.lines.pop() if "end" in mutant.lines[-1] else None
     for number in range(1, mutant.random.randint(2, 4)):
@@ -77,7 +77,7 @@ def fewer_rounds(mutant):
 
 
 def slower(mutant):
-    """Each trial takes longer by chance, some after a step."""
+    """Slows trials down at random, some after a step."""
     step = mutant.random.choice((1.0, 1.0, 2.0))
     after = mutant.random.randint(1, 9)
     for trial in mutant.done(1.0):
@@ -257,7 +257,7 @@ def file_system(mutant):
 
 
 def layers(mutant):
-    """A mirror, a stripe or parity below the file system, some of which do not count."""
+    """A mirror, a stripe or parity below the file system, with some layers that do not count."""
     storage = mutant.header.get("storage")
     if storage:
         def times():
@@ -296,7 +296,7 @@ def holes(mutant):
 
 
 def axes(mutant):
-    """Cases are what they were not."""
+    """Changes the axes of cases."""
     choices = {"advice": ("none", "random", "willneed", "populate", "touch-ahead", "hugepage"),
                "cache": ("warm", "cold", "direct", "as-is"), "pages": ("huge", "base"),
                "touch": ("page", "sum"), "sync": ("none", "fdatasync", "sync-file-range"),
@@ -313,7 +313,7 @@ def axes(mutant):
 def damaged(mutant):
     mutant.lines = mutant.lines[:mutant.random.randint(len(mutant.lines) // 2,
                                                        len(mutant.lines))]
-    # Trials that are told twice, or after the end.
+    # Trials that appear twice, or after the end.
     told = [line for line in mutant.lines if "trial" in line]
     for line in mutant.random.sample(told, min(len(told), 3)):
         at = mutant.random.randint(1, len(mutant.lines))
@@ -322,7 +322,7 @@ def damaged(mutant):
 
 
 def invocations(mutant):
-    """The rounds are dealt to several invocations, some of which differ."""
+    """Splits the rounds into several invocations, some of which differ."""
     count, made = mutant.random.randint(2, 6), mutant.random.randint(100, 5_000)
     rounds = 1 + max((trial["round"] for trial in mutant.trials), default=0)
     mutant.header["plan"].update(invocations=count, rounds=rounds)
@@ -330,7 +330,7 @@ def invocations(mutant):
     full = [{**one, "layout": {"unwritten": one["size"] // 3, "encoded": 0, "extents": None}}
             for one in first]
     fixtures = mutant.random.choice(([], first, full))
-    # The first ones have those that are left over.
+    # The first invocations get the remaining rounds.
     each, more = divmod(rounds, count)
     dealt = [number for number in range(count) for _ in range(each + (number < more))]
     levels = [mutant.random.lognormvariate(0, 0.2) for _ in range(count)]
@@ -349,8 +349,8 @@ def invocations(mutant):
 
 
 def seats(mutant):
-    """Threads run on one of two CPUs or nodes, and the slower rounds on one of them, still slower;
-    some move, and some do not tell where."""
+    """Places threads on one of two CPUs or nodes, with the slower rounds on one of them, even
+    slower. Some threads move, and some do not report their place."""
     factor = mutant.random.choice((1.0, 1.1, 1.5, 4.0))
     moves, untold = mutant.random.choice((0, 0, 0.05)), mutant.random.choice((0, 0, 0.01))
     by_node = mutant.random.random() < 0.5
@@ -375,7 +375,7 @@ def seats(mutant):
 
 
 def looked_at(mutant):
-    """More rounds were asked for, and made, than there are before the first look."""
+    """Requests and adds more rounds than there are before the first look."""
     mutant.header["plan"]["rounds"] = 30
     more_rounds(mutant)
 

@@ -1,4 +1,4 @@
-"""Whether rounds fall into two levels that go with where their threads ran."""
+"""Whether rounds fall into two levels that correlate with the threads' CPUs or nodes."""
 
 import math
 from collections import Counter
@@ -15,7 +15,7 @@ ARRAYS_LEAST = 16 << 20
 
 
 def cpu_levels(row):
-    """The severity of the levels by nodes, or of one thread by CPUs."""
+    """The severity of levels by node or, for one thread, by CPU."""
     apart = levels(row, "node")
     if apart is None and row.case.threads == 1:
         apart = levels(row, "cpu")
@@ -25,13 +25,13 @@ def cpu_levels(row):
 
 
 def place(figures, name):
-    """All where the threads of a trial began and ended; None where one does not tell."""
+    """All places where the threads of a trial started and ended; None if one does not report."""
     seats = [span.get(end) for span in figures.spans for end in ("start_seat", "end_seat")]
     return None if None in seats else frozenset(seat[name] for seat in seats)
 
 
 def levels(row, name):
-    """How far two levels are apart that go with `name`; None where there are none."""
+    """The ratio of two levels that correlate with `name`; None if there are none."""
     if any(place(one, name) is None for one in row.figures):
         return None
     rounds = sorted(((median(one.main for one in unit),
@@ -40,7 +40,7 @@ def levels(row, name):
     cuts = range(LEVEL_LEAST, len(rounds) - LEVEL_LEAST + 1)
     if not cuts:
         return None
-    # Of gaps that are as wide the highest counts.
+    # Among equally wide gaps, the highest one counts.
     cut = max(cuts, key=lambda at: (rounds[at][0] / rounds[at - 1][0], at))
     slow, fast = rounds[:cut], rounds[cut:]
     if frozenset().union(*(there for _, there in slow)) & frozenset().union(
@@ -52,8 +52,8 @@ def levels(row, name):
 
 
 def chance(sizes, count):
-    """Of all ways to choose `count` rounds, the share of those that are whole places, of which each
-    has so many rounds as `sizes` tells."""
+    """The share of all choices of `count` rounds that consist of whole places. `sizes` lists the
+    rounds of each place."""
     ways = Counter({0: 1})
     for size in sizes:
         ways += Counter({chosen + size: number for chosen, number in ways.items()})
@@ -61,7 +61,7 @@ def chance(sizes, count):
 
 
 def remote_pages(row):
-    """The severity of pages of one thread's arrays on other nodes than it."""
+    """The severity of one thread's pages on remote nodes."""
     size = row.case.working_set if row.memory else None
     if row.file and row.case.engine == "load":
         size = row.case.size
@@ -73,7 +73,7 @@ def remote_pages(row):
     trials = sorted(zip(shares, (one.main for one in row.figures)), key=lambda one: one[0])
     cuts = range(1, len(trials))
     gaps = {at: trials[at][0] - trials[at - 1][0] for at in cuts}
-    # Of gaps that are as wide the last counts.
+    # Among equally wide gaps, the last one counts.
     cut = max(cuts, key=lambda at: (gaps[at], at), default=None)
     if cut is None or gaps[cut] < REMOTE_LEAST:
         return "note"
@@ -83,7 +83,7 @@ def remote_pages(row):
 
 
 def remote_share(one):
-    """The share of a trial's pages where its thread was not; of several nodes on the worse."""
+    """The share of a trial's pages on remote nodes; with several nodes, the worse one."""
     told, where = one.trial["node_bytes"], place(one, "node")
     if not told or not where or sum(told.values()) == 0:
         return None

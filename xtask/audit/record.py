@@ -1,4 +1,4 @@
-"""Reads a record: lines of JSON, a header and then a line for each trial."""
+"""Reads a record: a header line and one line per trial, all in JSON."""
 
 import json
 import re
@@ -7,7 +7,7 @@ SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
          "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
 TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9,
          "m": 60 * 10**9, "h": 3600 * 10**9}
-# Records from before there was that axis stepped so.
+# The step in records that lack this axis.
 STEP = 4096
 SIZE_AXES = {"size", "working_set", "block", "step"}
 COUNT_AXES = {"stride", "depth", "threads", "ops", "every"}
@@ -15,14 +15,14 @@ CLAIMS = {"fdatasync", "fsync", "msync", "dsync"}
 
 
 def quantity(text, units):
-    """The number that a text such as `128MiB` or `5s 500ms` means, in the base unit."""
+    """The number of a text such as `128MiB` or `5s 500ms`, in the base unit."""
     parts = re.findall(r"([0-9.]+)\s*([a-zA-Zµ]*)", text)
     value = sum(float(number) * units[unit] for number, unit in parts)
     return int(round(value)) if abs(value - round(value)) < 1e-9 else value
 
 
 class Case:
-    """One thing that was measured: its axes by name, as numbers where they are quantities."""
+    """A measured case: its axes by name, with quantities as numbers."""
 
     def __init__(self, axes):
         self.axes = {}
@@ -47,7 +47,7 @@ class Case:
             raise AttributeError(name) from None
 
     def key(self, *without):
-        """What the case is, but for the axes `without`."""
+        """The identity of the case without the axes `without`."""
         return tuple(sorted((k, v) for k, v in self.axes.items() if k not in without))
 
     @property
@@ -76,11 +76,11 @@ class Case:
 
 
 class Trial:
-    """One trial, as its line has it."""
+    """One trial from its line."""
 
     def __init__(self, line):
         self.case = line["case"]
-        # Of older records all is of one invocation.
+        # Older records have a single invocation.
         self.invocation = line.get("invocation", 0)
         self.round = line["round"]
         self.line = line
@@ -95,12 +95,12 @@ class Trial:
         self.spans = self.done["spans"] if self.done else []
 
     def __getitem__(self, name):
-        """A counter of the OS; None where it is not known."""
+        """A counter of the OS; None if unknown."""
         return self.evidence.get(name)
 
 
 class Record:
-    """A whole record."""
+    """A complete record."""
 
     def __init__(self, lines):
         self.header = None
@@ -109,7 +109,7 @@ class Record:
         self.trials = []
         self.end = "missing"
         self.unread = 0
-        # A case has one trial in each round, and the end is the end.
+        # Each case has one trial per round, and nothing counts after the end.
         seen, ended = set(), False
         for line in lines:
             try:
@@ -141,7 +141,7 @@ class Record:
         self.storage = self.header.get("storage")
         self.plan = self.header["plan"]
         self.cases = [Case(row["case"]) for row in self.plan["cases"]]
-        # Of all last-level caches together, and of the largest; None where that is not known.
+        # The size of all last-level caches together, and of the largest; None if unknown.
         self.caches = (self.host.get("last_level_cache"), self.host.get("largest_cache"))
         self.roles = [row["role"] for row in self.plan["cases"]]
 

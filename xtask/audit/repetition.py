@@ -1,16 +1,16 @@
-"""How a run was repeated within itself."""
+"""The repetition within a run."""
 
 import math
 
 from intervals import median
 
-# Fewer rounds, or invocations, do not tell whether they depend on each other.
+# Fewer rounds or invocations do not show whether they depend on each other.
 UNITS_LEAST = 10
 ADVISED_MOST = 20
 
 
 def repetition(record, rows):
-    """As the JSON has it."""
+    """The repetition in JSON form."""
     asked = [row for row in rows if row.role == "asked" and row.stands]
     invocation_s, round_s = costs(record)
     units = [len(row.units()) for row in asked]
@@ -19,7 +19,7 @@ def repetition(record, rows):
         best = [best_rounds(row.throughput or row.iops, invocation_s / round_s) for row in asked]
     betweens = [one["between"] for one in (row.throughput or row.iops for row in asked)
                 if one is not None and one.get("between") is not None]
-    # Where the usual case shows no more between invocations, there is nothing to weigh.
+    # If the typical case has no extra variance between invocations, there is nothing to optimize.
     advised = median(best) if betweens and median(betweens) > 0 else None
     return {"invocations": record.plan.get("invocations", 1),
             "has_new_files": any(one["fixtures"] for one in record.invocations),
@@ -29,9 +29,9 @@ def repetition(record, rows):
 
 
 def best_rounds(estimate, cost):
-    """How many rounds in an invocation tell most where it costs `cost` rounds; None where that is
-    not known."""
-    # No more is seen between invocations than rounds explain: then there is nothing to weigh.
+    """The most informative number of rounds per invocation, where an invocation costs as much as
+    `cost` rounds; None if unknown."""
+    # Rounds explain all variance between invocations, so there is nothing to optimize.
     if estimate is None or estimate["within"] is None or not estimate["between"]:
         return None
     between, within = estimate["between"], estimate["within"]
@@ -39,15 +39,15 @@ def best_rounds(estimate, cost):
 
 
 def dealt(record):
-    """How many rounds each invocation has: the first ones have those that are left over."""
+    """The rounds of each invocation: the first ones get the remainder."""
     invocations = max(1, record.plan.get("invocations", 1))
     each, more = divmod(record.plan["rounds"], invocations)
     return [each + (number < more) for number in range(invocations)]
 
 
 def costs(record):
-    """Seconds of an invocation besides its rounds, and of a round: medians, of the first invocation
-    nothing but its rounds. None where the record does not tell."""
+    """The median time in seconds of an invocation without its rounds, and of a round; the first
+    invocation only counts for its rounds. None if the record lacks them."""
     rounds, began, each = dealt(record), 0, []
     for one in record.invocations:
         length = one["at_ms"] - one["made_ms"] - began

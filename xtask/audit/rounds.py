@@ -1,4 +1,4 @@
-"""Rounds that are left out for what the machine did to them, never for their figure."""
+"""Rounds excluded for disturbances by the machine, never for their figure."""
 
 import topology
 from intervals import median
@@ -16,14 +16,14 @@ FETCHED_MOST = 0.01
 
 
 def quota_parts(row, trial):
-    """The time in which a quota held the worker back, and that of its processors."""
+    """The time a quota throttled the worker, and the time of the quota's processors."""
     processors = min(row.threads_at_work, row.host["cores"])
     window = trial["window_ns"]
     return trial["throttled_ns"], None if window is None else window * processors
 
 
 def share_of_others(row, trial):
-    """What the devices read for others, as a share of what they read for the worker."""
+    """The devices' reads for others, as a share of their reads for the worker."""
     task, device = trial["task_read_bytes"], topology.read_once(row.storage, trial)
     if task is None or device is None or not task:
         return None
@@ -31,12 +31,12 @@ def share_of_others(row, trial):
 
 
 def by_window(part, window):
-    """An amount in each nanosecond of the window; None where that is not known."""
+    """An amount per nanosecond of the window; None if unknown."""
     return part / window if part is not None and window else None
 
 
 class Usual:
-    """What is usual of a case: limits are the same for all of its rounds."""
+    """The typical values of a case: the same limits for all of its rounds."""
 
     def __init__(self, row):
         machine = median(trial["machine_cpu_ns"] for trial in row.done)
@@ -62,7 +62,7 @@ def is_foreign(trial, row, usual):
 
 
 def is_reclaimed(trial, row):
-    """Claimed warm, and a part of the file was not in the page cache."""
+    """Whether a trial that claims to be warm had parts of the file outside the page cache."""
     case = row.case
     if row.medium in (None, "ram") or case.cache != "warm":
         return False
@@ -77,7 +77,7 @@ def is_reclaimed(trial, row):
 
 
 def gate(trial, row, usual):
-    """The first gate that a trial does not pass; None if it passes all."""
+    """The first gate that rejects a trial; None if it passes all."""
     if is_stolen(trial, usual):
         return "steal"
     held, window = quota_parts(row, trial)
@@ -89,7 +89,7 @@ def gate(trial, row, usual):
 
 
 def left_out(row):
-    """The rounds that are left out, each with its gate."""
+    """The excluded rounds, each with its gate."""
     if row.sustain is not None:
         return {}
     usual = Usual(row)

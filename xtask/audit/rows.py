@@ -1,4 +1,4 @@
-"""A case with its trials, and what they come to by themselves."""
+"""A case with its trials, and the figures from them."""
 
 import math
 from functools import cached_property
@@ -12,11 +12,11 @@ from intervals import (LEVEL, LOOKED_LEVEL, Histogram, estimate, exchangeable, m
                        whole)
 
 BEYOND_CACHES = 4
-# Arrays that the bus carries by those that are counted.
+# Arrays moved on the bus, relative to those counted.
 BUS = {"read": 1, "count": 1, "write": 2, "copy": 3 / 2, "triad": 4 / 3, "write-nt": 1,
        "copy-nt": 1, "triad-nt": 1}
 AHEAD = 6
-# Rounds before it is looked for the first time whether a case is done.
+# The number of rounds before the first look at whether a case is done.
 FIRST_LOOK = 10
 OWN = "rust"
 SEVERITIES = ("note", "doubt", "void")
@@ -36,7 +36,7 @@ def timed_of(one):
 
 
 def placed(figures, of):
-    """The place and the value of each trial that has one."""
+    """The position and the value of each trial that has one."""
     pairs = [((one.trial.invocation, one.trial.round), of(one)) for one in figures]
     return [(place, value) for place, value in pairs if value is not None]
 
@@ -63,16 +63,16 @@ class Row:
         self.is_ceiling = False
         self.id = None
 
-    # What the case is.
+    # The case.
 
     @property
     def file(self):
-        """The case where a file is read: the null engine reads none."""
+        """The case if it reads a file, which the null engine does not."""
         return self.case if self.case.is_read and not self.case.is_null else None
 
     @property
     def write(self):
-        """The case where a file is written: the null engine writes none."""
+        """The case if it writes a file, which the null engine does not."""
         return self.case if self.case.is_write and not self.case.is_null else None
 
     @property
@@ -104,8 +104,8 @@ class Row:
         return self.case.threads + (AHEAD if is_ahead else 0)
 
     def is_beyond_caches(self, size, threads=None):
-        """Whether so many bytes are far more than the caches of the case's threads hold; None
-        where nobody knows how large those are."""
+        """Whether a size far exceeds the caches of the case's threads; None if the cache sizes are
+        unknown."""
         every, largest = self.record.caches
         of_threads = largest and largest * max(1, threads or self.case.threads)
         known = [one for one in (every, of_threads) if one]
@@ -113,8 +113,8 @@ class Row:
 
     @cached_property
     def fixture(self):
-        """The file that was read: that of the case's size, or the only one. Of those of several
-        invocations the one of which least is stored as it is."""
+        """The file that was read: the one with the case's size, or the only one. Of several
+        invocations' files, the one with the most unwritten or encoded data."""
         if not self.file:
             return None
         every = [self.record.header.get("fixtures", [])]
@@ -150,18 +150,18 @@ class Row:
         return [self.figures_of(trial) for trial in self.counted]
 
     def values(self, of):
-        """One value of each trial that has one."""
+        """One value for each trial that has one."""
         return [value for value in map(of, self.figures) if value is not None]
 
     def by_round(self, of):
-        """One value of each round that has one, by its place: its invocation and its number."""
+        """One value for each round that has one, by invocation and round number."""
         return dict(placed(self.figures, of))
 
     def rates(self):
         return self.by_round(lambda one: one.main)
 
     def units(self):
-        """What could as well have come in another order: rates of rounds, or of invocations."""
+        """The exchangeable values: the rates of rounds, or of invocations."""
         return exchangeable(placed(self.figures, lambda one: one.main))
 
     def loaded_rates(self):
@@ -176,7 +176,7 @@ class Row:
         return self.by_round(lambda one: one.throughput)
 
     def total(self, part, all_of):
-        """The sum of a part over that of a whole, of the trials that tell both."""
+        """The sum of a part over the sum of a whole, for the trials that report both."""
         pairs = [(part(one), all_of(one)) for one in self.figures]
         pairs = [(a, b) for a, b in pairs if a is not None and b is not None]
         summed = sum(b for _, b in pairs)
@@ -191,11 +191,12 @@ class Row:
     def whole(self, name):
         return whole(self.counter(name))
 
-    # What they come to.
+    # The figures.
 
     @property
     def level(self):
-        """That of the interval of one invocation: wider where looks may have ended the case."""
+        """The level of an interval in a single invocation: wider if looks may have ended the
+        case."""
         plan = self.record.plan
         is_looked = (plan.get("invocations", 1) <= 1 and self.sustain is None
                      and plan["rounds"] > FIRST_LOOK)
@@ -205,7 +206,7 @@ class Row:
         return estimate(placed(figures or self.figures, of), self.level, mean)
 
     def rate_estimate(self, rate, amount, ns, figures=None):
-        """A rate over rounds, whose mean is all that was done by all the time that it took."""
+        """A rate over rounds, whose mean is total work over total time."""
         there = [one for one in figures or self.figures if rate(one) is not None]
         time = sum(ns(one) for one in there)
         mean = sum(amount(one) for one in there) * NS / time if time else None
@@ -264,7 +265,7 @@ class Row:
         return Histogram([[of(one.trial) for one in unit] for unit in self.by_unit()])
 
     def by_unit(self):
-        """The figures of each invocation, or of each round where all are of one."""
+        """The figures of each invocation, or of each round if there is only one invocation."""
         is_one = len({one.trial.invocation for one in self.figures}) == 1
         units = {}
         for one in self.figures:
@@ -278,7 +279,7 @@ class Row:
 
     @cached_property
     def loaded(self):
-        """The case without its loading; None where nothing is loaded."""
+        """The case without its loading; None if nothing is loaded."""
         rates = self.loaded_rates()
         if not rates or self.case.is_write:
             return None
@@ -293,7 +294,7 @@ class Row:
             return "ram"
         if advice == "populate" and by in ("device", "mixed"):
             return "page-cache"
-        # What `willneed` began to read may still be on its way.
+        # Pages requested by `willneed` may still be loading.
         return "mixed" if advice == "willneed" and by == "device" else by
 
     def bus(self):
@@ -333,7 +334,7 @@ class Row:
         return all(told) if told else None
 
     def counted_tens(self):
-        """How many 10s each trial counted, where all read the file once and agree."""
+        """The number of 10s that each trial counted, if all read the file once and agree."""
         if not self.file or self.case.touch != "count" or not self.figures:
             return None
         counts = {one.digest for one in self.figures}
@@ -347,13 +348,13 @@ class Row:
     # Its verdict.
 
     def find(self, code, severity):
-        """Takes in a finding, if there is one."""
+        """Adds a finding, if there is one."""
         if severity:
             self.findings[code] = severity
 
     @property
     def verdict(self):
-        """That of the gravest finding; of a case without a trial, void, or unavailable where
+        """The verdict of the most severe finding. A case without trials is void, or unavailable if
         nothing else went wrong."""
         worst = max((SEVERITIES.index(one) for one in self.findings.values()), default=0)
         if not self.counted:
@@ -378,7 +379,7 @@ class Row:
         return ("excluded", gate) if gate else ("counted", None)
 
     def failures(self):
-        """What went wrong, each reason once."""
+        """The failures, each reason once."""
         reasons = {}
         for trial in self.trials:
             fate, reason = self.fate(trial)
@@ -388,7 +389,7 @@ class Row:
 
 
 def fastest(rows):
-    """The row of the highest throughput; of equals the last."""
+    """The row with the highest throughput; the last one of equals."""
     best = None
     for row in rows:
         if best is None or row.rate >= best.rate:
@@ -397,7 +398,7 @@ def fastest(rows):
 
 
 def grouped(rows, key):
-    """The rows that have a key, in groups of the same one, in the order of the first of each."""
+    """The rows with a key, grouped by it, in order of first occurrence."""
     groups = {}
     for row in rows:
         of_row = key(row)

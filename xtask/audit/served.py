@@ -1,4 +1,4 @@
-"""What served the bytes, or took them, told from the counters."""
+"""The source or destination of the bytes, from the counters."""
 
 import topology
 
@@ -13,14 +13,14 @@ def label_of(share):
 
 
 def cached_share(residency):
-    """The share of a file that is cached; None where nobody knows."""
+    """The cached share of a file; None if unknown."""
     if residency is None:
         return None
     return residency["cached"] / residency["pages"] if residency["pages"] else 0.0
 
 
 def hit_share_of(row, one):
-    """The share of a trial's bytes that caused no fetch from a block layer."""
+    """The share of a trial's bytes that needed no device read."""
     fetched = one.trial["task_read_bytes"]
     if fetched is None:
         fetched = topology.read_once(row.storage, one.trial)
@@ -30,13 +30,13 @@ def hit_share_of(row, one):
     is_part = row.case.pattern == "random" and one.bytes < row.case.size
     if row.case.is_direct or not is_part:
         return share
-    # Readahead can hide hits in a random part of a file; what was cached before shows them.
+    # Random readahead can hide hits; the pages cached before reveal them.
     return max(share, cached_share(one.trial["residency_before"]) or 0.0)
 
 
 def unreached_share(row):
-    """The share of what was written that had reached no device at the end, of all trials that
-    tell."""
+    """The share of the written bytes that had not reached a device at the end, over all trials that
+    report it."""
     told = [(one.bytes, topology.written_at_most(row.storage, one.trial)) for one in row.figures]
     told = [(app, written) for app, written in told if written is not None]
     app = sum(app for app, _ in told)
@@ -48,7 +48,7 @@ def unreached_share(row):
 
 
 def served_by(row):
-    """The label, and the hit share where there is one."""
+    """The label, and the hit share if there is one."""
     case = row.case
     if not row.counted:
         return None, None
@@ -79,7 +79,7 @@ def taken_by(row):
     if share is None:
         return "unverified"
     label = label_of(share)
-    # The counters go on until sync_file_range had returned, the accepted rate does not.
+    # The counters include sync_file_range, the acknowledged rate does not.
     is_later = row.case.sync == "sync-file-range" and not row.case.is_direct
     return "mixed" if label == "device" and is_later else label
 
@@ -90,7 +90,7 @@ def hole_share(fixture):
 
 
 def called_share(row):
-    """The share of the bytes that calls to read returned; None where they are not counted."""
+    """The share of the bytes that read calls returned; None if they are not counted."""
     if row.case.engine not in ("read", "pread", "buffered"):
         return None
     return row.total(lambda one: one.trial["task_rchar_bytes"], lambda one: one.bytes)
@@ -116,7 +116,7 @@ def read_from(row):
 
 
 def without_reads(row):
-    """What served bytes for which no device read anything."""
+    """The source of bytes that no device read."""
     if row.case.is_direct:
         return "page-cache" if bypasses(row.storage) is False else "no-io"
     shares = row.values(lambda one: cached_share(one.trial["residency_before"]))
@@ -126,6 +126,6 @@ def without_reads(row):
 
 
 def bypasses(storage):
-    """Whether O_DIRECT left nothing of a canary in the page cache; None where not known."""
+    """Whether O_DIRECT left no page of a canary in the page cache; None if unknown."""
     direct = storage.get("direct") if storage else None
     return direct["accepted"].get("bypasses") if isinstance(direct, dict) else None

@@ -1,4 +1,4 @@
-"""The audit's own tests: what is falsified must be found, and what is right must pass.
+"""Tests of the audit: it must find falsified answers and pass correct ones.
 
 `IOASSAY` is the program whose answers are falsified.
 """
@@ -24,7 +24,7 @@ from held import Held
 from record import quantity, SIZES, TIMES
 
 RECORDS = Path(__file__).parents[2] / "records"
-# It reads and writes files and memory: more is made of it than of the others.
+# It reads and writes files and memory, so most tests use it.
 SURVEY = str(RECORDS / "2026-11-21-survey.jsonl")
 SEEDS = 4
 
@@ -35,7 +35,7 @@ def said():
 
 
 def falsified(change):
-    """What the audit finds in the answer to a record after `change`."""
+    """The audit's result for an answer falsified by `change`."""
     answer = copy.deepcopy(said())
     change(answer)
     return main.audit(SURVEY, answer)
@@ -116,7 +116,7 @@ class Falsified(unittest.TestCase):
 
 
 class Mutated(unittest.TestCase):
-    """Records in which something else was seen are judged alike."""
+    """ioassay and the audit must judge mutated records alike."""
 
     def test_ioassay_and_the_audit_agree_whatever_was_seen(self):
         codes = set()

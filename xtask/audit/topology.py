@@ -1,4 +1,4 @@
-"""The way from a file system to its devices: how often a byte is moved, and what counts it."""
+"""The path from a file system to its devices: byte multiples and counters."""
 
 ONE = (1, 1)
 BARRIERS_OFF = ("nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "volatile")
@@ -20,7 +20,7 @@ def may_count(layer):
 
 
 def watched(storage):
-    """The lowest layer that counts and of which it is known how often it moves a byte."""
+    """The lowest layer with counters and a known byte multiple."""
     def rank(layer):
         is_exact = all(exact(times(layer, way)) is not None for way in ("reads", "writes"))
         return may_count(layer), is_exact
@@ -29,18 +29,18 @@ def watched(storage):
 
 
 def multiples(storage, way):
-    """How often the devices that are watched move a byte: at least, and at most."""
+    """How often the watched devices move a byte: minimum and maximum."""
     if not storage:
         return ONE
     layer = watched(storage)
     if layer:
         return times(layer, way)
-    # An older record names the devices at the bottom alone.
+    # Older records only list the devices at the bottom.
     return (1, None) if len(storage["devices"]) > 1 else ONE
 
 
 def flushes_of_a_sync(storage):
-    """How many flushes the devices at the bottom count for one of the file system."""
+    """How many flushes the bottom devices count for one flush of the file system."""
     layers = (storage or {}).get("layers") or []
     if not layers or len(layers[-1]["nodes"]) != 1 or exact(times(layers[0], "writes")) is None:
         return 1
@@ -65,12 +65,12 @@ def drops_syncs(storage):
 
 
 def read_once(storage, trial):
-    """What the devices read for anyone, each byte once; None where that is not known."""
+    """The devices' reads for anyone, each byte once; None if unknown."""
     often, told = exact(multiples(storage, "reads")), trial["device_read_bytes"]
     return told // often if often and told is not None else None
 
 
 def written_at_most(storage, trial):
-    """What the devices wrote for anyone, divided by how often they write a byte at least."""
+    """The devices' writes for anyone, divided by the minimum number of writes per byte."""
     least, told = multiples(storage, "writes")[0], trial["device_write_bytes"]
     return told // least if least and told is not None else None

@@ -4,7 +4,7 @@ from rows import SEVERITIES
 
 
 def run_findings(rows, storage):
-    """Each code once, with its gravest severity and its cases."""
+    """Each code once, with its highest severity and its cases."""
     told = {}
     for row in rows:
         for code, severity in row.findings.items():

@@ -1,16 +1,16 @@
-"""What writes: what was accepted, and whether it is durable."""
+"""Writes: the acknowledged rate, and durability."""
 
 import topology
 from intervals import median, whole
 
 FLUSHES_LEAST = 0.90
-# What denies no claim that data is durable.
+# Evidence that does not contradict a claim of durability.
 DURABLE = ("holds", "unseen", "uncounted", "cache unknown", "through", "may be through",
            "barriers off, through")
 
 
 def sync_calls(case, spans):
-    """The calls that sync which the case asks for after so many operations."""
+    """The sync calls that the case requests for this many operations."""
     if case.sync in ("none", "dsync"):
         return 0
     calls = 0
@@ -28,7 +28,7 @@ def told_syncs(one):
 
 
 def syncs(one):
-    """The syncs of a trial: those told of, else those that the case asks for."""
+    """The syncs of a trial: the reported ones, or else those the case requests."""
     return told_syncs(one) or sync_calls(one.case, one.spans)
 
 
@@ -38,7 +38,7 @@ def syncs_due(one):
 
 
 def is_flushed(one, storage):
-    """Whether the devices flushed as often as one thread owes; None where nobody counts."""
+    """Whether the devices flushed as often as one thread requires; None if nothing counts."""
     flushes = one.trial["device_flushes"]
     if flushes is None:
         return None
@@ -49,12 +49,12 @@ def is_flushed(one, storage):
 
 def is_written_through(one, storage):
     times, writes = max(1, topology.multiples(storage, "writes")[0]), one.trial["device_writes"]
-    # Writes that nobody counted may have been.
+    # Uncounted writes may have been FUA writes.
     return one.case.sync == "dsync" and (writes is None or writes // times >= one.ops)
 
 
 def durability(row):
-    """What the evidence says of the claim: a word, and in how many trials."""
+    """The evidence on the claim: a word, and the number of trials."""
     case = row.write
     if not case or not case.claims_durable:
         return "not claimed", 0
@@ -95,7 +95,7 @@ def durability(row):
 
 
 def blocks_of_thread(case, thread):
-    """How many blocks of a pass are a thread's."""
+    """How many blocks of a pass belong to a thread."""
     blocks = -(-case.size // case.block)
     if case.ops:
         blocks = min(blocks, case.ops)
@@ -105,7 +105,7 @@ def blocks_of_thread(case, thread):
 
 
 def distinct_bytes(one):
-    """What a trial wrote, each block of a pass counted once."""
+    """The bytes a trial wrote, with each block of a pass counted once."""
     case = one.case
     total = 0
     for span in one.spans:
@@ -129,7 +129,7 @@ def timed_of(one):
 
 
 def told(row):
-    """As the JSON has it; None where nothing is written."""
+    """The write figures in JSON form; None if nothing is written."""
     if not row.write or not row.counted:
         return None
     page = row.host["page"]

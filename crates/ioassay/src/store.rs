@@ -1,4 +1,4 @@
-//! What is kept: records, written a line at a time and never over something else, and reports.
+//! Records, written line by line and never over other files, and reports.
 
 use crate::input;
 use crate::recipe;
@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A record that is being written.
+/// A record being written.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -22,10 +22,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates the record at `path`, with its header or not at all.
+    /// Creates the record at `path` with its header, or fails and creates nothing.
     ///
     /// # Errors
-    /// When there is something at `path` already, or it cannot be written.
+    /// If something exists at `path`, or it cannot be written.
     pub fn create(path: &Path, header: Header) -> Result<Store> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -36,10 +36,11 @@ impl Store {
         Ok(Store { path: path.to_path_buf(), file })
     }
 
-    /// Appends a line. It is with the OS when this returns: a crash of this program loses nothing.
+    /// Appends a line. It has reached the OS when this returns, so a crash of this program loses
+    /// nothing.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn append(&mut self, line: &Line) -> Result<()> {
         let text = line.encode() + "\n";
         self.file
@@ -47,17 +48,17 @@ impl Store {
             .with_context(|| format!("failed to write the record '{}'", self.path.display()))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Refuses a path for a record at which there is something already. [`Store::create`] does so too,
-/// but only when the test files are written.
+/// Refuses a path for a record if something exists there. [`Store::create`] does too, but only
+/// after the test files are written.
 ///
 /// # Errors
-/// When there is something.
+/// If something exists there.
 pub fn check_free(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(_) => Err(io::Error::from(Errno::EXIST)).with_context(|| not_created(path)),
@@ -70,13 +71,13 @@ fn not_created(path: &Path) -> String {
     format!("failed to create the record '{path}': name another file with --record FILE")
 }
 
-/// The largest record that is read: 400 times that of a survey.
+/// Maximum size of a record to read: 400 times that of a survey.
 const RECORD_BYTES_MAX: u64 = 256 << 20;
 
-/// Reads a record, from a file or from a pipe.
+/// Reads a record from a file or pipe.
 ///
 /// # Errors
-/// When the file cannot be read, is no record, or is larger than any run makes it.
+/// If it cannot be read, is not a record, or is larger than any run makes.
 pub fn read(path: &Path) -> Result<Record> {
     let failed = || format!("failed to read the record '{}'", path.display());
     let no_record = || format!("'{}' is not a record", path.display());
@@ -100,10 +101,10 @@ pub fn read(path: &Path) -> Result<Record> {
     Ok(record)
 }
 
-/// The files of a folder whose names say that they are records.
+/// The files in a folder whose names mark them as records.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// If the folder cannot be read.
 pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -116,14 +117,14 @@ pub fn records_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// More kept records than this are not looked at: the first by their names.
+/// Maximum number of kept records to read: the first by name.
 const KEPT_MOST: usize = 1_000;
 
-/// Kept records take so much memory, and one of them no more than a thirtieth of it: those with the
-/// last names, which are dates where nobody chose another.
+/// Maximum size of all kept records; each may take at most a thirtieth of it. Those with the last
+/// names are read, and names are dates by default.
 const KEPT_BYTES_MAX: u64 = 60 << 20;
 
-/// The records of a recipe in `folders`, as far as they can be read: what cannot is no kept run.
+/// The records of a recipe in `folders`. Those that cannot be read are skipped.
 pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     let mut paths: Vec<PathBuf> =
         folders.iter().flat_map(|folder| records_of(folder).unwrap_or_default()).collect();
@@ -145,13 +146,13 @@ pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     few.filter_map(|path| read(&path).ok()).collect()
 }
 
-/// Within so many bytes a report has its mark ([`report::MARK`]).
+/// A report has its mark ([`report::MARK`]) within this many bytes.
 const MARK_WITHIN: u64 = 256;
 
-/// Refuses a path at which [`keep_report`] could not keep a report.
+/// Refuses a path at which [`keep_report`] could not write a report.
 ///
 /// # Errors
-/// When there is something else at `path`, or it cannot be written.
+/// If another file exists at `path`, or it cannot be written.
 pub fn check_report(path: &Path) -> Result<()> {
     check_no_other(path)?;
     let beside = beside(path);
@@ -159,14 +160,14 @@ pub fn check_report(path: &Path) -> Result<()> {
     std::fs::remove_file(&beside).with_context(|| not_written(path))
 }
 
-/// Keeps a report in a file of its own: a new one, or in the place of an earlier report, which its
-/// mark tells from all else. Who reads that meanwhile has the earlier one or the new one, whole.
+/// Writes a report to a new file, or replaces an earlier report, which is recognized by its mark.
+/// Concurrent readers see either the earlier report or the new one, complete.
 ///
 /// # Errors
-/// When there is something else at `path`, or it cannot be written.
+/// If another file exists at `path`, or it cannot be written.
 ///
 /// # Panics
-/// If the report does not begin with its mark: it could not be replaced later.
+/// If the report does not start with its mark: it could not be replaced later.
 pub fn keep_report(path: &Path, report: &str) -> Result<()> {
     let is_marked = is_report(&mut report.as_bytes()).expect("memory can be read");
     assert!(is_marked, "a report begins with its mark");
@@ -180,8 +181,8 @@ pub fn keep_report(path: &Path, report: &str) -> Result<()> {
     moved.inspect_err(|_| drop(std::fs::remove_file(&beside))).with_context(|| not_written(path))
 }
 
-/// Moves a file to where there is nothing: what came there meanwhile stays. Not all file systems
-/// can do that in one step.
+/// Renames a file without overwriting one created meanwhile. Not all file systems support that in
+/// one step.
 fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(from, to),
@@ -196,15 +197,14 @@ fn not_written(path: &Path) -> String {
     )
 }
 
-/// A name in the same folder that nobody else uses.
+/// A unique name in the same folder.
 fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}", std::process::id()));
     PathBuf::from(beside)
 }
 
-/// Refuses a path at which there is anything but a report of this program; answers whether there is
-/// one.
+/// Refuses a path with anything but a report of ioassay. Returns whether there is one.
 fn check_no_other(path: &Path) -> Result<bool> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
@@ -229,8 +229,8 @@ fn create_new(path: &Path, text: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same, and where the file system has files without a name it has one only with the text in
-/// it: whatever happens meanwhile leaves nothing.
+/// The same, but if the file system supports unnamed files, the file gets its name only once it is
+/// complete. Whatever happens before then leaves nothing behind.
 fn create_whole(path: &Path, text: &str) -> io::Result<File> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
@@ -242,22 +242,22 @@ fn create_whole(path: &Path, text: &str) -> io::Result<File> {
     match linkat(CWD, &number, CWD, path, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(file),
         Err(Errno::EXIST) => Err(Errno::EXIST.into()),
-        // Some file systems have such files and give them no name.
+        // Some file systems support unnamed files but cannot name them later.
         Err(_) => create_new(path, text),
     }
 }
 
-/// Whether what `read` gives begins as a report does.
+/// Whether `read` starts like a report.
 fn is_report(read: &mut dyn Read) -> io::Result<bool> {
     let mut start = Vec::new();
     read.take(MARK_WITHIN).read_to_end(&mut start)?;
     Ok(String::from_utf8_lossy(&start).contains(report::MARK))
 }
 
-/// The folder of records that nobody named: under the XDG state folder. It need not be there.
+/// The folder for unnamed records, below the XDG state folder. It need not exist.
 ///
 /// # Errors
-/// When there is no such folder, for want of a home.
+/// If there is no such folder because there is no home.
 pub fn folder() -> Result<PathBuf> {
     let folder = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -267,17 +267,17 @@ pub fn folder() -> Result<PathBuf> {
     Ok(folder.join("ioassay"))
 }
 
-/// No program ends as many runs in a second.
+/// Maximum number of runs that one process can finish in a second.
 const RUNS_A_SECOND: u32 = 10_000;
 
-/// The file for a record that nobody named: dated, under the XDG state folder.
+/// The dated file for an unnamed record, below the XDG state folder.
 ///
 /// # Errors
-/// When there is no such folder, for want of a home, or the clock has no date.
+/// If there is no such folder because there is no home, or the clock has no valid date.
 pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     let date = date(began)?.replace(':', "-");
-    // A process identifier keeps two programs of one second apart, a number two runs of one of
-    // them.
+    // The PID separates programs within the same second, and a number separates the runs of one
+    // program.
     let stem = format!("{date}-{recipe}-{}", std::process::id());
     let folder = folder()?;
     let first = [folder.join(format!("{stem}.jsonl"))];
@@ -286,13 +286,13 @@ pub fn dated_path(recipe: &str, began: SystemTime) -> Result<PathBuf> {
     free.with_context(|| format!("there are already {RUNS_A_SECOND} records '{stem}'"))
 }
 
-/// Seconds from 1970 to the year 10000, which a date of four digits has no place for.
+/// Seconds from 1970 to the year 10000, which does not fit into four digits.
 const DATED_SECONDS: u64 = 253_402_300_800;
 
-/// A moment as RFC 3339, in UTC and whole seconds.
+/// Formats a time as in RFC 3339, in UTC and whole seconds.
 ///
 /// # Errors
-/// When it is outside of the years that have such a date.
+/// If the year has no such date.
 pub fn date(moment: SystemTime) -> Result<String> {
     let since = moment.duration_since(SystemTime::UNIX_EPOCH).ok();
     if since.is_none_or(|since| since.as_secs() >= DATED_SECONDS) {

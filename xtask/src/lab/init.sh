@@ -1,12 +1,12 @@
 #!/bin/busybox sh
-# The first process of a guest. It puts a memory file system over the root image, which is only
-# read, adds the modules, and starts the scenario there.
+# The first process of a guest. It mounts a tmpfs over the read-only root image, adds the modules,
+# and starts the scenario there.
 B=/bin/busybox
 $B mkdir -p /proc /sys /dev
 $B mount -t proc proc /proc
 $B mount -t sysfs sysfs /sys
 $B mount -t devtmpfs dev /dev
-# Those that need another one are tried again.
+# Retries modules that depend on others.
 for pass in 1 2 3; do
     for module in $($B cat /m/order); do $B insmod "/m/$module" 2>/dev/null; done
 done

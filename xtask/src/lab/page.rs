@@ -6,10 +6,10 @@ use crate::document::{cell, paragraph};
 use std::fmt::Write;
 
 const HEAD: &str = "\
-ioassay in emulated machines (QEMU without KVM) with other kernels, devices and file systems than \
-those of the machine that it is built on. Each row asserts what storage and devices are called, \
-what served each case, and which findings are and are not there; never a speed. `cargo xtask lab` \
-writes this page; `--quick` runs those marked *quick*, and the test command runs them, too.";
+ioassay in emulated machines (QEMU without KVM) with a variety of kernels, devices and file \
+systems. Each row asserts the names of the storage and devices, the source that served each case, \
+and present and absent findings, but never a speed. `cargo xtask lab` writes this page. The rows \
+marked *quick* run with `--quick` and with `cargo xtask test`.";
 
 /// Formats all scenarios with their results.
 pub(super) fn document(
@@ -27,8 +27,8 @@ pub(super) fn document(
     let asserted: usize = rows.iter().map(|(.., ran)| ran.asserted).sum();
     let passed = rows.iter().filter(|(.., ran)| ran.wrong.is_empty()).count();
     let summary = format!(
-        "On {date}, with {version}: {passed} of {} rows are as they must be ({asserted} \
-         assertions in {} machines).",
+        "On {date}, with {version}: {passed} of {} rows passed ({asserted} assertions in \
+         {} machines).",
         rows.len(),
         machines.len()
     );

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the scenarios, and hands what came of them to the host as a tar on a disk of its own.
+# Runs the scenarios and passes their results to the host as a tar on a separate disk.
 export PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 NO_COLOR=1
 export XDG_STATE_HOME=/run/state XDG_CACHE_HOME=/run/cache
 for folder in /run /tmp /out /dev/shm; do
@@ -10,7 +10,7 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 ip link set lo up
 uname -r > /out/release
 for module in $(cat /lab/modules); do modprobe "$module"; done
-# There is no udev that LVM could wait for.
+# Without udev, LVM must not wait for it.
 export DM_DISABLE_UDEV=1
 mkdir -p /etc/lvm /run/lock
 cat > /etc/lvm/lvm.conf <<'EOF'
@@ -18,7 +18,7 @@ devices { obtain_device_list_from_udev=0 use_devicesfile=0 }
 activation { udev_sync=0 udev_rules=0 monitoring=0 }
 global { thin_check_executable="" thin_repair_executable="" }
 EOF
-# Waits until a device is there.
+# Waits until a device exists.
 wait_for() {
     local tries=0
     until [ -e "$1" ] || [ $tries -ge 100 ]; do
@@ -26,12 +26,12 @@ wait_for() {
         tries=$((tries + 1))
     done
 }
-# The disk that has so many MiB.
+# Prints the disk with this size in MiB.
 by_size() {
     local tries=0 block
     while [ $tries -lt 100 ]; do
         for block in /sys/block/*; do
-            # A path of several to a disk has its size, and no name of its own.
+            # A multipath member has the size of its disk, but no device node.
             if [ "$(cat "$block/size")" = $(($1 * 2048)) ] && [ -e "/dev/${block##*/}" ]; then
                 echo "/dev/${block##*/}"
                 return
@@ -42,26 +42,26 @@ by_size() {
     done
     return 1
 }
-# A device with a table of the device mapper: mapped NAME TABLE
+# Creates a device mapper device: mapped NAME TABLE
 mapped() {
     echo "$2" | dmsetup create --noudevsync "$1"
     dmsetup mknodes
 }
 sectors() { blockdev --getsz "$1"; }
-# An ext4 on a device, mounted: ext4_on DEVICE [OPTIONS]
+# Creates and mounts an ext4 file system: ext4_on DEVICE [OPTIONS]
 ext4_on() {
     wait_for "$1"
     mkfs.ext4 -q -F "$1"
     mount -t ext4 -o "${2:-defaults}" "$1" /data
 }
-# An ext4 on a device, for what is mounted above it: all rows of a machine have the same.
+# An ext4 file system below other mounts, shared by all scenarios of a machine.
 below() {
     mkdir -p /mnt/disk
     mountpoint -q /mnt/disk && return
     ext4_on "$1"
     mount --move /data /mnt/disk
 }
-# What a scenario left behind is not there for the next one.
+# Removes the remains of a scenario before the next one.
 clean() {
     cd /
     while umount /data 2> /dev/null; do :; done
@@ -79,7 +79,7 @@ for name in $(cat /lab/scenarios); do
         grep ' /data ' /proc/mounts
         cd /data
         set +e
-        # The words of the file are the arguments.
+        # The file contains the arguments.
         eval "ioassay $(cat "/lab/$name/run") --json --record $out/record.jsonl" \
             > "$out/report.json" 2> "$out/errors"
         echo $? > "$out/status"

@@ -1,4 +1,4 @@
-//! What is written about the program, held against the program.
+//! Checks the documents against the program.
 
 use crate::desk::{Desk, argument, text};
 use ioassay::recipe::{self, BUILT_IN};
@@ -37,7 +37,7 @@ fn the_schema_is_the_one_of_the_report() {
     assert_eq!(desk.says(&["schema"]).trim(), report::json_schema().trim());
 }
 
-/// Each recipe has a page, which asks its question and can be found from the README.
+/// Each recipe has a page with its question, linked from the README.
 #[test]
 fn every_recipe_has_a_page_of_its_own() {
     let readme = document("README.md");
@@ -79,7 +79,8 @@ fn the_commands_of_the_recipes_pages_do_what_they_say() {
     }
 }
 
-/// What documents show of a record is what is said of it today; `cargo xtask show` writes it.
+/// The output shown in documents matches today's output for the same record; `cargo xtask show`
+/// updates it.
 #[test]
 fn what_documents_show_is_what_their_records_say() {
     let desk = Desk::new();
@@ -117,13 +118,13 @@ fn the_readme_shows_what_its_record_says() {
     assert!(block.lines().count() > 10, "{block}");
 }
 
-/// Whether `line` has the words of `part` in the same order.
+/// Whether `line` contains the words of `part` in the same order.
 fn has_words(line: &str, part: &str) -> bool {
     let mut words = line.split_whitespace();
     part.split_whitespace().all(|word| words.any(|other| other == word))
 }
 
-/// Pictures differ from those of their records in colors alone.
+/// Pictures differ from those of their records in their colors only.
 #[test]
 fn pictures_of_documents_are_those_of_their_records() {
     let desk = Desk::new();
@@ -144,9 +145,8 @@ fn pictures_of_documents_are_those_of_their_records() {
     }
 }
 
-/// Carries out every command of a document, one after another in one directory. One that measures
-/// is first tried as it stands, by `--dry-run`, and then carried out with small files and one short
-/// round.
+/// Runs all commands of a document in one directory, in order. Measuring commands first run
+/// unchanged with `--dry-run`, then with small files and one short round.
 fn check(path: &str) {
     let desk = Desk::new();
     let all = commands(&document(path));
@@ -166,8 +166,8 @@ fn check(path: &str) {
         let words: Vec<&str> = small.iter().map(String::as_str).collect();
         let output = desk.ioassay(&words);
         let may_doubt = measures || words[0] == "report" || words[0] == "compare";
-        // Another program's I/O can void every case of a run this small: then two records have
-        // nothing to compare, and say so.
+        // Foreign I/O can void every case of such a small run. Then `compare` reports that the
+        // records have nothing to compare.
         if words[0] == "compare" && text(&output.stderr).contains(": Foreign") {
             continue;
         }
@@ -181,8 +181,7 @@ fn check(path: &str) {
     }
 }
 
-/// The words of each command of this program in a document, after its name: lines of blocks that
-/// are marked as `console`, without what is behind a `#` or a `>`.
+/// The arguments of each `ioassay` command in a document's `console` blocks, up to a `#` or `>`.
 fn commands(document: &str) -> Vec<Vec<String>> {
     let blocks = document.split("```console\n").skip(1);
     let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
@@ -193,11 +192,11 @@ fn commands(document: &str) -> Vec<Vec<String>> {
     of_program.map(|words| words.split_whitespace().map(str::to_string).collect()).collect()
 }
 
-/// Working sets in the first caches.
+/// Working sets that fit into the first caches.
 const SMALL_ARRAYS: &str = "64KiB,1MiB";
 
-/// Options that decide how long a command takes, each with its value for a test; none where it is
-/// left out.
+/// Options that determine how long a command takes, each with its value for a test; `None` removes
+/// the option.
 const LENGTHS: [(&str, Option<&str>); 8] = [
     ("--size", None),
     ("--rounds", None),
@@ -205,12 +204,12 @@ const LENGTHS: [(&str, Option<&str>); 8] = [
     ("--sustain", Some("10s")),
     ("--ops", Some("100")),
     ("--every", Some("1s")),
-    // Beyond large caches an array takes seconds to fill.
+    // An array larger than big caches takes seconds to fill.
     ("--working-set", Some(SMALL_ARRAYS)),
     ("--count", Some("1")),
 ];
 
-/// The same command, of less work.
+/// The same command with less work.
 fn small(words: &[&str]) -> Vec<String> {
     let mut small: Vec<&str> = Vec::new();
     let mut words = words.iter().copied().filter(|word| *word != "--quick");
@@ -223,7 +222,7 @@ fn small(words: &[&str]) -> Vec<String> {
         match LENGTHS.iter().find(|(option, _)| *option == word) {
             None => small.push(word),
             Some((option, value)) => {
-                // 0 is no limit: that is what the command is about.
+                // 0 means no limit, and the command demonstrates exactly that.
                 let given = words.next().filter(|given| *given == "0");
                 small.extend(given.or(*value).iter().flat_map(|value| [option, value]));
             }
@@ -238,7 +237,7 @@ fn small(words: &[&str]) -> Vec<String> {
         small.extend(["--working-set", SMALL_ARRAYS]);
     }
     if small[1] == "compilers" {
-        // Two dozen programs would be built, which other tests do.
+        // The default would build two dozen programs, which other tests cover.
         small.extend(["--peer", "rust"]);
     }
     if !is_sustained {

@@ -1,4 +1,4 @@
-//! What a run would measure: recipes, plans, and skips with their reasons.
+//! Plans: recipes, the cases of a run, and skips with their reasons.
 
 use crate::desk::{Desk, argument, text};
 use ioassay::group::Values;
@@ -96,7 +96,7 @@ fn of_rounds_and_invocations_the_one_follows_the_other() {
     assert_eq!(error.to_string(), "3 invocations need at least as many rounds, but there are 2");
 }
 
-/// A recipe says it as the command line does, which has the last word.
+/// A recipe sets the invocations like the command line, which takes precedence.
 #[test]
 fn a_recipe_of_one_round_has_one_invocation() {
     let desk = Desk::new();
@@ -143,7 +143,7 @@ fn a_plan_measures_nothing_and_leaves_nothing() {
     assert!(plan.starts_with("read-methods · "), "{plan}");
     assert!(plan.contains("\nmeasured\n"), "{plan}");
     assert_eq!(desk.things(), [""; 0]);
-    // Nothing is written, so there need be no space.
+    // A plan writes nothing, so it needs no free space.
     desk.says(&["plan", "page-latency", ".", "--size", "900TiB"]);
     assert_eq!(desk.things(), [""; 0]);
 }
@@ -180,12 +180,12 @@ fn a_dry_run_shows_the_plan_and_what_it_needs_and_leaves_nothing() {
     desk.refuses(&["survey", "--dry-run", "--record", "taken"], &["'taken'", "File exists"]);
 }
 
-/// What of a plan is the same a moment later: all but what is free.
+/// The part of a plan before the free disk space, which changes from moment to moment.
 fn lasting(plan: &str) -> &str {
     plan.split_once("  disk ").map_or(plan, |(lasting, _)| lasting)
 }
 
-/// A plan says how many trials there are at most: a run makes no more.
+/// A plan states the maximum number of trials, and a run never exceeds it.
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn a_run_makes_no_more_trials_than_its_plan_says() {
@@ -199,8 +199,8 @@ fn a_run_makes_no_more_trials_than_its_plan_says() {
     assert_eq!(plan["needs"]["trials"].as_u64(), Some(trials as u64));
 }
 
-/// Checks that with `axes` a plan shows skips with the reason `expected`, and nothing measured;
-/// and that a run refuses with the same reason, and leaves nothing.
+/// Checks that a plan with `axes` shows skips with the reason `expected`, and no measured case. A
+/// run must refuse with the same reason and leave nothing behind.
 fn check_skip(axes: &[&str], expected: &str) {
     let desk = Desk::new();
     let axes = [&["read-methods", ".", "--size", "1MiB", "--threads", "1"][..], axes].concat();
@@ -216,7 +216,7 @@ fn check_skip(axes: &[&str], expected: &str) {
     assert_eq!(desk.things(), [""; 0]);
 }
 
-/// The text in one line, as it was before it was wrapped.
+/// The text in one line, without wrapping.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

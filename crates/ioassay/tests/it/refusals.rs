@@ -72,14 +72,14 @@ fn an_unknown_name_is_refused_with_the_nearest() {
     ] {
         desk.refuses(&args, &[expected]);
     }
-    // The survey has many groups of cases: each known name is told once.
+    // The survey has many groups of cases, but each known name is listed once.
     let known = "known are null, read, pread, mmap, uring, load, buffered, write, pwrite";
     desk.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", known]);
     desk.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
     desk.refuses(&["rum"], &["rum", "run"]);
     desk.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);
     desk.refuses(&["run", "page-latncy"], &["did you mean 'page-latency'?"]);
-    // What stands in the place of something else.
+    // A recipe name in the position of a command.
     desk.refuses(&["page-latency", "."], &["is a recipe: ioassay run page-latency"]);
     desk.refuses(&["recipes", "memory"], &["is a recipe: ioassay recipes show memory"]);
     let directory = ["'.' is a directory, not a recipe", "'ioassay run page-latency .'"];
@@ -101,7 +101,7 @@ fn a_file_that_is_no_recipe_is_refused() {
     desk.refuses(&["run", "odd.toml"], &["'odd.toml' is not a recipe: it is not text"]);
 }
 
-/// Checks that a recipe of `text` is refused by `run` and `plan`, each saying all of `expected`.
+/// Checks that `run` and `plan` both reject a recipe with this text and print each of `expected`.
 fn check_recipe(text: &str, expected: &[&str]) {
     let desk = Desk::new();
     std::fs::write(desk.path("mine.toml"), text).unwrap();
