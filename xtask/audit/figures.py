@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from intervals import Histogram
+from intervals import Histogram, whole
 
 NS = 1e9
 TRIAL_PERCENTILES = ("p50", "p99", "p99_9")
@@ -16,6 +16,16 @@ WINDOW_MOST = 1.05
 def a_second(amount, ns):
     """An amount per second; None if either value is 0."""
     return amount * NS / ns if amount and ns and ns > 0 else None
+
+
+# The counters that the JSON names as the record does.
+COUNTERS = (
+    "window_ns task_read_bytes task_rchar_bytes task_write_bytes device_read_bytes device_reads "
+    "device_write_bytes device_writes device_flushes cpu_ns cpu_user_ns cpu_system_ns "
+    "minor_faults major_faults switches_voluntary switches_involuntary run_delay_ns steal_ns "
+    "machine_cpu_ns pressure_cpu_ns pressure_io_ns pressure_memory_ns swapped_bytes huge_bytes "
+    "node_bytes throttled_ns "
+).split()
 
 
 class Figures:
@@ -175,14 +185,41 @@ class Figures:
     def latency(self):
         return Histogram([[self.trial.done["latencies"]]])
 
+    @property
+    def spent(self):
+        """The CPU seconds of the whole worker, and the parts of them, to the nanosecond."""
+        user, system = self.split or (None, None)
+        parts = {"cpu_s": self.cpu_ns, "user_s": user, "system_s": system}
+        return {name: None if ns is None else whole(ns) / NS for name, ns in parts.items()}
+
+    @property
+    def evidence(self):
+        """The counters of the OS, which the JSON names as CSV does."""
+        said = {name: self.trial[name] for name in COUNTERS}
+        for name in ("before", "after", "limit"):
+            said[f"dirty_{name}_bytes"] = self.trial[f"dirty_{name}"]
+        before, after = self.trial["residency_before"], self.trial["residency_after"]
+        said["file_pages"] = before and before["pages"]
+        said["cached_pages_before"] = before and before["cached"]
+        said["cached_pages_after"] = after and after["cached"]
+        return said
+
     def told(self, is_durable):
         """The figures in JSON form."""
-        latency = {name: self.latency.percentile(name) for name in TRIAL_PERCENTILES}
-        latency["max"] = self.latency.max_ns if self.latency.count else None
+        syncs = Histogram([[self.trial.done.get("syncs") or {"counts": [], "max_ns": 0}]])
         return {
             "bytes": self.bytes, "ops": self.ops, "elapsed_s": self.elapsed_ns / NS,
             "synced_s": None if self.synced_ns is None else self.synced_ns / NS,
             "throughput": self.throughput, "accepted": self.accepted,
             "durable": self.throughput if is_durable else None,
-            "iops": self.iops, "latency_ns": latency,
+            "iops": self.iops, "latency_ns": latencies(self.latency),
+            "sync_latency_ns": latencies(syncs),
+            "spent": self.spent, "evidence": self.evidence,
         }
+
+
+def latencies(all_of_them):
+    """The percentiles of a trial, and its longest."""
+    told = {name: all_of_them.percentile(name) for name in TRIAL_PERCENTILES}
+    told["max"] = all_of_them.max_ns if all_of_them.count else None
+    return told

@@ -4,8 +4,9 @@ use crate::counted::UNAVAILABLE;
 use crate::counted::{Counted, a_second, only_syncs};
 use crate::measured::{Gate, Lost, Measured};
 use crate::percentile::percentile_ns;
-use crate::writing::{accepted_of, is_durable};
+use crate::writing::{accepted_of, is_durable, split};
 use model::evidence::Evidence;
+use model::sample::Latencies;
 
 /// The status of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +63,20 @@ pub struct Figures {
     pub p99_9_ns: Option<u64>,
     /// The longest latency; `None` if operations were not timed individually.
     pub max_ns: Option<u64>,
+    /// The same of the syncs that were calls of their own.
+    pub sync_p50_ns: Option<u64>,
+    /// What 99 % of them did not exceed.
+    pub sync_p99_ns: Option<u64>,
+    /// What 99.9 % of them did not exceed.
+    pub sync_p99_9_ns: Option<u64>,
+    /// The longest of them.
+    pub sync_max_ns: Option<u64>,
+    /// CPU nanoseconds of the worker from the first thread's start to the last thread's end.
+    pub span_cpu_ns: Option<u64>,
+    /// The part of it spent in the program itself.
+    pub span_user_ns: Option<u64>,
+    /// The part of it spent in the OS.
+    pub span_system_ns: Option<u64>,
     /// What the OS counted around it.
     pub evidence: Evidence,
 }
@@ -98,7 +113,9 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
 /// The figures of a trial, except for its acknowledged and durable rates.
 fn figures(measured: &Measured, trial: &Counted) -> Figures {
     let sample = trial.sample;
-    let latencies = &sample.latencies;
+    let (latencies, syncs) = (&sample.latencies, &sample.syncs);
+    let longest = |all: &Latencies| (all.count() > 0).then_some(all.max_ns);
+    let split = split(trial);
     Figures {
         bytes: sample.bytes(),
         ops: sample.ops(),
@@ -111,7 +128,14 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         p50_ns: percentile_ns(latencies, 5_000),
         p99_ns: percentile_ns(latencies, 100),
         p99_9_ns: percentile_ns(latencies, 10),
-        max_ns: (latencies.count() > 0).then_some(latencies.max_ns),
+        max_ns: longest(latencies),
+        sync_p50_ns: percentile_ns(syncs, 5_000),
+        sync_p99_ns: percentile_ns(syncs, 100),
+        sync_p99_9_ns: percentile_ns(syncs, 10),
+        sync_max_ns: longest(syncs),
+        span_cpu_ns: trial.cpu_ns(),
+        span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
+        span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),
         evidence: trial.evidence.clone(),
     }
 }

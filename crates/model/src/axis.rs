@@ -5,13 +5,14 @@
 
 mod say;
 mod table;
+mod case;
 
-use crate::axes::{Axes, Given};
 use crate::case::{Case, Kind};
 use crate::units::{self, ParseError};
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
+pub use case::ids;
 pub use table::AXES;
 
 use say::Say;
@@ -31,6 +32,8 @@ pub struct Axis {
     pub domain: Domain,
     /// Other spellings of values.
     pub aliases: &'static [(&'static str, &'static str)],
+    /// Its column in tables for programs, unless its name and unit give that.
+    column: Option<&'static str>,
     /// Values that stand for others, each with its meaning. Some depend on the machine.
     pub symbols: &'static [(&'static str, &'static str)],
     /// The value that a recipe need not write, by kind of work; none where the kind has no such
@@ -63,6 +66,17 @@ pub enum Domain {
     Count(u64),
     /// A length of time.
     Time,
+}
+
+/// A value of an axis, for programs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Quantity {
+    /// A name.
+    Text(String),
+    /// Bytes, or how many.
+    Whole(u64),
+    /// A length of time.
+    Seconds(f64),
 }
 
 /// A value for each kind of work.
@@ -129,6 +143,7 @@ impl Axis {
         meaning: "",
         elsewhere: &[],
         domain: Domain::Peer,
+        column: None,
         aliases: &[],
         symbols: &[],
         usual: Usual { read: None, write: None, memory: None },
@@ -268,6 +283,34 @@ impl Axis {
         alias.map_or(text, |(_, name)| *name)
     }
 
+    /// Its column in tables for programs, and its label in metrics: `block_bytes`.
+    pub fn column(&self) -> Cow<'static, str> {
+        match (self.column, &self.domain) {
+            (Some(column), _) => column.into(),
+            (None, Domain::Bytes) => format!("{}_bytes", self.name).into(),
+            (None, _) => self.name.into(),
+        }
+    }
+
+    /// The value that `case` has, for programs: bytes and counts are numbers, times are seconds.
+    pub fn quantity(&self, case: &Case) -> Option<Quantity> {
+        let text = self.value(case)?;
+        let read = match self.domain {
+            Domain::Bytes => units::parse_bytes(&text).map(Quantity::Whole),
+            Domain::Count(_) => count(self.name, &text, 0).map(Quantity::Whole),
+            Domain::Time => {
+                units::parse_time(&text).map(|time| Quantity::Seconds(time.as_secs_f64()))
+            }
+            Domain::Peer | Domain::Names(_) => return Some(Quantity::Text(text)),
+        };
+        Some(read.unwrap_or(Quantity::Text(text)))
+    }
+
+    /// Whether some cases of this kind have no value, though others do.
+    pub fn is_optional(&self, kind: Kind) -> bool {
+        self.usual.of(kind).is_some() && self.value(&Case::blank(kind)).is_none()
+    }
+
     /// The names that a kind of work can have here; none where the axis has no names.
     pub fn names(&self, kind: Kind) -> &'static [&'static str] {
         match self.domain {
@@ -276,67 +319,6 @@ impl Axis {
             }
             _ => &[],
         }
-    }
-}
-
-impl Case {
-    /// The case's axes by name. [`Case::from_axes`] reads them back.
-    pub fn axes(&self) -> Vec<(&'static str, String)> {
-        AXES.iter().filter_map(|axis| Some((axis.name, axis.value(self)?))).collect()
-    }
-
-    /// Reads a case from its axes, in any order; every axis must be there, once. Those that are
-    /// younger than the first version of this program may be missing, as they are in its records:
-    /// then they have the value that it had for all.
-    pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
-        let given = Given(axes);
-        let mut case = match () {
-            () if given.has("kernel") => Case::blank(Kind::Memory),
-            () if given.has("op") => Case::blank(Kind::Write),
-            () => Case::blank(Kind::Read),
-        };
-        for axis in Axis::all_of(case.kind()) {
-            axis.set(&mut case, given.text(axis.name, axis.before)?)?;
-        }
-        case.clear_meaningless();
-        Ok(case)
-    }
-
-    /// A short name: `pread warm random 4KiB d1 t1 sum of 256MiB`. No other case has it, but for
-    /// those that differ in their time alone: see [`ids`].
-    ///
-    /// What is at its usual value is left out, so that what is unusual stands out.
-    pub fn id(&self) -> String {
-        let words: Vec<String> = AXES.iter().filter_map(|axis| axis.word(self)).collect();
-        words.join(" ")
-    }
-}
-
-/// The ids of cases that stand together: where some differ in their time alone it is said, too.
-pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
-    let mut of_id: HashMap<String, HashSet<Duration>> = HashMap::new();
-    for case in cases.clone() {
-        of_id.entry(case.id()).or_default().insert(case.time());
-    }
-    let id = |case: &Case| {
-        let id = case.id();
-        let is_alone = of_id.get(&id).is_none_or(|times| times.len() == 1);
-        if is_alone { id } else { format!("{id} for {}", units::time(case.time())) }
-    };
-    cases.map(id).collect()
-}
-
-impl From<Case> for Axes {
-    fn from(case: Case) -> Axes {
-        case.axes().into_iter().map(|(axis, value)| (axis.to_string(), value)).collect()
-    }
-}
-
-impl TryFrom<Axes> for Case {
-    type Error = ParseError;
-
-    fn try_from(axes: Axes) -> Result<Case, ParseError> {
-        Case::from_axes(&axes)
     }
 }
 
@@ -365,6 +347,7 @@ fn small(axis: &'static str, text: &str) -> Result<u32, ParseError> {
 mod tests {
     use super::*;
     use crate::zoo;
+    use std::time::Duration;
 
     #[test]
     fn axes_round_trip() {

@@ -3,21 +3,19 @@
 //!
 //! What is not known, or does not apply, is an empty field, never 0.
 
+use crate::metric::{self, Metric, Unit, Value};
 use crate::style::printable;
 use crate::words::fate;
 use ::csv::Writer;
 use assess::Assessment;
 use assess::summary::Summary;
-use assess::trials::{Figures, TrialFigures};
-use model::evidence::{Evidence, Residency};
-use model::units;
+use assess::trials::TrialFigures;
+use model::axis::{AXES, Axis, Domain, Quantity};
 
 /// What a row is of.
 struct Row<'a> {
     assessment: &'a Assessment,
     summary: &'a Summary,
-    /// The axes of its case by name.
-    axes: &'a [(&'static str, String)],
     trial: &'a TrialFigures,
 }
 
@@ -30,138 +28,144 @@ enum Field {
     Text(String),
 }
 
-/// A column: its name, and what is in its field.
-type Column = (&'static str, fn(&Row) -> Field);
+/// A column that is neither an axis nor a metric.
+struct Column {
+    name: &'static str,
+    kind: &'static str,
+    meaning: &'static str,
+    field: fn(&Row) -> Field,
+}
+
+const fn column(
+    name: &'static str,
+    kind: &'static str,
+    meaning: &'static str,
+    field: fn(&Row) -> Field,
+) -> Column {
+    Column { name, kind, meaning, field }
+}
 
 /// What a row is of: the same in all rows of a run.
 const OF_RUN: &[Column] = &[
-    ("recipe", |row| text(&row.assessment.recipe)),
-    ("began", |row| text(&row.assessment.began)),
-    ("host", |row| text(&row.assessment.host.name)),
-    ("directory", |row| {
+    column("recipe", "text", "name of the recipe", |row| text(&row.assessment.recipe)),
+    column("began", "text", "start of the run: RFC 3339, UTC", |row| text(&row.assessment.began)),
+    column("host", "text", "name of the machine", |row| text(&row.assessment.host.name)),
+    column("directory", "text", "the measured directory; empty if the run used no file", |row| {
         let storage = row.assessment.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.directory.display().to_string()))
     }),
-    ("file_system", |row| {
+    column("file_system", "text", "for example ext4 or tmpfs", |row| {
         let storage = row.assessment.storage.as_ref();
         storage.map_or(Field::Empty, |storage| text(&storage.file_system))
     }),
-    ("tool_version", |row| text(&row.assessment.tool.version)),
-    ("seed", |row| number(Some(row.assessment.seed))),
-    ("invocations", |row| number(Some(row.assessment.repetition.invocations))),
+    column("tool_version", "text", "version that made the record", |row| {
+        text(&row.assessment.tool.version)
+    }),
+    column("seed", "number", "determines the data and every order", |row| {
+        number(Some(row.assessment.seed))
+    }),
+    column(
+        "invocations",
+        "number",
+        "fresh starts in the run; with 1, intervals hold within this run only",
+        |row| number(Some(row.assessment.repetition.invocations)),
+    ),
 ];
 
-/// The same in all rows of a case.
+/// The same in all rows of a case, besides its axes.
 const OF_CASE: &[Column] = &[
-    ("case", |row| text(&row.summary.id)),
-    ("role", |row| text(row.summary.role.name())),
-    ("verdict", |row| text(row.summary.verdict.name())),
-    ("served_by", |row| row.summary.served_by.map_or(Field::Empty, |by| text(by.name()))),
-    ("peer", |row| row.word("peer")),
-    ("op", |row| row.word("op")),
-    ("engine", |row| row.word("engine")),
-    ("kernel", |row| row.word("kernel")),
-    ("cache", |row| row.word("cache")),
-    ("pattern", |row| row.word("pattern")),
-    ("stride_blocks", |row| row.whole("stride")),
-    ("size_bytes", |row| row.bytes("size")),
-    ("working_set_bytes", |row| row.bytes("working_set")),
-    ("block_bytes", |row| row.bytes("block")),
-    ("depth", |row| row.whole("depth")),
-    ("threads", |row| row.whole("threads")),
-    ("share", |row| row.word("share")),
-    ("touch", |row| row.word("touch")),
-    ("isa", |row| row.word("isa")),
-    ("pages", |row| row.word("pages")),
-    ("step_bytes", |row| row.bytes("step")),
-    ("advice", |row| row.word("advice")),
-    ("submission", |row| row.word("submission")),
-    ("sync", |row| row.word("sync")),
-    ("every_blocks", |row| row.whole("every")),
-    ("allocation", |row| row.word("allocation")),
-    ("fill", |row| row.word("fill")),
-    ("ops_limit", |row| row.whole("ops")),
-    ("time_limit_seconds", |row| row.seconds("time")),
+    column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
+    column("role", "text", "asked, control or twin", |row| text(row.summary.role.name())),
+    column("verdict", "text", "of the case: sound, doubtful, void or unavailable", |row| {
+        text(row.summary.verdict.name())
+    }),
+    column("served_by", "text", "of the case: what served the bytes, by the evidence", |row| {
+        row.summary.served_by.map_or(Field::Empty, |by| text(by.name()))
+    }),
 ];
 
-/// What a trial came to.
+/// What a row is of within its case.
 const OF_TRIAL: &[Column] = &[
-    ("invocation", |row| number(Some(row.trial.invocation))),
-    ("round", |row| number(Some(row.trial.round))),
-    ("fate", |row| text(fate(&row.trial.fate).0)),
-    ("reason", |row| fate(&row.trial.fate).1.map_or(Field::Empty, text)),
-    ("bytes", |row| row.figure(|figures| Some(figures.bytes))),
-    ("operations", |row| row.figure(|figures| Some(figures.ops))),
-    ("elapsed_ns", |row| row.figure(|figures| Some(figures.elapsed_ns))),
-    ("synced_ns", |row| row.figure(|figures| figures.synced_ns)),
-    ("throughput_bytes_per_second", |row| row.figure(|figures| figures.throughput)),
-    ("accepted_bytes_per_second", |row| row.figure(|figures| figures.accepted)),
-    ("durable_bytes_per_second", |row| row.figure(|figures| figures.durable)),
-    ("operations_per_second", |row| row.figure(|figures| figures.iops)),
-    ("p50_ns", |row| row.figure(|figures| figures.p50_ns)),
-    ("p99_ns", |row| row.figure(|figures| figures.p99_ns)),
-    ("p99_9_ns", |row| row.figure(|figures| figures.p99_9_ns)),
-    ("max_ns", |row| row.figure(|figures| figures.max_ns)),
+    column("invocation", "number", "from 0", |row| number(Some(row.trial.invocation))),
+    column("round", "number", "from 0, numbered across invocations", |row| {
+        number(Some(row.trial.round))
+    }),
+    column("fate", "text", "of the trial: counted, excluded, unavailable or failed", |row| {
+        text(fate(&row.trial.fate).0)
+    }),
+    column(
+        "reason",
+        "text",
+        "why the trial does not count; for excluded trials, the gate",
+        |row| fate(&row.trial.fate).1.map_or(Field::Empty, text),
+    ),
 ];
 
-/// What the OS counted around a trial.
-const OF_EVIDENCE: &[Column] = &[
-    ("window_ns", |row| row.counter(|evidence| Some(evidence.window_ns))),
-    ("file_pages", |row| row.counter(|evidence| Some(evidence.residency_before?.pages))),
-    ("cached_pages_before", |row| row.counter(|evidence| cached(evidence.residency_before))),
-    ("cached_pages_after", |row| row.counter(|evidence| cached(evidence.residency_after))),
-    ("task_read_bytes", |row| row.counter(|evidence| evidence.task_read_bytes)),
-    ("task_write_bytes", |row| row.counter(|evidence| evidence.task_write_bytes)),
-    ("device_read_bytes", |row| row.counter(|evidence| evidence.device_read_bytes)),
-    ("device_reads", |row| row.counter(|evidence| evidence.device_reads)),
-    ("device_write_bytes", |row| row.counter(|evidence| evidence.device_write_bytes)),
-    ("device_writes", |row| row.counter(|evidence| evidence.device_writes)),
-    ("device_flushes", |row| row.counter(|evidence| evidence.device_flushes)),
-    ("dirty_before_bytes", |row| row.counter(|evidence| evidence.dirty_before)),
-    ("dirty_after_bytes", |row| row.counter(|evidence| evidence.dirty_after)),
-    ("dirty_limit_bytes", |row| row.counter(|evidence| evidence.dirty_limit)),
-    ("cpu_ns", |row| row.counter(|evidence| evidence.cpu_ns)),
-    ("cpu_user_ns", |row| row.counter(|evidence| evidence.cpu_user_ns)),
-    ("cpu_system_ns", |row| row.counter(|evidence| evidence.cpu_system_ns)),
-    ("minor_faults", |row| row.counter(|evidence| evidence.minor_faults)),
-    ("major_faults", |row| row.counter(|evidence| evidence.major_faults)),
-    ("switches_voluntary", |row| row.counter(|evidence| evidence.switches_voluntary)),
-    ("switches_involuntary", |row| row.counter(|evidence| evidence.switches_involuntary)),
-    ("run_delay_ns", |row| row.counter(|evidence| evidence.run_delay_ns)),
-    ("steal_ns", |row| row.counter(|evidence| evidence.steal_ns)),
-    ("machine_cpu_ns", |row| row.counter(|evidence| evidence.machine_cpu_ns)),
-    ("pressure_cpu_ns", |row| row.counter(|evidence| evidence.pressure_cpu_ns)),
-    ("pressure_io_ns", |row| row.counter(|evidence| evidence.pressure_io_ns)),
-    ("pressure_memory_ns", |row| row.counter(|evidence| evidence.pressure_memory_ns)),
-    ("swapped_bytes", |row| row.counter(|evidence| evidence.swapped_bytes)),
-    ("huge_bytes", |row| row.counter(|evidence| evidence.huge_bytes)),
-    ("throttled_ns", |row| row.counter(|evidence| evidence.throttled_ns)),
-];
-
-fn columns() -> impl Iterator<Item = &'static Column> {
-    [OF_RUN, OF_CASE, OF_TRIAL, OF_EVIDENCE].into_iter().flatten()
+/// The names of all columns, in their order, each with the kind of its fields and its meaning.
+pub fn csv_columns() -> Vec<[String; 3]> {
+    let fixed = |column: &Column| [column.name, column.kind, column.meaning].map(str::to_string);
+    let axis = |axis: &Axis| {
+        let (first, rest) = axis.meaning.split_at(1);
+        [axis.column().into_owned(), kind(axis).to_string(), first.to_lowercase() + rest]
+    };
+    let metric =
+        |metric: &Metric| [metric.column, metric.unit.name(), metric.meaning].map(str::to_string);
+    let of_run = OF_RUN.iter().chain(OF_CASE).map(fixed);
+    let of_case = of_run.chain(AXES.iter().map(axis));
+    of_case.chain(OF_TRIAL.iter().map(fixed)).chain(metric::of_trials().map(metric)).collect()
 }
 
-/// The names of all columns, in their order.
-pub fn csv_columns() -> Vec<&'static str> {
-    columns().map(|(name, _)| *name).collect()
+/// What the fields of an axis are.
+fn kind(axis: &Axis) -> &'static str {
+    match axis.domain {
+        Domain::Peer | Domain::Names(_) => Unit::Text.name(),
+        Domain::Bytes => Unit::Bytes.name(),
+        Domain::Count(_) => Unit::Number.name(),
+        Domain::Time => "seconds",
+    }
 }
 
 /// A row for each trial of each case, below the names of the columns; of a record without a trial
 /// those names alone.
 pub fn csv(assessment: &Assessment) -> String {
     let mut table = Writer::from_writer(Vec::new());
-    table.write_record(csv_columns()).expect(TAKEN);
+    table.write_record(csv_columns().into_iter().map(|[name, ..]| name)).expect(TAKEN);
     for summary in assessment.measured() {
-        let axes = summary.case.axes();
+        let axes: Vec<Field> = AXES.iter().map(|axis| of_axis(axis, summary)).collect();
         for trial in &summary.trials {
-            let row = Row { assessment, summary, axes: &axes, trial };
-            let fields = columns().map(|(_, field)| field(&row).written());
-            table.write_record(fields.collect::<Vec<String>>()).expect(TAKEN);
+            let row = Row { assessment, summary, trial };
+            let of = |columns: &[Column]| {
+                columns.iter().map(|column| (column.field)(&row).written()).collect::<Vec<_>>()
+            };
+            let fields = of(OF_RUN).into_iter().chain(of(OF_CASE));
+            let fields = fields.chain(axes.iter().map(Field::written)).chain(of(OF_TRIAL));
+            let metrics = metric::of_trials().map(|metric| of_metric(metric, trial).written());
+            table.write_record(fields.chain(metrics)).expect(TAKEN);
         }
     }
     let bytes = table.into_inner().expect(TAKEN);
     String::from_utf8(bytes).expect("whole texts were written")
+}
+
+fn of_axis(axis: &Axis, summary: &Summary) -> Field {
+    match axis.quantity(&summary.case) {
+        None => Field::Empty,
+        Some(Quantity::Text(name)) => text(&name),
+        Some(Quantity::Whole(whole)) => number(Some(whole)),
+        Some(Quantity::Seconds(seconds)) => number(Some(seconds)),
+    }
+}
+
+fn of_metric(metric: &Metric, trial: &TrialFigures) -> Field {
+    match trial.figures.as_ref().and_then(|figures| metric.of_trial(figures)) {
+        None => Field::Empty,
+        Some(Value::Whole(whole)) => number(Some(whole)),
+        Some(Value::Real(real)) => number(Some(real)),
+        Some(Value::Nodes(nodes)) => {
+            let parts = nodes.iter().map(|(node, bytes)| format!("{node}:{bytes}"));
+            text(&parts.collect::<Vec<_>>().join(" "))
+        }
+    }
 }
 
 const TAKEN: &str = "all rows have as many fields, and memory takes them";
@@ -172,12 +176,12 @@ const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 impl Field {
     /// Control characters become spaces, so that each row is one line. A text that a spreadsheet
     /// would take for a formula has an apostrophe before it, as OWASP advises ("CSV Injection").
-    fn written(self) -> String {
+    fn written(&self) -> String {
         match self {
             Field::Empty => String::new(),
-            Field::Number(number) => number,
-            Field::Text(text) if text.starts_with(FORMULA) => format!("'{}", printable(&text)),
-            Field::Text(text) => printable(&text),
+            Field::Number(number) => number.clone(),
+            Field::Text(text) if text.starts_with(FORMULA) => format!("'{}", printable(text)),
+            Field::Text(text) => printable(text),
         }
     }
 }
@@ -190,80 +194,35 @@ fn number(value: Option<impl ToString>) -> Field {
     value.map_or(Field::Empty, |value| Field::Number(value.to_string()))
 }
 
-fn cached(residency: Option<Residency>) -> Option<u64> {
-    Some(residency?.cached)
-}
-
-impl Row<'_> {
-    /// The text of an axis, if the case has it.
-    fn axis(&self, name: &str) -> Option<&str> {
-        self.axes.iter().find(|(axis, _)| *axis == name).map(|(_, text)| text.as_str())
-    }
-
-    fn word(&self, axis: &str) -> Field {
-        self.axis(axis).map_or(Field::Empty, text)
-    }
-
-    fn whole(&self, axis: &str) -> Field {
-        number(self.axis(axis))
-    }
-
-    fn bytes(&self, axis: &str) -> Field {
-        number(self.axis(axis).and_then(|text| units::parse_bytes(text).ok()))
-    }
-
-    fn seconds(&self, axis: &str) -> Field {
-        let time = self.axis(axis).and_then(|text| units::parse_time(text).ok());
-        number(time.map(|time| time.as_secs_f64()))
-    }
-
-    fn figure<T: ToString>(&self, of: impl Fn(&Figures) -> Option<T>) -> Field {
-        number(self.trial.figures.as_ref().and_then(of))
-    }
-
-    fn counter(&self, of: impl Fn(&Evidence) -> Option<u64>) -> Field {
-        self.figure(|figures| of(&figures.evidence))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::zoo;
-    use std::collections::BTreeSet;
-
-    /// The axes that a column says otherwise than by its name.
-    const RENAMED: [(&str, &str); 8] = [
-        ("stride", "stride_blocks"),
-        ("size", "size_bytes"),
-        ("working_set", "working_set_bytes"),
-        ("block", "block_bytes"),
-        ("step", "step_bytes"),
-        ("every", "every_blocks"),
-        ("ops", "ops_limit"),
-        ("time", "time_limit_seconds"),
-    ];
+    use std::collections::{BTreeSet, HashMap};
 
     #[test]
-    fn every_axis_of_every_case_is_a_column_and_has_its_value_there() {
-        let record = assess::assess(&zoo::record());
+    fn each_axis_of_each_case_has_its_value_in_its_column() {
+        let mut assessment = assess::assess(&zoo::record());
         for case in zoo::cases() {
-            let axes = case.axes();
-            let (summary, trial) = (&record.cases[0], &record.cases[0].trials[0]);
-            let row = Row { assessment: &record, summary, axes: &axes, trial };
-            for (axis, value) in &axes {
-                let renamed = RENAMED.iter().find(|(known, _)| known == axis);
-                let name = renamed.map_or(*axis, |(_, column)| column);
-                let (_, field) = columns().find(|(known, _)| *known == name).expect(axis);
-                let written = field(&row).written();
-                assert!(!written.is_empty(), "{axis} {value} of {} is lost", case.id());
+            assessment.cases.truncate(1);
+            assessment.cases[0].case = case.clone();
+            let table = csv(&assessment);
+            let mut reader = ::csv::Reader::from_reader(table.as_bytes());
+            let row: HashMap<String, String> =
+                reader.deserialize().next().expect("a trial").expect("a row");
+            for (name, value) in case.axes() {
+                let axis = Axis::named(name).expect("it was just named");
+                let field = &row[axis.column().as_ref()];
+                let is_number = field.parse::<f64>().is_ok();
+                let is_text = matches!(axis.domain, Domain::Peer | Domain::Names(_));
+                assert!(is_number != is_text && !field.is_empty(), "{name} {value}: {field}");
             }
         }
     }
 
     #[test]
     fn no_column_has_the_name_of_another() {
-        let names = csv_columns();
+        let names: Vec<String> = csv_columns().into_iter().map(|[name, ..]| name).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     }
 

@@ -19,7 +19,6 @@ use assess::repetition::Repetition;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
 use assess::{Assessment, RunFinding};
-use model::case::{Case, Work};
 use model::peer::Peer;
 use model::plan::Skip;
 use model::record::End;
@@ -108,7 +107,7 @@ fn report(assessment: &Assessment) -> wire::Report<'_> {
 fn case(summary: &Summary) -> wire::Case<'_> {
     wire::Case {
         id: &summary.id,
-        case: axes(&summary.case),
+        case: wire::Axes(&summary.case),
         role: summary.role.name(),
         n: summary.n,
         failures: summary
@@ -183,58 +182,6 @@ fn peer(peer: &Peer) -> wire::Peer<'_> {
     }
 }
 
-fn axes(case: &Case) -> wire::Axes {
-    match &case.work {
-        Work::Read(work) => wire::Axes::File(wire::FileAxes {
-            peer: case.peer.clone(),
-            engine: work.engine.name(),
-            cache: work.io.cache.name(),
-            pattern: work.io.pattern.name(),
-            stride: work.io.stride,
-            size: work.io.size,
-            block: work.io.block,
-            depth: work.io.depth,
-            threads: work.io.threads,
-            share: work.io.share.name(),
-            touch: work.touch.name(),
-            isa: work.isa.name(),
-            advice: work.advice.name(),
-            submission: work.submission.name(),
-            ops: work.io.ops,
-            time_s: work.io.time.as_secs_f64(),
-        }),
-        Work::Write(work) => wire::Axes::Write(wire::WriteAxes {
-            peer: case.peer.clone(),
-            op: work.op.name(),
-            engine: work.engine.name(),
-            cache: work.io.cache.name(),
-            pattern: work.io.pattern.name(),
-            stride: work.io.stride,
-            size: work.io.size,
-            block: work.io.block,
-            depth: work.io.depth,
-            threads: work.io.threads,
-            share: work.io.share.name(),
-            sync: work.sync.name(),
-            every: work.every,
-            allocation: work.allocation.name(),
-            fill: work.fill.name(),
-            ops: work.io.ops,
-            time_s: work.io.time.as_secs_f64(),
-        }),
-        Work::Memory(work) => wire::Axes::Memory(wire::MemoryAxes {
-            peer: case.peer.clone(),
-            kernel: work.kernel.name(),
-            isa: work.isa.name(),
-            working_set: work.working_set,
-            pages: work.pages.name(),
-            step: work.kernel.touches_pages().then_some(work.step),
-            threads: work.threads,
-            time_s: work.time.as_secs_f64(),
-        }),
-    }
-}
-
 fn repetition(repetition: &Repetition) -> wire::Repetition {
     wire::Repetition {
         invocations: repetition.invocations,
@@ -300,7 +247,7 @@ fn run_finding(found: &RunFinding) -> wire::RunFinding<'_> {
 }
 
 fn skip(skip: &Skip) -> wire::Skip<'_> {
-    wire::Skip { id: skip.case.id(), case: axes(&skip.case), reason: &skip.reason }
+    wire::Skip { id: skip.case.id(), case: wire::Axes(&skip.case), reason: &skip.reason }
 }
 
 fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {

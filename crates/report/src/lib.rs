@@ -17,6 +17,7 @@ mod writes;
 mod sentence;
 mod sparkline;
 mod grid;
+mod metric;
 mod control;
 mod missed;
 mod frame;

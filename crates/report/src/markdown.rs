@@ -4,21 +4,20 @@ use crate::command;
 use crate::conclusion;
 use crate::control;
 use crate::frame;
-use crate::grid::{Cell, Column, Grid, left, right};
+use crate::grid::{Cell, Grid, left};
 use crate::labels::Labels;
 use crate::markup::{block, fenced, inline};
+use crate::metric::{self, Metric, Small};
 use crate::missed;
 use crate::records;
 use crate::style::Paint;
 use crate::versus;
-use crate::words::{self, figure, sentence};
-use crate::writes;
+use crate::words::sentence;
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::percentile::Percentile;
 use assess::records::Versus;
-use assess::summary::{Latency, Summary};
-use model::case::{Op, WriteWork};
+use assess::summary::Summary;
 use model::plan::Role;
 
 /// A run as Markdown.
@@ -135,10 +134,10 @@ fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     page.common(&labels.said_once());
     let name = &|id: &str| labels.name(id);
     if !read.is_empty() {
-        page.table(&read_table(assessment, &read, name));
+        page.table(&grid(assessment, &read, &READ, name));
     }
     if !written.is_empty() {
-        page.table(&write_table(assessment, &written, name));
+        page.table(&grid(assessment, &written, &WRITTEN, name));
     }
     page.paragraph(&legend(assessment, &read, &written));
 }
@@ -146,6 +145,7 @@ fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
 /// What has to be known to read the tables, as far as it is in them.
 fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> String {
     let all = || read.iter().chain(written);
+    let syncs = || written.iter().filter_map(|summary| Some(&summary.writing.as_ref()?.sync));
     let mut said = vec![match assessment.repetition.invocations {
         1 => {
             format!("Medians of up to {} rounds, with intervals within this run", assessment.rounds)
@@ -157,12 +157,10 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
                      the final sync, unless contradicted";
         said.push(rates.to_string());
     }
-    let waits = || written.iter().filter_map(|summary| waited(summary)).map(|latency| latency.p50);
-    if waits().flatten().next().is_some() {
-        let syncs = "p50 and p99 of what writes are of the sync where one is called";
-        said.push(syncs.to_string());
+    if syncs().any(|latency| latency.p50.is_some()) {
+        said.push("sync p50 and sync p99: of the syncs that were calls of their own".to_string());
     }
-    let latencies = all().filter_map(|summary| waited(summary));
+    let latencies = all().map(|summary| &summary.latency).chain(syncs());
     let told: Vec<Percentile> =
         latencies.flat_map(|latency| [latency.p50, latency.p99]).flatten().collect();
     if !told.is_empty() {
@@ -178,73 +176,46 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
     sentence(&said.join("; "))
 }
 
-/// A table of cases with these `rates`, and what all cases have.
-fn grid(rates: Vec<Column>) -> Grid {
-    let worth = [
-        right("p50", 1),
-        right("p99", 1),
-        right("of ceiling", 1),
-        left("served by", 0),
-        left("verdict", 0),
-    ];
-    Grid::new([left("case", 0)].into_iter().chain(rates).chain(worth).collect())
-}
+/// What a table of cases says of them: those that read, and loops over memory.
+const READ: [&str; 8] =
+    ["throughput", "interval", "iops", "p50", "p99", "ceiling", "served_by", "verdict"];
 
-fn read_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -> String) -> Grid {
-    let mut grid = grid(vec![right("throughput", 0), left("95 % CI", 0)]);
-    for summary in cases {
-        let (median, interval) = words::main_figure(summary);
-        let mut texts = vec![median, interval];
-        texts.extend(percentiles(Some(&summary.latency)));
-        grid.row(row(assessment, summary, name, texts));
-    }
-    grid
-}
+/// The same of those that write.
+const WRITTEN: [&str; 12] = [
+    "accepted",
+    "accepted_interval",
+    "durable",
+    "durable_interval",
+    "iops",
+    "p50",
+    "p99",
+    "sync_p50",
+    "sync_p99",
+    "ceiling",
+    "served_by",
+    "verdict",
+];
 
-fn write_table(assessment: &Assessment, cases: &[&Summary], name: &dyn Fn(&str) -> String) -> Grid {
-    let mut grid = grid(vec![
-        right("accepted", 0),
-        left("95 % CI", 0),
-        right("durable", 0),
-        left("95 % CI", 0),
-    ]);
-    for summary in cases {
-        let (accepted, accepted_ci) = writes::accepted(summary.writing.as_ref());
-        let (durable, durable_ci) = writes::durable(summary);
-        let mut texts = vec![accepted, accepted_ci, durable, durable_ci];
-        texts.extend(percentiles(waited(summary)));
-        grid.row(row(assessment, summary, name, texts));
-    }
-    grid
-}
+/// The columns that a table without content in them leaves out.
+const OPTIONAL: [&str; 6] = ["iops", "p50", "p99", "sync_p50", "sync_p99", "ceiling"];
 
-/// The latency of what ends a write: of the sync, where one is called.
-fn waited(summary: &Summary) -> Option<&Latency> {
-    let calls_sync = |work: &WriteWork| work.sync.is_call() || work.op == Op::Sync;
-    match summary.case.write() {
-        Some(work) if calls_sync(work) => Some(&summary.writing.as_ref()?.sync),
-        _ => Some(&summary.latency),
-    }
-}
-
-fn percentiles(latency: Option<&Latency>) -> [String; 2] {
-    [latency.and_then(|all| all.p50), latency.and_then(|all| all.p99)].map(words::percentile)
-}
-
-/// A row: the case, its `figures`, and what they are worth.
-fn row(
+fn grid(
     assessment: &Assessment,
-    summary: &Summary,
+    cases: &[&Summary],
+    shown: &[&str],
     name: &dyn Fn(&str) -> String,
-    figures: Vec<String>,
-) -> Vec<Cell> {
-    let ceiling = words::ceiling(summary);
-    let figures = figures.into_iter().chain([ceiling]).map(|text| figure(summary, text));
-    [name(&summary.id)]
-        .into_iter()
-        .chain(figures)
-        .chain([words::served_by(summary, assessment.storage.as_ref())])
-        .chain([words::verdict(summary).to_string()])
-        .map(|text| Cell::new(text, Paint::Plain))
-        .collect()
+) -> Grid {
+    let shows_iops = metric::small_blocks(cases.iter().copied()) != Small::None;
+    let is_shown = |name: &&&str| **name != "iops" || shows_iops;
+    let shown: Vec<&Metric> =
+        shown.iter().filter(is_shown).map(|name| Metric::named(name)).collect();
+    let columns =
+        shown.iter().map(|metric| metric.in_grid(u8::from(OPTIONAL.contains(&metric.name))));
+    let mut grid = Grid::new([left("case", 0)].into_iter().chain(columns).collect());
+    for summary in cases {
+        let cells = shown.iter().map(|metric| metric.cell(summary, assessment));
+        let texts = [name(&summary.id)].into_iter().chain(cells);
+        grid.row(texts.map(|text| Cell::new(text, Paint::Plain)).collect());
+    }
+    grid
 }

@@ -1,15 +1,14 @@
 //! The table that suits any recipe: a row for each case.
 
 use crate::frame;
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Grid, left};
 use crate::labels::{Labels, common_line};
+use crate::metric::{self, Metric, Small};
 use crate::style::{Paint, Style};
 use crate::versus;
-use crate::words::{self, NONE, figure};
+use crate::words;
 use crate::writes;
 use assess::Assessment;
-use assess::summary::Summary;
-use model::host::Storage;
 use model::plan::Role;
 
 /// All cases of any recipe, as a table of at most the style's width: the columns that matter
@@ -35,29 +34,42 @@ pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-fn rows(assessment: &Assessment, names: &Labels) -> Grid {
+/// What the table says of cases, each with the rank of its column.
+fn shown(assessment: &Assessment) -> Vec<(&'static Metric, u8)> {
     // Which of its rates is the figure of a row that writes is said wherever one writes.
-    let kind_rank = if writes::any(assessment) { 0 } else { 1 };
-    let mut grid = Grid::new(vec![
-        left("case", 0),
-        right("n", 7),
-        right("throughput", 0),
-        left("95 % CI", 0),
-        left("rate", kind_rank),
-        right("accepted", 1),
-        left("min/mean/max", 5),
-        right("op/s", 9),
-        right("p50", 2),
-        right("p99", 3),
-        right("p99.9", 8),
-        right("idle", 6),
-        right("sync p50", 2),
-        right("sync p99", 3),
-        right("CPU/op", 4),
-        right("ceiling", 10),
-        left("served by", 1),
-        left("verdict", 0),
-    ]);
+    let rate = if writes::any(assessment) { 0 } else { 1 };
+    // The figure that people ask for where all blocks are small.
+    let iops = match metric::small_blocks(assessment.measured()) {
+        Small::All => 2,
+        Small::Some => 3,
+        Small::None => 9,
+    };
+    let shown = [
+        ("rounds", 7),
+        ("throughput", 0),
+        ("interval", 0),
+        ("rate", rate),
+        ("accepted", 1),
+        ("spread", 5),
+        ("iops", iops),
+        ("p50", 2),
+        ("p99", 3),
+        ("p99_9", 8),
+        ("idle", 6),
+        ("sync_p50", 2),
+        ("sync_p99", 3),
+        ("cpu_per_op", 4),
+        ("ceiling", 10),
+        ("served_by", 1),
+        ("verdict", 0),
+    ];
+    shown.map(|(name, rank)| (Metric::named(name), rank)).to_vec()
+}
+
+fn rows(assessment: &Assessment, names: &Labels) -> Grid {
+    let shown = shown(assessment);
+    let metrics = shown.iter().map(|(metric, rank)| metric.in_grid(*rank));
+    let mut grid = Grid::new([left("case", 0)].into_iter().chain(metrics).collect());
     let mut role = Role::Asked;
     for summary in assessment.measured() {
         if summary.role != role {
@@ -65,37 +77,11 @@ fn rows(assessment: &Assessment, names: &Labels) -> Grid {
             grid.heading(if is_twin { "measured a second time (A/A)" } else { "controls" });
             role = summary.role;
         }
-        grid.row(cells(summary, assessment.storage.as_ref(), names));
+        let name = Cell::new(names.short(&summary.id), Paint::Plain);
+        let cells = shown
+            .iter()
+            .map(|(metric, _)| Cell::new(metric.cell(summary, assessment), metric.paint(summary)));
+        grid.row([name].into_iter().chain(cells).collect());
     }
     grid
-}
-
-fn cells(summary: &Summary, storage: Option<&Storage>, names: &Labels) -> Vec<Cell> {
-    let verdict = words::verdict_paint(summary);
-    let plain = |text: String| Cell::new(text, Paint::Plain);
-    let said = |text: String| Cell::new(figure(summary, text), verdict);
-    let (median, interval) = words::main_figure(summary);
-    let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
-    let writing = summary.writing.as_ref();
-    let spread = words::main_estimate(summary).map(|(all, say)| words::min_mean_max(&all, say));
-    vec![
-        plain(names.short(&summary.id)),
-        plain(summary.n.to_string()),
-        said(median),
-        said(interval),
-        plain(words::rate_kind(summary).to_string()),
-        said(writes::accepted(writing).0),
-        said(or_none(spread)),
-        said(or_none(summary.iops.map(|iops| words::per_second(iops.median)))),
-        said(words::percentile(summary.latency.p50)),
-        said(words::percentile(summary.latency.p99)),
-        said(words::percentile(summary.latency.p99_9)),
-        said(or_none(summary.imbalance_percent.map(words::percent))),
-        said(words::percentile(writing.and_then(|writing| writing.sync.p50))),
-        said(words::percentile(writing.and_then(|writing| writing.sync.p99))),
-        said(words::ns(summary.cpu_ns_per_op)),
-        said(words::ceiling(summary)),
-        plain(words::served_by(summary, storage)),
-        Cell::new(words::verdict(summary), verdict),
-    ]
 }

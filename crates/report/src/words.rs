@@ -58,6 +58,12 @@ pub(crate) fn min_mean_max(estimate: &Estimate, say: Say) -> String {
     joined(&[say(estimate.min), say(estimate.mean), say(estimate.max)], "/")
 }
 
+/// The same of what a row is read for.
+pub(crate) fn spread(summary: &Summary) -> String {
+    let estimate = main_estimate(summary);
+    estimate.map_or(NONE.to_string(), |(all, say)| min_mean_max(&all, say))
+}
+
 /// A percentile: `83.2 µs`; `~83.2 µs` where it rests on few operations.
 pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
     match percentile {

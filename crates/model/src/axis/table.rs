@@ -163,6 +163,7 @@ pub const AXES: &[Axis] = &[
         flag: "stride",
         meaning: "Blocks from one step of a strided pattern to the next",
         domain: Domain::Count(1),
+        column: Some("stride_blocks"),
         symbols: &[("page", "as many as a page has bytes")],
         usual: Usual::files("16"),
         word: Word::Silent,
@@ -241,10 +242,9 @@ pub const AXES: &[Axis] = &[
             (isa != Isa::Auto).then(|| isa.to_string())
         }),
         say: Say::of("{}").quiet("auto"),
-        get: |case| match case.kind() {
-            Kind::Read => Some(case.read()?.isa.to_string()),
-            Kind::Memory => Some(case.memory()?.isa.to_string()),
-            Kind::Write => None,
+        get: |case| {
+            let of_read = case.read().map(|work| work.isa);
+            Some(of_read.or(case.memory().map(|work| work.isa))?.to_string())
         },
         set: |case, text| match case.kind() {
             Kind::Read => put(case.read_mut().map(|work| &mut work.isa), text.parse()),
@@ -299,6 +299,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Blocks from one sync to the next; 0 for one sync at the end. In a recipe: every",
         elsewhere: &["sync_every"],
         domain: Domain::Count(0),
+        column: Some("every_blocks"),
         usual: Usual::write("0"),
         across: Across::Insisted,
         word: Word::After("every:", Some("0")),
@@ -354,6 +355,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Operations of a trial, over all threads; 0 for no limit",
         elsewhere: &["number_ios", "number-ios"],
         domain: Domain::Count(0),
+        column: Some("ops_limit"),
         symbols: &[
             ("all", "each block once"),
             ("lane", "each block of a strided pattern that is strides from the first"),
@@ -386,6 +388,7 @@ pub const AXES: &[Axis] = &[
         meaning: "Longest time of a trial",
         elsewhere: &["runtime", "duration"],
         domain: Domain::Time,
+        column: Some("time_limit_seconds"),
         usual: Usual { read: Some("1s"), write: Some("1s"), memory: Some("200ms") },
         across: Across::Same,
         word: Word::Silent,

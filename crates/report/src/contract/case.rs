@@ -1,13 +1,12 @@
 //! The form of a case and its figures.
 
+use super::axes::Axes;
 use super::estimate::{Estimate, Latency, LatencyIntervals};
 use super::trial::{Counters, Trial};
 use super::writing::{Course, Spent, Writing};
 use assess::disturbance::Gate;
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::{CeilingKind, ServedBy};
-use model::case;
-use model::pattern::{Pattern, Share};
 use model::plan::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +17,7 @@ pub(crate) struct Case<'a> {
     /// A short name that no other case of the run has.
     pub(crate) id: &'a str,
     /// Its axes by name.
-    pub(crate) case: Axes,
+    pub(crate) case: Axes<'a>,
     /// `asked`: it answers the question. `control`: it bounds the answers.
     #[schemars(extend("enum" = names!(Role)))]
     pub(crate) role: &'static str,
@@ -133,134 +132,6 @@ pub(crate) struct Loaded {
     pub(crate) of_memory: Option<f64>,
     /// What bounds it, and how near it comes.
     pub(crate) ceiling: Option<Ceiling>,
-}
-
-/// The axes of a case, named as on the command line. A length of time is in seconds: `time_s`.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Axes {
-    /// Reads a file.
-    File(FileAxes),
-    /// Writes a file.
-    Write(WriteAxes),
-    /// Runs a loop over memory.
-    Memory(MemoryAxes),
-}
-
-/// The axes of a case that writes a file.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct WriteAxes {
-    /// The program that does it; `rust` is this one's own worker.
-    pub(crate) peer: String,
-    /// What is done.
-    #[schemars(extend("enum" = names!(case::Op)))]
-    pub(crate) op: &'static str,
-    /// How a block is moved.
-    #[schemars(extend("enum" = names!(case::WriteEngine)))]
-    pub(crate) engine: &'static str,
-    /// Where the file that is overwritten or copied was to be at the start.
-    #[schemars(extend("enum" = names!(case::Cache)))]
-    pub(crate) cache: &'static str,
-    /// In which order.
-    #[schemars(extend("enum" = names!(Pattern)))]
-    pub(crate) pattern: &'static str,
-    /// Blocks from one step of a strided pattern to the next.
-    pub(crate) stride: u64,
-    /// Bytes of the file.
-    pub(crate) size: u64,
-    /// Bytes of an operation.
-    pub(crate) block: u64,
-    /// Operations in flight, for each thread.
-    pub(crate) depth: u32,
-    /// Threads at work.
-    pub(crate) threads: u32,
-    /// How blocks are dealt out to the threads.
-    #[schemars(extend("enum" = names!(Share)))]
-    pub(crate) share: &'static str,
-    /// What makes the data durable.
-    #[schemars(extend("enum" = names!(case::Sync)))]
-    pub(crate) sync: &'static str,
-    /// Blocks of a thread from one sync to the next; 0 is one at the end only.
-    pub(crate) every: u64,
-    /// What the file has at the start of a trial.
-    #[schemars(extend("enum" = names!(case::Allocation)))]
-    pub(crate) allocation: &'static str,
-    /// What is written.
-    #[schemars(extend("enum" = names!(case::Fill)))]
-    pub(crate) fill: &'static str,
-    /// The most operations of a trial, over all threads; 0 is no limit.
-    pub(crate) ops: u64,
-    /// The longest a trial lasts but for the sync at its end, in seconds.
-    pub(crate) time_s: f64,
-}
-
-/// The axes of a case that reads a file.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct FileAxes {
-    /// The program that does it; `rust` is this one's own worker.
-    pub(crate) peer: String,
-    /// How a block is moved.
-    #[schemars(extend("enum" = names!(case::Engine)))]
-    pub(crate) engine: &'static str,
-    /// Where the data was to be at the start.
-    #[schemars(extend("enum" = names!(case::Cache)))]
-    pub(crate) cache: &'static str,
-    /// In which order.
-    #[schemars(extend("enum" = names!(Pattern)))]
-    pub(crate) pattern: &'static str,
-    /// Blocks from one step of a strided pattern to the next.
-    pub(crate) stride: u64,
-    /// Bytes of the file.
-    pub(crate) size: u64,
-    /// Bytes of an operation.
-    pub(crate) block: u64,
-    /// Operations in flight, for each thread.
-    pub(crate) depth: u32,
-    /// Threads at work.
-    pub(crate) threads: u32,
-    /// How blocks are dealt out to the threads.
-    #[schemars(extend("enum" = names!(Share)))]
-    pub(crate) share: &'static str,
-    /// What is done with the bytes.
-    #[schemars(extend("enum" = names!(case::Touch)))]
-    pub(crate) touch: &'static str,
-    /// The instruction set of a sum or a count.
-    #[schemars(extend("enum" = names!(case::Isa)))]
-    pub(crate) isa: &'static str,
-    /// What the OS is told.
-    #[schemars(extend("enum" = names!(case::Advice)))]
-    pub(crate) advice: &'static str,
-    /// How io_uring learns of requests.
-    #[schemars(extend("enum" = names!(case::Submission)))]
-    pub(crate) submission: &'static str,
-    /// The most operations of a trial, over all threads; 0 is no limit.
-    pub(crate) ops: u64,
-    /// The longest a trial lasts, in seconds.
-    pub(crate) time_s: f64,
-}
-
-/// The axes of a case that runs over memory.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MemoryAxes {
-    /// The program that does it; `rust` is this one's own worker.
-    pub(crate) peer: String,
-    /// Which loop.
-    #[schemars(extend("enum" = names!(case::Kernel)))]
-    pub(crate) kernel: &'static str,
-    /// Written for which instruction set.
-    #[schemars(extend("enum" = names!(case::Isa)))]
-    pub(crate) isa: &'static str,
-    /// Bytes of all arrays of all threads together.
-    pub(crate) working_set: u64,
-    /// What the arrays are mapped by.
-    #[schemars(extend("enum" = names!(case::Pages)))]
-    pub(crate) pages: &'static str,
-    /// Bytes from one touch to the next; null where no pages are touched.
-    pub(crate) step: Option<u64>,
-    /// Threads at work.
-    pub(crate) threads: u32,
-    /// The longest a trial lasts, in seconds.
-    pub(crate) time_s: f64,
 }
 
 /// Why trials have no figure.

@@ -18,6 +18,7 @@ macro_rules! names_or_null {
     };
 }
 
+mod axes;
 mod estimate;
 mod host;
 mod memory;
@@ -26,13 +27,13 @@ mod trial;
 mod case;
 mod records;
 
-pub(crate) use case::{Axes, Case, Ceiling, Excluded, Failure, FileAxes, Finding, Loaded};
-pub(crate) use case::{MemoryAxes, Reason, WriteAxes};
+pub(crate) use axes::Axes;
+pub(crate) use case::{Case, Ceiling, Excluded, Failure, Finding, Loaded, Reason};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio, Repetition};
 pub(crate) use host::{CoreKind, Host, Node, Setup};
 pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
 pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
-pub(crate) use trial::{Counters, Figures, Trial, TrialLatency};
+pub(crate) use trial::{Counters, Figures, Trial};
 pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
 
 use assess::answer::Bound;
@@ -316,7 +317,7 @@ pub(crate) struct Skip<'a> {
     /// Its short name.
     pub(crate) id: String,
     /// Its axes by name.
-    pub(crate) case: Axes,
+    pub(crate) case: Axes<'a>,
     /// Why it would mean nothing.
     pub(crate) reason: &'a str,
 }

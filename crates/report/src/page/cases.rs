@@ -3,8 +3,9 @@
 use super::CASES_MAX;
 use super::sheet::{badge, class_of, scroll};
 use crate::conclusion;
+use crate::metric::{self, Metric, Small};
 use crate::survey;
-use crate::words::{self, NONE, figure};
+use crate::words::{self, NONE};
 use crate::writes;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -13,13 +14,23 @@ use model::plan::Role;
 use model::view::Layout;
 use std::collections::HashSet;
 
-/// A column: its heading, and what a case has in it.
-struct Column {
-    title: &'static str,
-    /// Whether its cells are words, which stand left, or figures.
-    is_text: bool,
-    cell: fn(&Summary, &Assessment) -> String,
-}
+/// What the table says of cases.
+const SHOWN: [&str; 14] = [
+    "throughput",
+    "interval",
+    "rate",
+    "ceiling",
+    "served_by",
+    "accepted",
+    "iops",
+    "p50",
+    "p99",
+    "sync_p50",
+    "sync_p99",
+    "idle",
+    "cpu_per_op",
+    "rounds",
+];
 
 const LEGEND: &str = "throughput: median of the rounds, in brackets where the case is void; \
                       ceiling: how near it comes to what bounds it, measured in the same run; \
@@ -48,7 +59,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
             tr {
                 th.t scope="col" { "case" }
                 th.t scope="col" { "verdict" }
-                @for column in &columns { th.t[column.is_text] scope="col" { (column.title) } }
+                @for column in &columns { th.t[column.is_text()] scope="col" { (column.title) } }
             }
         }
         @for (title, cases) in &groups {
@@ -99,7 +110,7 @@ fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
 fn row(
     summary: &Summary,
     assessment: &Assessment,
-    columns: &[Column],
+    columns: &[&Metric],
     link: &dyn Fn(&str) -> Markup,
 ) -> Markup {
     html! {
@@ -107,51 +118,18 @@ fn row(
             th.t scope="row" { (link(&summary.id)) }
             td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
             @for column in columns {
-                td.t[column.is_text] { ((column.cell)(summary, assessment)) }
+                td.t[column.is_text()] { (column.cell(summary, assessment)) }
             }
         }
     }
 }
 
 /// The columns that have anything in them.
-fn columns(assessment: &Assessment) -> Vec<Column> {
-    let is_used = |column: &Column| {
-        assessment.measured().any(|summary| {
-            let text = (column.cell)(summary, assessment);
-            !text.is_empty() && text != NONE
-        })
+fn columns(assessment: &Assessment) -> Vec<&'static Metric> {
+    let shows_iops = metric::small_blocks(assessment.measured()) != Small::None;
+    let is_used = |metric: &&Metric| {
+        let mut texts = assessment.measured().map(|summary| metric.cell(summary, assessment));
+        (metric.name != "iops" || shows_iops) && texts.any(|text| !text.is_empty() && text != NONE)
     };
-    all_columns().into_iter().filter(is_used).collect()
-}
-
-fn all_columns() -> Vec<Column> {
-    let right = |title, cell| Column { title, is_text: false, cell };
-    let left = |title, cell| Column { title, is_text: true, cell };
-    vec![
-        right("throughput", |summary, _| figure(summary, words::main_figure(summary).0)),
-        right("95 % interval", |summary, _| figure(summary, words::main_figure(summary).1)),
-        left("rate", |summary, _| words::rate_kind(summary).to_string()),
-        right("ceiling", |summary, _| figure(summary, words::ceiling(summary))),
-        left("served by", |summary, assessment| {
-            words::served_by(summary, assessment.storage.as_ref())
-        }),
-        right("accepted", |summary, _| {
-            figure(summary, writes::accepted(summary.writing.as_ref()).0)
-        }),
-        right("p50", |summary, _| figure(summary, words::percentile(summary.latency.p50))),
-        right("p99", |summary, _| figure(summary, words::percentile(summary.latency.p99))),
-        right("sync p50", |summary, _| {
-            let sync = summary.writing.as_ref().and_then(|writing| writing.sync.p50);
-            figure(summary, words::percentile(sync))
-        }),
-        right("sync p99", |summary, _| {
-            let sync = summary.writing.as_ref().and_then(|writing| writing.sync.p99);
-            figure(summary, words::percentile(sync))
-        }),
-        right("idle", |summary, _| {
-            summary.imbalance_percent.map_or(NONE.to_string(), words::percent)
-        }),
-        right("CPU/op", |summary, _| figure(summary, words::ns(summary.cpu_ns_per_op))),
-        right("rounds", |summary, _| summary.n.to_string()),
-    ]
+    SHOWN.into_iter().map(Metric::named).filter(is_used).collect()
 }

@@ -13,7 +13,7 @@ const TRIALS_MAX: usize = 40;
 /// A column: its heading, and what a trial has in it.
 type Column = (&'static str, fn(&Figures) -> Option<String>);
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 18] = [
     ("throughput", |trial| trial.throughput.filter(|_| trial.accepted.is_none()).map(units::rate)),
     ("accepted", |trial| trial.accepted.map(units::rate)),
     ("durable", |trial| trial.durable.map(units::rate)),
@@ -22,8 +22,10 @@ const COLUMNS: [Column; 16] = [
     ("p50", |trial| trial.p50_ns.map(time)),
     ("p99", |trial| trial.p99_ns.map(time)),
     ("longest", |trial| trial.max_ns.map(time)),
-    ("user", |trial| trial.evidence.cpu_user_ns.map(time)),
-    ("system", |trial| trial.evidence.cpu_system_ns.map(time)),
+    ("sync p50", |trial| trial.sync_p50_ns.map(time)),
+    ("sync p99", |trial| trial.sync_p99_ns.map(time)),
+    ("user", |trial| trial.span_user_ns.map(time)),
+    ("system", |trial| trial.span_system_ns.map(time)),
     ("cached before", |trial| Some(units::percent(trial.evidence.residency_before?.share()))),
     ("read for it", |trial| trial.evidence.task_read_bytes.map(units::bytes_rounded)),
     ("read for all", |trial| trial.evidence.device_read_bytes.map(units::bytes_rounded)),

@@ -152,6 +152,13 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 p99_ns: Some((2.6 * p50 / drift) as u64),
                 p99_9_ns: None,
                 max_ns: Some((31.0 * p50) as u64),
+                sync_p50_ns: None,
+                sync_p99_ns: None,
+                sync_p99_9_ns: None,
+                sync_max_ns: None,
+                span_cpu_ns: Some(120_000_000),
+                span_user_ns: Some(20_000_000),
+                span_system_ns: Some(100_000_000),
                 evidence: zoo::record().trials[0].evidence.clone(),
             }),
         }

@@ -2,7 +2,7 @@
 
 use super::hostile::hostile;
 use super::{all, build, made, made_writing};
-use crate::{csv, csv_columns, json, metric_names, openmetrics};
+use crate::{csv, csv_columns, json, metric, metric_names, openmetrics};
 use ::csv::Reader;
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -49,21 +49,36 @@ fn each_trial_is_a_row() {
     }
 }
 
-/// JSON and CSV tell of the same trials.
+/// JSON and CSV tell the same of each trial: all metrics.
 #[test]
 fn json_tells_the_same() {
-    let assessment = made_writing::strategies();
+    let mut assessment = made_writing::strategies();
+    let figures = assessment.cases[0].trials[0].figures.as_mut().expect("it was done");
+    figures.sync_p50_ns = Some(1_200_000);
+    figures.evidence.node_bytes = Some([(0, 4096), (1, 0)].into());
     let json: Value = serde_json::from_str(&json(&assessment)).expect("it is JSON");
     let cases = json["cases"].as_array().expect("cases").iter();
     let trials: Vec<&Value> =
         cases.flat_map(|case| case["trials"].as_array().expect("trials")).collect();
     let rows = rows(&csv(&assessment));
     assert_eq!(rows.len(), trials.len());
+    assert_eq!(rows[0]["sync_p50_ns"], "1200000");
+    assert_eq!(rows[0]["node_bytes"], "0:4096 1:0");
+    assert_eq!(trials[0]["figures"]["evidence"]["node_bytes"]["0"], 4096);
     for (row, trial) in rows.iter().zip(trials) {
-        let figure = |name: &str| trial["figures"][name].as_f64();
         assert_eq!(row["fate"], trial["fate"].as_str().expect("a word"));
-        assert_eq!(row["durable_bytes_per_second"].parse().ok(), figure("durable"));
-        assert_eq!(row["bytes"].parse().ok(), figure("bytes"));
+        for metric in metric::of_trials().filter(|metric| !metric.is_of_nodes()) {
+            let (part, key) = metric.json;
+            let figures = &trial["figures"];
+            let said = if part.is_empty() { &figures[key] } else { &figures[part][key] };
+            let scale = if metric.is_in_seconds() { 1e9 } else { 1.0 };
+            let field = row[metric.column].parse::<f64>().ok();
+            let is_alike = match (said.as_f64(), field) {
+                (Some(said), Some(field)) => (said * scale - field).abs() <= field * 1e-12,
+                (said, field) => said == field,
+            };
+            assert!(is_alike, "{}: {said} and {field:?}", metric.name);
+        }
     }
 }
 
@@ -116,7 +131,7 @@ fn metrics_are_those_that_are_named_and_begin_with_the_mark() {
         let text = openmetrics(&assessment);
         assert!(text.starts_with("# made by ioassay "), "{text}");
         let samples = samples(&text);
-        assert!(samples.iter().all(|(name, ..)| metric_names().contains(&name.as_str())));
+        assert!(samples.iter().all(|(name, ..)| metric_names().contains(name)));
         assert!(samples.iter().all(|(.., value)| value.is_finite()), "{text}");
         let mut keys: Vec<_> = samples.iter().map(|(name, labels, _)| (name, labels)).collect();
         keys.sort();
@@ -158,16 +173,24 @@ fn what_has_no_figure_has_no_sample() {
     assert!(failed.contains("verdict=\"failed\"} 1"), "{failed}");
 }
 
-/// The names in the first column of the table below a section of docs/formats.md.
+/// The rows of the table of a section of docs/formats.md whose first column is code.
 fn documented(section: &str) -> Vec<&'static str> {
     let formats = include_str!("../../../../docs/formats.md");
     let (_, after) = formats.split_once(&format!("## {section}\n")).expect("the section is there");
     let section = after.split("\n## ").next().expect("a split has a first part");
-    section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+    section.lines().filter(|line| line.starts_with("| `")).collect()
 }
 
 #[test]
-fn the_documented_columns_and_metrics_are_those_that_are() {
-    assert_eq!(documented("CSV"), csv_columns());
-    assert_eq!(documented("Metrics"), metric_names());
+fn the_documented_columns_are_those_that_are() {
+    let row = |[name, kind, meaning]: [String; 3]| format!("| `{name}` | {kind} | {meaning} |");
+    let columns: Vec<String> = csv_columns().into_iter().map(row).collect();
+    assert_eq!(documented("CSV"), columns, "docs/formats.md says\n{}", columns.join("\n"));
+}
+
+#[test]
+fn the_documented_metrics_are_those_that_are() {
+    let name = |row: &str| row.split('`').nth(1).expect("a name in backticks").to_string();
+    let names: Vec<String> = documented("Metrics").into_iter().map(name).collect();
+    assert_eq!(names, metric_names());
 }

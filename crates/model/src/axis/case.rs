@@ -1,0 +1,69 @@
+//! A case said by its axes, and its id.
+
+use super::{AXES, Axis};
+use crate::axes::{Axes, Given};
+use crate::case::{Case, Kind};
+use crate::units::{self, ParseError};
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+impl Case {
+    /// The case's axes by name. [`Case::from_axes`] reads them back.
+    pub fn axes(&self) -> Vec<(&'static str, String)> {
+        AXES.iter().filter_map(|axis| Some((axis.name, axis.value(self)?))).collect()
+    }
+
+    /// Reads a case from its axes, in any order; every axis must be there, once. Those that are
+    /// younger than the first version of this program may be missing, as they are in its records:
+    /// then they have the value that it had for all.
+    pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
+        let given = Given(axes);
+        let mut case = match () {
+            () if given.has("kernel") => Case::blank(Kind::Memory),
+            () if given.has("op") => Case::blank(Kind::Write),
+            () => Case::blank(Kind::Read),
+        };
+        for axis in Axis::all_of(case.kind()) {
+            axis.set(&mut case, given.text(axis.name, axis.before)?)?;
+        }
+        case.clear_meaningless();
+        Ok(case)
+    }
+
+    /// A short name: `pread warm random 4KiB d1 t1 sum of 256MiB`. No other case has it, but for
+    /// those that differ in their time alone: see [`ids`].
+    ///
+    /// What is at its usual value is left out, so that what is unusual stands out.
+    pub fn id(&self) -> String {
+        let words: Vec<String> = AXES.iter().filter_map(|axis| axis.word(self)).collect();
+        words.join(" ")
+    }
+}
+
+/// The ids of cases that stand together: where some differ in their time alone it is said, too.
+pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
+    let mut of_id: HashMap<String, HashSet<Duration>> = HashMap::new();
+    for case in cases.clone() {
+        of_id.entry(case.id()).or_default().insert(case.time());
+    }
+    let id = |case: &Case| {
+        let id = case.id();
+        let is_alone = of_id.get(&id).is_none_or(|times| times.len() == 1);
+        if is_alone { id } else { format!("{id} for {}", units::time(case.time())) }
+    };
+    cases.map(id).collect()
+}
+
+impl From<Case> for Axes {
+    fn from(case: Case) -> Axes {
+        case.axes().into_iter().map(|(axis, value)| (axis.to_string(), value)).collect()
+    }
+}
+
+impl TryFrom<Axes> for Case {
+    type Error = ParseError;
+
+    fn try_from(axes: Axes) -> Result<Case, ParseError> {
+        Case::from_axes(&axes)
+    }
+}

@@ -1,0 +1,293 @@
+//! What a case, or a trial of one, comes to: one table.
+//!
+//! Text tables, the page, Markdown, CSV, the trials in JSON and OpenMetrics take their figures
+//! from it.
+
+mod families;
+mod counters;
+mod table;
+
+use crate::grid::{Column, left, right};
+use crate::style::Paint;
+use crate::words::{self, NONE};
+use assess::Assessment;
+use assess::percentile::Percentile;
+use assess::stats::Estimate;
+use assess::summary::Summary;
+use assess::trials::Figures;
+use model::plan::Role;
+use model::units;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+pub(crate) use families::FAMILIES;
+
+/// A metric.
+pub(crate) struct Metric {
+    /// Its name here, which no other has.
+    pub(crate) name: &'static str,
+    /// Its heading in tables for people.
+    pub(crate) title: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) meaning: &'static str,
+    /// How it is got for a case.
+    case: Case,
+    /// How it is got for a trial.
+    trial: Trial,
+    /// Its column in CSV, where it is of trials.
+    pub(crate) column: &'static str,
+    /// Where the JSON of a trial has it: an object in it, or none, and the key there.
+    pub(crate) json: (&'static str, &'static str),
+    /// Its text for people, where that is not the figure alone.
+    said: Option<fn(&Summary) -> String>,
+    /// The family of OpenMetrics that it belongs to, and its labels besides those of the case;
+    /// none where it is no figure of the case.
+    pub(crate) gauge: Option<Gauge>,
+}
+
+/// What most metrics have.
+const PLAIN: Metric = Metric {
+    name: "",
+    title: "",
+    unit: Unit::Number,
+    meaning: "",
+    case: Case::Nothing,
+    trial: Trial::Nothing,
+    column: "",
+    json: ("", ""),
+    said: None,
+    gauge: None,
+};
+
+/// What a quantity is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// It is words.
+    Text,
+    Number,
+    Percent,
+    Bytes,
+    Pages,
+    Nanoseconds,
+    BytesPerSecond,
+    PerSecond,
+}
+
+/// How a metric is got for a case.
+enum Case {
+    /// It is of trials alone.
+    Nothing,
+    Estimate(fn(&Summary) -> Option<Estimate>),
+    Percentile(fn(&Summary) -> Option<Percentile>),
+    /// A number that has no interval.
+    Plain(fn(&Summary) -> Option<f64>),
+    /// What is said beside figures, of void cases as well.
+    Words(fn(&Summary, &Assessment) -> String),
+}
+
+/// How a metric is got for a trial.
+enum Trial {
+    /// It is of cases alone.
+    Nothing,
+    /// Each trial that was done has it.
+    Always(fn(&Figures) -> u64),
+    Whole(fn(&Figures) -> Option<u64>),
+    Real(fn(&Figures) -> Option<f64>),
+    Nodes(fn(&Figures) -> Option<&BTreeMap<u32, u64>>),
+}
+
+/// Labels of a sample: names and values.
+pub(crate) type Labels = Vec<(Cow<'static, str>, String)>;
+
+pub(crate) fn label(name: &'static str, value: impl Into<String>) -> (Cow<'static, str>, String) {
+    (name.into(), value.into())
+}
+
+/// Metrics of OpenMetrics that differ in labels alone: for the figure, and where it has an
+/// interval for the ends of that, a name without this program's and what it is.
+pub(crate) type Family = &'static [(&'static str, &'static str)];
+
+/// A family, and the labels of a sample of it.
+type Gauge = (Family, fn(&Summary) -> Option<Labels>);
+
+/// What a trial has of a metric.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Whole(u64),
+    Real(f64),
+    /// Bytes of each NUMA node.
+    Nodes(&'a BTreeMap<u32, u64>),
+}
+
+impl Unit {
+    /// As the documents say it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Text => "text",
+            Unit::Number => "number",
+            Unit::Percent => "%",
+            Unit::Bytes => "bytes",
+            Unit::Pages => "pages",
+            Unit::Nanoseconds => "nanoseconds",
+            Unit::BytesPerSecond => "bytes/s",
+            Unit::PerSecond => "1/s",
+        }
+    }
+
+    /// A quantity for people.
+    fn said(self, value: f64) -> String {
+        match self {
+            Unit::Text | Unit::Number | Unit::Pages => value.to_string(),
+            Unit::Percent => words::percent(value),
+            Unit::Bytes => units::bytes_rounded(value as u64),
+            Unit::Nanoseconds => units::nanoseconds(value),
+            Unit::BytesPerSecond => units::rate(value),
+            Unit::PerSecond => words::per_second(value),
+        }
+    }
+
+    /// What OpenMetrics divides a quantity by: it knows base units only.
+    fn base(self) -> f64 {
+        if self == Unit::Nanoseconds { 1e9 } else { 1.0 }
+    }
+}
+
+impl Metric {
+    /// The metric of this name.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn named(name: &str) -> &'static Metric {
+        all().find(|metric| metric.name == name).expect("only names of metrics are asked for")
+    }
+
+    /// Whether its cells are words, which stand left, or figures.
+    pub(crate) fn is_text(&self) -> bool {
+        self.unit == Unit::Text
+    }
+
+    /// Its column in a table of cases; of all columns the one with the highest rank is left out
+    /// first.
+    pub(crate) fn in_grid(&self, rank: u8) -> Column {
+        if self.is_text() { left(self.title, rank) } else { right(self.title, rank) }
+    }
+
+    /// The colour of its cells: figures have that of what they are worth.
+    pub(crate) fn paint(&self, summary: &Summary) -> Paint {
+        match self.case {
+            Case::Words(_) if self.name != "verdict" => Paint::Plain,
+            _ => words::verdict_paint(summary),
+        }
+    }
+
+    /// Its text in a table of cases; that of a void case's figure stands in brackets.
+    pub(crate) fn cell(&self, summary: &Summary, assessment: &Assessment) -> String {
+        let said =
+            |value: Option<f64>| value.map_or(NONE.to_string(), |value| self.unit.said(value));
+        let text = match (self.said, &self.case) {
+            (_, Case::Words(words)) => return words(summary, assessment),
+            (Some(say), _) => say(summary),
+            (None, Case::Nothing) => NONE.to_string(),
+            (None, Case::Plain(of)) => said(of(summary)),
+            (None, Case::Estimate(of)) => said(of(summary).map(|estimate| estimate.median)),
+            (None, Case::Percentile(of)) => words::percentile(of(summary)),
+        };
+        words::figure(summary, text)
+    }
+
+    /// The figure of a case in the base unit, and the ends of its interval.
+    pub(crate) fn based(&self, summary: &Summary) -> [Option<f64>; 3] {
+        let all = match self.case {
+            Case::Estimate(of) => match of(summary) {
+                Some(all) => [Some(all.median), all.low, all.high],
+                None => [None; 3],
+            },
+            Case::Percentile(of) => [of(summary).map(|p| p.ns as f64), None, None],
+            Case::Plain(of) => [of(summary), None, None],
+            Case::Nothing | Case::Words(_) => [None; 3],
+        };
+        all.map(|value| Some(value? / self.unit.base()))
+    }
+
+    /// What a trial has of it.
+    pub(crate) fn of_trial<'a>(&self, figures: &'a Figures) -> Option<Value<'a>> {
+        match self.trial {
+            Trial::Nothing => None,
+            Trial::Always(of) => Some(Value::Whole(of(figures))),
+            Trial::Whole(of) => of(figures).map(Value::Whole),
+            Trial::Real(of) => of(figures).map(Value::Real),
+            Trial::Nodes(of) => of(figures).map(Value::Nodes),
+        }
+    }
+
+    /// Whether a trial has whole numbers of it.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.trial, Trial::Whole(_) | Trial::Always(_)) && !self.is_in_seconds()
+    }
+
+    /// Whether each trial that was done has it.
+    pub(crate) fn is_always(&self) -> bool {
+        matches!(self.trial, Trial::Always(_))
+    }
+
+    /// Whether it is bytes by NUMA node.
+    pub(crate) fn is_of_nodes(&self) -> bool {
+        matches!(self.trial, Trial::Nodes(_))
+    }
+
+    /// Whether the JSON of a trial has it in seconds.
+    pub(crate) fn is_in_seconds(&self) -> bool {
+        self.json.1.ends_with("_s")
+    }
+}
+
+/// All metrics.
+pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
+    table::FIGURES.iter().chain(counters::COUNTERS)
+}
+
+/// Blocks are small up to this size: then people ask for operations per second.
+const SMALL: u64 = 64 << 10;
+
+/// How many of the cases that were asked for move small blocks: none, some or all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Small {
+    None,
+    Some,
+    All,
+}
+
+pub(crate) fn small_blocks<'a>(cases: impl Iterator<Item = &'a Summary>) -> Small {
+    let asked = cases.filter(|summary| summary.role == Role::Asked);
+    let blocks: Vec<u64> = asked.filter_map(|it| Some(it.case.io()?.block)).collect();
+    match blocks.iter().filter(|block| **block <= SMALL).count() {
+        0 => Small::None,
+        count if count == blocks.len() => Small::All,
+        _ => Small::Some,
+    }
+}
+
+/// The metrics that trials have.
+pub(crate) fn of_trials() -> impl Iterator<Item = &'static Metric> {
+    all().filter(|metric| !matches!(metric.trial, Trial::Nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_row_has_a_name_and_keys_of_its_own() {
+        let distinct = |names: Vec<String>| {
+            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+        };
+        distinct(all().map(|metric| metric.name.to_string()).collect());
+        distinct(of_trials().map(|metric| metric.column.to_string()).collect());
+        distinct(of_trials().map(|metric| format!("{:?}", metric.json)).collect());
+        for metric in of_trials() {
+            assert!(!metric.column.is_empty() && !metric.json.1.is_empty(), "{}", metric.name);
+            assert!(!metric.meaning.is_empty(), "{}", metric.name);
+        }
+    }
+}

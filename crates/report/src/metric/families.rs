@@ -1,0 +1,62 @@
+//! How OpenMetrics has the figures of cases.
+
+use super::{Family, Labels, label};
+use assess::summary::Summary;
+use assess::trend::Quantity;
+use model::case::Work;
+
+pub(super) const THROUGHPUT: Family = &[
+    (
+        "throughput_bytes_per_second",
+        "Median throughput of the counted rounds of a case. No sample of a void case.",
+    ),
+    (
+        "throughput_low_bytes_per_second",
+        "Lower end of the 95 % interval of ioassay_throughput_bytes_per_second.",
+    ),
+    (
+        "throughput_high_bytes_per_second",
+        "Upper end of the 95 % interval of ioassay_throughput_bytes_per_second.",
+    ),
+];
+pub(super) const OPERATIONS: Family = &[(
+    "operations_per_second",
+    "Median operations a second of the counted rounds of a case. No sample of a void case.",
+)];
+pub(super) const OPERATION: Family = &[(
+    "operation_seconds",
+    "Median time of a thread for an operation, all it has in flight together: threads by \
+     operations a second. No sample of a void case.",
+)];
+pub(super) const LATENCY: Family = &[(
+    "latency_seconds",
+    "What so many per cent of the operations, or syncs, of a case did not exceed; 100 is the \
+     longest. No sample of a void case, and none where too few were timed.",
+)];
+
+/// The families, in their order.
+pub(crate) const FAMILIES: [Family; 4] = [THROUGHPUT, OPERATIONS, OPERATION, LATENCY];
+
+pub(super) fn no_labels(_: &Summary) -> Option<Labels> {
+    Some(Labels::new())
+}
+
+/// The labels of a rate. What moves no bytes in bulk has none: its bytes in a second say nothing.
+pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
+    let served_by = summary.served_by.map_or(String::new(), |by| by.name().to_string());
+    let labels = vec![label("quantity", quantity), label("served_by", served_by)];
+    (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
+}
+
+/// The same of the throughput; what writes has two rates of its own.
+pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
+    match &summary.case.work {
+        Work::Read(_) => rate_labels(summary, "read"),
+        Work::Memory(_) => rate_labels(summary, "memory"),
+        Work::Write(_) => None,
+    }
+}
+
+pub(super) fn percentile_labels(of: &str, percentile: &str) -> Option<Labels> {
+    Some(vec![label("of", of), label("percentile", percentile)])
+}
