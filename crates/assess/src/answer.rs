@@ -15,13 +15,13 @@ use model::pattern::Pattern;
 pub struct Answer {
     /// One thread reading memory.
     pub memory: Rated,
-    /// The fastest row that the page cache served, if any is not void.
+    /// The fastest non-void row that the page cache served, if any.
     pub page_cache: Option<Rated>,
-    /// The fastest row that a device served, if any is not void.
+    /// The fastest non-void row that a device served, if any.
     pub device: Option<Fastest>,
-    /// Random 4 KiB reads from the device one at a time: the median of the fastest such row.
+    /// Random 4 KiB reads from the device at depth 1: the median of the fastest such row.
     pub device_latency: Option<Waited>,
-    /// A load from memory that hits no cache, if measured.
+    /// A load from memory that misses all caches, if measured.
     pub memory_latency: Option<Waited>,
 }
 
@@ -37,19 +37,19 @@ pub struct Waited {
 /// The fastest row that a device served.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fastest {
-    /// The row, and those as fast as far as the data shows.
+    /// The row, and those that the data cannot distinguish from it.
     pub lead: Lead,
     /// Whether it is faster than one thread reading memory.
     pub of_memory: Decided,
-    /// Whether it is faster than the most threads that read memory, if more than one did.
+    /// Whether it is faster than memory read by the most threads, if more than one did.
     pub of_most: Option<Decided>,
-    /// How many threads those are.
+    /// The number of those threads.
     pub most_threads: u32,
-    /// What bounds it.
+    /// Its bottleneck.
     pub bound: Bound,
 }
 
-/// What bounds the fastest device row.
+/// The bottleneck of the fastest device row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
     /// A limit of a control group.
@@ -58,11 +58,11 @@ pub enum Bound {
     Tool,
     /// The reading threads used all of their CPUs.
     Cpu,
-    /// The device, or the path to it: this shows that more in flight is not faster.
+    /// The device, or the path to it: this row shows that more I/Os in flight are not faster.
     Device(Box<Decided>),
-    /// Unknown: a control group limits devices that move an unknown part of the bytes.
+    /// Unknown: a control group limits devices that move an unknown share of the bytes.
     LimitOfPart,
-    /// Unknown: no sound row shows that more in flight is not faster.
+    /// Unknown: no sound row shows that more I/Os in flight are not faster.
     Unknown,
 }
 
@@ -129,7 +129,7 @@ fn waited(row: &Row, ns: f64) -> Option<Waited> {
     Some(Waited { row: Named::of(&row.summary)?, ns })
 }
 
-/// The shortest, of sound rows if there are any.
+/// The shortest time, from sound rows if there are any.
 fn least(all: impl Iterator<Item = Waited>) -> Option<Waited> {
     all.min_by(|a, b| {
         let by_doubt = a.row.is_doubtful().cmp(&b.row.is_doubtful());
@@ -149,7 +149,7 @@ fn fastest(row: &Row, lead: Lead, reads: &MemoryReads, rows: &[Row]) -> Option<F
 }
 
 /// Whether a limit applies to some devices of a mirror that is read, or of an array with an unknown
-/// multiple: then how much of the limit was used is unknown.
+/// amplification. Then the used share of the limit is unknown.
 fn is_limited_in_part(row: &Row) -> bool {
     let Some(storage) = row.measured.storage else { return false };
     let is_in_part = |layer: &Layer| {
@@ -161,8 +161,8 @@ fn is_limited_in_part(row: &Row) -> bool {
     storage.limits.iter().filter_map(layer_of).any(is_in_part)
 }
 
-/// What bounds the fastest device row. It is the device only if more in flight was measured as not
-/// faster and no finding of the row names another bound (METHODOLOGY.md).
+/// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were
+/// measured as not faster, and no finding of the row names another bottleneck (METHODOLOGY.md).
 fn bound(row: &Row, rows: &[Row]) -> Bound {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);

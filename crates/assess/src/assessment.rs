@@ -35,40 +35,40 @@ use std::time::Duration;
 /// A finding and its cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFinding {
-    /// The gravest of its kind, with its message.
+    /// The most severe finding with this code, with its message.
     pub finding: Finding,
-    /// Ids of the cases; empty if it is about the whole run.
+    /// Ids of the cases; empty if the finding concerns the whole run.
     pub cases: Vec<String>,
 }
 
 /// The judgement of a whole record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
-    /// The program that made the record.
+    /// The program that wrote the record.
     pub tool: Tool,
-    /// When the run began.
+    /// The start of the run.
     pub began: String,
     /// The machine.
     pub host: Host,
-    /// The storage, if a file was read.
+    /// The storage, if the run used a file.
     pub storage: Option<Storage>,
-    /// The files that were read.
+    /// The files of the run.
     pub fixtures: Vec<Fixture>,
     /// The recipe's name.
     pub recipe: String,
-    /// How it is shown.
+    /// How reports show the recipe.
     pub view: View,
     /// The planned rounds.
     pub rounds: u32,
-    /// The invocations, and what the intervals hold for.
+    /// The invocations, and the scope of the intervals.
     pub repetition: Repetition,
     /// The seed.
     pub seed: u64,
     /// Each case of the plan, in its order, controls last.
     pub cases: Vec<Summary>,
-    /// The second measurements of A/A controls: they answer and bound nothing.
+    /// The second measurements of A/A controls, which are neither answers nor ceilings.
     pub twins: Vec<Summary>,
-    /// The outcome of those, if any.
+    /// The outcome of the controls, if any.
     pub control: Option<Control>,
     /// The skipped cases, with reasons.
     pub skips: Vec<Skip>,
@@ -76,21 +76,22 @@ pub struct Assessment {
     pub comparisons: Vec<Comparison>,
     /// The fastest requested case for each source of the bytes.
     pub fastest: Vec<(ServedBy, Lead)>,
-    /// Whether figures depend on the number of operations, by cases that differ only in that.
+    /// Whether figures depend on the number of operations, from cases that differ only in that.
     pub iterations: Vec<Decided>,
-    /// How far builds of one loop are apart.
+    /// The differences between builds of the same loop.
     pub builds: Vec<Builds>,
-    /// The levels of memory that chases show, for each page size; host.caches is what the OS says.
+    /// The memory levels that chases show, for each page size; `host.caches` has those the OS
+    /// reports.
     pub levels: Vec<Levels>,
     /// The number of threads that saturate memory.
     pub saturations: Vec<Saturation>,
-    /// All findings, one entry per code, gravest first.
+    /// All findings, one entry per code, most severe first.
     pub findings: Vec<RunFinding>,
-    /// The tool's own overhead in nanoseconds an operation, by the null engine.
+    /// The tool's own overhead in nanoseconds per operation, from the null engine.
     pub overhead_ns: Option<f64>,
     /// The closing answer, if memory and a file were measured.
     pub answer: Option<Answer>,
-    /// Is disk faster than memory? For each size of data that was counted in both.
+    /// Whether disk is faster than memory, for each data size that was counted in both.
     pub counting: Vec<CountingAnswer>,
     /// The fastest way to write, if a case writes.
     pub writing: Option<WritingAnswer>,
@@ -98,13 +99,13 @@ pub struct Assessment {
     pub touching: Vec<Touching>,
     /// The time limit of `--sustain` for each case, if used.
     pub sustain: Option<Duration>,
-    /// The workers' memory limit in bytes, page cache included.
+    /// The workers' memory limit in bytes, including the page cache.
     pub memory_limit: Option<u64>,
-    /// The CPUs and node of the workers.
+    /// The CPUs and the node that workers are bound to.
     pub bound: Bound,
-    /// The storage of the file that copies read, if it is another than that of `storage`.
+    /// The storage of the file that copies read, if it differs from `storage`.
     pub source_storage: Option<Storage>,
-    /// Programs that measured, besides this one's own worker.
+    /// Programs that measured, besides this program's own worker.
     pub peers: Vec<Peer>,
     /// How the run ended.
     pub end: End,
@@ -113,7 +114,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// All measured cases, second measurements last.
+    /// All measured cases, with the twins last.
     pub fn measured(&self) -> impl Iterator<Item = &Summary> {
         self.cases.iter().chain(&self.twins)
     }
@@ -157,7 +158,7 @@ pub fn assess(record: &Record) -> Assessment {
     assessment(record, rows(record))
 }
 
-/// Judges a record whose [`rows`] are judged.
+/// Judges a record from its judged [`rows`].
 pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     let mut twins = twins(record, &rows);
     let control = control(&mut rows, &mut twins);
@@ -200,7 +201,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
     }
 }
 
-/// The cases of a record with a role that `is_wanted`, in the order of the plan, not judged yet.
+/// The cases of a record whose role `is_wanted`, in the order of the plan, without a verdict.
 fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
     let mut trials: Vec<Vec<&Trial>> = vec![Vec::new(); record.header.plan.cases.len()];
     for trial in &record.trials {
@@ -218,7 +219,7 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
         .collect()
 }
 
-/// The findings on a row by itself.
+/// The findings on a single row.
 fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
     let (measured, summary) = (&row.measured, &row.summary);
     let overhead = null_of(row, nulls).and_then(|null| {
@@ -228,7 +229,7 @@ fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
     rules::find(&Context { measured, summary, overhead })
 }
 
-/// The twins of a record, each judged by itself: they bound nothing, and nothing bounds them.
+/// The judged twins of a record, which neither are ceilings nor have them.
 fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
     let mut twins = measured(record, |role| role == Role::Twin);
     let nulls = nulls(rows);
@@ -240,8 +241,8 @@ fn twins<'a>(record: &'a Record, rows: &[Row<'a>]) -> Vec<Row<'a>> {
     twins
 }
 
-/// The cases of a record, requested ones before baseline rows, each judged and with its ceiling;
-/// without twins.
+/// The judged cases of a record with their ceilings, requested ones before baseline rows; without
+/// twins.
 pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     let mut rows = measured(record, |role| role != Role::Twin);
     rows.sort_by_key(|row| row.measured.role);
@@ -256,7 +257,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     {
         rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
     }
-    // A void case is no ceiling, so ceilings come after the verdicts. Ceilings have no ceilings
+    // Ceilings come after the verdicts because a void case is no ceiling. Ceilings have no ceilings
     // themselves.
     let bases = Bases::of(&rows);
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
@@ -272,7 +273,7 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     rows
 }
 
-/// Records the bounds of a case.
+/// Stores the ceilings of a case.
 fn hold(summary: &mut Summary, bounds: &Bounds) {
     summary.ceiling = bounds.ceiling.as_ref().map(Held::ceiling);
     summary.of_memory = bounds.of_memory;
@@ -290,8 +291,7 @@ fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
     Some((by, lead(&served)?.1))
 }
 
-/// Rows of the null engines, those that read first. They are few: a record may have thousands of
-/// others.
+/// The null rows, reading ones first. Others may be thousands, but these are few.
 fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
     let reads = rows.iter().filter(|row| null_read(row).is_some());
     reads.chain(rows.iter().filter(|row| null_write(row).is_some())).collect()
@@ -311,10 +311,10 @@ fn overhead_ns(null: &Row) -> Option<f64> {
     Some(null.summary.ns_per_op?.median)
 }
 
-/// The null row that shows the tool's own cost of an operation of `row`. Preferably it has the same
-/// pattern, because computing an order costs time. A writing null stamps its blocks, so one with
-/// larger blocks does not apply to smaller ones. Without a writing null, a reading one gives a
-/// lower bound.
+/// The null row that measures the tool's own cost for an operation of `row`. One with the same
+/// pattern is preferred, because computing an order costs time. A writing null stamps its blocks,
+/// so one with larger blocks does not apply to smaller ones. Without a writing null, a reading one
+/// gives a lower bound.
 fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     let pattern = match &row.measured.case.work {
         Work::Read(work) => work.io.pattern,
@@ -337,7 +337,7 @@ fn null_of<'a, 'r>(row: &Row, nulls: &[&'a Row<'r>]) -> Option<&'a Row<'r>> {
     measured().find(same_order).or_else(|| measured().next())
 }
 
-/// The findings of all rows, one entry per code, gravest first.
+/// The findings of all rows, one entry per code, most severe first.
 fn findings<'a, 'r: 'a>(
     rows: impl Iterator<Item = &'a Row<'r>> + Clone,
     storage: Option<&Storage>,

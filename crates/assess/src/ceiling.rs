@@ -1,4 +1,4 @@
-//! The measured bounds that apply to a case.
+//! The ceilings of a case, from other rows of the run.
 
 use crate::decision::{Decided, Decision, is_faster};
 use crate::finding::Verdict;
@@ -14,12 +14,12 @@ use std::collections::BTreeMap;
 /// Direct rows with at least this many bytes in flight show a device's throughput, not its latency.
 const BULK_IN_FLIGHT: u128 = 1 << 20;
 
-/// Whether that many bytes are known to be far more than the caches of the case's threads.
+/// Whether that many bytes are known to far exceed the caches of the case's threads.
 pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
     measured.caches.are_exceeded(bytes, measured.case.threads()) == Some(true)
 }
 
-/// The bounds of a row's figures, computed for all rows before any changes.
+/// The ceilings of a row's figures, computed for all rows before any of them changes.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     /// The ceiling of the throughput.
@@ -30,20 +30,20 @@ pub(crate) struct Bounds {
     pub(crate) loaded_ceiling: Option<Held>,
     /// The throughput without loading as a share of one thread reading memory.
     pub(crate) loaded_of_memory: Option<f64>,
-    /// The bytes on the memory bus, by the kernel's stores.
+    /// An estimate of the bytes on the memory bus, from the kernel's stores.
     pub(crate) bus: Option<Estimate>,
 }
 
-/// A throughput compared with the row that bounds it.
+/// A throughput compared with its ceiling.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) kind: CeilingKind,
-    /// The throughput divided by the bound's.
+    /// The throughput divided by the ceiling's.
     pub(crate) share: Ratio,
-    /// The id of the bound.
+    /// The id of the ceiling.
     pub(crate) base: String,
-    /// Whether the bound is firm: it is sound and, for a device, a row showed that more in flight
-    /// is not faster.
+    /// Whether the ceiling is firm: it is sound and, for a device, a row showed that more I/Os in
+    /// flight are not faster.
     pub(crate) is_firm: bool,
 }
 
@@ -69,23 +69,23 @@ impl<'a, 'r> MemoryReads<'a, 'r> {
         MemoryReads(fastest)
     }
 
-    /// The one with exactly `threads` threads.
+    /// The row with exactly `threads` threads.
     pub(crate) fn with(&self, threads: u32) -> Option<&'a Row<'r>> {
         self.0.get(&threads).copied()
     }
 
-    /// All, by their number of threads.
+    /// All rows, in order of their number of threads.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'a Row<'r>> {
         self.0.values().copied()
     }
 
-    /// The one with the most threads, and how many those are.
+    /// The row with the most threads, and their number.
     pub(crate) fn of_most_threads(&self) -> Option<(u32, &'a Row<'r>)> {
         self.0.last_key_value().map(|(threads, row)| (*threads, *row))
     }
 
-    /// The bound of `row`: memory read by as many threads. If that was not measured: by the next
-    /// larger number, or by the most threads if they had all processors.
+    /// The ceiling of `row`: memory read by as many threads. If that was not measured, the next
+    /// larger number of threads, or the largest if it had all processors.
     fn bound(&self, row: &Row) -> Option<&'a Row<'r>> {
         let above = self.0.range(row.measured.case.threads()..).next().map(|(_, base)| *base);
         let all =
@@ -94,14 +94,14 @@ impl<'a, 'r> MemoryReads<'a, 'r> {
     }
 }
 
-/// The rows that bound others, searched once: a record may have thousands of cases.
+/// The ceiling rows, searched once because a record may have thousands of cases.
 #[derive(Debug)]
 pub(crate) struct Bases<'a, 'r> {
-    /// Those that read memory.
+    /// Rows that read memory.
     memory: MemoryReads<'a, 'r>,
-    /// The fastest reader of the device, and whether more in flight was not faster.
+    /// The fastest read of the device, and whether more I/Os in flight were not faster.
     read: Option<(&'a Row<'r>, bool)>,
-    /// The fastest writer.
+    /// The fastest write, likewise.
     written: Option<(&'a Row<'r>, bool)>,
 }
 
@@ -115,8 +115,8 @@ impl<'a, 'r> Bases<'a, 'r> {
     }
 }
 
-/// The bound of `row`: for memory and the page cache, reading memory with as many threads; for a
-/// device, the fastest direct row that reads or writes alike.
+/// The ceilings of `row`: for memory and the page cache, memory read by as many threads; for a
+/// device, the fastest comparable direct row.
 pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     let served_by = row.summary.served_by.filter(|by| moves_bulk(row, *by));
     let loaded_by = row.summary.loaded.map(|loaded| loaded.served_by);
@@ -132,8 +132,8 @@ pub(crate) fn bounds(row: &Row, bases: &Bases) -> Bounds {
     }
 }
 
-/// The bytes on the memory bus if nothing stays in a cache: an ordinary store fetches its line
-/// first, a non-temporal one does not.
+/// An estimate of the bytes on the memory bus, if nothing stays in a cache. An ordinary store
+/// fetches its cache line first, a non-temporal one does not.
 fn bus(row: &Row) -> Option<Estimate> {
     let kernel = row.measured.case.memory()?.kernel;
     let factor = kernel.bus_arrays()? as f64 / kernel.arrays() as f64;
@@ -141,8 +141,8 @@ fn bus(row: &Row) -> Option<Estimate> {
 }
 
 /// Whether memory, or something slower, moved all bytes that the figure of `row` counts. A null
-/// moves none and a chase few. Arrays that fit into the caches stay there. Touching a word of each
-/// page of a mapping moves only those words.
+/// moves none, a chase few, and arrays that fit into the caches stay there. Touching one word of
+/// each mapped page moves only those words.
 fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     if let Some(work) = row.measured.case.memory() {
         return work.kernel.is_bulk() && is_beyond_caches(work.working_set, &row.measured);
@@ -154,7 +154,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     row.read().is_some_and(|work| {
         let is_touched_in_place = match work.engine {
             Engine::Mmap => in_memory,
-            // Only touching after loading: loading itself moves all bytes.
+            // Only touching after the load: the load itself moves all bytes.
             Engine::Load => served_by == ServedBy::Ram,
             _ => false,
         };
@@ -162,7 +162,7 @@ fn moves_bulk(row: &Row, served_by: ServedBy) -> bool {
     })
 }
 
-/// A file in the program's own memory is an array like any other.
+/// A loaded file must exceed the caches, like an array.
 fn is_beyond_if_loaded(row: &Row) -> bool {
     let is_small = |work: &ReadWork| {
         work.engine == Engine::Load && !is_beyond_caches(work.io.size, &row.measured)
@@ -170,7 +170,7 @@ fn is_beyond_if_loaded(row: &Row) -> bool {
     !row.read().is_some_and(is_small)
 }
 
-/// No row is its own ceiling, and memory's ceilings have none.
+/// Compares a row with its ceiling. No row is its own ceiling, and memory ceilings have none.
 fn held(
     row: &Row,
     served_by: ServedBy,
@@ -209,7 +209,7 @@ fn reads_memory(row: &Row) -> bool {
 fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'r>> {
     let is_direct = |row: &&Row| {
         let is_alike = |flow: Flow| flow.writes == writes && flow.cache == Cache::Direct;
-        // Often the only direct row of a writing run is a log's: small blocks, one at a time.
+        // Often the only direct row of a writing run is a log's: small blocks at depth 1.
         let shows_rate = |flow: Flow| !flow.writes || flow.bytes_in_flight >= BULK_IN_FLIGHT;
         let is_bound = |flow: Flow| is_alike(flow) && shows_rate(flow);
         row.is_served(ServedBy::Device) && Flow::of(row).is_some_and(is_bound)
@@ -217,8 +217,8 @@ fn fastest_direct<'a, 'r>(rows: &'a [Row<'r>], writes: bool) -> Option<&'a Row<'
     fastest(rows.iter().filter(is_direct))
 }
 
-/// The row that best shows how fast the device can read: with much in flight, or in order, so that
-/// the OS reads ahead.
+/// The row that best shows the device's read rate: with many bytes in flight, or sequential with
+/// readahead.
 pub(crate) fn device_read<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
     let is_bulk = |flow: Flow| match flow.cache {
         Cache::Direct => flow.bytes_in_flight >= BULK_IN_FLIGHT,
@@ -228,7 +228,7 @@ pub(crate) fn device_read<'a, 'r>(rows: &'a [Row<'r>]) -> Option<&'a Row<'r>> {
     fastest(rows.iter().filter(|row| row.is_served(ServedBy::Device)).filter(reads))
 }
 
-/// How bytes flow to or from a file.
+/// The I/O pattern between a file and memory.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     writes: bool,
@@ -238,7 +238,7 @@ struct Flow {
 }
 
 impl Flow {
-    /// None if a row moves no bytes of a file.
+    /// `None` if a row moves no bytes of a file.
     fn of(row: &Row) -> Option<Flow> {
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
             u128::from(block) * u128::from(depth) * u128::from(threads)
@@ -254,9 +254,9 @@ impl Flow {
     }
 }
 
-/// The evidence that `top`, the fastest row of a device, had enough in flight: a row with twice as
-/// much is not faster, or `top` is not faster than one with half as much. None if no sound row
-/// decides it.
+/// The evidence that `top`, the fastest row of a device, had enough I/Os in flight. Either a row
+/// with twice as many is not faster, or `top` is not faster than one with half as many. `None` if
+/// no sound row decides it.
 pub(crate) fn plateau(rows: &[Row], top: &Row) -> Option<Decided> {
     let of_top = Flow::of(top)?;
     let asked = |other: &Row| {

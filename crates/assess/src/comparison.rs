@@ -1,4 +1,4 @@
-//! Whether two cases differ, by their paired rounds.
+//! Whether two cases differ, from their paired rounds.
 
 use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
 use crate::measured::Rounds;
@@ -14,8 +14,8 @@ use std::collections::HashSet;
 named! {
     /// Whether two cases differ.
     Difference "difference" {
-        /// The interval excludes 1, and the ratio is at least the smallest effect of interest from
-        /// it.
+        /// The interval excludes 1, and the ratio is at least the smallest effect of interest away
+        /// from it.
         Different "different",
         /// The interval lies within the smallest effect of interest.
         Equivalent "equivalent",
@@ -29,41 +29,40 @@ named! {
 pub struct Comparison {
     /// Id of the compared case.
     pub case: String,
-    /// Id of its base.
+    /// Id of its baseline.
     pub base: String,
     /// Rounds that measured both; 0 for two records, whose rounds are not paired.
     pub pairs: usize,
     /// The number of invocations (for two records, the smaller); with one, the interval holds
     /// within this run.
     pub invocations: usize,
-    /// Median of the paired ratios: case over base.
+    /// Median of the paired ratios: case over baseline.
     pub ratio: f64,
-    /// Lower end of its 95 % interval; none below 6 pairs of one invocation.
+    /// Lower end of its 95 % interval; `None` with fewer than 6 pairs in a single invocation.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
     /// The outcome.
     pub difference: Difference,
-    /// The smallest effect of interest, as a share: it differs for devices and memory.
+    /// The smallest effect of interest, as a share; it differs between devices and memory.
     pub interest: f64,
-    /// If inconclusive: about how many pairs (or invocations, if there are several) would find the
-    /// smallest effect of interest four times in five (METHODOLOGY.md).
+    /// For inconclusive cases: roughly how many pairs (or invocations, if there are several) would
+    /// detect the smallest effect of interest with 80 % power (METHODOLOGY.md).
     pub needs: Option<usize>,
 }
 
-/// The smallest effect of interest on what a device served (METHODOLOGY.md).
+/// The smallest effect of interest for data from a device (METHODOLOGY.md).
 const INTEREST_DEVICE: f64 = 0.05;
-/// The smallest effect of interest on what memory or the page cache served (METHODOLOGY.md).
+/// The smallest effect of interest for data from memory or the page cache (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Requested cases that differ only in engine, only in peer, or only in advice.
+/// Compares requested cases that differ only in engine, only in peer, or only in advice.
 ///
-/// Void cases are left out, and so are cases served by something else than their base: that would
-/// compare a cache with a disk.
+/// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk.
 pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
-    // Peers' engines are compared with ioassay's own, one by one; with each other only if it has
-    // none.
+    // Peers' engines are compared with ioassay's own, if it has an equivalent, and otherwise with
+    // each other.
     let own: HashSet<Case> =
         asked().filter(|row| row.is_own()).filter_map(|row| at_usual(row, "engine")).collect();
     let engines = grouped(asked(), |row| {
@@ -85,19 +84,19 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     of_engines.chain(of_peers).chain(of_advice).chain(loops(asked())).collect()
 }
 
-/// A row's case with the baseline of an axis; none for the null engine, which moves nothing.
+/// A row's case at the baseline of an axis; `None` for the null engine, which moves nothing.
 fn at_usual(row: &Row, axis: &str) -> Option<Case> {
     let case = Some(row.measured.case).filter(|case| !case.is_null())?;
     Axis::named(axis)?.at_baseline(case)
 }
 
-/// The row of a group that is at the baseline of an axis.
+/// The row of a group at the baseline of an axis.
 fn usual_of<'a, 'r>(group: &[&'a Row<'r>], axis: &str) -> Option<&'a Row<'r>> {
     group.iter().copied().find(|row| at_usual(row, axis).as_ref() == Some(row.measured.case))
 }
 
-/// Peers' loops, whose instructions their compilers choose, compared with ioassay's fastest for any
-/// instruction set.
+/// Compares peers' loops, whose compilers choose the instructions, with ioassay's fastest loop for
+/// any instruction set.
 fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison> {
     let groups = grouped(asked, |row| {
         let work = row.measured.case.memory()?;
@@ -113,22 +112,22 @@ fn loops<'a, 'r: 'a>(asked: impl Iterator<Item = &'a Row<'r>>) -> Vec<Comparison
     groups.iter().flat_map(compare_group).collect()
 }
 
-/// Each of `members` except the `base`, compared with it.
+/// Compares each of `members` except `base` with `base`.
 fn compare_with(members: &[&Row], base: &Row) -> Vec<Comparison> {
     let others = members.iter().filter(|row| !std::ptr::eq(**row, base));
     let alike = others.filter(|row| row.summary.served_by == base.summary.served_by);
     alike.filter_map(|row| compare(row, base)).collect()
 }
 
-/// One row compared with another; none if they have no round in common.
+/// Compares one row with another; `None` without common rounds.
 pub(crate) fn compare(row: &Row, base: &Row) -> Option<Comparison> {
     let rates = [row, base].map(|row| row.measured.rates());
     compare_rounds([row, base], [&rates[0], &rates[1]], None).filter(|found| found.pairs > 0)
 }
 
-/// One row compared with another by these rates and, if given, this smallest effect of interest.
-/// Without a common round, the ratio is that of their medians and decides nothing; none if a row
-/// has no round.
+/// Compares one row with another by these rates and, if given, this smallest effect of interest.
+/// Without a common round, the ratio of the medians is returned, and it decides nothing. Returns
+/// `None` if a row has no rounds.
 pub(crate) fn compare_rounds(
     [row, base]: [&Row; 2],
     [values, others]: [&Rounds; 2],
@@ -159,7 +158,7 @@ pub(crate) fn least_of_interest(base: &Summary) -> f64 {
     }
 }
 
-/// The outcome by paired rounds.
+/// The result of paired rounds.
 struct Found {
     ratio: Ratio,
     difference: Difference,
@@ -181,14 +180,14 @@ impl Found {
     }
 }
 
-/// Below this many pairs there is no interval.
+/// The minimum number of pairs for an interval.
 const PAIRS_LEAST: usize = 6;
-/// The square of the sum of the normal quantiles of 97.5 % and 80 %: a 95 % interval then finds an
-/// effect in four of five sessions (METHODOLOGY.md).
+/// The square of the sum of the normal quantiles of 97.5 % and 80 %: with it, a 95 % interval has
+/// 80 % power (METHODOLOGY.md).
 const POWER: f64 = 7.85;
 
-/// About how many pairs (or invocations, if there are several) find an effect of `interest` in four
-/// of five sessions, by the spread of the present ones; always more than those.
+/// Roughly how many pairs (or invocations, if there are several) detect an effect of `interest`
+/// with 80 % power. Based on the spread of the present ones, and always larger than their number.
 fn pairs_needed(logs: &[Round], interest: f64) -> usize {
     if let Some(two) = TwoLevel::of_logs(logs) {
         return invocations_needed(variance(&two.logs), interest).max(two.logs.len() + 1);
@@ -198,14 +197,14 @@ fn pairs_needed(logs: &[Round], interest: f64) -> usize {
     by_power.max(PAIRS_LEAST).max(values.len() + 1)
 }
 
-/// About how many invocations find an effect of `interest` in four of five sessions, if the
-/// logarithms of their ratio have that variance.
+/// Roughly how many invocations detect an effect of `interest` with 80 % power, if the logarithms
+/// of their ratios have this variance.
 pub(crate) fn invocations_needed(variance: f64, interest: f64) -> usize {
     let of_medians = variance * MEDIAN_BY_MEAN.powi(2);
     (POWER * of_medians / interest.ln_1p().powi(2)).ceil() as usize
 }
 
-/// The variance of a sample; 0 of one value.
+/// The sample variance; 0 for a single value.
 fn variance(values: &[f64]) -> f64 {
     let n = values.len();
     let mean = values.iter().sum::<f64>() / n as f64;
@@ -213,13 +212,12 @@ fn variance(values: &[f64]) -> f64 {
     if n < 2 { 0.0 } else { squares / (n - 1) as f64 }
 }
 
-/// The effect of a ratio, as a share: half as fast is as large as twice as fast.
+/// The size of the effect of a ratio, as a share: half as fast equals twice as fast.
 pub(crate) fn effect(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
 }
 
-/// The outcome for a ratio and its interval; `interest` is the smallest effect of interest, as a
-/// share.
+/// The outcome for a ratio and its interval; `interest` is a share.
 pub(crate) fn difference(ratio: f64, interval: Option<(f64, f64)>, interest: f64) -> Difference {
     let Some((low, high)) = interval else { return Difference::Inconclusive };
     let is_excluded = low > 1.0 || high < 1.0;
@@ -237,33 +235,33 @@ mod tests {
     use super::*;
     use model::random::Rng;
 
-    /// How rounds vary: the machine by an AR(1) that all cases share, each case by itself by
-    /// `noise`, and some of its rounds are slow.
+    /// How rounds vary: all cases share the machine's AR(1) drift, and each case has its own
+    /// `noise` and outliers.
     #[derive(Clone, Copy)]
     struct Machine {
-        /// How much of the drift of a round is left in the next.
+        /// The share of a round's drift that remains in the next.
         phi: f64,
-        /// How far the machine drifts, as a share.
+        /// The size of the machine's drift, as a share.
         drift: f64,
-        /// How far rounds of one case vary, as a share.
+        /// The variation of the rounds of one case, as a share.
         noise: f64,
-        /// The share of rounds that are slower, by up to two fifths.
+        /// The share of outlier rounds, which are up to two fifths slower.
         outliers: f64,
     }
 
     const DRIFTING: Machine = Machine { phi: 0.9, drift: 0.1, noise: 0.03, outliers: 0.0 };
 
-    /// One of many sessions: rounds of a base, and of one that is `factor` times as fast.
+    /// One of many sessions: rounds of a baseline, and of a case `factor` times as fast.
     struct Session {
         base: Rounds,
         other: Rounds,
     }
 
-    /// Many sessions of `n` rounds, always the same ones.
+    /// Many sessions of `n` rounds, reproducible.
     fn sessions(machine: Machine, n: u32, factor: f64) -> Vec<Session> {
         const SESSIONS: u32 = 2_000;
         let mut rng = Rng::new(u64::from(n) + (machine.phi * 100.0) as u64);
-        // A sum of 12 uniform numbers is normal enough here.
+        // A sum of 12 uniform numbers is close enough to normal.
         let normal = |rng: &mut Rng| (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
         let Machine { phi, drift, noise, outliers } = machine;
         let mut session = |_| {
@@ -285,7 +283,7 @@ mod tests {
         (0..SESSIONS).map(&mut session).collect()
     }
 
-    /// The share of sessions of which `holds` is true.
+    /// The share of sessions for which `holds` is true.
     fn share(sessions: &[Session], holds: impl Fn(&Found) -> bool) -> f64 {
         let found = sessions.iter().map(|session| {
             let found = Found::of(&session.other, &session.base, INTEREST_MEMORY);
@@ -298,8 +296,8 @@ mod tests {
         found.difference == Difference::Different
     }
 
-    /// A case compared with itself differs in at most 6 of 100 sessions, whatever the drift and
-    /// the outliers (METHODOLOGY.md).
+    /// A case differs from itself in at most 6 of 100 sessions, with any drift and outliers
+    /// (METHODOLOGY.md).
     #[test]
     fn a_drift_is_no_difference() {
         for n in [10, 20] {
@@ -313,7 +311,7 @@ mod tests {
         }
     }
 
-    /// A tenth more is mostly found, with one slow round in seven too (METHODOLOGY.md).
+    /// A 10 % improvement is usually found, even with one slow round in seven (METHODOLOGY.md).
     #[test]
     fn a_tenth_more_is_found() {
         for (n, outliers, least) in [(10, 0.0, 0.9), (20, 0.0, 0.9), (15, 0.15, 0.8)] {
@@ -337,8 +335,8 @@ mod tests {
         }
     }
 
-    /// The number of pairs that is told to be needed finds the smallest effect of interest about as
-    /// often as it promises: an interval of ranks is less powerful than the formula's.
+    /// The reported number of pairs detects the smallest effect of interest about as often as
+    /// promised. An interval of ranks has less power than the formula assumes.
     #[test]
     fn as_many_pairs_as_are_needed_suffice() {
         let few = sessions(DRIFTING, 7, 1.0);
@@ -347,7 +345,7 @@ mod tests {
         });
         let mut needed: Vec<usize> = needed.collect();
         needed.sort_unstable();
-        // Each of two has a noise of 3 %, and 2 % are looked for.
+        // Both have 3 % noise, and the effect is 2 %.
         let median = needed[needed.len() / 2];
         assert!((28..45).contains(&median), "{median}");
         let found = share(&sessions(DRIFTING, 37, 1.02), |found| {

@@ -1,7 +1,7 @@
-//! Is disk faster than memory? The answer from counting the same data in memory, in the page
-//! cache and from storage, and the claim that started the question, measured again.
+//! Is disk faster than memory? The answer counts the same data in memory, in the page cache and on
+//! disk. It also repeats the claim behind the question.
 //!
-//! Only rows of this program's own worker that stand take part.
+//! Only valid rows of this program's own worker take part.
 
 use crate::ceiling::{MemoryReads, is_beyond_caches};
 use crate::decision::{Decided, Named, is_faster, is_faster_by};
@@ -13,27 +13,27 @@ use crate::summary::ServedBy;
 use model::case::{Advice, Cache, Engine, Isa, Kernel, ReadWork, Touch};
 use std::collections::BTreeSet;
 
-/// The answer for data of one size.
+/// The answer for one data size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountingAnswer {
     /// Bytes of the data.
     pub size: u64,
-    /// Whether that is less than four times the last-level cache: then the processor's caches
-    /// may serve what memory or the page cache is to.
+    /// Whether the data is smaller than four times the last-level cache, so that CPU caches may
+    /// serve it instead of memory or the page cache.
     pub fits_caches: bool,
-    /// Reading memory, for each number of threads that was measured, ascending: the ceilings.
+    /// Memory reads for each measured number of threads, ascending: the ceilings.
     pub memory_reads: Vec<Figure>,
-    /// Counting in memory of the program's own, after loading: the fastest for each number of
-    /// threads that was measured, ascending.
+    /// Counting in the program's own memory after loading: the fastest row for each measured number
+    /// of threads, ascending.
     pub in_memory: Vec<Figure>,
-    /// The fastest that the page cache served.
+    /// The fastest row that the page cache served.
     pub page_cache: Option<Figure>,
-    /// The fastest that a device served.
+    /// The fastest row that a device served.
     pub device: Option<Figure>,
-    /// Whether counting from the device is faster than counting in memory with as many threads;
-    /// than reading memory, where nothing was counted in it. None where neither was measured.
+    /// Whether counting from the device is faster than counting in memory with as many threads.
+    /// Without such a count, the comparison is with reading memory. `None` if neither was measured.
     pub disk_is_faster: Option<Decided>,
-    /// The claim that io_uring from disk beats mmap, in each cache state that was measured.
+    /// The claim that io_uring from disk beats mmap, in each measured cache state.
     pub claims: Vec<Claim>,
 }
 
@@ -46,29 +46,29 @@ pub struct Figure {
     pub threads: u32,
     /// Bytes per second.
     pub throughput: Estimate,
-    /// The same over that of reading memory with as many threads, if that was measured.
+    /// The throughput relative to reading memory with as many threads, if measured.
     pub of_read: Option<Ratio>,
-    /// The same over that of counting in memory with as many threads, if that was measured.
+    /// The throughput relative to counting in memory with as many threads, if measured.
     pub of_count: Option<Ratio>,
 }
 
-/// The claim that io_uring from disk, past the page cache, beats mmap.
+/// The claim that direct io_uring from disk beats mmap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// Where the data was when mmap began.
+    /// The cache state when mmap started.
     pub cache: Cache,
-    /// One thread that maps the file and counts, without any advice.
+    /// One thread that maps the file and counts without advice.
     pub mmap: Figure,
     /// The fastest direct row of io_uring with the highest depth.
     pub uring: Figure,
-    /// Whether the claim holds here: whether io_uring is faster than mmap.
+    /// Whether the claim holds: io_uring is faster than mmap.
     pub holds: Decided,
     /// The same against rows that are fairer to memory: mappings that are populated or touched
-    /// ahead, more threads, the file loaded first and loading counted in.
+    /// ahead, more threads, and a loaded file including its loading time.
     pub fair: Vec<Fair>,
 }
 
-/// io_uring from disk against another row.
+/// io_uring from disk compared with another row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fair {
     /// The other row.
@@ -77,8 +77,8 @@ pub struct Fair {
     pub holds: Decided,
 }
 
-/// An answer for each size of data, ascending, of which the count in memory or both sides of the
-/// claim were measured.
+/// An answer for each data size, ascending, with a measured count in memory or both sides of the
+/// claim.
 pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
     let counts = rows.iter().filter_map(|row| Some(count_of(row)?.io.size));
     let sizes: BTreeSet<u64> = counts.collect();
@@ -87,12 +87,12 @@ pub(crate) fn counting_answers(rows: &[Row]) -> Vec<CountingAnswer> {
     answers.filter(|answer| !(answer.in_memory.is_empty() && answer.claims.is_empty())).collect()
 }
 
-/// The work of a row that counts a file and stands.
+/// The work of a valid row that counts a file.
 fn count_of<'a>(row: &'a Row) -> Option<&'a ReadWork> {
     row.read().filter(|work| work.touch == Touch::Count && row.is_own() && row.stands())
 }
 
-/// The rows that count data of one size, and what they are held against.
+/// The rows that count data of one size, and their comparisons.
 struct Counts<'a, 'r> {
     all: &'a [Row<'r>],
     reads: &'a MemoryReads<'a, 'r>,
@@ -101,7 +101,7 @@ struct Counts<'a, 'r> {
     in_memory: Vec<Loaded<'a, 'r>>,
 }
 
-/// A row that counts in memory, with its figure there.
+/// A row that counts in memory, with its figure.
 struct Loaded<'a, 'r> {
     row: &'a Row<'r>,
     throughput: Estimate,
@@ -109,7 +109,7 @@ struct Loaded<'a, 'r> {
 }
 
 impl<'a, 'r> Loaded<'a, 'r> {
-    /// A file that was loaded; loading is not in the figure. Or an array that is counted.
+    /// A loaded file, without its loading time, or a counted array.
     fn of(row: &'a Row<'r>, size: u64) -> Option<Loaded<'a, 'r>> {
         if count_of(row).is_some_and(|work| work.engine == Engine::Load && work.io.size == size) {
             let throughput = row.summary.loaded?.throughput;
@@ -130,7 +130,7 @@ impl<'a, 'r> Counts<'a, 'r> {
     fn new(all: &'a [Row<'r>], reads: &'a MemoryReads<'a, 'r>, size: u64) -> Counts<'a, 'r> {
         let mut in_memory: Vec<Loaded> =
             all.iter().filter_map(|row| Loaded::of(row, size)).collect();
-        // The fastest of each number of threads comes first, and stays.
+        // Keeps the fastest row for each number of threads, which comes first.
         in_memory.sort_by(|a, b| {
             let by_rate = b.throughput.median.total_cmp(&a.throughput.median);
             a.threads().cmp(&b.threads()).then(by_rate)
@@ -209,8 +209,7 @@ impl<'a, 'r> Counts<'a, 'r> {
         })
     }
 
-    /// The claim where mmap began with the data in that state. The instructions are left to the
-    /// worker, on both sides.
+    /// The claim for one initial cache state. Both sides let the worker choose the instructions.
     fn claim(&self, cache: Cache) -> Option<Claim> {
         let in_state = || {
             let is_so = move |work: &ReadWork| work.io.cache == cache && work.isa == Isa::Auto;

@@ -5,28 +5,29 @@ use model::axis::{Across, Axis};
 use model::case::Case;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Two cases that agree in all axes except the time and those that `--anyway` compares.
+/// Two cases that agree in all axes except time and those that `--anyway` ignores.
 pub(crate) struct Match {
-    /// Its place in the first record.
+    /// Its index in the first record.
     pub(crate) a: usize,
-    /// Its place in the second.
+    /// Its index in the second record.
     pub(crate) b: usize,
-    /// The axes in which they differ, with the values.
+    /// The differing axes with both values.
     pub(crate) apart: Vec<(&'static str, String, String)>,
 }
 
 impl Match {
-    /// How many axes differ that are compared only if you insist.
+    /// How many differing axes are ignored only with `--anyway`.
     fn distance(&self) -> usize {
         self.apart.iter().filter(|(axis, ..)| across(axis) == Across::Insisted).count()
     }
 }
 
-/// With more pairs of different cases, the nearest ones are not searched: it would take seconds,
-/// and `--anyway` is for a change of one or two axes.
+/// Above this many pairs of different cases, skip the nearest-match search, which would take
+/// seconds. `--anyway` is for changes of one or two axes.
 const NEAR_MOST: usize = 1_000_000;
 
-/// Each case with the nearest one of the other record, none twice; equal ones first.
+/// Matches each case with its nearest one in the other record, equal ones first, without
+/// repetition.
 pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     let mut all = same(asked_a, asked_b);
     let (taken_a, taken_b) = taken(&all);
@@ -41,7 +42,7 @@ pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     all
 }
 
-/// The cases that are equal except in time, each with the first one left.
+/// Matches cases that are equal except for time, each with the first unmatched one.
 fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     let key = |summary: &Summary| -> Vec<(&'static str, String)> {
         let axes = summary.case.axes().into_iter();
@@ -58,7 +59,7 @@ fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     found.collect()
 }
 
-/// The nearest of those that are left.
+/// Matches the nearest of the remaining cases.
 fn near(
     asked_a: &[Summary],
     asked_b: &[Summary],
@@ -90,7 +91,7 @@ pub(crate) fn across(axis: &str) -> Across {
     Axis::named(axis).map_or(Across::Apart, |axis| axis.across)
 }
 
-/// The axes in which two cases differ; none if they are not to be compared for one of them.
+/// The differing axes of two cases; `None` if one of them makes the cases incomparable.
 fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
     let (axes_a, axes_b) = (a.axes(), b.axes());
     let mut apart = Vec::new();

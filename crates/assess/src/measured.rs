@@ -53,7 +53,7 @@ pub(crate) type Rounds = Vec<Round>;
 pub(crate) struct Measured<'a> {
     pub(crate) case: &'a Case,
     pub(crate) role: Role,
-    /// The trials that count: those with a [`rate`].
+    /// The trials that count: those with a [`rate`](crate::counted::rate).
     pub(crate) trials: Vec<Counted<'a>>,
     /// The trials excluded because of what the machine did to them, with the reason.
     pub(crate) excluded: Vec<(Gate, Counted<'a>)>,

@@ -21,8 +21,8 @@ use std::path::Path;
 
 pub use crate::surroundings::Apart;
 
-/// A record judged, with what a comparison needs beyond its assessment. It holds no trial: of two
-/// large records, only one need be in memory at a time.
+/// A judged record, with what a comparison needs beyond its assessment. It holds no trials, so only
+/// one of two large records is in memory at a time.
 #[derive(Debug)]
 pub struct Judged {
     header: Header,
@@ -52,20 +52,20 @@ impl Judged {
     }
 }
 
-/// Two records compared.
+/// A comparison of two records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versus {
-    /// The assessment of the first, the base.
+    /// The assessment of the first record, the baseline.
     pub a: Assessment,
-    /// That of the second.
+    /// The assessment of the second record.
     pub b: Assessment,
-    /// Whether both are one record.
+    /// Whether both are the same record.
     pub is_same: bool,
     /// Differences that make figures incomparable.
     pub obstacles: Vec<Apart>,
     /// Other differences, which may be the question.
     pub others: Vec<Apart>,
-    /// The cases that both have, compared.
+    /// The cases in both records, compared.
     pub pairs: Vec<Pair>,
     /// Requested cases that are not compared.
     pub left_out: Vec<LeftOut>,
@@ -74,13 +74,13 @@ pub struct Versus {
 /// A case in both records.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
-    /// Its place among the cases of the first.
+    /// Its index in the first record.
     a: usize,
-    /// In the second.
+    /// Its index in the second record.
     b: usize,
-    /// The second over the first.
+    /// The second record relative to the first.
     pub comparison: Comparison,
-    /// The p value of the t test, corrected over all pairs; none if nothing can be decided.
+    /// The p value of the t test, corrected over all pairs; `None` if undecidable.
     pub p: Option<f64>,
     /// The basis of the comparison.
     pub basis: Basis,
@@ -89,24 +89,24 @@ pub struct Pair {
 /// The basis of a comparison of two runs: variation within one run does not show that between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Basis {
-    /// The invocations of both; with the spread of kept runs, if it is known and smaller.
+    /// The invocations of both runs, and the spread of kept runs if it is known and smaller.
     Invocations(Option<RunToRun>),
     /// The spread of kept runs, which is larger than that of the invocations.
     RunToRun(RunToRun),
-    /// Nothing: each run has too few invocations, or one has, and no earlier runs are known.
+    /// None: the runs have too few invocations, or only one each and no earlier runs are known.
     Nothing,
 }
 
 /// A case that is not compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its id.
+    /// The case's id.
     pub id: String,
-    /// Why not.
+    /// The reason.
     pub reason: String,
 }
 
-/// Only this many kept runs count: the latest show today's spread.
+/// Use only the latest kept runs, because they show today's spread.
 const EARLIER_MOST: usize = 40;
 
 impl Versus {
@@ -117,8 +117,8 @@ impl Versus {
 }
 
 /// Compares two records and lists the obstacles; the caller decides whether to compare anyway. The
-/// spread from run to run comes from those of `kept` with the same recipe, machine and storage that
-/// began before the later of the two.
+/// spread from run to run comes from `kept` records that began before the later of the two. They
+/// must have the same recipe, machine and storage.
 pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> Versus {
     let earlier = figures(&earlier(&a.header, &b.header, kept));
     let (asked_a, asked_b) = (a.asked(), b.asked());
@@ -177,9 +177,9 @@ fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<Lef
     all
 }
 
-/// The records of the same recipe, machine, place and bounds that began before the later of the two
-/// and are neither of them, the last [`EARLIER_MOST`] in the order in which they began, each once.
-/// Dates as they are written sort as they follow each other.
+/// The last [`EARLIER_MOST`] records that began before the later of the two, in order of their
+/// start. They have the same recipe, machine, place and bounds, and exclude both records and
+/// copies. The date format sorts chronologically.
 fn earlier<'k>(a: &Header, b: &Header, kept: &'k [Record]) -> Vec<&'k Record> {
     let later = a.began.as_str().max(&b.began);
     let is_alike = |record: &Record| {
@@ -202,21 +202,21 @@ fn earlier<'k>(a: &Header, b: &Header, kept: &'k [Record]) -> Vec<&'k Record> {
     earlier
 }
 
-/// Where files are: two disks of one kind are two things.
+/// The location of the files: two disks of one kind are different locations.
 fn place(header: &Header) -> Option<(&Path, Vec<&str>)> {
     let storage = header.storage.as_ref()?;
     let devices = storage.devices.iter().map(|device| device.name.as_str()).collect();
     Some((&storage.mount_point, devices))
 }
 
-/// The figures of each case in kept runs, except where it is void.
+/// The figures of each case in kept runs, without void ones.
 type Earlier<'k> = HashMap<&'k Case, Vec<f64>>;
 
 fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
     let mut figures = Earlier::new();
     for record in earlier {
         let rows = rows(record);
-        // A twin has the case of a row before it, which is the one that counts.
+        // A twin repeats the case of an earlier row, which is the one that counts.
         let mut known = HashSet::new();
         let mut is_new = |row: &&Row<'k>| row.stands() && known.insert(row.measured.case);
         for row in rows.iter().filter(&mut is_new) {
@@ -228,7 +228,7 @@ fn figures<'k>(earlier: &[&'k Record]) -> Earlier<'k> {
     figures
 }
 
-/// Compares two matching cases, or returns the reason why not.
+/// Compares two matching cases, or returns why they cannot be compared.
 fn pair(a: &Judged, b: &Judged, found: &Match, earlier: &Earlier) -> Result<Pair, String> {
     let (case_a, case_b) = (&a.asked()[found.a], &b.asked()[found.b]);
     let is_void = |case: &Summary| !case.verdict.stands();
@@ -290,7 +290,7 @@ fn logs(row: &Row) -> Vec<Round> {
     row.measured.rates().iter().map(|round| round.with(round.value.ln())).collect()
 }
 
-/// The same with how many invocations of each it takes.
+/// Adds the number of invocations that a decision needs.
 fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
     let found = &mut pair.comparison;
     let variance = both.iter().filter_map(|logs| TwoLevel::of_logs(logs)).map(|two| two.variance());
@@ -299,7 +299,7 @@ fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
     pair
 }
 
-/// The gravest finding of a void row, or why its trials failed.
+/// The most severe finding of a void row, or the reason of its failed trials.
 fn why_void(case: &Summary) -> String {
     match (case.failures.first(), case.findings.first()) {
         (Some((reason, _)), _) if case.n == 0 => reason.clone(),
@@ -308,7 +308,7 @@ fn why_void(case: &Summary) -> String {
     }
 }
 
-/// A case compared with itself: the same figure, whatever its variation.
+/// A case compared with itself: no difference, whatever its variation.
 fn itself(mut pair: Pair) -> Pair {
     let found = &mut pair.comparison;
     (found.low, found.high, found.needs) = (Some(1.0), Some(1.0), None);
@@ -317,8 +317,8 @@ fn itself(mut pair: Pair) -> Pair {
     pair
 }
 
-/// The pairs with p values corrected over all of them. A pair that is different by its interval but
-/// not after the correction is inconclusive.
+/// Corrects the p values over all pairs. A pair that differs by its interval, but not after the
+/// correction, is inconclusive.
 fn corrected(mut pairs: Vec<Pair>) -> Vec<Pair> {
     let all: Vec<f64> = pairs.iter().filter_map(|pair| pair.p).collect();
     let mut corrected = holm(&all).into_iter();

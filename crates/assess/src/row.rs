@@ -1,4 +1,4 @@
-//! A case with its trials and its summary, and what the other cases of the run are to it.
+//! A case with its trials and summary, and its relations to the other cases of the run.
 
 use crate::measured::Measured;
 use crate::ratio::Ratio;
@@ -13,23 +13,23 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether the figure means what it says, with or without doubt: others may be compared
-    /// with it. It has a throughput then.
+    /// Whether the verdict is sound or doubtful, so that others may be compared with this row. It
+    /// has a throughput then.
     pub(crate) fn stands(&self) -> bool {
         self.summary.verdict.stands()
     }
 
-    /// The file work, if one is done: not by the null engine, which reads none.
+    /// The work on a file that is read; `None` for the null engine, which reads none.
     pub(crate) fn read(&self) -> Option<&ReadWork> {
         self.measured.read()
     }
 
-    /// The work that writes a file, if one is done: not by the null engine, which writes none.
+    /// The work on a file that is written; `None` for the null engine, which writes none.
     pub(crate) fn write(&self) -> Option<&WriteWork> {
         self.measured.write()
     }
 
-    /// Whether it stands and `by` served it.
+    /// Whether it is valid and `by` served it.
     pub(crate) fn is_served(&self, by: ServedBy) -> bool {
         self.stands() && self.summary.served_by == Some(by)
     }
@@ -44,24 +44,24 @@ impl Row<'_> {
         Ratio::of(&self.measured.rates(), &base.measured.rates())
     }
 
-    /// The throughput as a share of that of `base`: from paired rounds if there are any, else of
-    /// the two medians.
+    /// The throughput as a share of that of `base`: from paired rounds if there are any, else from
+    /// the medians.
     pub(crate) fn share_of(&self, base: &Row) -> Option<Ratio> {
         Ratio::of_any(&self.measured.rates(), &base.measured.rates())
     }
 
-    /// The same of the throughput without loading.
+    /// The same for the throughput without loading.
     pub(crate) fn loaded_share_of(&self, base: &Row) -> Option<Ratio> {
         Ratio::of_any(&self.measured.loaded_rates(), &base.measured.rates())
     }
 
-    /// Whether this program's own worker did it.
+    /// Whether this program's own worker measured it.
     pub(crate) fn is_own(&self) -> bool {
         self.measured.case.peer == OWN_PEER
     }
 }
 
-/// The row of the highest throughput.
+/// The row with the highest throughput.
 pub(crate) fn fastest<'a, 'r>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<&'a Row<'r>>
 where
     'r: 'a,
@@ -69,7 +69,7 @@ where
     rows.max_by(|a, b| a.throughput().total_cmp(&b.throughput()))
 }
 
-/// The rows that have a key, in groups of the same one, in the order of the first of each.
+/// The rows with a key, grouped by it, in order of first occurrence.
 pub(crate) fn grouped<'a, 'r: 'a, K: PartialEq>(
     rows: impl IntoIterator<Item = &'a Row<'r>>,
     key: impl Fn(&Row) -> Option<K>,

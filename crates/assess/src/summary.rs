@@ -22,7 +22,7 @@ pub use crate::served::ServedBy;
 pub use crate::writing::Spent;
 
 named! {
-    /// What bounds a figure.
+    /// The kind of ceiling of a figure.
     CeilingKind "ceiling" {
         /// Reading memory with as many threads.
         Memory "memory",
@@ -31,10 +31,10 @@ named! {
     }
 }
 
-/// How near a figure comes to what bounds it.
+/// A figure relative to its ceiling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ceiling {
-    /// What bounds it.
+    /// The kind of ceiling.
     pub kind: CeilingKind,
     /// Throughput divided by the ceiling's.
     pub share: f64,
@@ -45,13 +45,13 @@ pub struct Ceiling {
 pub struct Loaded {
     /// Bytes per second: bytes of all threads by the longest span of a thread without its loading.
     pub throughput: Estimate,
-    /// Nanoseconds of loading in a trial, of the thread that loaded longest.
+    /// Nanoseconds of loading in a trial, for the thread that loaded longest.
     pub load_ns: Estimate,
-    /// What serves the bytes once they are loaded.
+    /// The source of the bytes after loading.
     pub served_by: ServedBy,
     /// Its throughput divided by that of one thread reading memory.
     pub of_memory: Option<f64>,
-    /// What bounds it, and how near it comes.
+    /// Its ceiling.
     pub ceiling: Option<Ceiling>,
 }
 
@@ -62,78 +62,77 @@ pub struct Summary {
     pub id: String,
     /// The case.
     pub case: Case,
-    /// Why it was measured.
+    /// The reason why it was measured.
     pub role: Role,
-    /// Trials that were done and count.
+    /// Completed trials that count.
     pub n: usize,
-    /// What went wrong in the others, each reason once with how often.
+    /// The failures of the other trials, each reason with its count.
     pub failures: Vec<(String, usize)>,
-    /// The rounds left out because of what the machine did to them, if any.
+    /// The rounds excluded for disturbances by the machine, if any.
     pub excluded: Option<Excluded>,
     /// Its verdict.
     pub verdict: Verdict,
-    /// What served the bytes.
+    /// The source that served the bytes.
     pub served_by: Option<ServedBy>,
-    /// The share of bytes that caused no device read; only where that can be told.
+    /// The share of bytes that caused no device read, where known.
     pub hit_share: Option<f64>,
     /// Bytes per second, loading included. For writes: the durable rate if claimed, else the
     /// acknowledged one. None for a case that only syncs.
     pub throughput: Option<Estimate>,
-    /// The same without loading; none where nothing is loaded, and of what writes.
+    /// The same without loading; `None` for writes and where nothing is loaded.
     pub loaded: Option<Loaded>,
-    /// Bytes per second that the memory bus carries if nothing stays in a cache: an estimate. Only
-    /// of kernels over arrays that are beyond the caches.
+    /// An estimate of the bytes per second on the memory bus, if nothing stays in a cache. Only for
+    /// kernels over arrays beyond the caches.
     pub bus: Option<Estimate>,
-    /// Operations a second, by the same time as the throughput.
+    /// Operations per second, over the same time as the throughput.
     pub iops: Option<Estimate>,
-    /// Nanoseconds of a thread for an operation, all its slots together: elapsed · threads /
-    /// operations, until the last operation had returned. With `depth` operations in flight each
-    /// of them takes about `depth` times as long: that is what its latency tells.
+    /// Nanoseconds per operation of a thread, over all its slots: elapsed · threads / operations,
+    /// until the last operation returned. With `depth` operations in flight, each one has about
+    /// `depth` times this latency.
     pub ns_per_op: Option<Estimate>,
-    /// Percentiles.
+    /// Latency percentiles.
     pub latency: Latency,
     /// The figures of a writing case.
     pub writing: Option<Writing>,
-    /// How the rate went over time; none where trials are too short to tell.
+    /// The rate over time; `None` if trials are too short.
     pub course: Option<Course>,
-    /// How a trial spent its time; none if the OS does not report it.
+    /// How a trial spent its time; `None` if the OS does not report it.
     pub spent: Option<Spent>,
-    /// Mean idle share of the threads in percent; none for one thread.
+    /// Mean idle share of the threads in per cent; `None` for one thread.
     pub imbalance_percent: Option<f64>,
-    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds; none
+    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds. `None`
     /// for one thread.
     pub start_skew_ns: Option<f64>,
-    /// Nanoseconds before the clock of a trial started: median of the rounds.
+    /// Nanoseconds of setup before the clock of a trial starts: median of the rounds.
     pub setup_ns: Option<f64>,
-    /// What the OS counted around a trial.
+    /// The OS counters of a trial.
     pub counters: Counters,
-    /// The most of it that the worker's runtime needed to become fast, if any round needed some: a
-    /// runtime warms up once for all trials of a kind.
+    /// The longest setup in which the worker's runtime had to warm up, if any: a runtime warms up
+    /// once for all trials of a kind.
     pub warm_up_ns: Option<u64>,
-    /// CPU time an operation cost, over all threads: median of the rounds.
+    /// CPU time per operation, over all threads: median of the rounds.
     pub cpu_ns_per_op: Option<f64>,
-    /// Bytes that a trial moved: median of the rounds.
+    /// Bytes moved by a trial: median of the rounds.
     pub bytes_per_trial: Option<u64>,
-    /// Bytes the worker caused to be read from devices in a trial: median of the rounds.
+    /// Bytes read from devices for the worker in a trial: median of the rounds.
     pub device_bytes: Option<u64>,
-    /// What bounds it, and how near it comes.
+    /// Its ceiling.
     pub ceiling: Option<Ceiling>,
-    /// Whether it is what bounds others.
+    /// Whether it is a ceiling of other cases.
     pub is_ceiling: bool,
     /// Throughput divided by that of one thread reading memory: "× of memory".
     pub of_memory: Option<f64>,
-    /// The findings, gravest first.
+    /// The findings, most severe first.
     pub findings: Vec<Finding>,
-    /// Whether all that was read, or read back, had the expected digest; none where nothing was
-    /// summed.
+    /// Whether all bytes read, or read back, had the expected digest; `None` if nothing was summed.
     pub digest_verified: Option<bool>,
-    /// What a trial counted, where each read the whole file once and all counted the same.
+    /// What a trial counted, if every trial read the whole file once and all counts agree.
     pub counted: Option<u64>,
-    /// Each trial by itself, in the order of rounds, those that do not count too.
+    /// The figures of each trial, in the order of rounds, including excluded ones.
     pub trials: Vec<TrialFigures>,
 }
 
-/// What the OS counted of a worker in a trial: medians of the rounds, none where it does not tell.
+/// The OS counters of a worker in a trial: medians of the rounds, `None` where unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Page faults served from memory.
@@ -142,7 +141,7 @@ pub struct Counters {
     pub major_faults: Option<u64>,
     /// Context switches because the worker waited.
     pub switches_voluntary: Option<u64>,
-    /// Context switches because another wanted the CPU.
+    /// Context switches because the scheduler took the CPU away.
     pub switches_involuntary: Option<u64>,
 }
 
@@ -170,7 +169,7 @@ impl Counters {
 }
 
 impl Summary {
-    /// What the trials of a case come to, before it is judged: without findings and ceilings.
+    /// Summarizes the trials of a case, without findings and ceilings.
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
         let done = measured.n() > 0;
         let (served_by, hit_share) = if done {
@@ -238,7 +237,7 @@ impl Summary {
         }
     }
 
-    /// Takes in what was found, besides what was found before; the verdict follows from it.
+    /// Adds findings to the earlier ones and updates the verdict.
     pub(crate) fn judge(&mut self, findings: Vec<Finding>) {
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| (Reverse(finding.severity), finding.code));
@@ -247,7 +246,7 @@ impl Summary {
 }
 
 impl Loaded {
-    /// What a case served by `by` comes to without its loading, before it is held against others.
+    /// The figures without loading of a case that `by` served, without ceilings.
     fn of(measured: &Measured, by: ServedBy) -> Option<Loaded> {
         if measured.case.write().is_some() {
             return None;
@@ -265,7 +264,7 @@ impl Loaded {
     }
 }
 
-/// What a thread takes for an operation.
+/// The time of a thread per operation.
 fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     let threads = f64::from(measured.case.threads());
     let spent =
@@ -273,8 +272,8 @@ fn ns_per_op(measured: &Measured) -> Option<Estimate> {
     with_mean_of(measured.estimate_of(&measured.ns_per_op()), measured.trials.iter().map(spent))
 }
 
-/// A case without a trial is void, or unavailable where no trial failed otherwise; else the gravest
-/// finding decides.
+/// The verdict of the most severe finding. A case without trials is void, or unavailable if no
+/// trial failed for another reason.
 fn verdict(n: usize, failures: &[(String, usize)], findings: &[Finding]) -> Verdict {
     let mut reasons = failures.iter().map(|(reason, _)| reason);
     let is_unavailable = reasons.all(|reason| reason.starts_with(UNAVAILABLE));
@@ -287,16 +286,16 @@ fn verdict(n: usize, failures: &[(String, usize)], findings: &[Finding]) -> Verd
     }
 }
 
-/// The clocks of the loop and of the spans agree to this: a thread that ends after this share of
-/// the time that there was, counted from the first thread's start, was stopped by it.
+/// The accuracy of the clocks of the loop and the spans. A thread that ends after this share of the
+/// time limit, counted from the first thread's start, was stopped by the limit.
 const TIME_OVER: f64 = 0.99;
 
 /// The mean idle share of threads in per cent: `100·Σ(T−tᵢ)/(n·T)`. None for one thread.
 ///
-/// Where a thread was done with its share before the `limit`, T is the longest span and tᵢ are
-/// the spans: who is done waits for the others. Where all were stopped by the limit none waits,
-/// and T is the most bytes a thread moved and tᵢ what each did: the same work, dealt out in
-/// equal shares, would have let the faster threads wait just that long.
+/// If a thread finished its share before the `limit`, T is the longest span and tᵢ are the spans:
+/// finished threads wait for the others. If the limit stopped all threads, none waits. Then T is
+/// the most bytes that a thread moved and tᵢ are the threads' bytes: with equal shares of work, the
+/// faster threads would have waited just as long.
 fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
     if spans.len() < 2 {
         return None;
@@ -314,13 +313,12 @@ fn imbalance_percent(spans: &[Span], limit: Duration) -> Option<f64> {
     (most > 0.0).then(|| 100.0 * (most - mean) / most)
 }
 
-/// Whether every trial that was summed has the digest its bytes must have: those that were left out
-/// for other reasons too.
+/// Whether every summed trial has the expected digest, including trials excluded for other reasons.
 fn digest_verified(measured: &Measured) -> Option<bool> {
     measured.all().filter_map(Counted::is_right).reduce(|all, this| all && this)
 }
 
-/// What each trial counted, where all read the whole file once and counted the same.
+/// What each trial counted, if every trial read the whole file once and all counts agree.
 fn counted(measured: &Measured) -> Option<u64> {
     let work = measured.case.read().filter(|work| work.touch == Touch::Count)?;
     let (first, others) = measured.trials.split_first()?;
@@ -353,7 +351,7 @@ mod tests {
         assert_eq!(imbalance(1_000, &[(100, 50), (50, 50)]), Some(25.0));
         assert_eq!(imbalance(1_000, &[(80, 5), (80, 500)]), Some(0.0));
         assert_eq!(imbalance(1_000, &[(100, 9), (100, 9), (100, 9), (20, 9)]), Some(20.0));
-        // One was stopped by the time, the other was done with its share.
+        // The time limit stopped one thread, and the other finished its share.
         assert_eq!(imbalance(100, &[(101, 50), (50, 90)]).map(f64::round), Some(25.0));
     }
 

@@ -34,7 +34,7 @@ pub struct TrialFigures {
     pub figures: Option<Figures>,
 }
 
-/// What a successful trial timed, and what the OS counted around it.
+/// The times of a successful trial, and the OS counters around it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// Bytes that all threads moved.
@@ -63,13 +63,13 @@ pub struct Figures {
     pub p99_9_ns: Option<u64>,
     /// The longest latency; `None` if operations were not timed individually.
     pub max_ns: Option<u64>,
-    /// The same of the syncs that were calls of their own.
+    /// The median latency of separate sync calls, with the same rule.
     pub sync_p50_ns: Option<u64>,
-    /// What 99 % of them did not exceed.
+    /// Their 99th percentile.
     pub sync_p99_ns: Option<u64>,
-    /// What 99.9 % of them did not exceed.
+    /// Their 99.9th percentile.
     pub sync_p99_9_ns: Option<u64>,
-    /// The longest of them.
+    /// Their longest latency.
     pub sync_max_ns: Option<u64>,
     /// CPU nanoseconds of the worker from the first thread's start to the last thread's end.
     pub span_cpu_ns: Option<u64>,
@@ -77,7 +77,7 @@ pub struct Figures {
     pub span_user_ns: Option<u64>,
     /// The part of it spent in the OS.
     pub span_system_ns: Option<u64>,
-    /// What the OS counted around it.
+    /// The OS counters around the trial.
     pub evidence: Evidence,
 }
 

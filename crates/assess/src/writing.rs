@@ -19,7 +19,7 @@ pub struct Writing {
     pub durable: Option<Estimate>,
     /// Percentiles of separate sync calls.
     pub sync: Latency,
-    /// Number of them per trial: median of the rounds.
+    /// The number of sync calls per trial: median of the rounds.
     pub syncs_per_trial: Option<u64>,
     /// Cache flushes that the devices completed per trial: median of the rounds.
     pub flushes_per_trial: Option<u64>,

@@ -1,4 +1,4 @@
-//! All files of a run: those that are read, those that are written over, and where others are made.
+//! All files of a run: those it reads, those it overwrites, and where it creates others.
 
 use crate::device::Disk;
 use crate::directory::{Directory, Removed};
@@ -16,52 +16,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// What is measured.
+/// The target of the measurement.
 #[derive(Debug)]
 pub enum Target {
     /// Memory: no file is used.
     Memory,
     /// Test files in this directory.
     Directory(Rc<Directory>),
-    /// A user's own file, which is only read.
+    /// A user's own file, which is never written.
     File(PathBuf),
-    /// A block device, all of whose content may be lost.
+    /// A block device, whose entire content may be lost.
     Device(Disk),
 }
 
 /// The files of a run.
 #[derive(Debug, Default)]
 pub struct Files {
-    /// Those that are read, by size.
+    /// Files that are read, by size.
     read: BTreeMap<u64, TestFile>,
-    /// Those that are copied, by size, if they are on a storage of their own.
+    /// Files that are copied, by size, if they are on a separate storage.
     sources: BTreeMap<u64, TestFile>,
-    /// Those that are written over, by size.
+    /// Files that are overwritten, by size.
     kept: BTreeMap<u64, TestFile>,
-    /// Where files are made that a trial writes.
+    /// Where trials create the files they write.
     directory: Option<Rc<Directory>>,
 }
 
-/// All by which the files of a run are made, and made anew.
+/// Everything needed to create the files of a run, and to recreate them.
 #[derive(Debug)]
 pub struct Maker<'a> {
-    /// What needs them.
+    /// The plan that needs them.
     pub plan: &'a Plan,
-    /// What is measured.
+    /// The target.
     pub target: &'a Target,
-    /// Where the file is made that copies read, if that is another directory.
+    /// Where the source of copies is created, if in a different directory.
     pub source: Option<&'a Source>,
     /// The machine and the storage of the directory.
     pub place: &'a Place<'a>,
-    /// Whether what is read stays when the run is over.
+    /// Whether the files for reading stay after the run.
     pub stay: Stay,
 }
 
 impl Maker<'_> {
-    /// Makes all files that the plan needs from its beginning.
+    /// Creates all files that the plan needs at the start.
     ///
     /// # Errors
-    /// When there is no room for them, now or later, or the OS refuses.
+    /// If they do not fit, now or later, or the OS fails.
     pub fn make(&self, (progress, stop): (&Progress, &Stop)) -> Result<Files> {
         let Maker { plan, source, place, stay, .. } = *self;
         let directory = match self.target {
@@ -110,11 +110,11 @@ impl Maker<'_> {
         Ok(files)
     }
 
-    /// Removes `old`, so that there is room, and makes all files anew. A user's own file and a
-    /// device stay as they are.
+    /// Deletes `old` to make room, and recreates all files. A user's own file and a device stay
+    /// unchanged.
     ///
     /// # Errors
-    /// As for [`Maker::make`]; and when a file that has a name cannot be removed.
+    /// As for [`Maker::make`], or if a named file cannot be deleted.
     pub fn make_anew(&self, old: Files, watch: (&Progress, &Stop)) -> Result<Files> {
         if !self.makes_anew() {
             return Ok(old);
@@ -128,7 +128,7 @@ impl Maker<'_> {
         self.make(watch)
     }
 
-    /// Removes what runs left that were killed where files are made.
+    /// Deletes the remains of killed runs from the directories for files.
     pub fn remove_dead(&self) -> Vec<Removed> {
         let here = match self.target {
             Target::Directory(directory) => Some(&**directory),
@@ -138,11 +138,11 @@ impl Maker<'_> {
         all.flat_map(Directory::remove_dead).collect()
     }
 
-    /// Bytes that can be written now where files are made; none where none is, and where the file
-    /// system has no size.
+    /// The free bytes where files are created. `None` if no files are created, or the file system
+    /// has no size.
     ///
     /// # Errors
-    /// What the OS answered.
+    /// The OS's error.
     pub fn free(&self) -> Result<Option<u64>> {
         match self.target {
             Target::Directory(directory) => {
@@ -152,14 +152,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether files are made that can be made anew.
+    /// Whether the files can be recreated.
     pub fn makes_anew(&self) -> bool {
         matches!(self.target, Target::Directory(_))
     }
 }
 
 impl Files {
-    /// The file that `case` reads: also one that it copies.
+    /// The file that `case` reads or copies.
     pub fn to_read(&self, case: &Case) -> Option<&TestFile> {
         match &case.work {
             Work::Read(work) => self.read.get(&work.io.size),
@@ -170,10 +170,10 @@ impl Files {
         }
     }
 
-    /// A file for a trial that writes, in the state that `work` asks for.
+    /// A file for a write trial, in the state that `work` requests.
     ///
     /// # Errors
-    /// What was tried and what the OS answered.
+    /// The failed step and the OS's error.
     pub fn to_write(&self, work: &WriteWork) -> Result<Scratch<'_>> {
         match (&self.directory, self.kept.get(&work.io.size)) {
             (_, Some(kept)) if work.allocation == Allocation::Overwrite => Ok(Scratch::Kept(kept)),
@@ -182,18 +182,18 @@ impl Files {
         }
     }
 
-    /// All that stay through the run.
+    /// All files that stay during the run.
     pub fn all(&self) -> impl Iterator<Item = &TestFile> {
         self.read.values().chain(self.sources.values()).chain(self.kept.values())
     }
 
-    /// Those that are read.
+    /// The files for reading.
     pub fn read(&self) -> impl Iterator<Item = &TestFile> {
         self.read.values().chain(self.sources.values())
     }
 }
 
-/// How much room the files of `plan` take at most, and where.
+/// The maximum space for the files of `plan`, and where.
 pub fn room(
     plan: &Plan,
     target: &Target,
@@ -217,23 +217,23 @@ pub fn room(
     [here].into_iter().chain(there).filter(|room| room.bytes > 0).collect()
 }
 
-/// Where the source of copies is.
+/// The location of the source of copies.
 #[derive(Debug)]
 pub struct Source {
     /// The directory.
     pub directory: Directory,
-    /// The storage of it.
+    /// Its storage.
     pub storage: Storage,
 }
 
-/// Sizes of the files that a plan needs.
+/// The sizes of the files that a plan needs.
 #[derive(Debug, Default)]
 struct Needs {
     read: BTreeSet<u64>,
-    /// Those that are copied.
+    /// Files that are copied.
     copied: BTreeSet<u64>,
     kept: BTreeSet<u64>,
-    /// The largest file that a trial makes for itself.
+    /// The largest file that a trial creates.
     made: u64,
 }
 
@@ -262,7 +262,7 @@ impl Needs {
         needs
     }
 
-    /// Sizes of all files that are in the directory at once.
+    /// The sizes of all files in the directory at the same time.
     fn of_target(&self) -> Vec<u64> {
         self.read.iter().chain(&self.kept).copied().chain([self.made]).collect()
     }

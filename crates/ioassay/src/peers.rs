@@ -1,7 +1,7 @@
-//! The table of peers: which programs can measure, and how each is built and started.
+//! The table of peers: the programs that can measure, and how to build and start them.
 //!
-//! A peer is a row of `peers/peers.toml`, or of a file of the user's own in the same form. A row
-//! with `matrix = true` stands for many: each compiler found, with each set of flags and each form.
+//! A peer is a row of `peers/peers.toml`, or of a user's file in the same form. A row with `matrix
+//! = true` stands for many peers: each installed compiler with each set of flags and each form.
 
 use crate::input;
 use anyhow::{Context, Result, bail};
@@ -14,13 +14,13 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The table that comes with the program.
+/// The built-in table.
 const TABLE: &str = "peers.toml";
 
-/// The folder of the table, and of the sources that its rows name.
+/// The folder of the table and of its sources.
 static FOLDER: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../peers");
 
-/// A table as it is written.
+/// A table in its file form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -59,48 +59,48 @@ struct Row {
     axes: BTreeMap<String, Vec<String>>,
 }
 
-/// A program that can be built and started, as its row says.
+/// A program that can be built and started, from its row.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Its name, which is also that of its peer: it is a part of the path of its build.
+    /// Its name and that of its peer. It is part of the build's path.
     pub name: PeerName,
-    /// Its properties before it is built.
+    /// Its properties before the build.
     pub peer: Peer,
-    /// Its source, if it has any.
+    /// Its source, if any.
     pub source: Option<Source>,
-    /// The command that prints its version; empty if there is none.
+    /// The command that prints its version, or empty.
     pub version: Vec<String>,
-    /// The command that builds it; empty if it needs none.
+    /// The command that builds it, or empty.
     pub build: Vec<String>,
     /// The command that starts it.
     pub run: Vec<String>,
-    /// The function whose vectors are looked for in the object code.
+    /// The function whose vector width is read from the object code.
     pub counting: Option<String>,
 }
 
 /// A source file.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Its path: absolute for a user's own, else relative to the folder of peers.
+    /// Its path: absolute for a user's source, otherwise relative to the folder of peers.
     pub path: PathBuf,
     /// Its text.
     pub text: String,
 }
 
-/// No table of peers and no source of one is as long.
+/// The maximum size of a table or a source.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-/// All programs that are known.
+/// All known programs.
 #[derive(Debug)]
 pub struct Peers {
     programs: Vec<Program>,
 }
 
 impl Peers {
-    /// The built-in table, and the one in the file `own` if there is one.
+    /// Loads the built-in table and, if given, the user's table `own`.
     ///
     /// # Errors
-    /// When a table is broken, names a source that cannot be read, or a name that is taken.
+    /// If a table is broken, a source cannot be read, or a name is taken.
     pub fn load(own: Option<&Path>) -> Result<Peers> {
         let mut programs = parse(&built_in_source(TABLE)?.text, None, &built_in_source)
             .context("the built-in table of peers")?;
@@ -126,17 +126,17 @@ impl Peers {
         Ok(Peers { programs })
     }
 
-    /// All programs, in the order of the table.
+    /// All programs, in table order.
     pub fn programs(&self) -> &[Program] {
         &self.programs
     }
 
-    /// The properties of all, before any is built.
+    /// The properties of all programs, before any build.
     pub fn facts(&self) -> Vec<Peer> {
         self.programs.iter().map(|program| program.peer.clone()).collect()
     }
 
-    /// The program of that name.
+    /// The program with this name.
     pub fn find(&self, name: &str) -> Option<&Program> {
         self.programs.iter().find(|program| program.peer.name == name)
     }
@@ -153,7 +153,7 @@ pub fn is_table(text: &str) -> bool {
     parse(text, None, &|name| bail!("a source '{name}'")).is_ok()
 }
 
-/// The programs of a table. A user's own has a `folder`, of which its rows may speak.
+/// The programs of a table. Rows of a user's table may refer to its `folder`.
 fn parse(
     text: &str,
     folder: Option<&Path>,
@@ -189,11 +189,11 @@ fn parse(
     Ok(programs)
 }
 
-/// A word of a row, and the words that stand for it in one of its programs.
+/// A placeholder in a row, and the words that replace it in one of its programs.
 type Choice = (&'static str, Vec<String>);
 
-/// Every combination of compiler, flags and form. The names of the latter two go into the name of
-/// the program, under words of their own.
+/// Every combination of compiler, flags and form. The program's name contains the names of the
+/// flags and the form, through their own placeholders.
 fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
     let mut all = Vec::new();
     for compiler in compilers {
@@ -213,7 +213,7 @@ fn choices(row: &Row, compilers: &[String]) -> Vec<Vec<Choice>> {
 }
 
 impl Row {
-    /// An axis that no case has would refuse nothing.
+    /// Rejects unknown axes, because a limit on them would have no effect.
     fn check_axes(&self) -> Result<()> {
         match self.axes.keys().find(|axis| Axis::named(axis).is_none()) {
             Some(axis) => bail!("the peer '{}' limits '{axis}', which is no axis", self.name),
@@ -221,10 +221,10 @@ impl Row {
         }
     }
 
-    /// The program of one choice.
+    /// The program for one choice.
     ///
     /// # Errors
-    /// When its name is none.
+    /// If its name is invalid.
     fn program(&self, source: Option<Source>, choice: &[Choice]) -> Result<Program> {
         let put = |words: &[String]| -> Vec<String> {
             words.iter().flat_map(|word| put_in(word, choice)).collect()
@@ -255,7 +255,7 @@ impl Row {
     }
 }
 
-/// The words that stand for `word`: it may be one that is chosen, or have some in it.
+/// The words that replace `word`, which may be a placeholder or contain some.
 fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
     if let Some((_, words)) = choice.iter().find(|(key, _)| *key == word) {
         return words.clone();
@@ -264,15 +264,15 @@ fn put_in(word: &str, choice: &[Choice]) -> Vec<String> {
     vec![choice.iter().fold(word.to_string(), fold)]
 }
 
-/// The first of `programs` that is not on the PATH.
+/// The first of `programs` that is missing on the PATH.
 fn missing(programs: &[String]) -> Option<&String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &String| std::env::split_paths(&path).any(|at| at.join(name).is_file());
     programs.iter().find(|name| !is_there(name))
 }
 
-/// Names of the programs on the PATH that begin as one of `compilers`, each with the file that it
-/// really is. Of two with one name the first is what a shell would start.
+/// The programs on the PATH whose names start with one of `compilers`, with their real paths. For
+/// duplicate names, the first one counts, as in a shell.
 fn on_path(compilers: &[String]) -> Vec<(String, PathBuf)> {
     let path = std::env::var_os("PATH").filter(|_| !compilers.is_empty()).unwrap_or_default();
     let mut found: Vec<(String, PathBuf)> = Vec::new();
@@ -285,7 +285,7 @@ fn on_path(compilers: &[String]) -> Vec<(String, PathBuf)> {
             }
             match entry.path().canonicalize() {
                 Ok(real) if real.is_file() => found.push((name, real)),
-                // A link to nothing, or a folder: no shell would start it.
+                // A dangling link or a folder, which no shell would start.
                 Ok(_) | Err(_) => {}
             }
         }
@@ -293,8 +293,8 @@ fn on_path(compilers: &[String]) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The compilers of a row that are there: in a matrix also those with a version in their name,
-/// such as `gcc-12`; each program once, under its shortest name.
+/// The installed compilers of a row. A matrix includes those with a version in their name, such as
+/// `gcc-12`. Each program appears once, under its shortest name.
 fn compilers_of(row: &Row, on_path: &[(String, PathBuf)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut known = BTreeSet::new();
@@ -408,7 +408,8 @@ mod tests {
         for name in ["java", "c", "dd", "fio", "likwid-bench", "sysbench"] {
             assert!(peers.find(name).is_some(), "{name}");
         }
-        // Where the source of this program was when it was built anything may be by now.
+        // The program must not look for sources in its build directory, where anyone may have put
+        // files by now.
         let workspace = env!("CARGO_MANIFEST_DIR");
         assert!(!format!("{peers:?}").contains(workspace));
     }

@@ -3,23 +3,23 @@
 //! ```toml
 //! name = "page-latency"
 //! question = "How long does it take to read a page, warm and cold?"
-//! size = "256MiB"         # the test file, unless a group says otherwise
-//! invocations = 5         # so often all is begun anew; the rounds are dealt to them
+//! size = "256MiB"         # test file size; a group can override it
+//! invocations = 5         # restarts with new files and workers; they share the rounds
 //! rounds = 10
-//! time = "1s"             # of a trial
-//! ceilings = true         # whether what bounds the figures is measured beside them
+//! time = "1s"             # maximum per trial
+//! ceilings = true         # whether to measure the ceilings too
 //!
-//! [axes]                  # for all groups of files; each value may be a list
+//! [axes]                  # for all file groups; each value may be a list
 //! block = "4KiB"
 //!
-//! [[cases]]               # a group: the product of its axes; with `op` it writes, with `kernel`
-//!                         # it runs over memory
+//! [[cases]]               # a group: the product of its axes; `op` makes it write, `kernel`
+//!                         # makes it run over memory
 //! engine = ["pread", "mmap"]
 //! cache = ["warm", "cold"]
 //! ```
-//! An axis of the command line replaces that axis in every group of files that has it; in groups
-//! of memory only what they alone have, or where the recipe reads no file. Some values stand for
-//! others: see [`crate::symbol`].
+//! An axis on the command line replaces that axis in every file group that has it. Memory groups
+//! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
+//! [`crate::symbol`].
 
 mod controls;
 mod file;
@@ -39,7 +39,7 @@ use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
 
-/// The recipes that come with the program.
+/// The built-in recipes.
 pub const BUILT_IN: &[(&str, &str)] = &[
     ("survey", include_str!("../../../recipes/survey.toml")),
     ("page-latency", include_str!("../../../recipes/page-latency.toml")),
@@ -52,7 +52,7 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("sync-latency", include_str!("../../../recipes/sync-latency.toml")),
 ];
 
-/// A question, as it is written.
+/// A question with its cases, as written in the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
@@ -63,26 +63,26 @@ pub struct Recipe {
     /// Size of the test file.
     #[serde(default = "default_size")]
     pub size: String,
-    /// What the test file is made of.
+    /// The content of the test file.
     #[serde(default)]
     pub content: content::Kind,
-    /// How many rounds, over all invocations: see [`repetitions::settle`].
+    /// The number of rounds over all invocations: see [`repetitions::settle`].
     pub rounds: Option<u32>,
-    /// How often all is begun anew, with new workers and new files.
+    /// The number of invocations, each with new workers and new files.
     pub invocations: Option<u32>,
-    /// How long a trial lasts at most.
+    /// The maximum time of a trial.
     #[serde(default = "default_time")]
     pub time: String,
-    /// A case is done when its interval is at most this wide: a share of the median.
+    /// A case is done when its interval is at most this wide, as a share of the median.
     #[serde(default = "default_precision")]
     pub precision: f64,
-    /// Whether what bounds the figures is measured beside them.
+    /// Whether ceilings are measured too.
     #[serde(default = "default_ceilings")]
     pub ceilings: bool,
-    /// How it is shown.
+    /// The presentation.
     #[serde(default)]
     pub view: View,
-    /// Axes of all groups that read a file.
+    /// Axes of all file groups.
     #[serde(default)]
     pub axes: Axes,
     /// Groups of cases.
@@ -105,7 +105,7 @@ fn default_precision() -> f64 {
     0.025
 }
 
-/// What the command line says instead of the recipe.
+/// The options of the command line that override the recipe.
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     /// Axes.
@@ -114,16 +114,16 @@ pub struct Changes {
     pub rounds: Option<u32>,
     /// Invocations.
     pub invocations: Option<u32>,
-    /// The seed; else one made from the clock.
+    /// The seed; by default, one from the clock.
     pub seed: Option<u64>,
-    /// Whether what bounds the figures is left out.
+    /// Whether ceilings are skipped.
     pub no_ceilings: bool,
 }
 
-/// The built-in recipe of that name, or the one in the file of that path.
+/// The built-in recipe with this name, or the recipe in the file at this path.
 ///
 /// # Errors
-/// When there is none, or it is no recipe: then the place in the TOML is told.
+/// If there is none, or it is invalid. The error names the place in the TOML.
 pub fn find(name: &str) -> Result<Recipe> {
     if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return parse(text).with_context(|| format!("built-in recipe '{name}'"));
@@ -137,14 +137,14 @@ pub fn find(name: &str) -> Result<Recipe> {
 /// The text of a built-in recipe.
 ///
 /// # Errors
-/// When there is none of that name.
+/// If no built-in recipe has this name.
 pub fn text(name: &str) -> Result<&'static str> {
     let found = BUILT_IN.iter().find(|(known, _)| *known == name);
     found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
 }
 
-/// The view of a plan: its own, or that of the built-in recipe of its name, by which programs chose
-/// that wrote no view.
+/// The view of a plan, or that of the built-in recipe with its name if an older program wrote the
+/// plan without one.
 pub fn view_of(plan: &Plan) -> View {
     let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
     plan.view.clone().or_else(built_in).unwrap_or_default()
@@ -155,17 +155,17 @@ fn unknown(name: &str) -> units::ParseError {
     units::unknown_name("recipe", name, &known)
 }
 
-/// Reads a recipe.
+/// Parses a recipe.
 ///
 /// # Errors
-/// When it is none, or asks for what cannot be.
+/// If it is invalid, or requests something impossible.
 pub fn parse(text: &str) -> Result<Recipe> {
     let recipe: Recipe = toml::from_str(text)?;
     let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
     for group in &recipe.cases {
         check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
     }
-    // Those of all files are for reading, or writing, or both.
+    // File axes may apply to reading, writing or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
     let known: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
     if let Some(across) = recipe.view.across.iter().find(|axis| !known.contains(&axis.as_str())) {
@@ -186,8 +186,8 @@ fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
 }
 
 impl Recipe {
-    /// The same recipe in a fraction of the time: one invocation, the fewest rounds that have an
-    /// interval, and half the time and size.
+    /// A faster variant of the recipe: one invocation, the fewest rounds with an interval, and half
+    /// the time and size.
     pub fn quick(mut self) -> Result<Recipe> {
         (self.rounds, self.invocations) = (Some(ROUNDS_MIN), Some(1));
         let halve_size =
@@ -218,10 +218,10 @@ impl Recipe {
         self.cases.iter().any(|group| group::kind(group) != Kind::Memory)
     }
 
-    /// The cases that are asked for, with what the command line changes.
+    /// The requested cases, with the changes from the command line.
     ///
     /// # Errors
-    /// When a value is not one of its axis, or a changed axis is one that no group has.
+    /// If a value is invalid for its axis, or no group has a changed axis.
     pub fn cases(&self, changes: &Changes, place: &Place) -> Result<Vec<Case>> {
         for (axis, values) in &changes.axes {
             if !self.cases.iter().any(|group| self.takes(group, axis)) {
@@ -249,7 +249,7 @@ impl Recipe {
         Ok(cases)
     }
 
-    /// More cases than can be planned are refused before they are made.
+    /// Rejects too many cases before they are created.
     fn check_count(&self, count: u128) -> Result<()> {
         if count > CASES_MAX as u128 {
             bail!(
@@ -261,8 +261,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// Whether a change of `axis` is one of `group`. A ladder names the threads of memory and of
-    /// files apart: such a change is of files, unless there are none.
+    /// Whether a change of `axis` applies to `group`. A ladder has separate threads for memory and
+    /// for files: such a change applies to files, unless there are none.
     fn takes(&self, group: &Axes, axis: &str) -> bool {
         let kind = group::kind(group);
         let has = |kind| Axis::named(axis).is_some_and(|axis| axis.is_of(kind));
@@ -270,9 +270,9 @@ impl Recipe {
         has(kind) && (kind != Kind::Memory || !of_files || !self.uses_files())
     }
 
-    /// Each axis of a group with its values: from the command line, else the group, else the
-    /// recipe, else the usual one. Of engines the command line may name some to read and some to
-    /// write: a group takes its own, if there are any.
+    /// The values of each axis of a group: from the command line, else the group, else the recipe,
+    /// else the default. The command line may mix engines for reading and writing: a group takes
+    /// those that fit, if any.
     fn sweep(&self, group: &Axes, changes: &Changes, place: &Place) -> Result<Sweep> {
         let kind = group::kind(group);
         let of_file = kind != Kind::Memory;
@@ -303,10 +303,10 @@ impl Recipe {
         Ok(sweep)
     }
 
-    /// The plan for a place: what is asked for, what bounds it, and what cannot be.
+    /// The plan for a place: requested cases, controls and skips.
     ///
     /// # Errors
-    /// When a value is not one of its axis.
+    /// If a value is invalid for its axis.
     pub fn plan(&self, changes: &Changes, place: &Place) -> Result<Plan> {
         let usual = repetitions::settle(self.rounds, self.invocations, USUAL)?;
         let (rounds, invocations) =
@@ -318,31 +318,31 @@ impl Recipe {
         let cases = self.cases(changes, place)?;
         let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
-            // Of random words hardly any is 10: to count them would prove nothing.
+            // Random words almost never contain a 10, so counting them would prove nothing.
             content::Kind::Random if cases.iter().any(counts) => content::Kind::Ints(20),
             content => content,
         };
         plan.add(cases, Role::Asked, place);
         if self.ceilings && !changes.no_ceilings {
             let mut controls = controls::of(&plan, place)?;
-            // A control that cannot be is no loss to the one who did not ask for it.
+            // An impossible control was not requested, so it is no skip.
             controls.retain(|case| place.refusal(case).is_none());
             plan.add(controls, Role::Control, place);
         }
-        // With what bounds them they may be more.
+        // Controls may exceed the maximum.
         self.check_count((plan.cases.len() + plan.skips.len()) as u128)?;
         Ok(plan)
     }
 }
 
-/// Whether a group of this kind takes the value. Engines that read are not those that write: of
-/// several on the command line each group takes its own. All else that is no value of an axis is
-/// refused where a case is made.
+/// Whether a group of this kind takes the value. Engines differ between reading and writing, so
+/// each group takes its own from the command line. Other invalid values are rejected when a case is
+/// created.
 fn takes_value(axis: &Axis, kind: Kind, text: &str) -> bool {
     !axis.differs_by_kind() || axis.names(kind).contains(&axis.spelled(text))
 }
 
-/// As many operations as there are blocks, where all are asked for, or those of a lane.
+/// Sets the number of operations to that of all blocks, or of a lane, if requested.
 fn count_blocks(case: &mut Case) {
     let Some(io) = case.io_mut() else { return };
     io.ops = match io.ops {
@@ -354,7 +354,7 @@ fn count_blocks(case: &mut Case) {
 
 fn seed_of_now() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Small enough to be typed again.
+    // Short enough to type again.
     model::random::mix(now.map_or(0, |time| time.as_nanos() as u64)) % 1_000_000
 }
 
@@ -364,7 +364,7 @@ mod tests {
     use model::peer::Peer;
     use model::zoo;
 
-    /// Ids of the cases of the recipe `text` with `changes` given as on the command line.
+    /// The case ids of the recipe `text` with command line `changes`.
     fn check(text: &str, changes: &[(&str, &str)]) -> Result<Vec<String>> {
         let mut axes = Axes::new();
         for (axis, values) in changes {

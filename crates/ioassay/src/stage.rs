@@ -1,4 +1,4 @@
-//! What a trial works on: which file is written, which is read.
+//! The files of a trial.
 
 use crate::fixture::TestFile;
 use crate::scratch::Scratch;
@@ -9,16 +9,16 @@ use std::fs::File;
 /// The files of a trial.
 #[derive(Debug)]
 pub struct Stage<'s> {
-    /// The one that is written.
+    /// The written file.
     pub target: Option<&'s Scratch<'s>>,
-    /// The one that is read, or copied.
+    /// The file that is read or copied.
     pub read: Option<&'s TestFile>,
-    /// Whether trials of the case follow each other, with this file, without a pause.
+    /// Whether the trials of the case continue on this file without a pause.
     pub goes_on: bool,
 }
 
 impl Stage<'_> {
-    /// The request of a trial of `case` with `seed`.
+    /// The job for a trial of `case` with `seed`.
     pub fn job(&self, case: &Case, seed: u64) -> Job {
         let read = self.read.map(|file| file.path().to_path_buf());
         let target = self.target.map(Scratch::path);
@@ -29,13 +29,13 @@ impl Stage<'_> {
         Job { case: case.clone(), seed, file, source }
     }
 
-    /// The file of which the page cache is asked.
+    /// The file whose page cache state is inspected.
     pub fn file(&self) -> Option<&File> {
         self.target.map(Scratch::file).or(self.read.map(TestFile::file))
     }
 }
 
-/// Whether a case that writes needs a file to write to.
+/// Whether a case needs a file to write to.
 pub fn has_file(case: &Case) -> bool {
     case.write().is_some() && !case.is_null()
 }

@@ -5,17 +5,17 @@ use crate::units::ParseError;
 /// The text form of a case: each axis with its value, in a fixed order.
 pub type Axes = Vec<(String, String)>;
 
-/// The pairs that a case is read from.
+/// The pairs to read a case from.
 pub(crate) struct Given<'a, K, V>(pub(crate) &'a [(K, V)]);
 
 impl<K: AsRef<str>, V: AsRef<str>> Given<'_, K, V> {
-    /// Whether `axis` is among them.
+    /// Whether the pairs contain `axis`.
     pub(crate) fn has(&self, axis: &str) -> bool {
         self.0.iter().any(|(key, _)| key.as_ref() == axis)
     }
 
-    /// The text of `axis`, which must be there once; where it is not there at all, that from
-    /// `before` there was that axis.
+    /// The text of `axis`, which must appear at most once. If it is missing, the text from `before`
+    /// the axis existed.
     pub(crate) fn text<'s>(
         &'s self,
         axis: &'static str,

@@ -1,7 +1,7 @@
-//! The axes that cases are said by: one table.
+//! The axes that describe cases, in one table.
 //!
-//! Flags, their help and the manual, recipes, ids, labels, columns of CSV and JSON, labels of
-//! metrics, and the wire are all made of it.
+//! The table defines flags with their help, the manual, recipes, ids, labels, CSV and JSON columns,
+//! metric labels, and the wire format.
 
 mod say;
 mod table;
@@ -24,58 +24,57 @@ pub struct Axis {
     pub name: &'static str,
     /// Its flag, without the dashes.
     pub flag: &'static str,
-    /// What it means: a sentence of the help, without its values.
+    /// What it means: one sentence for the help, without the values.
     pub meaning: &'static str,
-    /// Other tools' names of the flag: fio's, mostly.
+    /// The flag's names in other tools, mostly fio.
     pub elsewhere: &'static [&'static str],
-    /// Which values it has.
+    /// Its values.
     pub domain: Domain,
-    /// Other spellings of values.
+    /// Alternative spellings of values.
     pub aliases: &'static [(&'static str, &'static str)],
-    /// Its column in tables for programs, unless its name and unit give that.
+    /// Its column in machine-readable tables, unless its name and unit determine it.
     column: Option<&'static str>,
-    /// Values that stand for others, each with its meaning. Some depend on the machine.
+    /// Symbolic values, each with its meaning. Some depend on the machine.
     pub symbols: &'static [(&'static str, &'static str)],
-    /// The value that a recipe need not write, by kind of work; none where the kind has no such
-    /// axis.
+    /// The default value in recipes, by kind of work; `None` if the kind lacks this axis.
     pub usual: Usual,
-    /// The value of all cases of records that are older than the axis.
+    /// The value of all cases in records that are older than the axis.
     pub before: Option<&'static str>,
-    /// Whether cases of two records that differ in it are matched.
+    /// Whether a comparison of two records matches cases that differ in it.
     pub across: Across,
-    /// Within a run, cases that differ in it alone are compared with the one that has this value.
+    /// The baseline within a run: cases that differ only in this axis are compared with it.
     pub baseline: Option<Usual>,
-    /// How an id says a value.
+    /// How an id shows the value.
     word: Word,
-    /// How people are told a value.
+    /// How labels and sentences show the value.
     say: Say,
     get: fn(&Case) -> Option<String>,
     set: fn(&mut Case, &str) -> Result<(), ParseError>,
 }
 
-/// Which values an axis has.
+/// The values of an axis.
 #[derive(Debug)]
 pub enum Domain {
     /// A program that measures.
     Peer,
-    /// A name, of those of each kind of work that has the axis.
+    /// A name from the list for the kind of work.
     Names(&'static [(Kind, &'static [&'static str])]),
-    /// A number of bytes.
+    /// A size in bytes.
     Bytes,
-    /// A whole number of at least so many.
+    /// A whole number with this minimum.
     Count(u64),
-    /// A length of time.
+    /// A duration.
     Time,
 }
 
-/// A value of an axis, for programs.
+/// A value of an axis for programs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Quantity {
     /// A name.
     Text(String),
-    /// Bytes, or how many.
+    /// A number of bytes, or a count.
     Whole(u64),
-    /// A length of time.
+    /// A duration.
     Seconds(f64),
 }
 
@@ -113,30 +112,30 @@ impl Usual {
     }
 }
 
-/// Whether cases of two records that differ in an axis are the same question.
+/// Whether cases of two records that differ in an axis ask the same question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Across {
-    /// They are not matched.
+    /// No: they are not matched.
     Apart,
-    /// They are other measurements, and compared only if you insist.
+    /// Not quite: they are compared only with `--anyway`.
     Insisted,
-    /// They are the same.
+    /// Yes.
     Same,
 }
 
-/// How an id says the value of an axis.
+/// How an id shows the value of an axis.
 #[derive(Debug)]
 enum Word {
-    /// Not at all.
+    /// Not shown.
     Silent,
-    /// After this text, unless it is this usual value.
+    /// Shown after this text, unless it equals the default.
     After(&'static str, Option<&'static str>),
-    /// As this says.
+    /// Shown by this function.
     Own(fn(&Case) -> Option<String>),
 }
 
 impl Axis {
-    /// What most axes have.
+    /// The common defaults of axes.
     const PLAIN: Axis = Axis {
         name: "",
         flag: "",
@@ -156,7 +155,7 @@ impl Axis {
         set: |_, _| Ok(()),
     };
 
-    /// The axis of this name.
+    /// The axis with this name.
     pub fn named(name: &str) -> Option<&'static Axis> {
         AXES.iter().find(|axis| axis.name == name)
     }
@@ -166,13 +165,13 @@ impl Axis {
         AXES.iter().filter(move |axis| axis.is_of(kind))
     }
 
-    /// Whether this kind of work has it.
+    /// Whether this kind of work has the axis.
     pub fn is_of(&self, kind: Kind) -> bool {
         self.usual.of(kind).is_some()
     }
 
-    /// The case that `case` is compared with within a run: the same at the axis's baseline. None
-    /// if the axis has none for such work.
+    /// The case to compare `case` with in a run: the same case at the axis's baseline. `None` if
+    /// the axis has no baseline for this kind of work.
     pub fn at_baseline(&self, case: &Case) -> Option<Case> {
         let value = self.baseline?.of(case.kind()).filter(|_| self.is_of(case.kind()))?;
         let mut base = case.clone();
@@ -180,20 +179,20 @@ impl Axis {
         Some(base)
     }
 
-    /// The value that `case` has; none if it has no such axis.
+    /// The value in `case`; `None` if it lacks this axis.
     pub fn value(&self, case: &Case) -> Option<String> {
         (self.get)(case)
     }
 
-    /// Gives `case` the value that is written so.
+    /// Sets the value in `case` from text.
     ///
     /// # Errors
-    /// When that is none of the axis's values.
+    /// If the text is not a value of the axis.
     pub fn set(&self, case: &mut Case, text: &str) -> Result<(), ParseError> {
         (self.set)(case, text)
     }
 
-    /// How an id says the value of `case`; nothing if the case has none, or the usual one.
+    /// The value of `case` in an id; `None` if it lacks the axis or has the default.
     pub fn word(&self, case: &Case) -> Option<String> {
         match self.word {
             Word::Silent => None,
@@ -205,33 +204,33 @@ impl Axis {
         }
     }
 
-    /// How a sentence says the value of `case`: `depth 8`, `1 thread`.
+    /// The value of `case` in a sentence: `depth 8`, `1 thread`.
     pub fn phrase(&self, case: &Case) -> Option<String> {
         let value = self.value(case)?;
         Some(self.say.phrase(&value))
     }
 
-    /// How a label says the value of `case`: `4KiB`, `depth 8`.
+    /// The value of `case` in a label: `4KiB`, `depth 8`.
     pub fn label(&self, case: &Case) -> Option<String> {
         Some(self.say(&self.value(case)?))
     }
 
-    /// The same where there is little room: `4KiB`, `d8`.
+    /// The value in a short label: `4KiB`, `d8`.
     pub fn short_label(&self, case: &Case) -> Option<String> {
         Some(self.say.short_label(&self.value(case)?))
     }
 
-    /// How a label says this value.
+    /// This value in a label.
     pub fn say(&self, value: &str) -> String {
         self.say.label(value)
     }
 
-    /// Whether a label need not say this value: it is what one expects where nothing is said.
+    /// Whether labels omit this value because it is expected by default.
     pub fn is_quiet(&self, value: &str) -> bool {
         self.across == Across::Same || self.say.is_quiet(value)
     }
 
-    /// Its help: what it means, and its values.
+    /// Its help: the meaning and the values.
     pub fn help(&self) -> String {
         let example = match self.domain {
             Domain::Names(_) | Domain::Peer | Domain::Count(_) => None,
@@ -254,7 +253,7 @@ impl Axis {
         format!("{}{values}", self.meaning)
     }
 
-    /// The values that are always known: names, and what stands for others.
+    /// The fixed values: names and symbols.
     pub fn known(&self) -> Vec<&'static str> {
         let names = match self.domain {
             Domain::Names(all) => all.iter().flat_map(|(_, names)| names.iter().copied()).collect(),
@@ -267,7 +266,7 @@ impl Axis {
         known
     }
 
-    /// Whether kinds of work have other names here.
+    /// Whether the names differ between kinds of work.
     pub fn differs_by_kind(&self) -> bool {
         match self.domain {
             Domain::Names([(_, first), others @ ..]) => {
@@ -277,13 +276,13 @@ impl Axis {
         }
     }
 
-    /// The value that `text` is another spelling of; else `text` itself.
+    /// The standard spelling of `text`, or `text` itself.
     pub fn spelled<'t>(&self, text: &'t str) -> &'t str {
         let alias = self.aliases.iter().find(|(alias, _)| *alias == text);
         alias.map_or(text, |(_, name)| *name)
     }
 
-    /// Its column in tables for programs, and its label in metrics: `block_bytes`.
+    /// Its column in machine-readable tables, and its label in metrics: `block_bytes`.
     pub fn column(&self) -> Cow<'static, str> {
         match (self.column, &self.domain) {
             (Some(column), _) => column.into(),
@@ -292,7 +291,7 @@ impl Axis {
         }
     }
 
-    /// The value that `case` has, for programs: bytes and counts are numbers, times are seconds.
+    /// The value in `case` for programs: bytes and counts are whole numbers, times are seconds.
     pub fn quantity(&self, case: &Case) -> Option<Quantity> {
         let text = self.value(case)?;
         let read = match self.domain {
@@ -306,12 +305,12 @@ impl Axis {
         Some(read.unwrap_or(Quantity::Text(text)))
     }
 
-    /// Whether some cases of this kind have no value, though others do.
+    /// Whether only some cases of this kind have a value.
     pub fn is_optional(&self, kind: Kind) -> bool {
         self.usual.of(kind).is_some() && self.value(&Case::blank(kind)).is_none()
     }
 
-    /// The names that a kind of work can have here; none where the axis has no names.
+    /// The names for a kind of work; empty if the axis has no names.
     pub fn names(&self, kind: Kind) -> &'static [&'static str] {
         match self.domain {
             Domain::Names(all) => {
@@ -329,7 +328,7 @@ fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), Pars
     Ok(())
 }
 
-/// A whole number of at least `least`.
+/// Parses a whole number of at least `least`.
 fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, ParseError> {
     match text.trim().parse() {
         Ok(number) if number >= least => Ok(number),
@@ -337,7 +336,7 @@ fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, ParseError> 
     }
 }
 
-/// A whole number of at least 1 that fits into 32 bits.
+/// Parses a whole number from 1 that fits into 32 bits.
 fn small(axis: &'static str, text: &str) -> Result<u32, ParseError> {
     u32::try_from(count(axis, text, 1)?)
         .map_err(|_| ParseError::Axis { axis, problem: "is too large" })

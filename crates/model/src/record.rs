@@ -1,7 +1,7 @@
-//! A run as it is kept: lines of JSON, the first a versioned header, then one for each trial.
+//! A stored run: lines of JSON, first a versioned header, then one line per trial.
 //!
-//! Each trial is appended when it ends, so a run that is cut off loses at most one line, and
-//! what was written before can still be read.
+//! Each trial is appended when it ends, so an interrupted run loses at most one line. The lines
+//! before it stay readable.
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The version this program writes, and the newest it reads.
+/// The version that this program writes, and the newest it can read.
 pub const VERSION: u32 = 1;
 
-/// Which program made a record.
+/// The program that wrote a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// `ioassay`.
@@ -32,35 +32,35 @@ pub struct Tool {
 pub struct Header {
     /// The program that wrote it.
     pub tool: Tool,
-    /// When the run began, as RFC 3339 in UTC.
+    /// The start of the run, as RFC 3339 in UTC.
     pub began: String,
-    /// On which machine.
+    /// The machine.
     pub host: Host,
-    /// On which storage; none if no file was read.
+    /// The storage; `None` if the run used no file.
     pub storage: Option<Storage>,
-    /// The storage of the file that copies read, if it is another one.
+    /// The storage of the file that copies read, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_storage: Option<Storage>,
-    /// Which files were read.
+    /// The files of the run.
     pub fixtures: Vec<Fixture>,
     /// The plan.
     pub plan: Plan,
-    /// Programs that measured, besides this one's own worker.
+    /// Programs that measured, besides this program's own worker.
     #[serde(default)]
     pub peers: Vec<Peer>,
 }
 
-/// The start of an invocation after the first: new workers and, except for a user's own file or a
-/// device, new test files. The first has those of the [`Header`].
+/// The start of an invocation after the first, with new workers. It also has new test files, unless
+/// they are a user's own file or a device. The first invocation has the files of the [`Header`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// Which, from 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// When it was ready for its first trial, in milliseconds since the run began.
+    /// The time when it was ready for its first trial, in milliseconds since the run began.
     pub at_ms: u64,
-    /// How long that took: the pause and the new files.
+    /// The time to prepare it, in milliseconds: the pause and the new files.
     pub made_ms: u64,
-    /// The new files; none where those of the header stayed.
+    /// The new files; empty if it uses those of the header.
     pub fixtures: Vec<Fixture>,
 }
 
@@ -68,11 +68,11 @@ pub struct Invocation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// All was done.
+    /// It completed the plan.
     Complete,
-    /// Somebody stopped it.
+    /// It was interrupted.
     Interrupted,
-    /// The end is missing: it was cut off or still runs.
+    /// The record has no end: it was cut off, or the run continues.
     Missing,
 }
 
@@ -81,7 +81,7 @@ pub enum End {
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a line lives until it is written, one at a time")]
 pub enum Line {
-    /// The first one.
+    /// The first line.
     Header {
         /// Version of the format.
         version: u32,
@@ -93,26 +93,26 @@ pub enum Line {
     Invocation(Invocation),
     /// A trial.
     Trial(Trial),
-    /// The last one.
+    /// The last line.
     End(End),
 }
 
-/// A record that was read.
+/// A record in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// Its first line.
     pub header: Header,
     /// The start of each invocation after the first.
     pub invocations: Vec<Invocation>,
-    /// Its trials, as they were made.
+    /// Its trials, in order.
     pub trials: Vec<Trial>,
     /// How the run ended.
     pub end: End,
-    /// The JSON parser's error.
+    /// The unreadable parts, one message each.
     pub damage: Vec<String>,
 }
 
-/// A text that is no record at all.
+/// Why a text is not a readable record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     /// It is empty.
@@ -121,10 +121,10 @@ pub enum RecordError {
     /// Its first line is not a header.
     #[error("its first line is not the header of an ioassay record: {problem}")]
     NoHeader {
-        /// What the JSON reader said.
+        /// The JSON parser's error.
         problem: String,
     },
-    /// A newer program wrote it, and even its header is unknown here.
+    /// A newer program wrote it, and its header is unreadable here.
     #[error(
         "it has format version {version}, and this ioassay reads up to {VERSION} but not its \
          header ({problem}): update ioassay"
@@ -132,48 +132,48 @@ pub enum RecordError {
     TooNew {
         /// Its version.
         version: u64,
-        /// What the JSON reader said.
+        /// The JSON parser's error.
         problem: String,
     },
-    /// It would fill the memory.
+    /// It would take too much memory.
     #[error("it is larger than any run writes: {what}: {amount}, at most {most}")]
     TooLarge {
         /// The excessive quantity.
         what: &'static str,
-        /// How much.
+        /// The amount.
         amount: usize,
-        /// The most.
+        /// The maximum.
         most: usize,
     },
 }
 
 impl Line {
-    /// The line, without its end.
+    /// The line as text, without its end.
     pub fn encode(&self) -> String {
         serde_json::to_string(self).expect("a record is plain data, which JSON can always write")
     }
 }
 
-/// At most this many unreadable lines are reported one by one.
+/// The maximum number of unreadable lines that are reported separately.
 const TOLD_MAX: usize = 100;
 
-/// The longest line of a record: the header of a plan of [`CASES_MAX`] cases.
+/// The maximum length of a line: the header of a plan of [`CASES_MAX`] cases.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// The longest line parsed as general JSON, which takes twenty times its size: the header of a
-/// newer version.
+/// The maximum length of a line parsed as general JSON, which takes twenty times its size: the
+/// header of a newer version.
 const VALUE_BYTES_MAX: usize = 8 << 20;
 
 /// The maximum number of trials of a case, because some checks take quadratic time. A rate
 /// sustained for two days has 17 000.
 pub const TRIALS_MAX: usize = 20_000;
 
-/// Bytes that all lines of a record take in memory: of a survey they take one in a hundred of it.
+/// The maximum memory for all lines of a record; a survey uses a hundredth of it.
 const MEMORY_BYTES_MAX: usize = 96 << 20;
 
 impl Record {
-    /// Reads a record. Intact parts are kept, others reported in [`Record::damage`]. Of a newer
-    /// program's record, the known parts are kept.
+    /// Reads a record. It keeps the readable parts and reports the others in [`Record::damage`].
+    /// From a newer program's record, it keeps the parts it knows.
     pub fn decode(text: &str) -> Result<Record, RecordError> {
         let mut lines = text.lines();
         let mut reader = Reader::begin(lines.next().ok_or(RecordError::Empty)?)?;
@@ -182,33 +182,33 @@ impl Record {
     }
 }
 
-/// Reads a record line by line, so that no more of it than that is in memory as text. What
-/// the strings of a record say steers no terminal (see [`crate::printable`]).
+/// Reads a record line by line, so that only one line of text is in memory at a time. The strings
+/// of a record cannot send control sequences to a terminal (see [`crate::printable`]).
 #[derive(Debug)]
 pub struct Reader {
     record: Record,
-    /// For each case of the plan as it was written, its place among those that are understood.
+    /// For each case of the recorded plan, its index among the readable cases.
     places: Vec<Option<usize>>,
-    /// The place and line of each trial.
+    /// The index and line of each trial.
     told: HashMap<(usize, u32, u32), (usize, usize)>,
-    /// The line that was read last, from 1.
+    /// The number of the last line read, from 1.
     number: usize,
-    /// The line of the end.
+    /// The line number of the end.
     ended: Option<usize>,
     /// The number of further damaged lines.
     untold: usize,
-    /// Bytes that the trials take in memory.
+    /// The memory taken by the trials, in bytes.
     bytes: usize,
-    /// How many trials each case has, and the most of them.
+    /// The number of trials of each case, and the largest of them.
     trials: Vec<usize>,
     most_trials: usize,
 }
 
 impl Reader {
-    /// Begins with the first line, the header.
+    /// Starts with the first line, the header.
     ///
     /// # Errors
-    /// When it is no header that can be read, or one of too much.
+    /// If it is not a readable header, or too large.
     pub fn begin(line: &str) -> Result<Reader, RecordError> {
         at_most("bytes of its first line", line.len(), LINE_BYTES_MAX)?;
         let Head { header, places, damage } = Head::read(&printable_json(line))?;
@@ -228,10 +228,10 @@ impl Reader {
         })
     }
 
-    /// Takes the next line.
+    /// Reads the next line.
     ///
     /// # Errors
-    /// When the record is too large.
+    /// If the record is too large.
     pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
         at_most("bytes of a line", line.len(), LINE_BYTES_MAX)?;
         self.number += 1;
@@ -242,7 +242,7 @@ impl Reader {
         at_most("bytes of all trials", self.bytes, MEMORY_BYTES_MAX)
     }
 
-    /// The record, as far as it was read.
+    /// The record as read so far.
     pub fn end(mut self) -> Record {
         if self.untold > 0 {
             self.record.damage.push(format!("{} more lines cannot be read", self.untold));
@@ -258,8 +258,8 @@ impl Reader {
         }
     }
 
-    /// Takes a line that is not the first. Lines after the end are ignored, because a report at the
-    /// end did not see them.
+    /// Processes a line after the first. Lines after the end are ignored, because a report at the
+    /// end of the run did not include them.
     fn take(&mut self, line: &str) -> Result<(), String> {
         let line = serde_json::from_str(line).map_err(|error| format!("is broken: {error}"))?;
         if let Some(ended) = self.ended {
@@ -281,7 +281,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes in a trial: a case has one in each round.
+    /// Adds a trial: a case has one in each round.
     fn trial(&mut self, trial: Trial) -> Result<(), String> {
         let case = match self.places.get(trial.case) {
             Some(Some(case)) => *case,
@@ -316,15 +316,15 @@ fn at_most(what: &'static str, amount: usize, most: usize) -> Result<(), RecordE
     }
 }
 
-/// The first line of a record, as far as it is understood.
+/// The first line of a record, as far as it is readable.
 struct Head {
     header: Header,
-    /// For each case of the plan as it was written, its place among those that are understood.
+    /// For each case of the recorded plan, its index among the readable cases.
     places: Vec<Option<usize>>,
     damage: Vec<String>,
 }
 
-/// The version is read first: a newer header may be unreadable.
+/// Only the version, because a newer header may be unreadable.
 #[derive(Deserialize)]
 struct Versioned {
     header: Version,
@@ -335,13 +335,13 @@ struct Version {
     version: Option<u64>,
 }
 
-/// The first line of the version that is known.
+/// The first line in a known version.
 #[derive(Deserialize)]
 struct Known {
     header: Header,
 }
 
-/// The beginnings of the other lines of a record.
+/// The prefixes of the other lines of a record.
 const OTHERS: [&str; 3] = ["{\"trial\":", "{\"invocation\":", "{\"end\":"];
 
 impl Head {
@@ -363,7 +363,7 @@ impl Head {
         Ok(Head { header, places, damage: Vec::new() })
     }
 
-    /// The header of a newer program, without the cases that this one does not understand.
+    /// The header of a newer program, without the cases that this one cannot read.
     fn newer(mut json: Value, version: u64) -> Result<Head, RecordError> {
         let mut damage = vec![format!(
             "the record has format version {version}, and this ioassay reads up to {VERSION}: the \
@@ -385,7 +385,7 @@ impl Head {
     }
 }
 
-/// Removes all that is not a `T` from a list. Returns for each item the reason, if it was removed.
+/// Removes every item that is not a `T` from a list. Returns the reason for each removed item.
 fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<String>> {
     let Some(things) = list.and_then(Value::as_array_mut) else { return Vec::new() };
     let problem = |thing: &Value| T::deserialize(thing).err().map(|error| error.to_string());
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(Record::decode(&text_of(&many)), Ok(many));
     }
 
-    /// Before there were invocations all trials were of one.
+    /// Older records have no invocations, so all trials belong to one.
     #[test]
     fn a_record_without_invocations_has_one() {
         let record = zoo::record();

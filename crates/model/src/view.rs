@@ -1,4 +1,4 @@
-//! How a recipe is shown: the `[view]` of its file.
+//! The presentation of a recipe: the `[view]` of its file.
 
 use crate::named;
 use serde::{Deserialize, Serialize};
@@ -8,61 +8,61 @@ named! {
     Layout "layout" {
         /// A row for each case.
         Table "table",
-        /// Rows from memory to storage, under a heading for each state of the page cache.
+        /// Rows from memory to storage, with a heading for each cache state.
         Ladder "ladder",
-        /// Percentiles of the latency, by the number of operations.
+        /// Latency percentiles by number of operations.
         Percentiles "percentiles",
         /// Counts of the same data in memory, in the page cache and from storage.
         Counts "counts",
-        /// Builds of one loop, with the width of their vectors.
+        /// Builds of one loop, with their vector widths.
         Builds "builds",
         /// Working sets by loop, then a row for each other case.
         WorkingSets "working-sets",
-        /// Threads by engine, for each state of the page cache and block size.
+        /// Threads by engine, for each cache state and block size.
         Matrix "matrix",
-        /// Acknowledged and durable rates beside each other.
+        /// Acknowledged and durable rates side by side.
         Durability "durability",
-        /// Touches of a page, in memory and in a file.
+        /// The cost of touching a page, in memory and in a file.
         Touches "touches",
-        /// Syncs, by what is written before them.
+        /// Syncs, by the data written before them.
         Syncs "syncs",
     }
 }
 
 named! {
-    /// A part of the answer: a paragraph or a few.
+    /// A part of the answer, in one or a few paragraphs.
     Answer "answer" {
-        /// The fastest case of each kind of storage.
+        /// The fastest case for each kind of storage.
         Fastest "fastest",
         /// Which cases differ.
         Differences "differences",
-        /// Whether storage is faster than memory, and what bounds it.
+        /// Whether storage is faster than memory, and its bottleneck.
         DiskOrMemory "disk-or-memory",
-        /// What a read takes, and whether that changes with the number of reads.
+        /// The latency of a read, and whether it depends on the number of reads.
         ReadLatency "read-latency",
         /// Whether counting from storage is faster than counting in memory.
         Counts "counts",
-        /// The levels of memory that the latency shows.
+        /// The memory levels that the latency shows.
         Levels "levels",
-        /// How many threads saturate memory.
+        /// The number of threads that saturate memory.
         Saturation "saturation",
-        /// The fastest way to write, and what durability costs.
+        /// The fastest way to write, and the cost of durability.
         Durability "durability",
-        /// What it costs to touch a page of a file rather than one of memory.
+        /// The cost of touching a page of a file instead of memory.
         Touches "touches",
-        /// What a commit takes, and whether the devices flushed.
+        /// The latency of a commit, and whether the devices flushed.
         Commits "commits",
-        /// How far builds of one loop are apart.
+        /// The differences between builds of one loop.
         Builds "builds",
     }
 }
 
 named! {
-    /// What a cell of a heat map says.
+    /// The value in the cells of a heat map.
     Metric "metric" {
         /// The main figure of the case.
         Main "main",
-        /// The time of an operation.
+        /// The time per operation.
         PerOperation "per-operation",
         /// The median latency of an operation.
         Latency "latency",
@@ -71,18 +71,17 @@ named! {
     }
 }
 
-/// How a recipe is shown.
+/// The presentation of a recipe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct View {
     /// The form of its table.
     pub layout: Layout,
-    /// What is said in sentences.
+    /// The parts of the answer.
     pub answer: Vec<Answer>,
-    /// What a cell of a heat map says.
+    /// The value in the cells of a heat map.
     pub metric: Metric,
-    /// The axis whose values are the columns of the heat map; the two axes that most cases vary, if
-    /// none is named.
+    /// The axis of the heat map's columns; by default, the two axes that most cases vary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Awkward cases that everything must get right: tests of every layer use them.
+//! A zoo of edge cases, which tests of every layer use.
 
 use crate::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
@@ -31,7 +31,7 @@ fn plain_io() -> Io {
     }
 }
 
-/// A plain case, from which others are made by changing a few axes.
+/// A plain case, the basis of variations.
 pub fn plain() -> ReadWork {
     ReadWork {
         io: plain_io(),
@@ -43,13 +43,13 @@ pub fn plain() -> ReadWork {
     }
 }
 
-/// A stride for what has one.
+/// A stride for the strided pattern.
 fn stride_of(pattern: Pattern) -> u64 {
     if pattern == Pattern::Strided { 3 } else { 1 }
 }
 
-/// File cases at the borders: one block, odd tails, blocks of a byte, more threads than blocks,
-/// more depth than blocks. Those with depth above 1 are only for engines that can.
+/// File cases at the limits: one block, odd tails, one-byte blocks, more threads than blocks, more
+/// depth than blocks. Only engines that support it have a depth above 1.
 pub fn shapes() -> Vec<ReadWork> {
     let plain = plain();
     let shape =
@@ -91,7 +91,7 @@ pub fn shapes() -> Vec<ReadWork> {
     shapes
 }
 
-/// A plain case that writes, from which others are made by changing a few axes.
+/// A plain write case, the basis of variations.
 pub fn plain_write() -> WriteWork {
     WriteWork {
         io: plain_io(),
@@ -104,7 +104,7 @@ pub fn plain_write() -> WriteWork {
     }
 }
 
-/// [`shapes`] to write.
+/// Like [`shapes`], for writing.
 pub fn write_shapes() -> Vec<WriteWork> {
     let write = |work: ReadWork| {
         let ReadWork {
@@ -242,8 +242,8 @@ pub fn storage() -> Storage {
     }
 }
 
-/// The first file case, measured cold `rounds` times without a flaw: one thread reads 1 GiB in
-/// one second a round, every byte of it from the device.
+/// The first file case, measured cold `rounds` times without a flaw. One thread reads 1 GiB per
+/// round in one second, entirely from the device.
 pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let (host, storage) = (host(), storage());
     let mut plan = Plan::new("zoo", rounds, 0.025, 1);
@@ -273,7 +273,7 @@ pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     Record { header, invocations: Vec::new(), trials, end: End::Complete, damage: Vec::new() }
 }
 
-/// [`record_of`] a cold sequential pread of 1 MiB blocks in ten rounds.
+/// [`record_of`] for a cold sequential pread of 1 MiB blocks in ten rounds.
 pub fn record() -> Record {
     record_of(
         ReadWork {
@@ -284,7 +284,7 @@ pub fn record() -> Record {
     )
 }
 
-/// [`record`], but of so many invocations with so many rounds each.
+/// Like [`record`], with this number of invocations and rounds in each.
 pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
     let work = ReadWork {
         io: Io { cache: Cache::Cold, size: 1 << 30, block: 1 << 20, ..plain().io },
@@ -307,7 +307,7 @@ pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
 }
 
 fn trial(round: u32) -> Trial {
-    // Rounds differ a little, as they do: by at most 1 % around one second.
+    // Rounds differ slightly, as in reality: by at most 1 % around one second.
     let elapsed_ns = 1_000_000_000 + u64::from(round * 7 % 10) * 2_000_000 - 9_000_000;
     let (ops, bytes) = (1024, 1 << 30);
     let pages = bytes / 4096;

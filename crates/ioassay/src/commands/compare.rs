@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 /// Compares two records. The exit status is 0 whatever the result.
 ///
-/// # Errors If one is not a record, they measure different things without `--anyway`, or they have
+/// # Errors
+/// If one is not a record, they measure different things without `--anyway`, or they have
 /// nothing to compare.
 pub fn execute(args: &CompareArgs, style: &Style) -> Result<u8> {
     let a = Judged::of(&store::read(&args.a)?);

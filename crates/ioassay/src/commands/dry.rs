@@ -1,4 +1,4 @@
-//! `ioassay plan`, and `--dry-run`: what would be done, and what it needs.
+//! `ioassay plan` and `--dry-run`: what a run would measure, and what it needs.
 
 use super::question::{Question, Setting};
 use super::{DONE, say};
@@ -13,11 +13,11 @@ use model::plan::Plan;
 use report::{Needs, Style};
 use std::time::Duration;
 
-/// Says what would be measured and what not, and what that needs. Nothing is measured, and no file
-/// is made but a canary of 1 MiB without a name, by which the storage is looked at.
+/// Prints the cases, the skips and the requirements of a run. It measures nothing and creates no
+/// file, except for an unnamed 1 MiB canary that probes the storage.
 ///
 /// # Errors
-/// When the place is not there, the plan cannot be made, or the record has a name that is taken.
+/// If the place does not exist, the plan is impossible, or the name of the record is taken.
 pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
     let setting = Setting::of(question)?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
@@ -53,7 +53,7 @@ fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<
     })
 }
 
-/// How long the trials are, if each lasts as long as it may and no case ends before the last round.
+/// The maximum time of all trials, if no case ends early.
 fn measuring(plan: &Plan) -> Duration {
     let each = |case: &Case| match plan.sustain {
         Some(budget) => budget.saturating_add(case.time()),
@@ -63,11 +63,11 @@ fn measuring(plan: &Plan) -> Duration {
     times.fold(Duration::ZERO, Duration::saturating_add)
 }
 
-/// How long the run takes on a usual machine: trials end when their work is done, and each has its
-/// set-up. None where trials follow each other until a rate is steady.
+/// The time of the run on a typical machine: trials end when their work is done, and each needs
+/// setup. `None` for a sustained run.
 fn expected(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
     let is_slow = storage.is_some_and(|storage| {
-        // A hypervisor calls its disks rotational, whatever they are.
+        // A hypervisor reports its disks as rotational regardless of their type.
         let spins = |device: &Device| device.rotational == Some(true) && !device.is_virtual;
         storage.devices.iter().any(spins)
     });
@@ -77,7 +77,7 @@ fn expected(plan: &Plan, storage: Option<&Storage>) -> Option<Duration> {
     plan.sustain.is_none().then(|| round.saturating_mul(plan.rounds).saturating_add(anew))
 }
 
-/// What a usual device, page cache or memory moves a second, and how long an operation takes there.
+/// The bytes per second of a typical device, page cache or memory, and the time per operation.
 struct Speed {
     bytes: f64,
     op_s: f64,
@@ -86,11 +86,12 @@ struct Speed {
 const MEMORY: Speed = Speed { bytes: 4e9, op_s: 1e-6 };
 const FLASH: Speed = Speed { bytes: 8e8, op_s: 1e-4 };
 const DISK: Speed = Speed { bytes: 1.2e8, op_s: 8e-3 };
-/// What comes before and after a trial of a file: it is warmed or evicted, devices become quiet.
+/// The time before and after a file trial: warming or evicting the file, and waiting for quiet
+/// devices.
 const BESIDE: Duration = Duration::from_millis(400);
-/// And of memory: arrays are filled.
+/// The same for memory: filling the arrays.
 const FILLING: Duration = Duration::from_millis(150);
-/// What an invocation begins with: new workers, new files, a pause.
+/// The start of an invocation: new workers, new files and a pause.
 const ANEW: Duration = Duration::from_secs(3);
 
 fn trial(case: &Case, is_slow: bool) -> Duration {
@@ -120,7 +121,7 @@ fn is_counted(case: &Case) -> bool {
     case.io().is_some_and(|io| io.ops > 0)
 }
 
-/// What a worker takes for its arrays, for a file that it loads, or for what it has in flight.
+/// The memory of a worker: its arrays, a loaded file, or the buffers in flight.
 fn memory_bytes(case: &Case) -> u64 {
     let in_flight = |block: u64, depth: u32, threads: u32| {
         block.saturating_mul(depth.into()).saturating_mul(threads.into())

@@ -32,7 +32,8 @@ pub const DONE: u8 = 0;
 
 /// Runs the command. Returns the exit status.
 ///
-/// # Errors If it could not be done.
+/// # Errors
+/// If it could not be done.
 pub fn execute(cli: &Cli) -> Result<u8> {
     survive_file_limit().context("failed to ignore SIGXFSZ, the signal of the file size limit")?;
     let style = style(cli.color);
@@ -62,7 +63,8 @@ pub fn execute(cli: &Cli) -> Result<u8> {
 
 /// Writes `text` and a line end to stdout.
 ///
-/// # Errors If stdout cannot be written.
+/// # Errors
+/// If stdout cannot be written.
 pub fn say(text: &str) -> Result<()> {
     let mut terminal = Terminal::default();
     terminal.write_all(text.trim_end().as_bytes())?;
@@ -70,10 +72,10 @@ pub fn say(text: &str) -> Result<()> {
     Ok(terminal.flush()?)
 }
 
-/// Stdout, of which no line steers a terminal.
+/// Stdout with control characters replaced, line by line.
 #[derive(Default)]
 struct Terminal {
-    /// The line that has not ended yet.
+    /// The incomplete current line.
     line: Vec<u8>,
 }
 
@@ -94,10 +96,11 @@ impl Write for Terminal {
     }
 }
 
-/// Writes a line to stderr, so that stdout has only the result. No text of a record or a name can
-/// send control characters to a terminal.
+/// Writes a line to stderr, which leaves only the result on stdout. Control characters are
+/// replaced, because records and names may contain them.
 ///
-/// # Errors If stderr cannot be written.
+/// # Errors
+/// If stderr cannot be written.
 pub fn tell(text: &str) -> Result<()> {
     writeln!(io::stderr().lock(), "{}", printable(text)).context("failed to write to stderr")
 }
@@ -110,7 +113,7 @@ fn style(color: Color) -> Style {
         Color::Never => false,
         Color::Auto => terminal && !no_color,
     };
-    // A pipe has no width: tables are as wide as a usual terminal.
+    // A pipe has no width, so tables use that of a typical terminal.
     let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
     let width = size.ok().filter(|width| terminal && *width > 0).unwrap_or(120);
     Style { colour, width }
@@ -130,9 +133,9 @@ fn raise_open_files() {
     }
 }
 
-/// A thread that panics would leave the others waiting: the worker ends instead, and the
-/// coordinator reads its stderr. It also ends when its coordinator is killed: a trial may last for
-/// hours, and nothing would receive its result.
+/// A panicking thread would leave the others waiting, so the worker exits and the coordinator reads
+/// its stderr. The worker also exits when its coordinator is killed: a trial may last for hours,
+/// with nobody left to receive its result.
 fn serve(pins: bool) -> Result<u8> {
     raise_open_files();
     if pins {

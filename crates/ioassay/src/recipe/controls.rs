@@ -1,4 +1,4 @@
-//! What is measured beside the cases of a recipe: what bounds them.
+//! The controls of a recipe: its ceilings.
 
 use super::{Changes, parse};
 use anyhow::Result;
@@ -9,11 +9,11 @@ use model::units;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// What is measured beside the cases of every recipe that reads files.
+/// The controls of every recipe that reads files.
 const CONTROLS: &str = include_str!("../../../../recipes/controls.toml");
 
-/// What bounds the cases of `plan`: memory by one thread and by all, the device past the page
-/// cache, and the tool's own overhead. Nothing where no file is used.
+/// The ceilings of `plan`: memory with one thread and with all, direct reads of the device, and the
+/// tool's own overhead. Empty if the plan uses no file.
 pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
     let asked = || plan.cases.iter().map(|planned| &planned.case);
     let Some(largest) = asked().filter_map(Case::file_size).max() else {
@@ -41,15 +41,15 @@ pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// What a case does, however long.
+/// A case without its time limit.
 fn without_time(case: &Case) -> Case {
     let mut case = case.clone();
     *case.time_mut() = Duration::ZERO;
     case
 }
 
-/// The same blocks read past the page cache that `work` writes past it: writing is not twice as
-/// fast, unless what takes it is a cache (METHODOLOGY.md, HostCache).
+/// Direct reads of the same blocks that `work` writes directly. Writes cannot be twice as fast
+/// unless a cache takes them (METHODOLOGY.md, HostCache).
 fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
     let is_plain = work.op == Op::Write && work.io.cache == Cache::Direct;
     let WriteWork {

@@ -1,4 +1,4 @@
-//! A recipe in a file of the user's own.
+//! A recipe in a user's file.
 
 use crate::input;
 use anyhow::{Context, Result, anyhow, bail};
@@ -6,13 +6,13 @@ use model::units;
 use std::io::Read;
 use std::path::Path;
 
-/// No recipe is as long.
+/// The maximum size of a recipe.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// The text of the recipe in the file `path`.
 ///
 /// # Errors
-/// When it cannot be read; of what is often taken for a recipe, what to do with it.
+/// If the file cannot be read. For files often mistaken for recipes, the error explains what to do.
 pub(super) fn read(path: &str) -> Result<String> {
     if Path::new(path).is_dir() {
         bail!(

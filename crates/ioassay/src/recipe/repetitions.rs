@@ -1,20 +1,20 @@
-//! How often all is measured.
+//! The number of rounds and invocations.
 
 use anyhow::{Result, bail};
 
-/// The rounds, over all invocations, and the invocations of a recipe that says neither.
+/// The default rounds (over all invocations) and invocations.
 pub const USUAL: (u32, u32) = (10, 5);
 
-/// The most rounds, over all invocations.
+/// The maximum number of rounds, over all invocations.
 pub const ROUNDS_MAX: u32 = 1000;
 
-/// The most invocations.
+/// The maximum number of invocations.
 pub const INVOCATIONS_MAX: u32 = 100;
 
-/// Rounds and invocations; where one is asked for without the other, the other follows it.
+/// Determines the rounds and invocations; if only one of them is given, the other follows from it.
 ///
 /// # Errors
-/// When an invocation would be without a round, or there would be too many.
+/// If an invocation would have no round, or a number exceeds its maximum.
 pub fn settle(
     rounds: Option<u32>,
     invocations: Option<u32>,

@@ -1,4 +1,4 @@
-//! A case said by its axes, and its id.
+//! A case described by its axes, and its id.
 
 use super::{AXES, Axis};
 use crate::axes::{Axes, Given};
@@ -13,9 +13,9 @@ impl Case {
         AXES.iter().filter_map(|axis| Some((axis.name, axis.value(self)?))).collect()
     }
 
-    /// Reads a case from its axes, in any order; every axis must be there, once. Those that are
-    /// younger than the first version of this program may be missing, as they are in its records:
-    /// then they have the value that it had for all.
+    /// Reads a case from its axes, in any order; every axis must appear exactly once. Axes newer
+    /// than the first version of this program may be missing, as in its records. They then have the
+    /// value that all its cases had.
     pub fn from_axes<K: AsRef<str>, V: AsRef<str>>(axes: &[(K, V)]) -> Result<Case, ParseError> {
         let given = Given(axes);
         let mut case = match () {
@@ -30,17 +30,17 @@ impl Case {
         Ok(case)
     }
 
-    /// A short name: `pread warm random 4KiB d1 t1 sum of 256MiB`. No other case has it, but for
-    /// those that differ in their time alone: see [`ids`].
+    /// A short name: `pread warm random 4KiB d1 t1 sum of 256MiB`. It is unique except for cases
+    /// that differ only in time: see [`ids`].
     ///
-    /// What is at its usual value is left out, so that what is unusual stands out.
+    /// Default values are omitted, so that unusual ones stand out.
     pub fn id(&self) -> String {
         let words: Vec<String> = AXES.iter().filter_map(|axis| axis.word(self)).collect();
         words.join(" ")
     }
 }
 
-/// The ids of cases that stand together: where some differ in their time alone it is said, too.
+/// The ids of a set of cases, with the time where some differ only in that.
 pub fn ids<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> Vec<String> {
     let mut of_id: HashMap<String, HashSet<Duration>> = HashMap::new();
     for case in cases.clone() {

@@ -1,17 +1,17 @@
-//! What labels and sentences say of a value.
+//! The words for a value in labels and sentences.
 
-/// How people are told the values of an axis.
+/// The words for the values of an axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Say {
-    /// In a sentence; the value replaces `{}`, here and below.
+    /// The text in a sentence; the value replaces `{}`, here and below.
     phrase: &'static str,
-    /// In a label.
+    /// The text in a label.
     text: &'static str,
-    /// The same where there is little room.
+    /// The text in a short label.
     short: &'static str,
-    /// Values that have words of their own.
+    /// Values with special names.
     called: &'static [(&'static str, &'static str)],
-    /// The value that need not be said.
+    /// The value that labels omit.
     quiet: Option<&'static str>,
 }
 
@@ -49,13 +49,13 @@ impl Say {
     }
 }
 
-/// The text for this value: of one thing without its final `s`.
+/// The text for this value: without the final `s` for 1.
 fn singular<'a>(text: &'a str, value: &str) -> &'a str {
     let one = if value == "1" { text.strip_suffix('s') } else { None };
     one.unwrap_or(text)
 }
 
-/// Loops that labels call something else.
+/// Loops with special names in labels.
 pub(super) const LOOPS: &[(&str, &str)] = &[
     ("chase", "random load"),
     ("first-touch", "first touch"),
@@ -63,7 +63,7 @@ pub(super) const LOOPS: &[(&str, &str)] = &[
     ("read-pages", "page reads"),
 ];
 
-/// What labels call the beginnings of a file that is written.
+/// The labels of the initial states of a written file.
 pub(super) const BEGINNINGS: &[(&str, &str)] = &[
     ("none", "new file"),
     ("fallocate", "preallocated"),
@@ -71,9 +71,9 @@ pub(super) const BEGINNINGS: &[(&str, &str)] = &[
     ("append", "appended"),
 ];
 
-/// What labels call what makes written data durable: as the manual has it.
+/// The labels of sync methods, as in the manual.
 pub(super) const SYNCS: &[(&str, &str)] =
     &[("none", "no sync"), ("dsync", "O_DSYNC"), ("sync-file-range", "sync_file_range")];
 
-/// What labels call the data that is written.
+/// The labels of the written data.
 pub(super) const FILLS: &[(&str, &str)] = &[("constant", "constant byte"), ("zero", "zeros")];

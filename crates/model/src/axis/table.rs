@@ -1,4 +1,4 @@
-//! The table itself.
+//! The table of axes.
 
 use super::say::{BEGINNINGS, FILLS, LOOPS, SYNCS, Say};
 use super::{Across, Axis, Domain, Usual, Word, count, put, small};
@@ -8,7 +8,7 @@ use crate::pattern::{Pattern, Share};
 use crate::peer_name::PeerName;
 use crate::units;
 
-/// All axes, in the order in which an id says them.
+/// All axes, in their order in an id.
 pub const AXES: &[Axis] = &[
     Axis {
         name: "peer",
