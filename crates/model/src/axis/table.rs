@@ -15,7 +15,7 @@ pub const AXES: &[Axis] = &[
         flag: "peer",
         meaning: "Program that measures: rust is ioassay's own worker; 'ioassay peers list' shows \
                   the others",
-        symbols: &[("compilers", "all that the table of peers builds with a compiler found here")],
+        symbols: &[("compilers", "all peers built with a compiler that is installed here")],
         usual: Usual::every(OWN_PEER),
         before: Some(OWN_PEER),
         baseline: Some(Usual::every(OWN_PEER)),
@@ -31,7 +31,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "op",
         flag: "op",
-        meaning: "What is done to the file that is written",
+        meaning: "Write operation",
         domain: Domain::Names(&[(Kind::Write, Op::NAMES)]),
         usual: Usual::write("write"),
         across: Across::Insisted,
@@ -89,7 +89,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "step",
         flag: "step",
-        meaning: "Bytes from one touched word to the next, where a kernel touches pages",
+        meaning: "Bytes between two touches, for kernels that touch pages",
         domain: Domain::Bytes,
         symbols: &[("page", "the page size of this machine")],
         usual: Usual::memory("page"),
@@ -109,7 +109,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "engine",
         flag: "engine",
-        meaning: "Way to move the bytes",
+        meaning: "How the bytes are moved",
         elsewhere: &["ioengine"],
         domain: Domain::Names(&[(Kind::Read, Engine::NAMES), (Kind::Write, WriteEngine::NAMES)]),
         aliases: &[("io_uring", "uring"), ("io-uring", "uring")],
@@ -130,7 +130,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "cache",
         flag: "cache",
-        meaning: "Where the file is when a trial begins",
+        meaning: "Cache state of the file at the start of a trial",
         elsewhere: &["direct", "buffered", "invalidate"],
         domain: Domain::Names(&[(Kind::Read, Cache::NAMES), (Kind::Write, Cache::NAMES)]),
         usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
@@ -161,10 +161,10 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "stride",
         flag: "stride",
-        meaning: "Blocks from one step of a strided pattern to the next",
+        meaning: "Stride of a strided pattern, in blocks",
         domain: Domain::Count(1),
         column: Some("stride_blocks"),
-        symbols: &[("page", "as many as a page has bytes")],
+        symbols: &[("page", "as many blocks as a page has bytes")],
         usual: Usual::files("16"),
         word: Word::Silent,
         say: Say::of("stride {}").text("by {}"),
@@ -221,7 +221,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "touch",
         flag: "touch",
-        meaning: "Work on the bytes that were read; count is of the 4-byte value 10",
+        meaning: "Operation on the bytes read; count looks for the 4-byte value 10",
         domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
         usual: Usual::read("sum"),
         say: Say::of("touch {}").text("touch {}"),
@@ -234,7 +234,7 @@ pub const AXES: &[Axis] = &[
         flag: "isa",
         meaning: "Instruction set of sums, counts and kernels",
         domain: Domain::Names(&[(Kind::Read, Isa::NAMES), (Kind::Memory, Isa::NAMES)]),
-        symbols: &[("best", "the widest of this processor"), ("each", "each that it has")],
+        symbols: &[("best", "the widest of this processor"), ("each", "each one it has")],
         usual: Usual { read: Some("auto"), write: None, memory: Some("best") },
         before: Some("auto"),
         word: Word::Own(|case| {
@@ -256,8 +256,8 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "advice",
         flag: "advice",
-        meaning: "Advice to the OS; touch-ahead is none: six threads touch each page of a mapping \
-                  ahead of the reader",
+        meaning: "Advice to the OS; with touch-ahead, six threads touch each page of a mapping ahead \
+                  of the reader instead",
         domain: Domain::Names(&[(Kind::Read, Advice::NAMES)]),
         usual: Usual::read("none"),
         baseline: Some(Usual::read("none")),
@@ -270,7 +270,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "allocation",
         flag: "allocation",
-        meaning: "What the file that is written has at the start",
+        meaning: "Initial allocation of the written file",
         domain: Domain::Names(&[(Kind::Write, Allocation::NAMES)]),
         usual: Usual::write("none"),
         word: Word::After("alloc:", None),
@@ -296,7 +296,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "every",
         flag: "sync-every",
-        meaning: "Blocks from one sync to the next; 0 for one sync at the end. In a recipe: every",
+        meaning: "Blocks between syncs; 0 for a single sync at the end. In a recipe: every",
         elsewhere: &["sync_every"],
         domain: Domain::Count(0),
         column: Some("every_blocks"),
@@ -316,7 +316,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "fill",
         flag: "fill",
-        meaning: "Data that is written",
+        meaning: "Content of the written data",
         domain: Domain::Names(&[(Kind::Write, Fill::NAMES)]),
         usual: Usual::write("random"),
         word: Word::After("fill:", Some("random")),
@@ -340,7 +340,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "submission",
         flag: "submission",
-        meaning: "How io_uring learns of new requests",
+        meaning: "How io_uring receives new requests",
         domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
         usual: Usual::read("enter"),
         word: Word::After("", Some("enter")),
@@ -358,7 +358,7 @@ pub const AXES: &[Axis] = &[
         column: Some("ops_limit"),
         symbols: &[
             ("all", "each block once"),
-            ("lane", "each block of a strided pattern that is strides from the first"),
+            ("lane", "the first block and every stride after it"),
         ],
         usual: Usual::files("0"),
         across: Across::Insisted,
@@ -385,7 +385,7 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "time",
         flag: "time",
-        meaning: "Longest time of a trial",
+        meaning: "Maximum time of a trial",
         elsewhere: &["runtime", "duration"],
         domain: Domain::Time,
         column: Some("time_limit_seconds"),
