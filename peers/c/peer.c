@@ -1,11 +1,11 @@
-// A peer of ioassay in C: does the jobs that come as lines on stdin, answers in lines on stdout.
-// The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+// A peer of ioassay in C: reads jobs as lines from stdin and writes replies as lines to stdout.
+// ../README.md describes the protocol, and ../peers.toml lists what this peer supports.
 //
-// What is measured is what a compiler makes of count_tens and sum_words below: they are plain C,
-// never inlined, and written for no instruction set. With -DUNROLLED, count_tens is unrolled by
-// hand.
+// It measures the code that a compiler generates for count_tens and sum_words below. They are plain
+// C, never inlined, and not written for a specific instruction set. With -DUNROLLED, count_tens is
+// unrolled by hand.
 //
-// From the barrier to the end, the timed loop makes no system call but the engine's.
+// From the barrier to the end, the timed loop only makes the engine's system calls.
 
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -27,10 +27,10 @@
 #error "the words and integers of a test file are little-endian, and are read as they are"
 #endif
 
-#define PAGE 4096u              // Of a file: a constant of the digest, whatever the machine has.
-#define BYTES_MAX (1ull << 47)  // What a processor can address.
+#define PAGE 4096u              // Page size of the digest, the same on all machines.
+#define BYTES_MAX (1ull << 47)  // Address space limit.
 
-// ---- What a compiler makes of it ----------------------------------------------------------------
+// ---- The code under test ------------------------------------------------------------------------
 
 #ifdef UNROLLED
 #define FORM "unrolled"
@@ -78,7 +78,7 @@ __attribute__((noinline)) uint64_t sum_words(const unsigned char *bytes, size_t 
     return sum;
 }
 
-// Any number of integers: a call counts at most 2^30 of them, so that 32 bits hold its answer.
+// Any number of integers: each call counts at most 2^30 of them, so that 32 bits hold the result.
 static uint64_t count(const unsigned char *bytes, uint64_t length) {
     uint64_t tens = 0;
     const uint32_t *ints = (const void *)bytes;
@@ -90,7 +90,7 @@ static uint64_t count(const unsigned char *bytes, uint64_t length) {
     return tens;
 }
 
-// The sum of the bytes, which lie in one page of the file, each shifted to its place in its word.
+// The sum of bytes within one page of the file, each shifted to its position in its word.
 static uint64_t sum_of_page(uint64_t offset, const unsigned char *bytes, size_t length) {
     uint64_t head = 0, tail = 0;
     size_t place = offset % 8;
@@ -103,7 +103,7 @@ static uint64_t sum_of_page(uint64_t offset, const unsigned char *bytes, size_t 
     return head + sum_words(bytes, length / 8) + tail;
 }
 
-// The sums of the pages, each bound to the place of its page in the file.
+// The page sums, each combined with the position of its page in the file.
 static uint64_t digest(uint64_t offset, const unsigned char *bytes, size_t length) {
     uint64_t sum = 0;
     while (length > 0) {
@@ -114,7 +114,7 @@ static uint64_t digest(uint64_t offset, const unsigned char *bytes, size_t lengt
     return sum;
 }
 
-// ---- Numbers that every peer must have alike ----------------------------------------------------
+// ---- Numbers that all peers must agree on -------------------------------------------------------
 
 #define GOLDEN 0x9e3779b97f4a7c15u
 
@@ -162,7 +162,7 @@ static inline uint64_t block_at(const struct order *order, uint64_t step) {
             }
         } while (step >= order->blocks);
     } else if (order->pattern == STRIDED) {
-        // The first `long_lanes` lanes have one block more than the others.
+        // The first `long_lanes` lanes have one more block than the others.
         uint64_t lane = order->blocks / order->stride, long_lanes = order->blocks % order->stride;
         uint64_t in_long = long_lanes * (lane + 1);
         if (step < in_long) {
@@ -176,7 +176,7 @@ static inline uint64_t block_at(const struct order *order, uint64_t step) {
 
 // ---- Lines --------------------------------------------------------------------------------------
 
-static char *line;         // The last line that came.
+static char *line;         // The last line read.
 static size_t line_bytes;  // Bytes allocated for it.
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...) {
@@ -187,7 +187,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *form
     exit(2);
 }
 
-// Says what was printed. Reads the next line; none is left when the tool wants this program to end.
+// Flushes the replies and reads the next line. There is none when this program must exit.
 static bool next_line(void) {
     if (fflush(stdout) != 0) {
         die("stdout cannot be written: %m");
@@ -199,8 +199,8 @@ static bool next_line(void) {
     return length > 0;
 }
 
-// Prints a value with all that is not allowed in it escaped. A reason must be UTF-8 when it is read
-// again, which the paths in it need not be: other bytes than ASCII become question marks.
+// Prints a value with escapes. A reason must be valid UTF-8, but its paths may not be: bytes
+// outside ASCII become question marks.
 static void print_value(const char *text) {
     for (; *text != 0; text++) {
         unsigned char byte = *text;
@@ -233,7 +233,7 @@ static void unescape(char *text) {
 enum engine { READ, PREAD, MMAP, MEMORY };
 enum touch { TOUCH_NONE, TOUCH_PAGE, TOUCH_SUM, TOUCH_COUNT };
 
-// Why something is not done.
+// The reason of a refusal or failure.
 struct obstacle {
     bool is_unavailable;
     char text[500];
@@ -278,7 +278,7 @@ static void parse_pairs(char *text) {
     }
 }
 
-// Says why something is not done; `%m` in the text is what the OS answered.
+// Stores the reason of a refusal or failure; `%m` in the text is the OS's error.
 __attribute__((format(printf, 2, 3))) static bool stuck(struct obstacle *obstacle,
                                                         const char *format, ...) {
     va_list values;
@@ -291,7 +291,7 @@ __attribute__((format(printf, 2, 3))) static bool stuck(struct obstacle *obstacl
 #define UNAVAILABLE(job, ...) \
     ((job)->obstacle.is_unavailable = true, (void)stuck(&(job)->obstacle, __VA_ARGS__))
 
-// The place of an axis's value among `names`, which end with NULL. What is missing has the first.
+// The index of an axis's value in the NULL-terminated `names`. A missing axis has the first value.
 static int choice(struct job *job, const char *axis, const char *const *names) {
     const char *value = value_of(axis);
     for (int i = 0; value != NULL && names[i] != NULL; i++) {
@@ -305,8 +305,8 @@ static int choice(struct job *job, const char *axis, const char *const *names) {
     return 0;
 }
 
-// The sum of the numbers in a value, each times its unit: `4KiB`, `1m 500ms`, `7`. What does not
-// fit is as much as does.
+// The sum of the numbers in a value, each times its unit: `4KiB`, `1m 500ms`, `7`. Larger values
+// saturate.
 static uint64_t number(const char *axis) {
     static const struct { const char *unit; uint64_t is; } units[] = {
         {"", 1}, {"B", 1}, {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30},
@@ -405,8 +405,8 @@ static struct job parse_job(void) {
 
 // ---- Threads ------------------------------------------------------------------------------------
 
-// Latencies: below 256 ns exact, else in 128 steps from each power of two to the next. The middle
-// of a step is at most 1/256 from all in it.
+// Latencies: exact below 256 ns, then 128 buckets per power of two. The middle of a bucket is
+// within 1/256 of all its values.
 #define STEPS 128u
 #define STEP_COUNT (58 * STEPS)
 
@@ -416,15 +416,15 @@ struct thread {
     pthread_t id;
     int fd;
     unsigned char *memory;          // A buffer, an array or a mapping.
-    uint64_t length;                // Of that.
-    uint64_t position;              // Of the file's own offset.
-    uint64_t first, stride, steps;  // Its steps of a pass.
+    uint64_t length;                // Its length.
+    uint64_t position;              // The file's own offset.
+    uint64_t first, stride, steps;  // Its steps in a pass.
     uint64_t start_ns, end_ns, bytes, ops, digest, load_ns, max_ns;
     uint64_t latencies[STEP_COUNT];
     struct obstacle obstacle;
 };
 
-// Threads wait for the team to come to a phase, and the team until all threads have arrived.
+// Threads wait until the team enters a phase; the team waits until all threads have arrived.
 enum phase { PREPARE, GO, DISMISS };
 
 struct team {
@@ -461,7 +461,7 @@ static void release(struct thread *own) {
     }
 }
 
-// Memory with every page of it written. Whether the OS heeds the advice is seen from outside.
+// Memory with every page written. The tool checks from outside whether the OS follows the advice.
 static bool allocate(struct thread *own, uint64_t bytes, int advice) {
     int access = PROT_READ | PROT_WRITE;
     void *memory = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -511,13 +511,13 @@ static bool prepare_file(struct thread *own) {
     if (fstat(own->fd, &held) != 0) {
         return stuck(&own->obstacle, "asking for the size of %s failed: %m", job->file);
     }
-    // To touch what lies past the end of a file would kill this program.
+    // Touching a mapping past the end of the file would kill this program.
     return (uint64_t)held.st_size >= job->size ||
            stuck(&own->obstacle, "the file has %jd bytes, fewer than the %ju to be read",
                  (intmax_t)held.st_size, (uintmax_t)job->size);
 }
 
-// What comes before the first block of each pass. Its time is told apart.
+// The preparation of each pass, which is timed separately.
 static bool begin_pass(struct thread *own) {
     uint64_t size = own->team->job->size;
     if (own->team->job->engine != MMAP) {
@@ -532,7 +532,7 @@ static bool begin_pass(struct thread *own) {
     return true;
 }
 
-// The bytes of a block; NULL if they did not come.
+// The bytes of a block; NULL if the read failed.
 static const unsigned char *fetch(struct thread *own, uint64_t offset, size_t length) {
     const struct job *job = own->team->job;
     if (job->engine == MMAP) {
@@ -545,7 +545,7 @@ static const unsigned char *fetch(struct thread *own, uint64_t offset, size_t le
         }
         own->position = offset;
     }
-    // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+    // Reads a whole block even at the end of the file, as O_DIRECT requires.
     for (size_t filled = 0; filled < length;) {
         void *to = own->memory + filled;
         size_t left = job->block - filled;
@@ -603,7 +603,7 @@ static void read_file(struct thread *own) {
                 return;
             }
             own->digest += look(job->touch, offset, bytes, length);
-            // One stamp ends this operation and begins the next.
+            // One timestamp ends this operation and starts the next.
             uint64_t since = now;
             now = now_ns();
             record(own, now - since);
@@ -617,7 +617,7 @@ static void count_memory(struct thread *own) {
     uint64_t passes = 0, now;
     do {
         own->digest += count(own->memory, own->length);
-        // Or a compiler that sees that an array has the same count again need not count again.
+        // Otherwise, a compiler may reuse the count of the unchanged array.
         __asm__ volatile("" ::: "memory");
         passes++;
         now = now_ns();
@@ -640,7 +640,7 @@ static void *live(void *argument) {
     struct thread *own = argument;
     struct team *team = own->team;
     bool is_memory = team->job->engine == MEMORY;
-    // Written once before the clock starts: a first write to a page takes its time.
+    // Write once before the clock starts, because the first write to a page is slow.
     memset(own->latencies, 0, sizeof own->latencies);
     bool ready = is_memory ? prepare_memory(own) : prepare_file(own);
     await(team, GO);
@@ -649,20 +649,20 @@ static void *live(void *argument) {
         is_memory ? count_memory(own) : read_file(own);
         own->end_ns = now_ns();
     }
-    // Who maps a file keeps it from being evicted.
+    // A mapped file cannot be evicted.
     if (!is_memory) {
         release(own);
     }
     if (own->fd >= 0) {
         close(own->fd);
     }
-    // Evidence about a thread and its memory can be read only while they are there.
+    // The tool can only inspect threads and memory that still exist.
     await(team, DISMISS);
     release(own);
     return NULL;
 }
 
-// Waits for all threads to arrive: the obstacle of one that is stuck, or of the last one.
+// Waits for all threads to arrive. Returns the obstacle of one that failed, or of the last one.
 static const struct obstacle *all_arrived(struct team *team) {
     pthread_mutex_lock(&team->lock);
     while (team->arrived < team->count) {
@@ -699,7 +699,7 @@ static void tell(const struct team *team, uint64_t setup_ns) {
         for (uint64_t t = 0; t < team->count; t++) {
             times += team->threads[t].latencies[i];
         }
-        // Indexes from 256 on are of steps wider than 1 ns.
+        // Buckets from index 256 are wider than 1 ns.
         unsigned shift = i < 2 * STEPS ? 0 : i / STEPS - 1;
         uint64_t lowest = (uint64_t)(i - shift * STEPS) << shift, half = ((1ull << shift) - 1) / 2;
         if (times > 0) {
@@ -709,7 +709,7 @@ static void tell(const struct team *team, uint64_t setup_ns) {
     printf("done setup_ns=%ju max_ns=%ju\n", (uintmax_t)setup_ns, (uintmax_t)max_ns);
 }
 
-// Says why not all of the team went on, if one is stuck.
+// Reports why a thread of the team failed, if one did.
 static bool all_well(const struct obstacle *obstacle) {
     if (obstacle->text[0] != 0) {
         printf("%s reason=", obstacle->is_unavailable ? "unavailable" : "failed");
@@ -719,7 +719,7 @@ static bool all_well(const struct obstacle *obstacle) {
     return obstacle->text[0] == 0;
 }
 
-// Does the job in `text`. Answers whether another line has come.
+// Runs the job in `text`. Returns whether there is another line.
 static bool perform(char *text) {
     uint64_t began_ns = now_ns();
     parse_pairs(text);
@@ -771,7 +771,7 @@ int main(void) {
     bool more = next_line();
     while (more) {
         if (strncmp(line, "job ", 4) == 0) {
-            char *text = strdup(line);  // A job is in use while further lines come.
+            char *text = strdup(line);  // The job outlives the line.
             if (text == NULL) {
                 die("there is no memory for a job");
             }

@@ -1,36 +1,36 @@
 #!/bin/sh
-# A peer of ioassay that reads and writes by `dd` of the GNU coreutils, as people do who want to know
-# how fast a disk is. The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+# A peer of ioassay that reads and writes with `dd` of the GNU coreutils, a common quick disk test.
+# ../README.md describes the protocol, and ../peers.toml lists what this peer supports.
 #
-# It writes zeros from /dev/zero, and reads into /dev/null, front to back, by one thread: dd has
-# nothing else to give that costs it next to no time. Reading them is in its time. Its time is the one that dd tells itself:
-# from after the files are open until all is written, and synced where that was asked for. So
+# It writes zeros from /dev/zero and reads into /dev/null, sequentially and with one thread. Zeros
+# are the only data that dd can produce at almost no cost; reading them is included in the time. The
+# time is the one that dd reports: from opened files until everything is written and, if requested,
+# synced. So
 #
-# - the start of dd is not in it, nor is the shell that this is;
-# - dd does not tell when its calls had returned and when the sync had: for conv=fdatasync and
-#   conv=fsync the end of the span is that of the sync, and as accepted its rate is too low;
-# - it does not tell what it read: there is no digest;
-# - operations are not timed one by one: no latencies;
+# - the time excludes the start of dd and this shell;
+# - dd does not separate the writes from the final sync: with conv=fdatasync and conv=fsync, the
+#   span ends with the sync, so the acknowledged rate is too low;
+# - dd does not report what it read: there is no digest;
+# - dd does not time single operations: there are no latencies;
 # - `time` is ignored: dd ends when the file is full, or was read once.
 
 set -f -u
 LC_ALL=C
 export LC_ALL
 
-# What dd says on stderr goes to a file that has no name any more, and is read by another
-# descriptor, which stands where the last report ended.
+# dd's stderr goes to an unnamed file. A second descriptor reads it from the end of the last report.
 said=$(mktemp) || exit 1
 exec 3>"$said"
 exec 4<"$said"
 rm -f "$said"
 
-# Says a verb with its reason, as a value of the protocol.
+# Prints a verb with an escaped reason.
 refuse() {
     reason=$(printf %s "$2" | tr -c '[:print:]' '?' | sed 's/%/%25/g; s/ /%20/g; s/=/%3D/g')
     printf '%s reason=%s\n' "$1" "$reason"
 }
 
-# Sets `decoded` to a value without its escapes.
+# Sets `decoded` to the unescaped value.
 decode() {
     rest=$1
     decoded=
@@ -43,14 +43,14 @@ decode() {
         rest=${rest#*%}
         digits=${rest%"${rest#??}"}
         rest=${rest#??}
-        # A newline at the end would be lost without the letter behind it.
+        # Without the letter after it, the shell would drop a final newline.
         byte=$(printf '%bx' "\\0$(printf %03o "0x$digits")")
         decoded=$decoded${byte%x}
     done
     decoded=$decoded$rest
 }
 
-# Sets `number` to a size as a number.
+# Sets `number` to a size in bytes.
 bytes() {
     case $1 in
     *TiB) number=${1%TiB} shift=40 ;;
@@ -65,7 +65,7 @@ bytes() {
     number=$((number << shift))
 }
 
-# Whether a key has one of the values that dd can do. If not, `refusal` says so.
+# Whether a key has one of the values that dd supports. If not, sets `refusal`.
 demand() {
     key=$1
     value=$2
@@ -77,7 +77,7 @@ demand() {
     return 1
 }
 
-# Reads the job in `line` and says whether it is ready for it.
+# Reads the job in `line` and prints whether this peer is ready for it.
 prepare() {
     op='' engine='' cache='' pattern='' size='' block='' depth='' threads='' share='' sync=''
     every='' allocation='' fill='' ops='' file='' touch='' advice=''
@@ -146,9 +146,9 @@ prepare() {
     echo ready
 }
 
-# Runs dd, and tells what came of it.
+# Runs dd and prints the outcome.
 perform() {
-    # The file is there already, and keeps the blocks that it has.
+    # The file exists and keeps its blocks.
     conv=notrunc,nocreat
     iflag=count_bytes,fullblock
     oflag=
@@ -163,8 +163,7 @@ perform() {
         from=/dev/zero to=$file
         if [ "$cache" = direct ]; then oflag=${oflag:+$oflag,}direct; fi
     fi
-    # Whoever ends this script ends dd too. Nothing is to be ended when dd is not running, and
-    # while the shell waits for a line the signal does what it always does.
+    # Killing this script kills dd too. When dd is not running, the signal has its default effect.
     dd=
     trap 'kill $dd; exit 143' TERM
     dd if="$from" of="$to" bs="$block" count="$size" iflag="$iflag" \
@@ -183,8 +182,8 @@ perform() {
         refuse failed "dd ended with status $status: $all"
         return
     fi
-    # The last line: `67108864 bytes (67 MB, 64 MiB) copied, 0.0271304 s, 2.5 GB/s`. A short time
-    # has an exponent: `6.6333e-05 s`.
+    # The last line: `67108864 bytes (67 MB, 64 MiB) copied, 0.0271304 s, 2.5 GB/s`. Short times
+    # have an exponent: `6.6333e-05 s`.
     seconds=${last##*copied, }
     seconds=${seconds%% s*}
     took=$(awk -v seconds="$seconds" 'BEGIN { printf "%.0f", seconds * 1e9 }')
@@ -203,7 +202,7 @@ perform() {
     if [ -n "$op" ]; then told=' digest=0'; fi
     if [ -n "$op" ] && [ "$sync" != none ]; then told="$told synced_ns=$((1 + took))"; fi
     ops=$(((size + block - 1) / block))
-    # Times count from the start of dd's own clock: only their differences mean anything.
+    # Times count from the start of dd's clock: only their differences matter.
     echo "span thread=0 start_ns=1 end_ns=$((1 + took)) bytes=$size ops=$ops$told"
     echo "done setup_ns=0 max_ns=0"
 }
@@ -214,7 +213,7 @@ while read -r line; do
     case $line in
     job\ *) if prepare; then is_ready=yes; else is_ready=no; fi ;;
     go)
-        # After an outcome it means to let go of what the job held, which is nothing.
+        # After an outcome, `go` releases the job, which holds nothing here.
         if [ $is_ready = yes ]; then perform; fi
         is_ready=no
         ;;

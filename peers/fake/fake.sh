@@ -1,25 +1,25 @@
 #!/bin/sh
-# A peer that reads nothing: it says what its first argument tells it to say. For tests of those who
-# listen to peers. The protocol is the page ../README.md.
+# A peer that reads nothing and replies as its first argument says, for tests of ioassay.
+# ../README.md describes the protocol.
 #
-#   honest-shape   all lines as they must be; it has touch 'none' and 'page' only, and one thread
-#   wrong-digest   the digest is not that of the file
-#   short          a block fewer than it says operations
-#   impossible     all of it in 1 ns
-#   dies           after `go`, with status 3 and last words
+#   honest-shape   valid replies; supports only touch 'none' and 'page', and one thread
+#   wrong-digest   a digest that does not match the file
+#   short          one block fewer than the reported operations
+#   impossible     everything in 1 ns
+#   dies           after `go`, with status 3 and a message
 #   hangs          after `go`, for an hour
-#   babbles        after `go`, without end
+#   babbles        after `go`, endlessly
 
 lie=${1:-honest-shape}
 
-# The value of a key in the job. Those used here have nothing escaped in them.
+# The value of a key in the job. The values used here contain no escapes.
 value() {
     for pair in $job; do
         case $pair in "$1="*) echo "${pair#*=}" ;; esac
     done
 }
 
-# A size as a number.
+# A size in bytes.
 bytes() {
     case $1 in
     *TiB) echo $((${1%TiB} << 40)) ;;

@@ -1,9 +1,8 @@
-// A peer of ioassay in Java: does the jobs that come as lines on stdin, answers in lines on stdout.
-// The protocol is the page ../README.md; what this peer has is said in ../peers.toml.
+// A peer of ioassay in Java: reads jobs as lines from stdin and writes replies as lines to stdout.
+// ../README.md describes the protocol, and ../peers.toml lists what this peer supports.
 //
-// From the barrier to the end, the timed loop allocates nothing but the mappings of a pass. Before
-// the barrier it is run on a small file of its own until the compiler of the runtime has done with
-// it: that is the warm-up.
+// From the barrier to the end, the timed loop only allocates the mappings of a pass. Before the
+// barrier, the warm-up runs the loop on a small separate file until the runtime has compiled it.
 
 import com.sun.nio.file.ExtendedOpenOption;
 import java.io.BufferedReader;
@@ -36,7 +35,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 public final class Peer {
-    /** Bytes of a page of a file: a constant of the digest, whatever the machine has. */
+    /** Page size of the digest in bytes, the same on all machines. */
     private static final int PAGE = 4096;
     private static final int COUNTED = 10;
     private static final PrintStream OUT =
@@ -61,7 +60,7 @@ public final class Peer {
 
     // ---- Lines ----------------------------------------------------------------------------------
 
-    /** Says what was printed; answers the next line, null if the tool wants this program to end. */
+    /** Flushes the replies and returns the next line; null when this program must exit. */
     private static String nextLine() throws IOException {
         if (OUT.checkError()) {
             throw new IOException("stdout cannot be written");
@@ -112,7 +111,7 @@ public final class Peer {
 
     enum Touch { NONE, PAGE, SUM, COUNT }
 
-    /** This peer cannot do it. */
+    /** This peer does not support the job. */
     private static final class Unavailable extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -121,7 +120,7 @@ public final class Peer {
         }
     }
 
-    /** What is to be read. */
+    /** The work to do. */
     private static final class Job {
         final Engine engine;
         final Cache cache;
@@ -157,7 +156,7 @@ public final class Peer {
             ops = number(axes, "ops");
             timeNs = number(axes, "time");
             file = Path.of(axes.get("file"));
-            // Arrays and buffers are a little smaller than 2 GiB.
+            // Arrays and buffers are slightly smaller than 2 GiB.
             long bytes = number(axes, "block");
             if (bytes > Integer.MAX_VALUE - 4 * PAGE) {
                 throw new Unavailable("a block of " + bytes + " bytes fits into no buffer of Java");
@@ -221,7 +220,7 @@ public final class Peer {
             Map.entry("h", 3_600_000_000_000L), Map.entry("day", 86_400_000_000_000L),
             Map.entry("month", 2_630_016_000_000_000L), Map.entry("year", 31_557_600_000_000_000L));
 
-    /** The sum of the numbers in a value, each times its unit; as much as fits. */
+    /** The sum of the numbers in a value, each times its unit; larger values saturate. */
     private static long number(Map<String, String> axes, String axis) {
         BigInteger sum = BigInteger.ZERO;
         for (String part : axes.get(axis).split(" ")) {
@@ -298,7 +297,7 @@ public final class Peer {
         }
 
         private long strided(long at) {
-            // The first `longLanes` lanes have one block more than the others.
+            // The first `longLanes` lanes have one more block than the others.
             long lane = blocks / stride;
             long longLanes = blocks % stride;
             long inLong = longLanes * (lane + 1);
@@ -310,14 +309,14 @@ public final class Peer {
         }
     }
 
-    // ---- What is done with the bytes ------------------------------------------------------------
+    // ---- Work on the bytes ----------------------------------------------------------------------
 
     private static final VarHandle LONGS =
             MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle INTS =
             MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
-    /** Bytes `from` to `to`, which lie in one word of the file; the first is at `offset` of it. */
+    /** Bytes `from` to `to` within one word; the first is at `offset` in the file. */
     private static long part(ByteBuffer bytes, int from, int to, long offset) {
         long sum = 0;
         for (int i = from; i < to; i++) {
@@ -326,7 +325,7 @@ public final class Peer {
         return sum;
     }
 
-    /** The sums of the pages of the file, each bound to the place of its page. */
+    /** The page sums, each combined with the position of its page in the file. */
     private static long sum(ByteBuffer bytes, int start, int length, long offset) {
         long sum = 0;
         for (int done = 0; done < length;) {
@@ -358,8 +357,8 @@ public final class Peer {
         return tens;
     }
 
-    /** What is made of the bytes. Of pages it is a sum that nobody asks for: it only keeps the
-     * compiler from leaving out the loads. */
+    /** The result of the work on the bytes. For touched pages, it is an unused sum that prevents
+     * the compiler from omitting the loads. */
     private static long look(Touch touch, ByteBuffer bytes, int start, int length, long offset) {
         switch (touch) {
             case SUM:
@@ -447,7 +446,7 @@ public final class Peer {
         void beginPass() throws IOException {
         }
 
-        /** Reads the block at `offset` and answers what was made of it. */
+        /** Reads the block at `offset` and returns the result of the work on it. */
         abstract long block(long offset, int length) throws IOException;
 
         abstract void close() throws IOException;
@@ -458,7 +457,7 @@ public final class Peer {
         }
     }
 
-    /** RandomAccessFile.read into an array; a seek only where the file is elsewhere. */
+    /** RandomAccessFile.read into an array; seeks only if the file is at another position. */
     private static final class ReadSource extends Source {
         private final RandomAccessFile file;
         private final byte[] bytes;
@@ -499,21 +498,21 @@ public final class Peer {
         private final FileChannel channel;
         private final ByteBuffer memory;
         private final ByteBuffer bytes;
-        /** The same bytes. It is of the class of a mapping: the loops over bytes are half as fast
-         * once they have met two classes of buffers. */
+        /** The same bytes in the class of a mapping, because the loops over bytes run at half speed
+         * after meeting two buffer classes. */
         private final ByteBuffer view;
 
         PreadSource(Job job) throws IOException, Unavailable {
             super(job);
             channel = open(job);
-            // An aligned slice begins and ends at a page.
+            // An aligned slice starts and ends at a page boundary.
             memory = ByteBuffer.allocateDirect(job.block + 2 * PAGE);
-            // A whole block is asked for even where the file ends within it: O_DIRECT wants that.
+            // Reads a whole block even at the end of the file, as O_DIRECT requires.
             bytes = memory.alignedSlice(PAGE).limit(job.block).slice();
             view = bytes.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
         }
 
-        /** What O_DIRECT wants; a file that has no name any more cannot be asked, so a page. */
+        /** The alignment for O_DIRECT; a page for an unnamed file, whose store is unknown. */
         private static long directAlign(Path file) throws IOException {
             try {
                 return Files.getFileStore(file).getBlockSize();
@@ -565,7 +564,7 @@ public final class Peer {
         }
     }
 
-    /** FileChannel.map. A buffer holds less than 2 GiB: the file is mapped in pieces of blocks. */
+    /** FileChannel.map. A buffer holds less than 2 GiB, so the file is mapped in several parts. */
     private static final class MapSource extends Source {
         private final FileChannel channel;
         private final long pieceBytes;
@@ -616,8 +615,8 @@ public final class Peer {
         }
     }
 
-    /** Ends mappings when they are no longer used, not when the garbage collector finds them: what
-     * is still mapped cannot be evicted for the next trial. */
+    /** Unmaps unused mappings without waiting for the garbage collector, because mapped pages
+     * cannot be evicted for the next trial. */
     private static final class Unmapper {
         private static final Object UNSAFE;
         private static final Method INVOKE_CLEANER;
@@ -656,7 +655,7 @@ public final class Peer {
 
     // ---- The timed loop -------------------------------------------------------------------------
 
-    /** Latencies: below 256 ns exact, else in 128 steps from each power of two to the next. */
+    /** Latencies: exact below 256 ns, then 128 buckets per power of two. */
     private static final int STEPS = 128;
 
     /** What one thread timed. */
@@ -692,7 +691,7 @@ public final class Peer {
                 long offset = walk.block(done) * job.block;
                 int length = (int) Math.min(job.block, job.size - offset);
                 span.digest += source.block(offset, length);
-                // One stamp ends this operation and begins the next.
+                // One timestamp ends this operation and starts the next.
                 long since = now;
                 now = System.nanoTime();
                 span.record(now - since);
@@ -711,8 +710,8 @@ public final class Peer {
     private static final int ROUNDS_MAX = 20;
     private static final Set<List<Object>> WARM = new HashSet<>();
 
-    /** Runs the loop of `job` on a small file of its own: in rounds, until two of them are equally
-     * fast. Once for each kind of job in the life of this program. */
+    /** Runs the loop of `job` on a small separate file, in rounds until two of them are equally
+     * fast. It runs once for each kind of job. */
     private static void warmUp(Job job) throws IOException, Unavailable {
         int block = Math.min(job.block, WARM_BLOCK);
         List<Object> kind = List.of(job.engine, job.cache, job.pattern, job.touch,
@@ -720,13 +719,13 @@ public final class Peer {
         if (!WARM.add(kind)) {
             return;
         }
-        // Memory, where there is such a folder: what is written to a disk is seen in the evidence.
+        // Prefers memory, because writes to a disk would appear in the evidence.
         Path memory = Path.of("/dev/shm");
         Path file = Files.isWritable(memory) ? Files.createTempFile(memory, "ioassay-peer", null)
                 : Files.createTempFile("ioassay-peer", null);
         file.toFile().deleteOnExit();
         try {
-            // The last block is short, as it can be.
+            // The last block is short, as in real jobs, except for direct I/O.
             int size = 32 * block - (job.cache == Cache.DIRECT ? 0 : block / 2);
             Files.write(file, new byte[size]);
             Job small = new Job(job, file, size);
@@ -739,14 +738,14 @@ public final class Peer {
                 before = rate;
             }
         } catch (Unavailable error) {
-            // Whether the file of the job can be read so is seen when it is opened.
+            // The job itself detects that when it opens its file.
         } finally {
             Files.delete(file);
         }
     }
 
-    /** Operations a nanosecond of one round, in many short runs: what is entered often is compiled
-     * as a whole, not only a loop in it that runs for long. */
+    /** Operations per nanosecond in one round of many short runs. The runtime compiles methods that
+     * are entered often as a whole, and not only their long loops. */
     private static double warmRound(Job small) throws IOException, Unavailable {
         Source source = open(small);
         Walk walk = new Walk(small, 0);
@@ -763,8 +762,8 @@ public final class Peer {
 
     // ---- Threads --------------------------------------------------------------------------------
 
-    /** One thread: prepares, waits, reads, and stays until it is dismissed, for evidence about a
-     * thread can be read only while it is there. */
+    /** One thread: prepares, waits, reads, and stays until it is dismissed, because the tool can
+     * only inspect threads that still exist. */
     private static final class Member extends Thread {
         final Job job;
         final int number;
@@ -778,7 +777,7 @@ public final class Peer {
             this.number = number;
             this.barrier = barrier;
             this.go = go;
-            // A program whose main thread is gone must end.
+            // The program must exit when its main thread ends.
             setDaemon(true);
         }
 
@@ -816,7 +815,7 @@ public final class Peer {
         }
     }
 
-    /** Does a job; answers the next line. */
+    /** Runs a job and returns the next line. */
     private static String perform(Map<String, String> axes) throws IOException {
         long began = System.nanoTime();
         long warm;
@@ -887,7 +886,7 @@ public final class Peer {
             maxNs = Math.max(maxNs, span.maxNs);
         }
         for (int i = 0; i < latencies.length; i++) {
-            // Steps from the 256th on are wider than 1 ns: their middle is given.
+            // Buckets from index 256 are wider than 1 ns, so their middle is reported.
             int shift = i < 2 * STEPS ? 0 : i / STEPS - 1;
             long lowest = (long) (i - shift * STEPS) << shift;
             if (latencies[i] > 0) {

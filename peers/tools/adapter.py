@@ -1,9 +1,9 @@
-"""A peer of ioassay that measures by another tool: fio, likwid-bench or sysbench.
+"""A peer of ioassay that measures with another tool: fio, likwid-bench or sysbench.
 
-The protocol is the page ../README.md, which says for each tool what it can do and what it cannot;
-the rows of ../peers.toml refuse most of the rest before it gets here. A job is one run of the tool,
-without a shell. Nothing is guessed: what a tool does not report is left out, and the digest of
-bytes that nobody summed is left out too, so that ioassay shows the row as one not checked.
+../README.md describes the protocol and the capabilities of each tool; the rows of ../peers.toml
+refuse most unsupported cases before they get here. A job is one run of the tool, without a shell.
+Nothing is guessed: values that a tool does not report are omitted. So is the digest of bytes that
+the tool does not sum, and ioassay then reports the row as unchecked.
 """
 
 import json
@@ -16,11 +16,11 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 # fio reports its time in whole milliseconds: a shorter trial is off by more than 1 %.
 FIO_LEAST_NS = 100_000_000
-# A file that is passed once may end sooner. Below this the time is off by more than 5 %.
+# A single pass over a file may end sooner. Below this, the time is off by more than 5 %.
 FIO_LEAST_MS = 20
-# fio takes no larger seed.
+# The upper limit of fio's seeds.
 FIO_SEEDS = 1 << 63
-# What ioassay writes where `fill` is not random.
+# The data that ioassay writes if `fill` is not random.
 FILLS = {"zero": "--zero_buffers", "constant": "--buffer_pattern=0xab"}
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 LINE = 64
@@ -32,11 +32,11 @@ class Unavailable(Exception):
 
 
 class Failed(Exception):
-    """The tool was tried, and this came of it."""
+    """The tool ran and failed."""
 
 
 def say(verb, **pairs):
-    """Sends a line. Values are numbers, or text that is escaped."""
+    """Sends a line. Values are numbers or escaped text."""
     words = [verb]
     for key, value in pairs.items():
         text = str(value).encode("utf-8", "replace")
@@ -83,7 +83,7 @@ class Job:
         return total
 
     def seconds(self):
-        """The time in whole seconds, at least one: some tools have no others."""
+        """The time in whole seconds, at least one, because some tools take no fractions."""
         return max(1, math.ceil(self.time_ns() / 10**9))
 
     def demand(self, key, *known, usual=""):
@@ -94,7 +94,7 @@ class Job:
 
 
 def run(words, **options):
-    """What a tool prints. How it ended otherwise is an error that names it."""
+    """The output of a tool. A failed tool is an error with its name and end."""
     environment = {**os.environ, "LC_ALL": "C"}
     done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, cwd="/",
                           env=environment, check=False, **options)
@@ -107,7 +107,7 @@ def run(words, **options):
 
 
 def take(text, pattern, of):
-    """The number that `pattern` finds in what the tool `of` prints."""
+    """The number that `pattern` finds in the output of the tool `of`."""
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
         raise Failed(f"{of} printed no '{pattern}'")
@@ -115,8 +115,8 @@ def take(text, pattern, of):
 
 
 class Fio:
-    """Reads and writes by fio, through a descriptor of the job's file that is opened here: so no
-    character of its name means anything to fio, and there is no name that it could make or remove.
+    """Reads and writes with fio, through a descriptor of the job's file that is opened here. So fio
+    never interprets the file's name, and can neither create nor delete a file.
     """
 
     ENGINES = {"null": "null", "read": "sync", "pread": "psync", "uring": "io_uring",
@@ -189,7 +189,7 @@ class Fio:
         if job.text("cache") == "direct":
             words.append("--direct=1")
         if job.text("engine") == "uring":
-            # What the engine of this name has in ioassay.
+            # The behavior of ioassay's engine with this name.
             words += ["--registerfiles", "--fixedbufs"]
         stays = not self.writes or job.text("allocation") == "overwrite"
         if stays and job.text("cache") != "cold" and not self.ops:
@@ -253,8 +253,8 @@ class Fio:
                     longest_sync=longest_sync, usage=usage)
 
     def is_known(self, ops):
-        """Whether the file holds now what ioassay expects: its own data in blocks that it knows. A
-        random order is fio's own, so only a whole pass is known then."""
+        """Whether the file now has the content that ioassay expects, in known blocks. The random
+        order is fio's own, so only a complete pass is known then."""
         if not self.writes or self.job.text("fill") not in FILLS:
             return False
         return self.job.text("pattern") == "sequential" or ops >= self.blocks // self.threads
@@ -266,7 +266,7 @@ def add(counts, bins):
 
 
 class Memory:
-    """Work on memory: passes over arrays, by one run of the tool."""
+    """A memory case: passes over arrays, in one run of the tool."""
 
     KERNELS = {}
 
@@ -289,7 +289,7 @@ class Memory:
         pass
 
     def told(self, passes, seconds):
-        """A sample of so many passes of each thread."""
+        """The sample for this number of passes per thread."""
         ops = passes * (self.array // LINE)
         if ops == 0 or seconds <= 0:
             raise Failed("the tool told of no pass, or of no time")
@@ -300,13 +300,13 @@ class Memory:
 
 
 class Likwid(Memory):
-    """likwid-bench: its threads are pinned, and it doubles its passes until they take the time."""
+    """likwid-bench: it pins its threads, and doubles its passes until they take the time."""
 
     KERNELS = {"read": "load", "write": "store", "write-nt": "store_mem", "copy": "copy",
                "copy-nt": "copy_mem", "triad": "stream", "triad-nt": "stream_mem"}
 
     def test(self):
-        """The test for the widest vectors that this processor and likwid-bench have."""
+        """The test for the widest vectors that both this processor and likwid-bench support."""
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             flags = set(re.findall(r"\w+", next((l for l in file if l.startswith("flags")), "")))
         known = set(re.findall(r"^(\w+) - ", run(["likwid-bench", "-a"]), re.MULTILINE))
@@ -328,7 +328,7 @@ class Likwid(Memory):
 
 
 class Sysbench(Memory):
-    """sysbench memory: one block as large as the array, by one thread."""
+    """sysbench memory: one block as large as the array, with one thread."""
 
     KERNELS = {"read": "read", "write": "write"}
 
@@ -354,7 +354,7 @@ def tell(sample):
         say("span", **span)
     for verb, of, longest in (("latency", "latencies", "longest"), ("sync", "syncs",
                                                                     "longest_sync")):
-        # The tool rounds to the middle of a class, which may be beyond the longest.
+        # The tool rounds to the middle of a bucket, which may exceed the maximum.
         counts = {}
         for ns, count in sample[of].items():
             ns = min(ns, sample[longest])
@@ -366,7 +366,7 @@ def tell(sample):
 
 
 def answer(tool, ready, line):
-    """Answers a line; what is returned is ready for the next."""
+    """Answers a line. Returns the tool that is ready for the next one."""
     if ready is not None:
         try:
             if line.strip() == b"go":
@@ -377,7 +377,7 @@ def answer(tool, ready, line):
         ready = tool(Job(read_job(line)))
         say("ready")
         return ready
-    # After an outcome `go` means to let go of what the job held, which is nothing.
+    # After an outcome, `go` releases the job, which holds nothing here.
     return None
 
 

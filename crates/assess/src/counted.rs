@@ -11,8 +11,8 @@ pub(crate) const NS_PER_SECOND: f64 = 1e9;
 /// The prefix of the reason why a trial was impossible on this machine.
 pub(crate) const UNAVAILABLE: &str = "unavailable: ";
 
-/// A counter over a window stands for the timed span if the window is at most this many times as
-/// long (METHODOLOGY.md).
+/// A window's counter is used for the timed span if the window is at most this many times as long
+/// (METHODOLOGY.md).
 const WINDOW_MOST: f64 = 1.05;
 
 /// The rate of a trial of `case`: bytes per second, or operations per second if it only calls a

@@ -196,7 +196,7 @@ impl Lead {
         &self.best
     }
 
-    /// The others that cannot be told apart from it.
+    /// The other rows that the data cannot distinguish from it.
     pub fn alike(&self) -> &[Named] {
         &self.alike
     }

@@ -19,8 +19,8 @@ use std::path::Path;
 
 /// Size of a sector in `/sys/block/X/stat`, in bytes.
 const SECTOR: u64 = 512;
-/// A counter works if it sees at least this share of a canary's bytes. With several devices, each
-/// of which has a part, all must.
+/// A counter works if it sees at least this share of a canary's bytes. If several devices each have
+/// a part of them, all their counters must work.
 const SEEN_LEAST: f64 = 0.75;
 /// Bytes count as doubled if they are within this share of twice the expected number.
 const TWICE_WITHIN: f64 = 0.02;

@@ -269,7 +269,7 @@ impl<'a> Scene<'a> {
         Ok(Ran { tool, cached_percent, device_bytes, said })
     }
 
-    /// `text` with the words that stand for what is gone when this is over.
+    /// `text` with placeholders for the temporary paths.
     fn anonymous(&self, text: &str) -> String {
         let directory = self.file.parent().expect("the file is in a directory");
         let text = text.replace(&self.text(), "FILE");

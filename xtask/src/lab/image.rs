@@ -230,7 +230,7 @@ impl Images {
 /// Builds an ext4 image of a folder.
 fn image_of(shell: &Shell, folder: &Path, image: &Path) -> Result<()> {
     let told = cmd!(shell, "du -sm {folder}").quiet().read()?;
-    let mib: u64 = told.split_whitespace().next().context("du tells a size")?.parse()?;
+    let mib: u64 = told.split_whitespace().next().context("du prints no size")?.parse()?;
     let size = format!("{}M", mib + mib / 6 + 64);
     let made = image.with_extension("new");
     cmd!(shell, "mke2fs -q -F -t ext4 -O ^has_journal -m 0 -d {folder} {made} {size}")

@@ -24,7 +24,7 @@ pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
     copy_leak(context).or_else(|| read_leak(context))
 }
 
-/// A copy of a cold source of which the devices read less than was copied. If they read next to
+/// A copy of a cold source for which the devices read less than was copied. If they read almost
 /// nothing, `copy_file_range` shares the source's blocks, which is no leak.
 fn copy_leak(context: &Context) -> Option<Fault> {
     let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.io.cache == Cache::Cold;

@@ -75,8 +75,8 @@ fn remote_share(trial: &Counted) -> Option<f64> {
 }
 
 /// The median rates of trials with fewer and with more remote pages, cut at the widest gap, if it
-/// is wide enough and the rates follow it. Each trial allocates its memory anew, so trials of one
-/// invocation count one by one.
+/// is wide enough and the rates follow it. Each trial allocates new memory, so trials of one
+/// invocation count individually.
 fn near_and_far(trials: &[Trial]) -> Option<(f64, f64)> {
     let gap = |cut: &usize| trials[*cut].0 - trials[*cut - 1].0;
     let cut = (1..trials.len()).max_by(|a, b| gap(a).total_cmp(&gap(b)))?;

@@ -159,8 +159,8 @@ pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
     Fault::new(Severity::Doubt, message, remedy)
 }
 
-/// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). If it is
-/// zeros or a constant, you asked for it: only a note.
+/// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). This is
+/// only a note for zeros or a constant, which the case requests.
 pub(super) fn compressed(context: &Context) -> Option<Fault> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;

@@ -268,7 +268,7 @@ fn trials_and_threads_are_put_together() {
     assert!(course.rates.iter().all(|rate| (160e6..=200.1e6).contains(rate)), "{course:?}");
 }
 
-/// The step of the course of a case whose trials of six seconds have so many operations.
+/// The step in a case's time series whose six-second trials have this many operations.
 fn step_ms(case: Case, ops: u64) -> Option<u64> {
     let mut record = record(60, flat);
     record.header.plan.cases[0].case = case;

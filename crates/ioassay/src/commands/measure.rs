@@ -243,7 +243,7 @@ fn tell_removed(Removed { path, bytes }: &Removed, is_quiet: bool) -> Result<()>
     ))
 }
 
-/// Prints what is kept and where, unless only the result is wanted.
+/// Prints the kept files and their paths, unless `--quiet` is set.
 ///
 /// # Errors
 /// If stderr cannot be written.

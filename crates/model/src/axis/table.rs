@@ -256,8 +256,8 @@ pub const AXES: &[Axis] = &[
     Axis {
         name: "advice",
         flag: "advice",
-        meaning: "Advice to the OS; with touch-ahead, six threads touch each page of a mapping ahead \
-                  of the reader instead",
+        meaning: "Advice to the OS; with touch-ahead, six threads touch each page of a mapping \
+                  ahead of the reader instead",
         domain: Domain::Names(&[(Kind::Read, Advice::NAMES)]),
         usual: Usual::read("none"),
         baseline: Some(Usual::read("none")),
