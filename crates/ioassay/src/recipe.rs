@@ -167,15 +167,28 @@ pub fn parse(text: &str) -> Result<Recipe> {
     }
     // File axes may apply to reading, writing or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
-    let known: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
-    if let Some(across) = recipe.view.across.iter().find(|axis| !known.contains(&axis.as_str())) {
-        bail!(units::unknown_name("axis", across, &known));
-    }
+    check_view(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
     repetitions::settle(recipe.rounds, recipe.invocations, USUAL)?;
     Ok(recipe)
+}
+
+fn check_view(view: &View) -> Result<()> {
+    let axes: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
+    let unknown = |names: &[String], known: &[&str]| -> Option<String> {
+        names.iter().find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    let of_axes = [&view.group[..], view.across.as_slice()].concat();
+    if let Some(axis) = unknown(&of_axes, &axes) {
+        bail!(units::unknown_name("axis", &axis, &axes));
+    }
+    let columns = report::table_columns();
+    if let Some(column) = unknown(&view.columns, &columns) {
+        bail!(units::unknown_name("column", &column, &columns));
+    }
+    Ok(())
 }
 
 fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {

@@ -77,6 +77,12 @@ named! {
 pub struct View {
     /// The form of its table.
     pub layout: Layout,
+    /// The axes of the headings of the plain table: below each are the cases with its values.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub group: Vec<String>,
+    /// The columns of the plain table, the most important first; the usual ones if none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
     /// The parts of the answer.
     pub answer: Vec<Answer>,
     /// The value in the cells of a heat map.
@@ -90,6 +96,8 @@ impl Default for View {
     fn default() -> View {
         View {
             layout: Layout::Table,
+            group: Vec::new(),
+            columns: Vec::new(),
             answer: vec![Answer::Fastest, Answer::Differences],
             metric: Metric::Main,
             across: None,

@@ -52,6 +52,7 @@ pub use self::csv::{csv, csv_columns};
 pub use figure::{Figure, figure_alone, figures, figures_of_records};
 pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use markdown::{markdown, markdown_of_records};
+pub use metric::table_columns;
 pub use needs::{Needs, Room, needs};
 pub use openmetrics::{metric_names, openmetrics};
 pub use page::{page, page_of_records};

@@ -241,6 +241,26 @@ impl Metric {
     }
 }
 
+/// The rates that have an interval, which stands in the column after theirs.
+const INTERVALS: [(&str, &str); 3] = [
+    ("throughput", "interval"),
+    ("accepted", "accepted_interval"),
+    ("durable", "durable_interval"),
+];
+
+/// The names of what a table of cases may have as columns.
+pub fn table_columns() -> Vec<&'static str> {
+    let is_interval = |name: &str| INTERVALS.iter().any(|(_, interval)| *interval == name);
+    let of_cases = all().filter(|metric| !matches!(metric.case, Case::Nothing));
+    of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
+}
+
+/// The interval of a rate.
+pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
+    let (_, interval) = INTERVALS.iter().find(|(rate, _)| *rate == metric.name)?;
+    Some(Metric::named(interval))
+}
+
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
     table::FIGURES.iter().chain(counters::COUNTERS)

@@ -18,7 +18,7 @@ fn document(path: &str) -> String {
 #[test]
 fn the_manual_lists_what_a_view_may_be() {
     let text = document("docs/use.md");
-    for name in [Layout::NAMES, Answer::NAMES, Metric::NAMES].concat() {
+    for name in [Layout::NAMES, Answer::NAMES, Metric::NAMES, &report::table_columns()].concat() {
         assert!(text.contains(&format!("`{name}`")), "'{name}' is not in docs/use.md");
     }
 }

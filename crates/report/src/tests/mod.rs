@@ -35,6 +35,7 @@ use model::host::{Medium, WriteCache};
 use model::plan::{Place, Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
+use model::view::View;
 use model::zoo;
 use pulldown_cmark::Options;
 use std::time::Duration;
@@ -76,9 +77,9 @@ fn all() -> Vec<Assessment> {
 }
 
 /// Every view that suits any assessment.
-const VIEWS: [View; 7] = [survey, latency, heatmap, table, strategies, touching, syncs];
+const VIEWS: [Show; 7] = [survey, latency, heatmap, table, strategies, touching, syncs];
 
-type View = fn(&Assessment, &Style) -> String;
+type Show = fn(&Assessment, &Style) -> String;
 
 fn failed_writes(recipe: &str) -> Assessment {
     let whole = match recipe {
@@ -300,7 +301,7 @@ fn plan_with_its_skips() {
 #[test]
 fn no_view_is_wider_than_asked() {
     for assessment in all() {
-        for view in VIEWS.into_iter().chain([text as View]) {
+        for view in VIEWS.into_iter().chain([text as Show]) {
             for width in [80, 100, 132, 200] {
                 let text = without_colour(&view(&assessment, &Style { colour: true, width }));
                 for line in text.lines() {
@@ -349,6 +350,17 @@ fn without_colour_the_text_is_the_same() {
         }
         assert!(!heatmap(&assessment, &PLAIN).contains('\x1b'));
     }
+}
+
+#[test]
+fn a_table_with_the_groups_and_columns_that_a_view_asks_for() {
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+    let view = View {
+        group: names(&["cache", "block"]),
+        columns: names(&["iops", "p99", "throughput"]),
+        ..View::default()
+    };
+    assert_snapshot!(text(&Assessment { view, ..made::methods() }, &NARROW));
 }
 
 #[test]
