@@ -106,7 +106,7 @@ fn rows(assessment: &Assessment, names: &Labels) -> Grid {
     grid
 }
 
-/// The cases under their headings: what the group axes of the view say of requested ones, and of the
+/// The cases under their headings: of requested ones what the group axes of the view say, of the
 /// others why they were measured.
 fn groups(assessment: &Assessment) -> Vec<(String, Vec<&Summary>)> {
     let group: Vec<&Axis> =
