@@ -206,6 +206,17 @@ fn what_is_wrong_with_a_page_is_seen() {
 }
 
 #[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn a_table_may_be_scrolled_on_a_phone_only() {
+    let Some(browser) = browser("a_table_may_be_scrolled_on_a_phone_only") else { return };
+    let wide = planted("<div style='overflow-x: auto'><p style='width: 3000px'>x</p></div>");
+    for (width, is_fault) in [(1280, true), (390, false)] {
+        let (seen, _) = look(&browser, &[&wide], width, "preferredColorScheme=1");
+        assert_eq!(!seen[0].faults.is_empty(), is_fault, "at {width}: {seen:?}");
+    }
+}
+
+#[test]
 fn a_page_replaces_a_page_and_nothing_else() {
     let desk = Desk::new();
     let run = ["run", "page-latency", ".", "--size=64KiB", "--time=1ms", "--rounds=1"];

@@ -118,7 +118,8 @@ fn row(
             th.t scope="row" { (link(&summary.id)) }
             td.t { (badge(class_of(summary.verdict), words::verdict(summary))) }
             @for column in columns {
-                td.t[column.is_text()] { (column.cell(summary, assessment)) }
+                @let text = column.cell(summary, assessment);
+                td.t[column.is_text()].long[text.split(' ').count() > 2] { (text) }
             }
         }
     }
