@@ -1,13 +1,9 @@
-//! Where a picture is drawn: texts, lines and shapes at places in pixels of a view box, written as
-//! SVG by plotters.
+//! Where a picture is drawn: texts, lines and shapes at places in pixels of a view box, as SVG.
 
+use super::escaped;
 use super::palette::Colour;
-use plotters::backend::SVGBackend;
-use plotters::coord::Shift;
-use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Circle, Drawable, PathElement, PointCollection, Polygon, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontDesc, FontFamily, FontStyle, RGBColor, ShapeStyle, TextStyle};
+use std::cell::RefCell;
+use std::fmt::Arguments;
 
 /// The width of each view box: a phone shows it without a zoom.
 pub(super) const WIDTH: f64 = 380.0;
@@ -15,11 +11,6 @@ pub(super) const WIDTH: f64 = 380.0;
 pub(super) const TEXT: f64 = 12.0;
 /// From a line of text to the next.
 pub(super) const LINE: f64 = 15.0;
-
-/// Plotters draws at whole places: in a picture this many times as large they are fine enough.
-const FINE: f64 = 10.0;
-/// Plotters writes a size of text divided by this.
-const PLOTTERS_TEXT: f64 = 1.24;
 
 /// A place in pixels from the upper left corner.
 pub(super) type Place = (f64, f64);
@@ -63,66 +54,40 @@ pub(super) const MARKS: [Mark; 6] =
     [Mark::Dot, Mark::Square, Mark::Diamond, Mark::Triangle, Mark::Ring, Mark::Cross];
 
 /// Where a picture is drawn.
-pub(super) struct Canvas<'a> {
-    area: DrawingArea<SVGBackend<'a>, Shift>,
+pub(super) struct Canvas {
+    /// An element on each line.
+    elements: RefCell<String>,
 }
 
-/// What `draw` draws within `height` pixels: the elements, without the `svg` around them.
-pub(super) fn drawn(height: f64, draw: impl FnOnce(&Canvas)) -> String {
-    let mut svg = String::new();
-    {
-        let size = ((WIDTH * FINE) as u32, (height * FINE) as u32);
-        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        let canvas = Canvas { area };
-        draw(&canvas);
-        canvas.area.present().expect("a string takes all that is drawn");
-    }
-    let (_, within) = svg.split_once(">\n").expect("plotters begins with the svg");
-    let within = within.trim_end().trim_end_matches("</svg>");
-    // What all elements share is said once, around them.
-    let within = within
-        .replace(" opacity=\"1\"", "")
-        .replace(" font-family=\"sans-serif\"", "")
-        .replace(&format!(" font-size=\"{}\"", TEXT * FINE), "")
-        .replace(" \"/>", "\"/>")
-        .replace("\n</text>", "</text>");
-    let lines: Vec<&str> = within.lines().collect();
-    let mut out = String::with_capacity(within.len());
-    for line in lines {
-        out.push_str(line);
-        // The text of a text is on a line of its own in what plotters writes.
-        if !line.starts_with("<text") || line.ends_with("</text>") {
-            out.push('\n');
-        }
-    }
+/// What `draw` draws: the elements, without the `svg` around them.
+pub(super) fn drawn(draw: impl FnOnce(&Canvas)) -> String {
+    let canvas = Canvas { elements: RefCell::default() };
+    draw(&canvas);
     format!(
-        "<g transform=\"scale({})\" font-size=\"{}\" font-family=\"system-ui, -apple-system, \
-         'Segoe UI', Helvetica, Arial, sans-serif\">\n{out}</g>\n",
-        1.0 / FINE,
-        TEXT * FINE
+        "<g font-size=\"{TEXT}\" font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, \
+         Arial, sans-serif\">\n{}</g>\n",
+        canvas.elements.into_inner()
     )
 }
 
-fn fine((x, y): Place) -> (i32, i32) {
-    ((x * FINE).round() as i32, (y * FINE).round() as i32)
+/// A tenth of a pixel is fine enough.
+fn fine(pixels: f64) -> f64 {
+    // Zero is added so that none is negative.
+    (pixels * 10.0).round() / 10.0 + 0.0
 }
 
-fn rgb(colour: Colour) -> RGBColor {
-    let [_, red, green, blue] = colour.light.to_be_bytes();
-    RGBColor(red, green, blue)
+fn rgb(colour: Colour) -> String {
+    format!("#{:06X}", colour.light)
 }
 
-fn stroke(colour: Colour, width: f64) -> ShapeStyle {
-    ShapeStyle::from(rgb(colour)).stroke_width((width * FINE).round() as u32)
+fn points(places: &[Place]) -> String {
+    let point = |(x, y): &Place| format!("{},{}", fine(*x), fine(*y));
+    places.iter().map(point).collect::<Vec<_>>().join(" ")
 }
 
-impl<'a> Canvas<'a> {
-    fn put<E>(&self, element: E)
-    where
-        for<'e> &'e E: PointCollection<'e, (i32, i32)>,
-        E: Drawable<SVGBackend<'a>>,
-    {
-        self.area.draw(&element).expect("a string takes all that is drawn");
+impl Canvas {
+    fn put(&self, element: Arguments) {
+        self.elements.borrow_mut().push_str(&format!("{element}\n"));
     }
 
     /// A line of text whose middle height is at `place`.
@@ -142,25 +107,29 @@ impl<'a> Canvas<'a> {
         if text.is_empty() {
             return;
         }
-        let style = match weight {
-            Weight::Normal => FontStyle::Normal,
-            Weight::Bold => FontStyle::Bold,
+        let weight = match weight {
+            Weight::Normal => "",
+            Weight::Bold => " font-weight=\"bold\"",
         };
-        let size = TEXT * FINE * PLOTTERS_TEXT;
-        let font = FontDesc::new(FontFamily::SansSerif, size, style);
-        let across = match anchor {
-            Anchor::Start => HPos::Left,
-            Anchor::Middle => HPos::Center,
-            Anchor::End => HPos::Right,
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
         };
-        let colour = rgb(colour);
-        let style = TextStyle::from(font).color(&colour).pos(Pos::new(across, VPos::Center));
-        self.put(Text::new(text.to_string(), fine(place), style));
+        let (x, y, colour, text) = (fine(place.0), fine(place.1), rgb(colour), escaped(text));
+        self.put(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" dy=\"0.5ex\" text-anchor=\"{anchor}\" \
+             fill=\"{colour}\"{weight}>{text}</text>"
+        ));
     }
 
     /// A filled rectangle.
     pub(super) fn rect(&self, from: Place, to: Place, colour: Colour) {
-        self.put(Rectangle::new([fine(from), fine(to)], rgb(colour).filled()));
+        let (x, y, colour) = (fine(from.0), fine(from.1), rgb(colour));
+        let (width, height) = (fine(fine(to.0) - x), fine(fine(to.1) - y));
+        self.put(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>"
+        ));
     }
 
     /// The edge of a rectangle.
@@ -185,30 +154,27 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// A line through all of `points`.
-    pub(super) fn path(&self, points: &[Place], colour: Colour, width: f64) {
-        let points: Vec<(i32, i32)> = points.iter().copied().map(fine).collect();
-        self.put(PathElement::new(points, stroke(colour, width)));
+    /// A line through all of `places`.
+    pub(super) fn path(&self, places: &[Place], colour: Colour, width: f64) {
+        self.dashed(places, Dash::Whole, colour, width);
     }
 
     /// A straight line.
     pub(super) fn line(&self, ends: [Place; 2], dash: Dash, colour: Colour, width: f64) {
-        let (on, off) = match dash {
-            Dash::Whole => return self.path(&ends, colour, width),
-            Dash::Long => (7.0, 3.0),
-            Dash::Short => (3.0, 3.0),
+        self.dashed(&ends, dash, colour, width);
+    }
+
+    fn dashed(&self, places: &[Place], dash: Dash, colour: Colour, width: f64) {
+        let dash = match dash {
+            Dash::Whole => "",
+            Dash::Long => " stroke-dasharray=\"7 3\"",
+            Dash::Short => " stroke-dasharray=\"3\"",
         };
-        let [(x0, y0), (x1, y1)] = ends;
-        let length = (x1 - x0).hypot(y1 - y0);
-        let at = |along: f64| {
-            let share = along.min(length) / length;
-            (x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
-        };
-        let mut along = 0.0;
-        while along < length {
-            self.path(&[at(along), at(along + on)], colour, width);
-            along += on + off;
-        }
+        let (colour, points) = (rgb(colour), points(places));
+        self.put(format_args!(
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"{dash} \
+             points=\"{points}\"/>"
+        ));
     }
 
     /// An interval: a line with a bar at each end.
@@ -226,18 +192,19 @@ impl<'a> Canvas<'a> {
     pub(super) fn mark(&self, mark: Mark, (x, y): Place, colour: Colour) {
         const R: f64 = 3.4;
         let at = |(dx, dy): Place| (x + dx * R, y + dy * R);
+        let circle = |paint: &str| {
+            let (x, y) = (fine(x), fine(y));
+            self.put(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{R}\" {paint}/>"));
+        };
         let filled = |corners: &[Place]| {
-            let corners: Vec<(i32, i32)> = corners.iter().map(|place| fine(at(*place))).collect();
-            self.put(Polygon::new(corners, rgb(colour).filled()));
+            let corners: Vec<Place> = corners.iter().map(|place| at(*place)).collect();
+            let (colour, points) = (rgb(colour), points(&corners));
+            self.put(format_args!("<polygon fill=\"{colour}\" points=\"{points}\"/>"));
         };
         match mark {
-            Mark::Dot => {
-                let radius = (R * FINE) as i32;
-                self.put(Circle::new(fine((x, y)), radius, rgb(colour).filled()));
-            }
+            Mark::Dot => circle(&format!("fill=\"{}\"", rgb(colour))),
             Mark::Ring => {
-                let radius = (R * FINE) as i32;
-                self.put(Circle::new(fine((x, y)), radius, stroke(colour, 1.4)));
+                circle(&format!("fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\"", rgb(colour)))
             }
             Mark::Square => filled(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
             Mark::Diamond => filled(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),

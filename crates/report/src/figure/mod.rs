@@ -63,22 +63,28 @@ impl Drawing {
         draw: impl FnOnce(&canvas::Canvas),
     ) -> Drawing {
         let height = height.ceil();
-        let body = canvas::drawn(height, draw);
+        let body = canvas::drawn(draw);
         Drawing { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
     }
 
-    fn named(self, name: String) -> Figure {
-        let Drawing { title, alt, height, body, .. } = self;
-        let id = format!("figure-{name}");
-        let svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"{id}\" \
-             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             aria-labelledby=\"{id}-title {id}-alt\">\n<title id=\"{id}-title\">{}</title>\n\
-             <desc id=\"{id}-alt\">{}</desc>\n{body}</svg>\n",
-            escaped(&title),
-            escaped(&alt)
-        );
+    fn figure(self) -> Figure {
+        let svg = self.svg([0.0, 0.0, WIDTH, self.height], "");
+        let Drawing { name, title, alt, .. } = self;
         Figure { name, title, alt, svg }
+    }
+
+    /// Its `svg` element, of which `view` is shown; it is drawn over `below`.
+    fn svg(&self, view: [f64; 4], below: &str) -> String {
+        let id = format!("figure-{}", self.name);
+        let (view, title, alt) =
+            (view.map(|it| it.to_string()).join(" "), escaped(&self.title), escaped(&self.alt));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"{id}\" \
+             viewBox=\"{view}\" role=\"img\" aria-labelledby=\"{id}-title {id}-alt\">\n\
+             {below}<title id=\"{id}-title\">{title}</title>\n\
+             <desc id=\"{id}-alt\">{alt}</desc>\n{}</svg>\n",
+            self.body
+        )
     }
 }
 
@@ -96,24 +102,26 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Figures of drawings, each with a name of its own: a second of one name has a number.
-fn named(drawings: Vec<Drawing>) -> Vec<Figure> {
-    let mut figures: Vec<Figure> = Vec::new();
-    for drawing in drawings {
-        let is_taken = |name: &str| figures.iter().any(|figure| figure.name == name);
-        let mut name = drawing.name.clone();
-        let mut number = 2;
-        while is_taken(&name) {
-            name = format!("{}-{number}", drawing.name);
-            number += 1;
+/// Gives each drawing a name of its own: a second of one name has a number.
+fn named(drawings: Vec<Drawing>) -> Vec<Drawing> {
+    let mut named: Vec<Drawing> = Vec::new();
+    for mut drawing in drawings {
+        let is_taken = |name: &str| named.iter().any(|other| other.name == name);
+        let mut names = (2..).map(|number| format!("{}-{number}", drawing.name));
+        if is_taken(&drawing.name) {
+            drawing.name = names.find(|name| !is_taken(name)).expect("numbers do not end");
         }
-        figures.push(drawing.named(name));
+        named.push(drawing);
     }
-    figures
+    named
 }
 
 /// The pictures that suit a judgement, the most important first.
 pub fn figures(assessment: &Assessment) -> Vec<Figure> {
+    drawings(assessment).into_iter().map(Drawing::figure).collect()
+}
+
+fn drawings(assessment: &Assessment) -> Vec<Drawing> {
     let mut drawings: Vec<Drawing> = ladder::ladder(assessment).into_iter().collect();
     let heat = heat::heat(assessment);
     let is_heat_first = assessment.view.layout != Layout::Ladder;
@@ -129,7 +137,7 @@ pub fn figures(assessment: &Assessment) -> Vec<Figure> {
 
 /// The pictures that suit two records beside each other.
 pub fn figures_of_records(versus: &Versus) -> Vec<Figure> {
-    named(compared::compared_records(versus).into_iter().collect())
+    compared::compared_records(versus).into_iter().map(Drawing::figure).collect()
 }
 
 /// A picture as a file of its own: on paper of its own, with its title and where it is from.
@@ -137,24 +145,24 @@ pub fn figures_of_records(versus: &Versus) -> Vec<Figure> {
 /// # Errors
 /// When the assessment has no picture of that name.
 pub fn figure_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
-    let figures = figures(assessment);
-    let known: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
-    let Some(figure) = figures.iter().find(|figure| figure.name == name) else {
+    let drawings = drawings(assessment);
+    let Some(drawing) = drawings.iter().find(|drawing| drawing.name == name) else {
+        let known: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
         return Err(units::unknown_name("figure", name, &known));
     };
-    Ok(standalone(figure, assessment))
+    Ok(standalone(drawing, assessment))
 }
 
 /// The distance from the edge of the paper to a picture.
 const MARGIN: f64 = 12.0;
 
-fn standalone(figure: &Figure, assessment: &Assessment) -> String {
+fn standalone(drawing: &Drawing, assessment: &Assessment) -> String {
     let Assessment { tool, recipe, began, host, .. } = assessment;
     let from = format!("{} {} · {recipe} · {began} · {}", tool.name, tool.version, host.name);
-    let title = measure::wrapped(&figure.title, WIDTH / 1.12);
+    let title = measure::wrapped(&drawing.title, WIDTH / 1.12);
     let from = legend::Note::of(&from);
     let above = canvas::LINE * title.len() as f64 + from.height() + 8.0;
-    let body = canvas::drawn(above, |canvas| {
+    let body = canvas::drawn(|canvas| {
         for (index, line) in title.iter().enumerate() {
             let place = (0.0, canvas::LINE * (index as f64 + 0.5));
             let (anchor, weight) = (canvas::Anchor::Start, canvas::Weight::Bold);
@@ -162,25 +170,17 @@ fn standalone(figure: &Figure, assessment: &Assessment) -> String {
         }
         from.draw(canvas, canvas::LINE * title.len() as f64);
     });
-    let (_, rest) = figure.svg.split_once("viewBox=\"0 0 ").expect("a figure has a view box");
-    let (view, rest) = rest.split_once('"').expect("its view box ends");
-    let (_, height) = view.split_once(' ').expect("it has two numbers");
-    let height: f64 = height.parse().expect("the second is its height");
-    let (width, height) = (WIDTH + 2.0 * MARGIN, above + height + 2.0 * MARGIN);
+    let (width, height) = (WIDTH + 2.0 * MARGIN, above + drawing.height + 2.0 * MARGIN);
     let (x, y) = (-MARGIN, -MARGIN - above);
-    let (attributes, rest) = rest.split_once('>').expect("its tag ends");
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" id=\"figure-{}\" \
-         viewBox=\"{x} {y} {width} {height}\"{attributes}>\n<!-- {} {} {} -->\n\
-         <style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-         height=\"{height}\" fill=\"#{:06X}\"/>\n\
-         <g transform=\"translate(0 {})\">\n{body}</g>{rest}",
-        figure.name,
+    let below = format!(
+        "<!-- {} {} {} -->\n<style>\n{}</style>\n<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" \
+         height=\"{height}\" fill=\"#{:06X}\"/>\n<g transform=\"translate(0 {})\">\n{body}</g>",
         crate::MARK,
         env!("CARGO_PKG_VERSION"),
-        figure.name,
+        drawing.name,
         scheme_css(),
         palette::PAPER.light,
         -above
-    )
+    );
+    drawing.svg([x, y, width, height], &below)
 }
