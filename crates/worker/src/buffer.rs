@@ -21,7 +21,7 @@ impl Buffers {
     /// often low.
     ///
     /// # Errors
-    /// When the OS cannot allocate them; the error states the size.
+    /// If the OS cannot allocate them; the error states the size.
     pub fn new(slots: usize, block: usize) -> io::Result<Buffers> {
         let stride = block.checked_next_multiple_of(ALIGN);
         let bytes = stride.and_then(|stride| stride.checked_mul(slots));

@@ -40,7 +40,7 @@ impl Memory {
     /// any. With `None`, the OS decides.
     ///
     /// # Errors
-    /// When the OS cannot map that much; the error states the size.
+    /// If the OS cannot map that much; the error states the size.
     pub fn map(length: usize, pages: Option<Pages>) -> io::Result<Memory> {
         Memory::try_map(length, pages).map_err(|error| cannot_map(length, &error))
     }

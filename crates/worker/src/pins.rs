@@ -12,7 +12,7 @@ static CPUS: OnceLock<Vec<u32>> = OnceLock::new();
 /// in turn, and start over after the last.
 ///
 /// # Errors
-/// When the OS does not report the allowed CPUs.
+/// If the OS does not report the allowed CPUs.
 pub fn pin_threads() -> io::Result<()> {
     let cpus = placement::allowed()?;
     CPUS.get_or_init(|| cpus);

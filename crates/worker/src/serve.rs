@@ -10,7 +10,7 @@ use std::io::{self, BufRead, Write};
 /// Serves jobs from `input` until it ends, which tells the worker to exit.
 ///
 /// # Errors
-/// When writing to `output` fails, or a line of `input` violates the protocol.
+/// If writing to `output` fails, or a line of `input` violates the protocol.
 pub fn serve(input: impl BufRead, output: impl Write) -> io::Result<()> {
     // Calibrate before the first job, so that no job waits for it.
     Clock::get();

@@ -61,7 +61,7 @@ impl Source {
     /// If `content` is of a kind that is never written.
     ///
     /// # Errors
-    /// When the OS cannot allocate the buffers; the error states the size.
+    /// If the OS cannot allocate the buffers; the error states the size.
     pub fn new(content: Content, block: usize, depth: usize) -> io::Result<Source> {
         let pool = match content.kind {
             Kind::Constant | Kind::Zero => {

@@ -74,7 +74,7 @@ impl Arrays {
     /// the OS places a page near the thread that first writes it.
     ///
     /// # Errors
-    /// When the OS cannot allocate an array; the error states its size.
+    /// If the OS cannot allocate an array; the error states its size.
     pub fn new(work: &MemoryWork, run: Run, thread: u32, seed: u64) -> io::Result<Arrays> {
         let content = work.content(thread, seed);
         let array = || Memory::resident(content.size as usize, work.pages);

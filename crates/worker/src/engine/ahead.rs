@@ -42,7 +42,7 @@ impl Ahead {
     /// Starts touching the pages of `range`, which must be non-empty and within `map`.
     ///
     /// # Errors
-    /// When the OS cannot start another thread.
+    /// If the OS cannot start another thread.
     pub fn start(map: &Arc<Mmap>, range: Range<usize>) -> io::Result<Ahead> {
         let is_within = range.start < range.end && range.end <= map.len();
         assert!(is_within, "what is touched ahead is a part of the mapping");
