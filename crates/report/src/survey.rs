@@ -112,7 +112,7 @@ pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>
         let cases = assessment.cases.iter();
         cases.filter(|summary| Rung::of(&summary.case) == Some(rung)).collect::<Vec<_>>()
     };
-    let all = RUNGS.into_iter().map(|rung| (rung.heading(), on(rung)));
+    let all = RUNGS.into_iter().map(|rung| (rung.title(), on(rung)));
     all.filter(|(_, cases)| !cases.is_empty()).collect()
 }
 

@@ -24,8 +24,12 @@ pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     if assessment.cases.is_empty() {
         out.push_str("no case was measured\n");
     } else {
-        out.push_str(&rows(assessment, &names).render(style));
-        if assessment.measured().any(|summary| summary.latency.p50.is_some()) {
+        let table = rows(assessment, &names).render(style);
+        // A narrow table has no room for percentiles.
+        let head = table.lines().next().unwrap_or_default();
+        let has_percentiles = [" p50", " p9", " max"].iter().any(|title| head.contains(title));
+        out.push_str(&table);
+        if has_percentiles && assessment.measured().any(|it| it.latency.p50.is_some()) {
             out.push_str(&style.wrap("", Paint::Faint, words::SERVICE_TIME));
         }
     }
