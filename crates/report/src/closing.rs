@@ -14,8 +14,8 @@ use model::units;
 pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
     let mut sentences = match &assessment.answer {
         None => vec![Sentence::plain(
-            "There is no answer: it takes a figure that stands for one thread reading memory, \
-             and one for a file.",
+            "There is no answer: it needs a valid figure for one thread reading memory, and one \
+             for a file.",
         )],
         Some(answer) => match &answer.device {
             Some(fastest) => device(assessment, answer, fastest, name),
@@ -40,11 +40,10 @@ fn no_device(assessment: &Assessment) -> Sentence {
             storage.file_system
         ),
         Some(storage) if storage.medium == Medium::Unseen => format!(
-            "What is below {} cannot be seen from here, so nothing can be said of a disk.",
+            "What is below {} cannot be seen from here, so no disk can be judged.",
             storage.file_system
         ),
-        _ => "No figure stands that a device served, so nothing can be said of this disk."
-            .to_string(),
+        _ => "No valid figure was served by a device, so this disk cannot be judged.".to_string(),
     })
 }
 
@@ -120,8 +119,8 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
         Bound::Device(_) => {
             format!("More in flight gave no more: the {disk} or its path bounds it.")
         }
-        Bound::LimitOfPart => "What bounds it is not known: a limit of a control group lies on a \
-                               part of the array, and how much that part moves is not seen."
+        Bound::LimitOfPart => "What bounds it is not known: a control group limits a part of the \
+                               array, and the share of that part is unseen."
             .to_string(),
         Bound::Unknown => "What bounds it is not known: no sound row shows that more in flight \
                            gives no more."
@@ -157,7 +156,7 @@ fn writing(assessment: &Assessment) -> Option<Sentence> {
             format!("Writes are accepted {} and durable {}", said(accepted), said(durable))
         }
         (Some(accepted), None) => {
-            format!("Writes are accepted {}; no durable rate stands", said(accepted))
+            format!("Writes are accepted {}; no durable rate is valid", said(accepted))
         }
         (None, Some(durable)) => format!("Writes are durable {}", said(durable)),
         (None, None) => return None,

@@ -158,7 +158,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, labels: &Labels) -> Vec<C
 /// The answer in plain sentences, for each size.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     if assessment.counting.is_empty() {
-        let none = "There is no answer: it takes a count in memory, or both sides of the claim.";
+        let none = "There is no answer: it needs a count in memory, or both sides of the claim.";
         return vec![none.to_string()];
     }
     let labels = labels(assessment);
@@ -182,7 +182,7 @@ fn verdict(
     let disk = if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" };
     let Some(device) = &answer.device else {
         return Sentence::plain(format!(
-            "{size}: no row stands that a device served, so nothing is said of a disk."
+            "{size}: no valid row was served by a device, so no disk is judged."
         ));
     };
     let figures = format!(

@@ -170,12 +170,12 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
     let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
     let (Some((few, first)), Some((many, last))) = (with_figure.first(), with_figure.last()) else {
-        return vec![Sentence::plain(format!("{title}: no figure stands."))];
+        return vec![Sentence::plain(format!("{title}: no valid figure."))];
     };
     if with_figure.len() == 1 {
         return vec![Sentence::plain(format!(
-            "{title}: only one number of iterations has a figure that stands, so nothing can be \
-             said of a change."
+            "{title}: only one number of iterations has a valid figure, so a change cannot be \
+             shown."
         ))];
     }
     let (few, many) = (iterations(few), iterations(many));

@@ -63,9 +63,9 @@ fn caches(assessment: &Assessment) -> String {
     let host = &assessment.host;
     let sizes: Vec<String> = host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
     if sizes.is_empty() {
-        return "the OS tells of no caches".to_string();
+        return "the OS reports no caches".to_string();
     }
-    format!("data caches, as the OS tells: {}", listed(&sizes))
+    format!("data caches, as the OS reports them: {}", listed(&sizes))
 }
 
 /// A column of the ladder: cases that differ in their working set only.
@@ -186,7 +186,7 @@ fn said_level(level: &Level, is_last: bool) -> String {
         return format!("{ns} beyond that");
     }
     let cache = level.cache.map_or(String::new(), |cache| {
-        format!(" (the OS tells of an L{} of {})", cache.number, units::bytes(cache.bytes))
+        format!(" (the OS reports an L{} of {})", cache.number, units::bytes(cache.bytes))
     });
     format!("{ns} up to {}{cache}", units::bytes(level.to))
 }

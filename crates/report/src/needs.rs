@@ -106,7 +106,7 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
 fn said_of(room: &Room) -> String {
     let (bytes, directory) = (units::bytes_rounded(room.bytes), room.directory.display());
     let Some(free) = room.free else {
-        return format!("{bytes} in {directory}, where nobody tells how much is free");
+        return format!("{bytes} in {directory}, whose free space is unknown");
     };
     let fits = if room.bytes > free { ": that does not fit" } else { "" };
     format!("{bytes} in {directory}, where {} are free{fits}", units::bytes_rounded(free))
@@ -153,7 +153,7 @@ mod tests {
             "  time    about 1m 10s in all; its 200 trials last at most 2m 30s\n",
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
-            "where nobody tells how much is free\n",
+            "whose free space is unknown\n",
             "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be",
             "  record  a dated file in /state/ioassay\n",
             "nothing was run.",

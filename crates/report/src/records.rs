@@ -176,7 +176,7 @@ fn basis(versus: &Versus) -> String {
             "The intervals are from invocation to invocation. What changed on the machine between \
              the two runs is in each ratio{}.",
             match versus.pairs.iter().any(|pair| pair.basis == Basis::Invocations(None)) {
-                true => ", and no kept run tells how much that is",
+                true => ", and no kept run shows how much that is",
                 false => "; kept runs of this recipe are no farther from each other",
             }
         ),

@@ -285,12 +285,11 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
     };
     let accepted = match &answer.accepted {
         Some(lead) => {
-            let says = " So fast the OS took what it was given; that says nothing of when a power \
-                        cut would no longer lose it.";
+            let says = " This is how fast the OS took the data: a power cut could still lose it.";
             let own = "Of this program's own writes, fastest accepted:";
             [Some(fastest(lead, own, says)), of_same].into_iter().flatten().collect()
         }
-        None => vec![Sentence::plain("No accepted rate stands.")],
+        None => vec![Sentence::plain("No accepted rate is valid.")],
     };
     let durable = match &answer.durable {
         Some(lead) => {
@@ -298,7 +297,7 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
             let first = fastest(lead, "Fastest durable:", "");
             [Some(first), of_fastest, cache].into_iter().flatten().collect()
         }
-        None => vec![Sentence::plain("No durable rate stands.")],
+        None => vec![Sentence::plain("No durable rate is valid.")],
     };
     [accepted, durable].iter().map(|sentences: &Vec<Sentence>| paragraph(sentences, name)).collect()
 }

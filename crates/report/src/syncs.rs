@@ -213,7 +213,7 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
 
 fn closing(assessment: &Assessment, standing: &[(&WriteWork, &Summary)]) -> Option<Vec<Sentence>> {
     if standing.is_empty() {
-        return Some(vec![Sentence::plain("No figure of a sync stands.")]);
+        return Some(vec![Sentence::plain("No sync has a valid figure.")]);
     }
     let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
     let below = [said_commits(standing), said_flushes(standing), cache, host_cache(assessment)];

@@ -187,8 +187,8 @@ fn spent(assessment: &Assessment) -> Grid {
 /// What a page of a file costs, held against one of memory.
 pub(crate) fn closing(assessment: &Assessment) -> Vec<String> {
     if assessment.touching.is_empty() {
-        let none = "There is no answer: it takes figures that stand for pages of a file and of \
-                    memory, touched alike.";
+        let none = "There is no answer: it needs valid figures for pages of a file and of \
+                    memory, touched in the same way.";
         return vec![none.to_string()];
     }
     let labels = labels(assessment);

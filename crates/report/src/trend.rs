@@ -29,7 +29,7 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     out.push_str(&style.wrap("", Paint::Plain, &about.join(" · ")));
     out.push_str(&common_line(&names, style));
     if all.is_empty() {
-        out.push_str("no run has a figure that stands\n");
+        out.push_str("no run has a valid figure\n");
         return out;
     }
     let mut grid =

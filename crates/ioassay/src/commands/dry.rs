@@ -2,10 +2,10 @@
 
 use super::question::{Question, Setting};
 use super::{DONE, say};
-use crate::args::OutputArgs;
+use crate::args::{FormArgs, OutputArgs};
 use crate::files;
 use crate::store;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use model::case::{Cache, Case, Engine, Sync, Work, WriteEngine};
 use model::host::{Device, Storage};
 use model::pattern::Pattern;
@@ -19,6 +19,7 @@ use std::time::Duration;
 /// # Errors
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
 pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
+    check_form(&output.form)?;
     let setting = Setting::of(question)?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let needs = needs(question, &setting, output)?;
@@ -29,6 +30,21 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
     };
     say(&text)?;
     Ok(DONE)
+}
+
+/// Refuses what would be ignored: only a run has results.
+fn check_form(form: &FormArgs) -> Result<()> {
+    let forms = [
+        ("--markdown", form.markdown),
+        ("--csv", form.csv),
+        ("--svg", form.svg.is_some()),
+        ("--html", form.html.is_some()),
+        ("--openmetrics", form.openmetrics.is_some()),
+    ];
+    match forms.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => bail!("{flag} is for results, and a plan has none: leave it out"),
+        None => Ok(()),
+    }
 }
 
 fn needs(question: &Question, setting: &Setting, output: &OutputArgs) -> Result<Needs> {

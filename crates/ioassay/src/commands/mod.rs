@@ -113,9 +113,10 @@ fn style(color: Color) -> Style {
         Color::Never => false,
         Color::Auto => terminal && !no_color,
     };
-    // A pipe has no width, so tables use that of a typical terminal.
+    // A pipe has no width: tables use COLUMNS, or that of a typical terminal.
+    let asked = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
     let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
-    let width = size.ok().filter(|width| terminal && *width > 0).unwrap_or(120);
+    let width = size.ok().filter(|width| terminal && *width > 0).or_else(asked).unwrap_or(120);
     Style { colour, width }
 }
 

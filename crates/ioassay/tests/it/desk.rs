@@ -56,7 +56,11 @@ impl Desk {
         command.current_dir(self.directory()).env("XDG_STATE_HOME", self.state());
         // Shares one cache of built peers between all tests.
         command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
-        command.env_remove("RUST_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+            .env_remove("RUST_LOG")
+            .env_remove("NO_COLOR")
+            .env_remove("COLUMNS")
+            .stdin(Stdio::null());
         command
     }
 

@@ -1,6 +1,6 @@
 //! Plans: recipes, the cases of a run, and skips with their reasons.
 
-use crate::desk::{Desk, argument, text};
+use crate::desk::{Desk, PROGRAM, argument, text};
 use ioassay::group::Values;
 use ioassay::recipe::{self, Changes};
 use model::plan::Place;
@@ -47,6 +47,66 @@ fn a_recipe_under_another_name_is_shown_alike() {
             assert!(text.contains(part), "{recipe} does not say '{part}': {text}");
         }
     }
+}
+
+/// A question of a stranger's, with headings, columns and an answer of its own, needs no Rust.
+const STRANGERS: &str = r#"
+name = "small-writes"
+question = "What does a small durable write cost, by block size?"
+size = "256KiB"
+rounds = 7
+time = "5ms"
+ceilings = false
+
+[view]
+group = ["sync"]
+columns = ["sync_p50", "iops", "durable", "cpu_per_op"]
+answer = ["commits", "durability"]
+
+[[cases]]
+op = "write"
+block = ["4KiB", "16KiB"]
+pattern = "random"
+allocation = "overwrite"
+every = 1
+sync = ["fdatasync", "fsync"]
+"#;
+
+#[test]
+fn a_question_of_a_strangers_has_its_table_and_its_answer() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("mine.toml"), STRANGERS).unwrap();
+    let text = text(&desk.ioassay(&["run", "mine.toml", "."]).stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    let at = |part: &str| {
+        let found = lines.iter().position(|line| line.contains(part));
+        found.unwrap_or_else(|| panic!("'{part}' is not in {text}"))
+    };
+    let head = at("sync p50");
+    let columns = ["case", "sync p50", "op/s", "durable", "95 % CI", "CPU/op", "verdict"];
+    let places: Vec<Option<usize>> = columns.iter().map(|title| lines[head].find(title)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", lines[head]);
+    for sync in ["fdatasync", "fsync"] {
+        let heading = head + lines[head..].iter().position(|line| *line == sync).expect(sync);
+        assert!(lines[heading + 1].starts_with("  4KiB"), "{text}");
+        assert!(lines[heading + 2].starts_with("  16KiB"), "{text}");
+    }
+    let answers = ["Fastest durable: ", "No durable rate is valid."];
+    assert!(answers.iter().any(|answer| text.contains(answer)), "{text}");
+}
+
+#[test]
+fn a_pipe_is_as_wide_as_columns_say() {
+    let desk = Desk::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-22-survey.jsonl");
+    let widest = |columns: &str| {
+        let mut command = desk.start(PROGRAM);
+        let output = command.env("COLUMNS", columns).args(["report", record]).output().unwrap();
+        text(&output.stdout).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!(widest("80") <= 80);
+    assert!((101..=120).contains(&widest("120")));
+    assert_eq!(widest("none"), widest("120"));
 }
 
 /// A record that says nothing of its view has that of the built-in recipe of its name.

@@ -60,6 +60,17 @@ fn a_number_that_is_none_is_refused() {
 }
 
 #[test]
+fn a_plan_has_no_results_to_write() {
+    let desk = Desk::new();
+    for flag in ["--markdown", "--csv", "--svg=ladder", "--html=page.html", "--openmetrics=x.prom"]
+    {
+        let name = flag.split('=').next().unwrap();
+        desk.refuses(&["plan", "page-latency", ".", flag], &[name, "a plan has none"]);
+        desk.refuses(&["run", "page-latency", ".", "--dry-run", flag], &[name]);
+    }
+}
+
+#[test]
 fn an_unknown_name_is_refused_with_the_nearest() {
     let desk = Desk::new();
     for (args, expected) in [

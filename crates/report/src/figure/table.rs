@@ -167,7 +167,7 @@ impl Table {
         let less = (Key::Fill(SHADES[0]), "less".to_string());
         let has_void =
             self.rows.iter().flat_map(|(_, cells)| cells).any(|cell| matches!(cell, Cell::Void(_)));
-        let void = has_void.then(|| (Key::Hatched(GRID), "no figure that stands".to_string()));
+        let void = has_void.then(|| (Key::Hatched(GRID), "no valid figure".to_string()));
         Legend::of(shares.chain([less]).chain(void))
     }
 
@@ -268,14 +268,14 @@ impl Table {
             _ => None,
         });
         let (rows, columns) = (count(self.rows.len(), "row"), count(self.columns.len(), "column"));
-        let best = first.map_or("None has a figure that stands.".to_string(), |first| {
+        let best = first.map_or("None has a valid figure.".to_string(), |first| {
             let end = if self.better == Better::High { "highest" } else { "lowest" };
             format!("The {end} is {first}.")
         });
         let void = cells().filter(|(.., cell)| matches!(cell, Cell::Void(_))).count();
         let void = match void {
             0 => String::new(),
-            void => format!(" {} without a figure that stands.", count(void, "cell")),
+            void => format!(" {} without a valid figure.", count(void, "cell")),
         };
         format!("A heat map of {rows} and {columns}. {best}{void}")
     }

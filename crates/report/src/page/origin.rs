@@ -66,7 +66,7 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
         ("available when it began", rounded(host.memory_available)),
         ("page", units::bytes(host.page)),
         ("huge page", known(host.huge_page_bytes())),
-        ("hypervisor", host.hypervisor.clone().unwrap_or("none is told of".to_string())),
+        ("hypervisor", host.hypervisor.clone().unwrap_or("none reported".to_string())),
         ("clock", host.clock_source.clone().unwrap_or_default()),
         (
             "CPU quota",
@@ -103,9 +103,8 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
             format!("in multiples of {}; {passes}", units::bytes(offset_align.into()))
         }
     };
-    let probe = storage
-        .residency_probe
-        .map_or("none tells the truth".to_string(), |probe| probe.to_string());
+    let probe =
+        storage.residency_probe.map_or("none is reliable".to_string(), |probe| probe.to_string());
     let limit =
         |limit: &Limit| format!("{} {} a second of {}", limit.a_second, limit.what, limit.device);
     let limits: Vec<String> = storage.limits.iter().map(limit).collect();

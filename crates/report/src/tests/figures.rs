@@ -232,7 +232,7 @@ fn cells_of_a_heat_map_tell_what_is_wrong() {
     let said = texts(&figure);
     assert!(said.contains("void CacheLeak") && said.contains("failed"), "{said}");
     assert!(said.contains("idle 3 %"), "{said}");
-    assert!(figure.alt.contains("2 cells without a figure that stands"), "{}", figure.alt);
+    assert!(figure.alt.contains("2 cells without a valid figure"), "{}", figure.alt);
 }
 
 #[test]

@@ -424,7 +424,7 @@ fn the_answer_of_writing_says_what_is_missing() {
     let answer = assessment.writing.as_mut().expect("it has an answer");
     (answer.durable, answer.cost) = (None, None);
     let text = crate::text(&assessment, &PLAIN);
-    assert!(text.contains("No durable rate stands."), "{text}");
+    assert!(text.contains("No durable rate is valid."), "{text}");
     assert!(!text.contains("what durability costs"), "{text}");
 }
 
@@ -543,7 +543,7 @@ fn the_closing_answer_names_the_bound() {
         (Bound::Limit, "A limit of a control group bounds it (Throttled)"),
         (Bound::Cpu, "The CPU bounds it (CpuBound)"),
         (Bound::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
-        (Bound::LimitOfPart, "What bounds it is not known: a limit of a control group lies"),
+        (Bound::LimitOfPart, "What bounds it is not known: a control group limits a part of the"),
         (Bound::Unknown, "What bounds it is not known: no sound row"),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
@@ -564,7 +564,7 @@ fn the_closing_answer_says_what_is_missing() {
     check_closing(|assessment| assessment.answer = None, "There is no answer");
     check_closing(medium(Medium::Ram), "This directory is memory");
     check_closing(medium(Medium::Unseen), "What is below ext4 cannot be seen from here");
-    check_closing(medium(Medium::Block), "No figure stands that a device served");
+    check_closing(medium(Medium::Block), "No valid figure was served by a device");
 }
 
 #[test]
@@ -583,7 +583,7 @@ fn the_closing_answer_tells_of_writing_what_stands() {
     let rates = "Writes are accepted at up to 2.38 GB/s and durable at up to 612 MB/s";
     check_closing(|_| {}, &format!("{rates}; a sync after 4 KiB takes 1.20 ms."));
     check_closing(page, &format!("{rates}."));
-    check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate stands");
+    check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate is valid");
     check_closing(answer(|all| all.accepted = None), "Writes are durable at up to 612 MB/s");
 }
 
