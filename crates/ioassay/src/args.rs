@@ -344,7 +344,7 @@ pub struct FormArgs {
     /// Print a CSV row per trial, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Print one figure as SVG: ladder, compared, rounds and others, depending on the run
+    /// Print one figure as SVG; 'list' prints the names of the figures that the run has
     #[arg(long, value_name = "NAME", group = "form")]
     pub svg: Option<String>,
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file

@@ -19,7 +19,6 @@ use std::time::Duration;
 /// # Errors
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
 pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
-    check_form(&output.form)?;
     let setting = Setting::of(question)?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let needs = needs(question, &setting, output)?;
@@ -32,8 +31,12 @@ pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u
     Ok(DONE)
 }
 
-/// Refuses what would be ignored: only a run has results.
-fn check_form(form: &FormArgs) -> Result<()> {
+/// Refuses forms of results, which a plan does not have. A whole command that ends with `--dry-run`
+/// may name them.
+///
+/// # Errors
+/// If one is given.
+pub fn check_form(form: &FormArgs) -> Result<()> {
     let forms = [
         ("--markdown", form.markdown),
         ("--csv", form.csv),

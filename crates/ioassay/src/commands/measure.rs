@@ -48,6 +48,7 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
 /// # Errors
 /// As for [`run`].
 pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
+    dry::check_form(&args.output.form)?;
     dry::show(&question::of_run(args)?, &args.output, style)
 }
 

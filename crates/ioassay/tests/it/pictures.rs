@@ -16,6 +16,13 @@ fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_t
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
     assert!(svg.contains("id=\"figure-rounds\"") && svg.contains("prefers-color-scheme"), "{svg}");
     assert_eq!(svg, drawn(), "it is another each time");
+    let list = desk.ioassay(&[&report[..], &["list"]].concat());
+    let names = text(&list.stdout);
+    assert!(names.lines().any(|line| line.starts_with("rounds ")), "{names}");
+    for name in names.lines().filter_map(|line| line.split_whitespace().next()) {
+        let drawn = text(&desk.ioassay(&[&report[..], &[name]].concat()).stdout);
+        assert!(drawn.starts_with("<svg "), "{name}: {drawn}");
+    }
     let expected = ["unknown figure 'round'", "did you mean 'rounds'?", "known are"];
     desk.refuses(&[&report[..], &["round"]].concat(), &expected);
     let both = [&report[..], &["rounds", "--json"]].concat();
