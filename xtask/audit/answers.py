@@ -340,13 +340,13 @@ def writing(rows):
     if not asked:
         return None
     standing = [row for row in asked if row.stands and row.writing]
-    led = {name: fastest_writer(standing, name) for name in ("accepted", "durable")}
+    led = {name: fastest_writer(standing, name) for name in ("acknowledged", "durable")}
     best = {name: one and one[0] for name, one in led.items()}
     cost = None
-    if best["accepted"] and best["durable"]:
-        accepted = best["accepted"]
-        row = accepted if accepted.writing["durable"] else best["durable"]
-        cost = ratio_of_any(row.durable_rates(), accepted.accepted_rates())
+    if best["acknowledged"] and best["durable"]:
+        acknowledged = best["acknowledged"]
+        row = acknowledged if acknowledged.writing["durable"] else best["durable"]
+        cost = ratio_of_any(row.durable_rates(), acknowledged.acknowledged_rates())
     told = {name: one and {"id": one[0].id, "rate": one[0].writing[name],
                            "verdict": one[0].verdict, "is_fastest": one[1], "alike": one[2]}
             for name, one in led.items()}
@@ -357,7 +357,7 @@ def fastest_writer(rows, name):
     """The fastest row; compressible data only competes if there is nothing else."""
     rows = [row for row in rows if row.writing[name]]
     plain = [row for row in rows if row.case.fill == "random"]
-    return lead([(row, row.writing[name], row.accepted_rates() if name == "accepted"
+    return lead([(row, row.writing[name], row.acknowledged_rates() if name == "acknowledged"
                   else row.durable_rates()) for row in plain or rows])
 
 

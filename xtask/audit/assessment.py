@@ -23,7 +23,7 @@ def assess(record, said):
     """Recomputes the answer. From ioassay's answer `said`, it only uses the case ids and the values
     in `UNDECIDED`."""
     all_rows = [Row(record, number) for number in range(len(record.cases))]
-    rows = [row for role in ("asked", "control") for row in all_rows if row.role == role]
+    rows = [row for role in ("asked", "baseline") for row in all_rows if row.role == role]
     twins = [row for row in all_rows if row.role == "twin"]
     for row, told in zip(rows + twins, said["cases"]):
         row.id = told["id"]

@@ -66,7 +66,7 @@ class Figures:
         return None if self.is_sync_only else self.main
 
     @property
-    def accepted(self):
+    def acknowledged(self):
         """Bytes per second until the last write returned; None if unknown."""
         if not self.case.is_write or self.is_sync_only or self.case.is_null:
             return None
@@ -210,7 +210,7 @@ class Figures:
         return {
             "bytes": self.bytes, "ops": self.ops, "elapsed_s": self.elapsed_ns / NS,
             "synced_s": None if self.synced_ns is None else self.synced_ns / NS,
-            "throughput": self.throughput, "accepted": self.accepted,
+            "throughput": self.throughput, "acknowledged": self.acknowledged,
             "durable": self.throughput if is_durable else None,
             "iops": self.iops, "latency_ns": latencies(self.latency),
             "sync_latency_ns": latencies(syncs),

@@ -307,7 +307,7 @@ def counters_unseen(row):
     return "note" if is_still or word == "through" else None
 
 
-def accepted_only(row):
+def acknowledged_only(row):
     return "note" if row.write and not row.case.claims_durable else None
 
 
@@ -367,7 +367,7 @@ def throttled_writeback(row):
     if case.cache == "direct" or case.sync == "dsync" or row.served_by == "ram":
         return None
     reads = row.total(counter("task_read_bytes"), moved)
-    if row.writing["accepted"] is None or reads is None or reads >= 0.01:
+    if row.writing["acknowledged"] is None or reads is None or reads >= 0.01:
         return None
 
     def waiting(one):
@@ -537,6 +537,14 @@ def too_few(row):
     return "doubt" if len(row.counted) < 7 and row.sustain is None else None
 
 
+def wide_interval(row):
+    """An interval that leaves the figure open by a factor of two either way."""
+    estimate = row.throughput or row.iops
+    if not estimate or estimate["low"] is None or row.sustain is not None:
+        return None
+    return "doubt" if estimate["high"] >= 4 * estimate["low"] else None
+
+
 def failed_trials(row):
     """Failed trials; an unsupported case is not a failure."""
     count = sum(row.fate(trial)[0] == "failed" for trial in row.trials)
@@ -627,11 +635,12 @@ RULES = {
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
     "LoopCached": loop_cached,
     "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked, "NotDurable": not_durable,
-    "AcceptedOnly": accepted_only, "DirtyStart": dirty_start, "Compressed": compressed,
+    "AcknowledgedOnly": acknowledged_only, "DirtyStart": dirty_start, "Compressed": compressed,
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
     "Steal": steal, "Excluded": excluded, "TooFew": too_few,
+    "WideInterval": wide_interval,
     "FailedTrials": failed_trials, "TooShort": too_short, "Imbalanced": imbalanced,
     "Stalled": stalled, "Transient": transient,
     "StepChange": step_change, "Drifting": drifting, "CpuLevels": placement.cpu_levels,

@@ -143,7 +143,9 @@ class Record:
         self.cases = [Case(row["case"]) for row in self.plan["cases"]]
         # The size of all last-level caches together, and of the largest; None if unknown.
         self.caches = (self.host.get("last_level_cache"), self.host.get("largest_cache"))
-        self.roles = [row["role"] for row in self.plan["cases"]]
+        # Records before 2026-11-23 call a baseline a control.
+        names = {"control": "baseline"}
+        self.roles = [names.get(row["role"], row["role"]) for row in self.plan["cases"]]
 
     @staticmethod
     def read(path):

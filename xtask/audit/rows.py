@@ -167,8 +167,8 @@ class Row:
     def loaded_rates(self):
         return self.by_round(lambda one: one.loaded)
 
-    def accepted_rates(self):
-        return self.by_round(lambda one: one.accepted)
+    def acknowledged_rates(self):
+        return self.by_round(lambda one: one.acknowledged)
 
     def durable_rates(self):
         if self.durability[0] not in writing.DURABLE:

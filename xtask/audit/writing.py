@@ -142,7 +142,7 @@ def told(row):
     back = [trial.read_back for trial in row.counted if trial.read_back is not None]
     is_call = row.case.sync not in ("none", "dsync")
     return {
-        "accepted": row.rate_estimate(lambda one: one.accepted, bytes_of, elapsed_of),
+        "acknowledged": row.rate_estimate(lambda one: one.acknowledged, bytes_of, elapsed_of),
         "durable": row.rate_estimate(lambda one: one.throughput, bytes_of, timed_of)
         if row.durable_rates() else None,
         "sync_latency_ns": row.syncs.latency(),

@@ -20,14 +20,14 @@ pub struct Answer {
     /// The fastest non-void row that a device served, if any.
     pub device: Option<Fastest>,
     /// Random 4 KiB reads from the device at depth 1: the median of the fastest such row.
-    pub device_latency: Option<Waited>,
+    pub device_latency: Option<RowLatency>,
     /// A load from memory that misses all caches, if measured.
-    pub memory_latency: Option<Waited>,
+    pub memory_latency: Option<RowLatency>,
 }
 
 /// The time of a row's operation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waited {
+pub struct RowLatency {
     /// The row.
     pub row: Named,
     /// Nanoseconds at the median.
@@ -46,12 +46,12 @@ pub struct Fastest {
     /// The number of those threads.
     pub most_threads: u32,
     /// Its bottleneck.
-    pub bound: Bound,
+    pub bound: Bottleneck,
 }
 
 /// The bottleneck of the fastest device row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Bound {
+pub enum Bottleneck {
     /// A limit of a control group.
     Limit,
     /// The tool's own overhead.
@@ -66,20 +66,20 @@ pub enum Bound {
     Unknown,
 }
 
-impl Bound {
+impl Bottleneck {
     /// All names in the JSON.
     pub const NAMES: [&str; 6] = ["limit", "tool", "cpu", "device", "limit of a part", "unknown"];
 
     /// Its name in the JSON.
     pub fn name(&self) -> &'static str {
-        let [limit, tool, cpu, device, limit_of_part, unknown] = Bound::NAMES;
+        let [limit, tool, cpu, device, limit_of_part, unknown] = Bottleneck::NAMES;
         match self {
-            Bound::Limit => limit,
-            Bound::Tool => tool,
-            Bound::Cpu => cpu,
-            Bound::Device(_) => device,
-            Bound::LimitOfPart => limit_of_part,
-            Bound::Unknown => unknown,
+            Bottleneck::Limit => limit,
+            Bottleneck::Tool => tool,
+            Bottleneck::Cpu => cpu,
+            Bottleneck::Device(_) => device,
+            Bottleneck::LimitOfPart => limit_of_part,
+            Bottleneck::Unknown => unknown,
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn answer(rows: &[Row]) -> Option<Answer> {
     })
 }
 
-fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<Waited> {
+fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option<RowLatency> {
     let reads_one_at_a_time = |work: &ReadWork| {
         let one = work.io.depth == 1 && work.io.threads == 1 && work.io.block == LATENCY_BLOCK;
         one && work.io.pattern == Pattern::Random
@@ -113,7 +113,7 @@ fn device_latency<'a, 'r: 'a>(rows: impl Iterator<Item = &'a Row<'r>>) -> Option
     least(rows.filter(|row| row.read().is_some_and(reads_one_at_a_time)).filter_map(waited))
 }
 
-fn memory_latency(rows: &[Row]) -> Option<Waited> {
+fn memory_latency(rows: &[Row]) -> Option<RowLatency> {
     let is_far_chase = |row: &&Row| {
         let work = row.measured.case.memory();
         work.is_some_and(|work| {
@@ -125,12 +125,12 @@ fn memory_latency(rows: &[Row]) -> Option<Waited> {
     least(rows.iter().filter(is_far_chase).filter_map(waited))
 }
 
-fn waited(row: &Row, ns: f64) -> Option<Waited> {
-    Some(Waited { row: Named::of(&row.summary)?, ns })
+fn waited(row: &Row, ns: f64) -> Option<RowLatency> {
+    Some(RowLatency { row: Named::of(&row.summary)?, ns })
 }
 
 /// The shortest time, from sound rows if there are any.
-fn least(all: impl Iterator<Item = Waited>) -> Option<Waited> {
+fn least(all: impl Iterator<Item = RowLatency>) -> Option<RowLatency> {
     all.min_by(|a, b| {
         let by_doubt = a.row.is_doubtful().cmp(&b.row.is_doubtful());
         by_doubt.then(a.ns.total_cmp(&b.ns))
@@ -163,20 +163,20 @@ fn is_limited_in_part(row: &Row) -> bool {
 
 /// The bottleneck of the fastest device row. It is the device only if more I/Os in flight were
 /// measured as not faster, and no finding of the row names another bottleneck (METHODOLOGY.md).
-fn bound(row: &Row, rows: &[Row]) -> Bound {
+fn bound(row: &Row, rows: &[Row]) -> Bottleneck {
     let found =
         |code, least| row.summary.findings.iter().any(|f| f.code == code && f.severity >= least);
     if found(Code::Throttled, Severity::Doubt) {
-        return Bound::Limit;
+        return Bottleneck::Limit;
     }
     if found(Code::OverheadBound, Severity::Doubt) {
-        return Bound::Tool;
+        return Bottleneck::Tool;
     }
     if found(Code::CpuBound, Severity::Note) {
-        return Bound::Cpu;
+        return Bottleneck::Cpu;
     }
     if is_limited_in_part(row) {
-        return Bound::LimitOfPart;
+        return Bottleneck::LimitOfPart;
     }
-    plateau(rows, row).map_or(Bound::Unknown, |shown| Bound::Device(Box::new(shown)))
+    plateau(rows, row).map_or(Bottleneck::Unknown, |shown| Bottleneck::Device(Box::new(shown)))
 }

@@ -3,7 +3,7 @@
 use crate::answer::{Answer, answer};
 use crate::builds::{Builds, builds};
 use crate::caches::Caches;
-use crate::ceiling::{Bases, Bounds, Held, bounds};
+use crate::ceiling::{Bases, Bounds, CeilingShare, bounds};
 use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
@@ -23,7 +23,7 @@ use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
 use model::axis;
 use model::case::{Engine, ReadWork, Work, WriteEngine, WriteWork};
-use model::host::{Bound, Fixture, Host, Storage};
+use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
@@ -102,7 +102,7 @@ pub struct Assessment {
     /// The workers' memory limit in bytes, including the page cache.
     pub memory_limit: Option<u64>,
     /// The CPUs and the node that workers are bound to.
-    pub bound: Bound,
+    pub bound: Affinity,
     /// The storage of the file that copies read, if it differs from `storage`.
     pub source_storage: Option<Storage>,
     /// Programs that measured, besides this program's own worker.
@@ -275,10 +275,10 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
 
 /// Stores the ceilings of a case.
 fn hold(summary: &mut Summary, bounds: &Bounds) {
-    summary.ceiling = bounds.ceiling.as_ref().map(Held::ceiling);
+    summary.ceiling = bounds.ceiling.as_ref().map(CeilingShare::ceiling);
     summary.of_memory = bounds.of_memory;
     if let Some(loaded) = &mut summary.loaded {
-        loaded.ceiling = bounds.loaded_ceiling.as_ref().map(Held::ceiling);
+        loaded.ceiling = bounds.loaded_ceiling.as_ref().map(CeilingShare::ceiling);
         loaded.of_memory = bounds.loaded_of_memory;
     }
     summary.bus = bounds.bus;

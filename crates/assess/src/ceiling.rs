@@ -23,11 +23,11 @@ pub(crate) fn is_beyond_caches(bytes: u64, measured: &Measured) -> bool {
 #[derive(Debug)]
 pub(crate) struct Bounds {
     /// The ceiling of the throughput.
-    pub(crate) ceiling: Option<Held>,
+    pub(crate) ceiling: Option<CeilingShare>,
     /// The throughput as a share of one thread reading memory.
     pub(crate) of_memory: Option<f64>,
     /// The ceiling of the throughput without loading.
-    pub(crate) loaded_ceiling: Option<Held>,
+    pub(crate) loaded_ceiling: Option<CeilingShare>,
     /// The throughput without loading as a share of one thread reading memory.
     pub(crate) loaded_of_memory: Option<f64>,
     /// An estimate of the bytes on the memory bus, from the kernel's stores.
@@ -36,7 +36,7 @@ pub(crate) struct Bounds {
 
 /// A throughput compared with its ceiling.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct CeilingShare {
     pub(crate) kind: CeilingKind,
     /// The throughput divided by the ceiling's.
     pub(crate) share: Ratio,
@@ -47,7 +47,7 @@ pub(crate) struct Held {
     pub(crate) is_firm: bool,
 }
 
-impl Held {
+impl CeilingShare {
     pub(crate) fn ceiling(&self) -> Ceiling {
         Ceiling { kind: self.kind, share: self.share.median }
     }
@@ -176,7 +176,7 @@ fn held(
     served_by: ServedBy,
     bases: &Bases,
     share_of: &dyn Fn(&Row) -> Option<Ratio>,
-) -> Option<Held> {
+) -> Option<CeilingShare> {
     let is_sound = |base: &Row| base.summary.verdict == Verdict::Sound;
     let (kind, base, is_firm) = match served_by {
         ServedBy::Ram | ServedBy::PageCache => {
@@ -193,7 +193,7 @@ fn held(
     if std::ptr::eq(row, base) {
         return None;
     }
-    Some(Held { kind, share: share_of(base)?, base: base.summary.id.clone(), is_firm })
+    Some(CeilingShare { kind, share: share_of(base)?, base: base.summary.id.clone(), is_firm })
 }
 
 /// Whether `row` is a memory-bandwidth baseline row: ioassay's own reading of huge pages, far

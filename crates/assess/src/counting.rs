@@ -22,14 +22,14 @@ pub struct CountingAnswer {
     /// serve it instead of memory or the page cache.
     pub fits_caches: bool,
     /// Memory reads for each measured number of threads, ascending: the ceilings.
-    pub memory_reads: Vec<Figure>,
+    pub memory_reads: Vec<RowRate>,
     /// Counting in the program's own memory after loading: the fastest row for each measured number
     /// of threads, ascending.
-    pub in_memory: Vec<Figure>,
+    pub in_memory: Vec<RowRate>,
     /// The fastest row that the page cache served.
-    pub page_cache: Option<Figure>,
+    pub page_cache: Option<RowRate>,
     /// The fastest row that a device served.
-    pub device: Option<Figure>,
+    pub device: Option<RowRate>,
     /// Whether counting from the device is faster than counting in memory with as many threads.
     /// Without such a count, the comparison is with reading memory. `None` if neither was measured.
     pub disk_is_faster: Option<Decided>,
@@ -39,7 +39,7 @@ pub struct CountingAnswer {
 
 /// The figure of a row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
+pub struct RowRate {
     /// The row.
     pub row: Named,
     /// Its threads.
@@ -58,9 +58,9 @@ pub struct Claim {
     /// The cache state when mmap started.
     pub cache: Cache,
     /// One thread that maps the file and counts without advice.
-    pub mmap: Figure,
+    pub mmap: RowRate,
     /// The fastest direct row of io_uring with the highest depth.
-    pub uring: Figure,
+    pub uring: RowRate,
     /// Whether the claim holds: io_uring is faster than mmap.
     pub holds: Decided,
     /// The same against rows that are fairer to memory: mappings that are populated or touched
@@ -72,7 +72,7 @@ pub struct Claim {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fair {
     /// The other row.
-    pub figure: Figure,
+    pub figure: RowRate,
     /// Whether io_uring beats it.
     pub holds: Decided,
 }
@@ -183,24 +183,24 @@ impl<'a, 'r> Counts<'a, 'r> {
         }
     }
 
-    fn memory_reads(&self) -> Vec<Figure> {
+    fn memory_reads(&self) -> Vec<RowRate> {
         self.reads.all().filter_map(|row| self.figure(row)).collect()
     }
 
-    fn figure(&self, row: &Row) -> Option<Figure> {
+    fn figure(&self, row: &Row) -> Option<RowRate> {
         let throughput = row.summary.throughput?;
         self.figure_of(row, throughput, &row.measured.rates())
     }
 
-    fn loaded_figure(&self, loaded: &Loaded) -> Option<Figure> {
+    fn loaded_figure(&self, loaded: &Loaded) -> Option<RowRate> {
         self.figure_of(loaded.row, loaded.throughput, &loaded.rates)
     }
 
-    fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Option<Figure> {
+    fn figure_of(&self, row: &Row, throughput: Estimate, rates: &Rounds) -> Option<RowRate> {
         let threads = row.measured.case.threads();
         let read = self.reads.with(threads);
         let count = self.in_memory.iter().find(|loaded| loaded.threads() == threads);
-        Some(Figure {
+        Some(RowRate {
             row: Named::of(&row.summary)?,
             threads,
             throughput,

@@ -15,7 +15,7 @@ use model::trial::Trial;
 
 /// The time series of a case's rate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct TimeSeries {
     /// Duration of a step in nanoseconds; the mean, if each step is a trial.
     pub step_ns: u64,
     /// Bytes per second in each step. If trials follow each other without a pause, they form one
@@ -70,10 +70,10 @@ const LUMPS_LEAST: f64 = 10.0;
 /// If mapping or loading takes more than this share of the time, each pass counts as one unit.
 const LOADING_MOST: f64 = 0.05;
 
-impl Course {
+impl TimeSeries {
     /// The time series of a case. `None` with fewer than five steps, if the workers reported no
     /// progress, or if a step would contain too few operations.
-    pub(crate) fn of(measured: &Measured) -> Option<Course> {
+    pub(crate) fn of(measured: &Measured) -> Option<TimeSeries> {
         let samples: Vec<&Sample> = measured.trials.iter().map(|trial| trial.sample).collect();
         let is_sustained = measured.sustain.is_some();
         let Steps { step_ns, curves, each } = if is_sustained {
@@ -96,7 +96,7 @@ impl Course {
             .iter()
             .zip(&each)
             .filter_map(|(curve, rates)| Some(change(curve, rates, split(rates)?, step_ns)));
-        Some(Course {
+        Some(TimeSeries {
             step_ns,
             snia: Some(first_steady(&rates)),
             is_steady,

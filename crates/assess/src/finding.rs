@@ -34,7 +34,7 @@ named! {
         /// Claimed durable, but the devices did not flush: a power cut may lose it.
         NotDurable "NotDurable",
         /// Nothing made the data durable: the figure is how fast writes were acknowledged.
-        AcceptedOnly "AcceptedOnly",
+        AcknowledgedOnly "AcknowledgedOnly",
         /// Durable or direct writes look as if they had stopped in a cache below the OS.
         HostCache "HostCache",
         /// Dirty data was left when a trial began.
@@ -71,6 +71,8 @@ named! {
         Excluded "Excluded",
         /// Too few rounds for an interval.
         TooFew "TooFew",
+        /// The interval is too wide to say what the figure is.
+        WideInterval "WideInterval",
         /// Trials failed: the figure comes from the others.
         FailedTrials "FailedTrials",
         /// Trials too short to trust.

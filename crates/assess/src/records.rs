@@ -54,7 +54,7 @@ impl Judged {
 
 /// A comparison of two records.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Versus {
+pub struct RecordComparison {
     /// The assessment of the first record, the baseline.
     pub a: Assessment,
     /// The assessment of the second record.
@@ -109,7 +109,7 @@ pub struct LeftOut {
 /// Use only the latest kept runs, because they show today's spread.
 const EARLIER_MOST: usize = 40;
 
-impl Versus {
+impl RecordComparison {
     /// The two summaries of a pair.
     pub fn of(&self, pair: &Pair) -> [&Summary; 2] {
         [&self.a.cases[pair.a], &self.b.cases[pair.b]]
@@ -119,7 +119,7 @@ impl Versus {
 /// Compares two records and lists the obstacles; the caller decides whether to compare anyway. The
 /// spread from run to run comes from `kept` records that began before the later of the two. They
 /// must have the same recipe, machine and storage.
-pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> Versus {
+pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
     let earlier = figures(&earlier(&a.header, &b.header, kept));
     let (asked_a, asked_b) = (a.asked(), b.asked());
     let matches = matches(asked_a, asked_b);
@@ -154,7 +154,7 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> Versus {
         }
     }
     let is_same = a.header == b.header && a.assessment == b.assessment;
-    Versus {
+    RecordComparison {
         a: a.assessment,
         b: b.assessment,
         is_same,

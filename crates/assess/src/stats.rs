@@ -18,6 +18,9 @@ named! {
     }
 }
 
+/// The ratio of an interval's ends from which the figure is doubtful (METHODOLOGY.md).
+const WIDE: f64 = 4.0;
+
 /// A quantity over the rounds of a case: the median with a 95 % interval, the mean and the
 /// extremes.
 ///
@@ -48,6 +51,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Whether the interval reaches over a factor of four: the figure is known to no better than a
+    /// factor of two either way (METHODOLOGY.md, WideInterval).
+    pub fn is_wide(&self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| high >= WIDE * low)
+    }
+
     /// The estimate from one value per round of one invocation, in any order; `None` without
     /// values.
     ///

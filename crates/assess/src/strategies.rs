@@ -5,7 +5,7 @@ use crate::measured::{Measured, Rounds};
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::touching::writes_pages;
-use crate::writing::{Writing, accepted_rates, durable_rates};
+use crate::writing::{Writing, acknowledged_rates, durable_rates};
 use model::case::{Fill, Op, WriteEngine, WriteWork};
 use model::plan::Role;
 
@@ -13,12 +13,12 @@ use model::plan::Role;
 #[derive(Debug, Clone, PartialEq)]
 pub struct WritingAnswer {
     /// The highest acknowledged rate: what a program that does not wait sees.
-    pub accepted: Option<Lead>,
+    pub acknowledged: Option<Lead>,
     /// The highest durable rate.
     pub durable: Option<Lead>,
-    /// The cost of durability: the durable rate of the `accepted` case divided by its acknowledged
-    /// rate in the same trials, if it has both. Otherwise the rate of `durable` divided by that of
-    /// `accepted`, from paired rounds. `None` if either is missing.
+    /// The cost of durability: the durable rate of the `acknowledged` case divided by its
+    /// acknowledged rate in the same trials, if it has both. Otherwise the rate of `durable`
+    /// divided by that of `acknowledged`, from paired rounds. `None` if either is missing.
     pub cost: Option<Decided>,
 }
 
@@ -33,16 +33,16 @@ pub(crate) fn writing_answer(rows: &[Row]) -> Option<WritingAnswer> {
         return None;
     }
     let standing: Vec<&Row> = asked.into_iter().filter(|row| row.stands()).collect();
-    let accepted = fastest(&standing, |writing| writing.accepted, accepted_rates);
+    let acknowledged = fastest(&standing, |writing| writing.acknowledged, acknowledged_rates);
     let durable = fastest(&standing, |writing| writing.durable, durable_rates);
-    let cost = accepted.as_ref().zip(durable.as_ref()).and_then(|(accepted, durable)| {
-        let has_both = accepted.0.summary.writing.as_ref()?.durable.is_some();
-        let row = if has_both { accepted.0 } else { durable.0 };
-        let rates = [durable_rates(&row.measured), accepted_rates(&accepted.0.measured)];
-        differs_by([row, accepted.0], [&rates[0], &rates[1]])
+    let cost = acknowledged.as_ref().zip(durable.as_ref()).and_then(|(acknowledged, durable)| {
+        let has_both = acknowledged.0.summary.writing.as_ref()?.durable.is_some();
+        let row = if has_both { acknowledged.0 } else { durable.0 };
+        let rates = [durable_rates(&row.measured), acknowledged_rates(&acknowledged.0.measured)];
+        differs_by([row, acknowledged.0], [&rates[0], &rates[1]])
     });
     Some(WritingAnswer {
-        accepted: accepted.map(|(_, lead)| lead),
+        acknowledged: acknowledged.map(|(_, lead)| lead),
         durable: durable.map(|(_, lead)| lead),
         cost,
     })

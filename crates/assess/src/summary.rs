@@ -16,7 +16,7 @@ use model::sample::{Span, Usage};
 use std::cmp::Reverse;
 use std::time::Duration;
 
-pub use crate::course::{Change, Course};
+pub use crate::course::{Change, TimeSeries};
 pub use crate::latency::Latency;
 pub use crate::served::ServedBy;
 pub use crate::writing::Spent;
@@ -95,7 +95,7 @@ pub struct Summary {
     /// The figures of a writing case.
     pub writing: Option<Writing>,
     /// The rate over time; `None` if trials are too short.
-    pub course: Option<Course>,
+    pub course: Option<TimeSeries>,
     /// How a trial spent its time; `None` if the OS does not report it.
     pub spent: Option<Spent>,
     /// Mean idle share of the threads in per cent; `None` for one thread.
@@ -207,7 +207,7 @@ impl Summary {
             ns_per_op: ns_per_op(measured),
             latency: Latency::of(&measured.latencies(|trial| &trial.sample.latencies)),
             writing: Writing::of(measured),
-            course: Course::of(measured),
+            course: TimeSeries::of(measured),
             spent: Spent::of(measured),
             imbalance_percent: median_of(&|trial| {
                 imbalance_percent(&trial.sample.spans, measured.case.time())

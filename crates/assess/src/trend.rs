@@ -38,7 +38,7 @@ pub fn main_estimate(summary: &Summary) -> Option<(Estimate, Quantity)> {
     let estimate = match (quantity, &summary.case.work) {
         (Quantity::NsPerOp, _) => summary.ns_per_op,
         (_, Work::Write(work)) if work.sync.claims_durable() => summary.writing.as_ref()?.durable,
-        (_, Work::Write(_)) => summary.writing.as_ref()?.accepted,
+        (_, Work::Write(_)) => summary.writing.as_ref()?.acknowledged,
         (_, Work::Read(_) | Work::Memory(_)) => summary.throughput,
     };
     Some((estimate?, quantity))

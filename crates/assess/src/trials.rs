@@ -4,7 +4,7 @@ use crate::counted::UNAVAILABLE;
 use crate::counted::{Counted, a_second, only_syncs};
 use crate::measured::{Gate, Lost, Measured};
 use crate::percentile::percentile_ns;
-use crate::writing::{accepted_of, is_durable, split};
+use crate::writing::{acknowledged_of, is_durable, split};
 use model::evidence::Evidence;
 use model::sample::Latencies;
 
@@ -49,7 +49,7 @@ pub struct Figures {
     /// Bytes per second, as in [`crate::summary::Summary::throughput`].
     pub throughput: Option<f64>,
     /// The acknowledged rate in bytes per second; none if nothing is written.
-    pub accepted: Option<f64>,
+    pub acknowledged: Option<f64>,
     /// Bytes per second until the last sync returned, if that made them durable.
     pub durable: Option<f64>,
     /// Operations per second, over the same time as the throughput.
@@ -89,7 +89,7 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
         round: trial.round,
         fate,
         figures: Some(Figures {
-            accepted: accepted_of(measured, trial),
+            acknowledged: acknowledged_of(measured, trial),
             durable: Some(trial.rate).filter(|_| is_durable),
             ..figures(measured, trial)
         }),
@@ -122,7 +122,7 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         elapsed_ns: sample.elapsed_ns(),
         synced_ns: sample.synced_ns(),
         throughput: (!only_syncs(measured.case)).then_some(trial.rate),
-        accepted: None,
+        acknowledged: None,
         durable: None,
         iops: a_second(sample.ops(), trial.timed_ns),
         p50_ns: percentile_ns(latencies, 5_000),

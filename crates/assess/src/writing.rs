@@ -13,7 +13,7 @@ use model::sample::{Sample, Span};
 pub struct Writing {
     /// The acknowledged rate in bytes per second, until the last write returned. `None` if unknown,
     /// as for a program timed as a whole.
-    pub accepted: Option<Estimate>,
+    pub acknowledged: Option<Estimate>,
     /// The durable rate in bytes per second, until the last sync returned. `None` if the case
     /// claims none, or the evidence contradicts it.
     pub durable: Option<Estimate>,
@@ -217,7 +217,7 @@ fn accepted_rate(work: &WriteWork, trial: &Counted) -> Option<f64> {
 }
 
 /// The acknowledged rate of a trial, counted or excluded, if it has one.
-pub(crate) fn accepted_of(measured: &Measured, trial: &Counted) -> Option<f64> {
+pub(crate) fn acknowledged_of(measured: &Measured, trial: &Counted) -> Option<f64> {
     let work = measured.write().filter(|work| work.op != Op::Sync)?;
     accepted_rate(work, trial)
 }
@@ -228,8 +228,8 @@ pub(crate) fn is_durable(measured: &Measured) -> bool {
 }
 
 /// The acknowledged rate of each round that has one.
-pub(crate) fn accepted_rates(measured: &Measured) -> Rounds {
-    let rate = |trial: &Counted| Some(trial.at(accepted_of(measured, trial)?));
+pub(crate) fn acknowledged_rates(measured: &Measured) -> Rounds {
+    let rate = |trial: &Counted| Some(trial.at(acknowledged_of(measured, trial)?));
     measured.trials.iter().filter_map(rate).collect()
 }
 
@@ -249,10 +249,10 @@ impl Writing {
         let read_back = || measured.trials.iter().filter_map(|trial| trial.read_back);
         let page = measured.host.page;
         Some(Writing {
-            accepted: with_mean_of(
-                measured.estimate_of(&accepted_rates(measured)),
+            acknowledged: with_mean_of(
+                measured.estimate_of(&acknowledged_rates(measured)),
                 measured.trials.iter().filter_map(|trial| {
-                    accepted_of(measured, trial)?;
+                    acknowledged_of(measured, trial)?;
                     let sample = trial.sample;
                     Some((sample.bytes() as f64, sample.elapsed_ns() as f64 / NS_PER_SECOND))
                 }),

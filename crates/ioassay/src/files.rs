@@ -9,8 +9,9 @@ use crate::stop::Stop;
 use anyhow::{Result, bail};
 use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
+use model::environment::Environment;
 use model::host::Storage;
-use model::plan::{Place, Plan};
+use model::plan::Plan;
 use report::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ pub struct Maker<'a> {
     /// Where the source of copies is created, if in a different directory.
     pub source: Option<&'a Source>,
     /// The machine and the storage of the directory.
-    pub place: &'a Place<'a>,
+    pub environment: &'a Environment<'a>,
     /// Whether the files for reading stay after the run.
     pub stay: Stay,
 }
@@ -63,7 +64,7 @@ impl Maker<'_> {
     /// # Errors
     /// If they do not fit, now or later, or the OS fails.
     pub fn make(&self, (progress, stop): (&Progress, &Stop)) -> Result<Files> {
-        let Maker { plan, source, place, stay, .. } = *self;
+        let Maker { plan, source, environment, stay, .. } = *self;
         let directory = match self.target {
             Target::Memory => return Ok(Files::default()),
             Target::File(path) => {
@@ -85,8 +86,8 @@ impl Maker<'_> {
         if source.is_none() {
             needs.read.extend(&needs.copied);
         }
-        if let Some(storage) = place.storage {
-            check_space(storage, place.host, &needs.of_target())?;
+        if let Some(storage) = environment.storage {
+            check_space(storage, environment.host, &needs.of_target())?;
         }
         let mut files = Files { directory: Some(Rc::clone(directory)), ..Files::default() };
         let content = |size| Content { seed: plan.seed, size, kind: plan.content };
@@ -97,7 +98,7 @@ impl Maker<'_> {
         }
         for &size in &needs.copied {
             let Some(source) = source else { break };
-            check_space(&source.storage, place.host, &[size])?;
+            check_space(&source.storage, environment.host, &[size])?;
             let file =
                 TestFile::create(&source.directory, Purpose::Source, content(size), stay, watch)?;
             files.sources.insert(size, file);

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
 use model::case::{Cache, Touch};
-use model::content::{Content, DigestTable, Question};
+use model::content::{Content, DigestTable, PartFunction};
 use model::evidence::Probe;
 use model::host::{Fixture, Host, Medium, Storage};
 use model::units;
@@ -180,12 +180,12 @@ impl TestFile {
     /// computes nothing. The first call takes about a second for 4 GiB.
     pub fn answers(&self, touch: Touch) -> Option<&DigestTable> {
         let content = self.content?;
-        let (cell, question): (_, Question) = match touch {
+        let (cell, function): (_, PartFunction) = match touch {
             Touch::None | Touch::Page => return None,
             Touch::Sum => (&self.digests, Content::digest),
             Touch::Count => (&self.counts, Content::count),
         };
-        Some(cell.get_or_init(|| DigestTable::new(content, question)))
+        Some(cell.get_or_init(|| DigestTable::new(content, function)))
     }
 
     /// Brings it into the state that a case claims, and verifies that.
@@ -343,13 +343,13 @@ pub fn check_space(storage: &Storage, host: &Host, sizes: &[u64]) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::content::Kind;
+    use model::content::ContentKind;
 
     /// The name in `/proc` of a file with this purpose, and the number of entries in its directory.
     fn check(purpose: Purpose) -> (String, usize) {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
         let directory = Directory::open(folder.path()).expect("it is there");
-        let content = Content { seed: 1, size: 8192, kind: Kind::Random };
+        let content = Content { seed: 1, size: 8192, kind: ContentKind::Random };
         let watch = (&Progress::hidden(), &Stop::default());
         let file = TestFile::create(&directory, purpose, content, Stay::Removed, watch)
             .expect("there is room for little");
@@ -379,7 +379,7 @@ mod tests {
     fn a_file_that_is_kept_stays_and_one_that_cannot_be_written_does_not() {
         let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");
         let directory = Directory::open(folder.path()).expect("it is there");
-        let content = Content { seed: 1, size: 8192, kind: Kind::Random };
+        let content = Content { seed: 1, size: 8192, kind: ContentKind::Random };
         let entries = || std::fs::read_dir(folder.path()).expect("it is there").count();
         let create = |content, stop: &Stop| {
             let watch = (&Progress::hidden(), stop);

@@ -16,7 +16,7 @@ use model::units;
 type Example = (&'static str, &'static str);
 
 /// Additional help for a command.
-struct Told {
+struct CommandHelp {
     /// The command's name; the program's for the program as a whole.
     command: &'static str,
     examples: &'static [Example],
@@ -41,8 +41,8 @@ const COMPARED: &[ExitStatus] = &[
     ("2", "they measure different things, have nothing in common, or cannot be read"),
 ];
 
-const TOLD: &[Told] = &[
-    Told {
+const HELP: &[CommandHelp] = &[
+    CommandHelp {
         command: "ioassay",
         examples: &[
             ("How fast are this memory, page cache and disk?", "ioassay survey"),
@@ -53,7 +53,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(JUDGED),
     },
-    Told {
+    CommandHelp {
         command: "survey",
         examples: &[
             ("The current directory", "ioassay survey"),
@@ -63,7 +63,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(JUDGED),
     },
-    Told {
+    CommandHelp {
         command: "run",
         examples: &[
             ("Run a recipe", RUN_PAGES),
@@ -75,7 +75,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(JUDGED),
     },
-    Told {
+    CommandHelp {
         command: "watch",
         examples: &[
             ("Every ten minutes, until you stop it", WATCH),
@@ -83,7 +83,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(JUDGED),
     },
-    Told {
+    CommandHelp {
         command: "report",
         examples: &[
             ("Show the report of a record", "ioassay report FILE.jsonl"),
@@ -91,7 +91,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(JUDGED),
     },
-    Told {
+    CommandHelp {
         command: "compare",
         examples: &[
             ("Was it faster before?", "ioassay compare before.jsonl after.jsonl"),
@@ -99,7 +99,7 @@ const TOLD: &[Told] = &[
         ],
         exit: Some(COMPARED),
     },
-    Told {
+    CommandHelp {
         command: "runs",
         examples: &[
             ("The latest", "ioassay runs | head -3"),
@@ -107,7 +107,7 @@ const TOLD: &[Told] = &[
         ],
         exit: None,
     },
-    Told {
+    CommandHelp {
         command: "completions",
         examples: &[
             ("For this bash", "source <(ioassay completions bash)"),
@@ -115,7 +115,7 @@ const TOLD: &[Told] = &[
         ],
         exit: None,
     },
-    Told {
+    CommandHelp {
         command: "man",
         examples: &[
             ("Read the manual page of a command", "ioassay man run | man -l -"),
@@ -139,8 +139,8 @@ fn axes_below() -> String {
     )
 }
 
-fn told(command: &str) -> Option<&'static Told> {
-    TOLD.iter().find(|told| told.command == command)
+fn help_of(command: &str) -> Option<&'static CommandHelp> {
+    HELP.iter().find(|told| told.command == command)
 }
 
 /// The definition of all commands, with their examples.
@@ -160,7 +160,7 @@ pub fn command() -> Command {
 fn with_examples(command: Command, name: &str) -> Command {
     let is_axis = |arg: &clap::Arg| arg.get_help_heading() == Some(HEADING);
     let has_axes = command.get_arguments().any(is_axis);
-    let command = match told(name) {
+    let command = match help_of(name) {
         Some(told) => command.after_long_help(told.text()),
         None => command,
     };
@@ -174,7 +174,7 @@ fn with_examples(command: Command, name: &str) -> Command {
     })
 }
 
-impl Told {
+impl CommandHelp {
     /// The text below the help.
     fn text(&self) -> String {
         let mut out = "Examples:".to_string();
@@ -272,7 +272,7 @@ fn roff(command: &Command) -> Result<String> {
     if command.get_subcommands().any(|command| shown(&command)) {
         man.render_subcommands_section(&mut page)?;
     }
-    if let Some(told) = told(command.get_name()) {
+    if let Some(told) = help_of(command.get_name()) {
         told.roff().to_writer(&mut page)?;
     }
     if command.get_name() != "ioassay" {
@@ -314,7 +314,7 @@ mod tests {
     /// Examples are for copying: each must be valid as printed.
     #[test]
     fn every_example_is_understood() {
-        for told in TOLD {
+        for told in HELP {
             for (_, line) in told.examples {
                 let line = line.trim_start_matches("source <(").trim_end_matches(')');
                 let line = line.split(['|', '>']).next().expect("a line has a beginning");
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn every_command_that_is_told_of_is_there() {
-        for told in TOLD {
+        for told in HELP {
             let is_it = |command: &Command| command.get_name() == told.command;
             assert!(told.command == "ioassay" || command().get_subcommands().any(is_it));
         }

@@ -21,7 +21,7 @@
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
 //! [`crate::symbol`].
 
-mod controls;
+mod baselines;
 mod file;
 pub mod repetitions;
 
@@ -31,7 +31,8 @@ use anyhow::{Context, Result, bail};
 use model::axis::{AXES, Axis};
 use model::case::{Case, Kind, Touch};
 use model::content;
-use model::plan::{CASES_MAX, Place, Plan, ROUNDS_MIN, Role};
+use model::environment::Environment;
+use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
 use model::view::View;
@@ -65,7 +66,7 @@ pub struct Recipe {
     pub size: String,
     /// The content of the test file.
     #[serde(default)]
-    pub content: content::Kind,
+    pub content: content::ContentKind,
     /// The number of rounds over all invocations: see [`repetitions::settle`].
     pub rounds: Option<u32>,
     /// The number of invocations, each with new workers and new files.
@@ -235,7 +236,7 @@ impl Recipe {
     ///
     /// # Errors
     /// If a value is invalid for its axis, or no group has a changed axis.
-    pub fn cases(&self, changes: &Changes, place: &Place) -> Result<Vec<Case>> {
+    pub fn cases(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Case>> {
         for (axis, values) in &changes.axes {
             if !self.cases.iter().any(|group| self.takes(group, axis)) {
                 bail!("the recipe '{}' has no axis '{axis}' to change", self.name);
@@ -249,7 +250,7 @@ impl Recipe {
                 bail!(units::unknown_name(axis.name, unknown, &known));
             }
         }
-        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, place));
+        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, environment));
         let sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
         let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
         self.check_count(count)?;
@@ -286,7 +287,7 @@ impl Recipe {
     /// The values of each axis of a group: from the command line, else the group, else the recipe,
     /// else the default. The command line may mix engines for reading and writing: a group takes
     /// those that fit, if any.
-    fn sweep(&self, group: &Axes, changes: &Changes, place: &Place) -> Result<Sweep> {
+    fn sweep(&self, group: &Axes, changes: &Changes, environment: &Environment) -> Result<Sweep> {
         let kind = group::kind(group);
         let of_file = kind != Kind::Memory;
         let changed = |axis: &Axis| -> Option<Vec<String>> {
@@ -309,18 +310,18 @@ impl Recipe {
         for axis in Axis::all_of(kind) {
             let mut values = Vec::new();
             for text in pick(axis) {
-                values.extend(resolve(axis.name, axis.spelled(&text), place)?);
+                values.extend(resolve(axis.name, axis.spelled(&text), environment)?);
             }
             sweep.push((axis.name.to_string(), values));
         }
         Ok(sweep)
     }
 
-    /// The plan for a place: requested cases, controls and skips.
+    /// The plan for a place: requested cases, baselines and skips.
     ///
     /// # Errors
     /// If a value is invalid for its axis.
-    pub fn plan(&self, changes: &Changes, place: &Place) -> Result<Plan> {
+    pub fn plan(&self, changes: &Changes, environment: &Environment) -> Result<Plan> {
         let usual = repetitions::settle(self.rounds, self.invocations, USUAL)?;
         let (rounds, invocations) =
             repetitions::settle(changes.rounds, changes.invocations, usual)?;
@@ -328,21 +329,23 @@ impl Recipe {
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;
         plan.view = Some(self.view.clone());
-        let cases = self.cases(changes, place)?;
+        let cases = self.cases(changes, environment)?;
         let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
             // Random words almost never contain a 10, so counting them would prove nothing.
-            content::Kind::Random if cases.iter().any(counts) => content::Kind::Ints(20),
+            content::ContentKind::Random if cases.iter().any(counts) => {
+                content::ContentKind::Ints(20)
+            }
             content => content,
         };
-        plan.add(cases, Role::Asked, place);
+        plan.add(cases, Role::Asked, environment);
         if self.ceilings && !changes.no_ceilings {
-            let mut controls = controls::of(&plan, place)?;
+            let mut baselines = baselines::of(&plan, environment)?;
             // An impossible control was not requested, so it is no skip.
-            controls.retain(|case| place.refusal(case).is_none());
-            plan.add(controls, Role::Control, place);
+            baselines.retain(|case| environment.refusal(case).is_none());
+            plan.add(baselines, Role::Baseline, environment);
         }
-        // Controls may exceed the maximum.
+        // Baselines may exceed the maximum.
         self.check_count((plan.cases.len() + plan.skips.len()) as u128)?;
         Ok(plan)
     }
@@ -387,8 +390,8 @@ mod tests {
         let changes = Changes { axes, ..Changes::default() };
         let recipe = parse(&format!("name = 'test'\nquestion = '?'\n{text}"))?;
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let place = Place { host: &host, storage: None, peers: &peers };
-        Ok(recipe.cases(&changes, &place)?.iter().map(Case::id).collect())
+        let environment = Environment { host: &host, storage: None, peers: &peers };
+        Ok(recipe.cases(&changes, &environment)?.iter().map(Case::id).collect())
     }
 
     fn error(text: &str) -> String {
@@ -488,19 +491,19 @@ mod tests {
     fn every_built_in_recipe_has_a_plan_with_its_controls() {
         let (host, storage) = (zoo::host(), zoo::storage());
         let peers = ["zebra", "dd"].map(|name| Peer { name: name.to_string(), ..zoo::peer() });
-        let place = Place { host: &host, storage: Some(&storage), peers: &peers };
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
         for (name, _) in BUILT_IN {
             for recipe in [find(name), find(name).and_then(Recipe::quick)] {
                 let recipe = recipe.expect("a built-in recipe is whole");
                 assert_eq!(recipe.name, *name);
-                let plan = recipe.plan(&Changes::default(), &place).expect("it has a plan");
-                let controls = plan.cases.iter().filter(|p| p.role == Role::Control).count();
-                assert!(plan.cases.len() > controls, "{name}");
+                let plan = recipe.plan(&Changes::default(), &environment).expect("it has a plan");
+                let baselines = plan.cases.iter().filter(|p| p.role == Role::Baseline).count();
+                assert!(plan.cases.len() > baselines, "{name}");
                 let is_null = |case: &Case| case.id().contains("null ");
                 let has_null = plan.cases.iter().any(|planned| is_null(&planned.case));
                 assert_eq!(has_null, recipe.uses_files(), "{name}");
                 let changes = Changes { no_ceilings: true, ..Changes::default() };
-                let plan = recipe.plan(&changes, &place).expect("it has a plan");
+                let plan = recipe.plan(&changes, &environment).expect("it has a plan");
                 assert!(plan.cases.iter().all(|p| p.role == Role::Asked), "{name}");
             }
         }

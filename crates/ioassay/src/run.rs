@@ -1,8 +1,6 @@
 //! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
-use crate::belief::believe;
-use crate::courier::Courier;
 use crate::files::{Files, Maker};
 use crate::fixture::{self, TestFile};
 use crate::guard::Guard;
@@ -11,6 +9,8 @@ use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
 use crate::store::Store;
+use crate::validation::validate;
+use crate::worker_process::WorkerProcess;
 use anyhow::{Result, bail};
 use model::case::{Allocation, Case, OWN_PEER, Op, Work, WriteWork};
 use model::evidence::Evidence;
@@ -91,18 +91,18 @@ impl Turn<'_> {
 impl Run<'_> {
     /// The live worker of `peer`. If it failed earlier, a new one is started.
     #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
-    fn courier(&self, left: &mut Left, peer: &str) -> Result<Courier, Outcome> {
+    fn worker(&self, left: &mut Left, peer: &str) -> Result<WorkerProcess, Outcome> {
         if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);
         }
         let command = (self.worker)(peer).map_err(|reason| Outcome::Unavailable { reason })?;
         let failed = |reason: String| Outcome::Failed { reason };
-        let courier = Courier::start(command, self.stop, self.patience)
+        let worker = WorkerProcess::start(command, self.stop, self.patience)
             .map_err(|error| failed(format!("{error:#}")))?;
         if let Some(group) = self.memory {
-            group.add(courier.pid()).map_err(|error| failed(error.to_string()))?;
+            group.add(worker.pid()).map_err(|error| failed(error.to_string()))?;
         }
-        Ok(courier)
+        Ok(worker)
     }
 
     /// The seed of a trial of case `index` in `round`.
@@ -137,7 +137,7 @@ impl Run<'_> {
         }
         let seed = self.seed(index, round);
         let job = stage.job(case, seed);
-        trial.outcome = match self.courier(left, &case.peer) {
+        trial.outcome = match self.worker(left, &case.peer) {
             // Stopping a worker while it starts is not a failure: the run ends anyway.
             Err(Outcome::Failed { reason }) if case.peer == OWN_PEER && !self.stop.is_asked() => {
                 bail!(reason)
@@ -154,7 +154,7 @@ impl Run<'_> {
                 match outcome {
                     Ok(outcome) => {
                         left.couriers.insert(case.peer.clone(), live);
-                        believe(&job, outcome, trial.evidence.window_ns)
+                        validate(&job, outcome, trial.evidence.window_ns)
                     }
                     Err(reason) => Outcome::Failed { reason },
                 }
@@ -254,20 +254,20 @@ impl Run<'_> {
     /// Why the worker is unusable, or why the trial must not run.
     fn perform(
         &self,
-        courier: &mut Courier,
+        worker: &mut WorkerProcess,
         job: &Job,
         stage: &Stage,
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
-        if let Some(outcome) = courier.prepare(job)? {
+        if let Some(outcome) = worker.prepare(job)? {
             return Ok(outcome);
         }
-        let mut counters = Witness::new(courier.pid(), stage.file(), self.storage);
+        let mut counters = Witness::new(worker.pid(), stage.file(), self.storage);
         let before = counters.before();
-        let outcome = courier.perform(job.case.time().saturating_add(slack(&job.case)))?;
+        let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
         // Files and memory held by one worker must not affect the next one, or a cache state.
-        courier.dismiss()?;
+        worker.dismiss()?;
         Ok(outcome)
     }
 }
@@ -287,7 +287,7 @@ fn not_made(error: &anyhow::Error) -> Outcome {
 #[derive(Default)]
 pub(crate) struct Left {
     /// Live workers, by peer.
-    pub(crate) couriers: BTreeMap<String, Courier>,
+    pub(crate) couriers: BTreeMap<String, WorkerProcess>,
     /// Whether the last trial that used a file wrote it.
     pub(crate) wrote: bool,
     /// Whether a file was created and unlinked since the last wait for space.

@@ -3,16 +3,16 @@
 
 use anyhow::{Result, bail};
 use model::case::OWN_PEER;
+use model::environment::Environment;
 use model::host::Host;
-use model::plan::Place;
 use model::units;
 
 /// The values that `text` stands for; usually itself.
 ///
 /// # Errors
 /// If it names an unknown peer.
-pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
-    let host = place.host;
+pub fn resolve(axis: &str, text: &str, environment: &Environment) -> Result<Vec<String>> {
+    let host = environment.host;
     let cores = host.parallelism();
     let one = |value: String| vec![value];
     Ok(match (axis, text) {
@@ -30,7 +30,7 @@ pub fn resolve(axis: &str, text: &str, place: &Place) -> Result<Vec<String>> {
         ("working_set", "dram") => one(units::bytes(dram(host))),
         ("working_set", "modest") => one(units::bytes(modest(host))),
         ("working_set", "sweep") => doublings(8192, dram(host), units::bytes),
-        ("peer", name) => peers(name, place)?,
+        ("peer", name) => peers(name, environment)?,
         _ => one(text.to_string()),
     })
 }
@@ -76,10 +76,10 @@ const DRAM_LEAST: u64 = 64 << 20;
 /// Used if the size of the caches is unknown.
 const DRAM_UNKNOWN: u64 = 2 << 30;
 
-fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
-    let is_known = |name: &str| place.peers.iter().any(|peer| peer.name == name);
+fn peers(name: &str, environment: &Environment) -> Result<Vec<String>> {
+    let is_known = |name: &str| environment.peers.iter().any(|peer| peer.name == name);
     if name == "compilers" {
-        let matrix = place.peers.iter().filter(|peer| peer.is_of_matrix);
+        let matrix = environment.peers.iter().filter(|peer| peer.is_of_matrix);
         let names: Vec<String> = matrix.map(|peer| peer.name.clone()).collect();
         if names.is_empty() {
             bail!("no compiler of the table of peers is on the PATH: install gcc or clang");
@@ -88,7 +88,7 @@ fn peers(name: &str, place: &Place) -> Result<Vec<String>> {
     }
     if name != OWN_PEER && !is_known(name) {
         let mut known = vec![OWN_PEER, "compilers"];
-        known.extend(place.peers.iter().map(|peer| peer.name.as_str()));
+        known.extend(environment.peers.iter().map(|peer| peer.name.as_str()));
         bail!(units::unknown_name("peer", name, &known));
     }
     Ok(vec![name.to_string()])
@@ -102,8 +102,8 @@ mod tests {
 
     fn check(axis: &str, text: &str, expected: &[&str]) {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let place = Place { host: &host, storage: None, peers: &peers };
-        assert_eq!(resolve(axis, text, &place).expect(text), expected, "{axis} {text}");
+        let environment = Environment { host: &host, storage: None, peers: &peers };
+        assert_eq!(resolve(axis, text, &environment).expect(text), expected, "{axis} {text}");
     }
 
     #[test]
@@ -122,8 +122,8 @@ mod tests {
     fn check_on(change: impl Fn(&mut Host), axis: &str, text: &str, expected: &[&str]) {
         let mut host = zoo::host();
         change(&mut host);
-        let place = Place { host: &host, storage: None, peers: &[] };
-        assert_eq!(resolve(axis, text, &place).expect(text), expected, "{axis} {text}");
+        let environment = Environment { host: &host, storage: None, peers: &[] };
+        assert_eq!(resolve(axis, text, &environment).expect(text), expected, "{axis} {text}");
     }
 
     #[test]
@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn a_sweep_goes_from_two_pages_to_memory() {
         let host = zoo::host();
-        let place = Place { host: &host, storage: None, peers: &[] };
-        let sets = resolve("working_set", "sweep", &place).expect("it is known");
+        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let sets = resolve("working_set", "sweep", &environment).expect("it is known");
         assert_eq!(sets[..2], ["8KiB", "16KiB"]);
         assert_eq!(sets.last().map(String::as_str), Some("128MiB"));
         assert_eq!(sets.len(), 15);
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn an_unknown_peer_is_told_with_the_nearest() {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
-        let place = Place { host: &host, storage: None, peers: &peers };
-        let error = resolve("peer", "zebr", &place).expect_err("nobody has it").to_string();
+        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let error = resolve("peer", "zebr", &environment).expect_err("nobody has it").to_string();
         assert!(error.contains("did you mean 'zebra'?"), "{error}");
     }
 
@@ -184,10 +184,10 @@ mod tests {
     fn each_symbol_of_the_table_stands_for_values() {
         let (host, peers) =
             (zoo::host(), [model::peer::Peer { is_of_matrix: true, ..zoo::peer() }]);
-        let place = Place { host: &host, storage: None, peers: &peers };
+        let environment = Environment { host: &host, storage: None, peers: &peers };
         for axis in AXES {
             for (symbol, _) in axis.symbols {
-                let values = resolve(axis.name, symbol, &place).expect(symbol);
+                let values = resolve(axis.name, symbol, &environment).expect(symbol);
                 assert!(!values.is_empty() && values[0] != *symbol, "{} {symbol}", axis.name);
             }
         }

@@ -69,7 +69,7 @@ impl Limits {
 
 /// The result of a program that exited by itself.
 #[derive(Debug)]
-pub struct Told {
+pub struct Finished {
     /// Its exit status.
     pub status: ExitStatus,
     /// Its standard output.
@@ -111,7 +111,7 @@ impl Printed {
 ///
 /// # Errors
 /// Why it could not be started, or was killed: it exceeded the time limit, or a signal arrived.
-pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, String> {
+pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Finished, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -145,7 +145,7 @@ pub fn run(mut command: Command, limits: Limits, stop: &Stop) -> Result<Told, St
     streams.iter_mut().for_each(|stream| stream.drain(limits.first_bytes));
     let [stdout, stderr] = streams.map(|stream| stream.printed);
     let status = status.ok_or_else(|| format!("cannot read how '{name}' ended"))?;
-    Ok(Told { status, stdout, stderr })
+    Ok(Finished { status, stdout, stderr })
 }
 
 /// A running program. It is killed with its whole group, whatever happens to the caller.
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     /// The result of a shell script that may run for `time`, and its duration.
-    fn run_for(time: Duration, script: &str) -> (Result<Told, String>, Duration) {
+    fn run_for(time: Duration, script: &str) -> (Result<Finished, String>, Duration) {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let limits = Limits { time, memory: Some(64 << 20), first_bytes: 10 };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     /// The result of a script that exits long before its time limit.
-    fn told(script: &str) -> Told {
+    fn told(script: &str) -> Finished {
         let (told, took) = run_for(Duration::from_secs(60), script);
         assert!(took < Duration::from_secs(30), "{script}: {took:?}");
         told.expect(script)

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a test that skips a row says which")]
 
 use crate::{KERNELS, Run, Variant, available, best, count, cycle, digest, variant};
-use model::content::{Content, Kind, digest_of};
+use model::content::{Content, ContentKind, digest_of};
 use model::memory::{Isa, Kernel};
 use proptest::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,19 +27,19 @@ fn runs() -> impl Iterator<Item = (&'static Variant, Run)> {
 
 fn random_bytes(size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
-    Content { seed: 5, size: size as u64, kind: Kind::Random }.fill(0, &mut bytes);
+    Content { seed: 5, size: size as u64, kind: ContentKind::Random }.fill(0, &mut bytes);
     bytes
 }
 
 /// Integers below 20.
 fn random_ints(size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
-    Content { seed: 9, size: size as u64, kind: Kind::Ints(20) }.fill(0, &mut bytes);
+    Content { seed: 9, size: size as u64, kind: ContentKind::Ints(20) }.fill(0, &mut bytes);
     bytes
 }
 
 fn random_words(count: usize) -> Vec<u64> {
-    let content = Content { seed: 7, size: 8 * count as u64, kind: Kind::Random };
+    let content = Content { seed: 7, size: 8 * count as u64, kind: ContentKind::Random };
     (0..count as u64).map(|index| content.word(index)).collect()
 }
 

@@ -25,7 +25,7 @@ pub const COUNTED: u32 = 10;
 /// The words that a file consists of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Kind {
+pub enum ContentKind {
     /// Uniformly random words, which do not compress. Written `random`.
     #[default]
     Random,
@@ -59,47 +59,47 @@ pub struct Content {
     /// Size of the file in bytes; need not be a multiple of a word.
     pub size: u64,
     /// The kind of words.
-    pub kind: Kind,
+    pub kind: ContentKind,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ContentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Random => f.write_str("random"),
-            Kind::Ints(bound) => write!(f, "ints:{bound}"),
-            Kind::Stamped => f.write_str("stamped"),
-            Kind::Constant => f.write_str("constant"),
-            Kind::Zero => f.write_str("zero"),
+            ContentKind::Random => f.write_str("random"),
+            ContentKind::Ints(bound) => write!(f, "ints:{bound}"),
+            ContentKind::Stamped => f.write_str("stamped"),
+            ContentKind::Constant => f.write_str("constant"),
+            ContentKind::Zero => f.write_str("zero"),
         }
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for ContentKind {
     type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Kind, ParseError> {
+    fn from_str(text: &str) -> Result<ContentKind, ParseError> {
         let bound = text.trim().strip_prefix("ints:").and_then(|bound| bound.parse().ok());
         match (text.trim(), bound) {
-            ("random", _) => Ok(Kind::Random),
-            ("stamped", _) => Ok(Kind::Stamped),
-            ("constant", _) => Ok(Kind::Constant),
-            ("zero", _) => Ok(Kind::Zero),
-            (_, Some(bound @ 1..)) => Ok(Kind::Ints(bound)),
+            ("random", _) => Ok(ContentKind::Random),
+            ("stamped", _) => Ok(ContentKind::Stamped),
+            ("constant", _) => Ok(ContentKind::Constant),
+            ("zero", _) => Ok(ContentKind::Zero),
+            (_, Some(bound @ 1..)) => Ok(ContentKind::Ints(bound)),
             _ => Err(ParseError::Content { given: text.trim().to_string() }),
         }
     }
 }
 
-impl From<Kind> for String {
-    fn from(kind: Kind) -> String {
+impl From<ContentKind> for String {
+    fn from(kind: ContentKind) -> String {
         kind.to_string()
     }
 }
 
-impl TryFrom<String> for Kind {
+impl TryFrom<String> for ContentKind {
     type Error = ParseError;
 
-    fn try_from(text: String) -> Result<Kind, ParseError> {
+    fn try_from(text: String) -> Result<ContentKind, ParseError> {
         text.parse()
     }
 }
@@ -109,17 +109,19 @@ impl Content {
     #[inline]
     pub const fn word(&self, index: u64) -> u64 {
         match self.kind {
-            Kind::Random => self.random(index),
+            ContentKind::Random => self.random(index),
             // Each half is scaled down, with a bias below `bound`/2³².
-            Kind::Ints(bound) => {
+            ContentKind::Ints(bound) => {
                 let word = self.random(index);
                 let (low, high, bound) = (word & 0xffff_ffff, word >> 32, bound as u64);
                 ((low * bound) >> 32) | ((high * bound) >> 32) << 32
             }
-            Kind::Stamped if index.is_multiple_of(STAMP_PAGE / WORD_BYTES) => self.random(index),
-            Kind::Stamped => self.random(index % (STAMP_PERIOD / WORD_BYTES)),
-            Kind::Constant => CONSTANT,
-            Kind::Zero => 0,
+            ContentKind::Stamped if index.is_multiple_of(STAMP_PAGE / WORD_BYTES) => {
+                self.random(index)
+            }
+            ContentKind::Stamped => self.random(index % (STAMP_PERIOD / WORD_BYTES)),
+            ContentKind::Constant => CONSTANT,
+            ContentKind::Zero => 0,
         }
     }
 
@@ -233,16 +235,16 @@ pub fn digest_of(offset: u64, bytes: &[u8]) -> u64 {
 }
 
 /// A function of a part of a file: [`Content::digest`] or [`Content::count`].
-pub type Question = fn(&Content, Range<u64>) -> u64;
+pub type PartFunction = fn(&Content, Range<u64>) -> u64;
 
-/// Evaluates a question on any part of a file in constant time, using a table of prefix sums.
+/// Evaluates a function on any part of a file in constant time, using a table of prefix sums.
 ///
 /// Random trials read millions of blocks, each trial in its own order. To verify them, the digest
 /// of each block is looked up here.
 #[derive(Debug)]
 pub struct DigestTable {
     content: Content,
-    question: Question,
+    function: PartFunction,
     granule: u64,
     prefix: Vec<u64>,
 }
@@ -252,15 +254,15 @@ const GRANULES_MAX: u64 = 1 << 20;
 
 impl DigestTable {
     /// Computes the table in one pass over the content: about 1 s for 4 GiB.
-    pub fn new(content: Content, question: Question) -> DigestTable {
+    pub fn new(content: Content, function: PartFunction) -> DigestTable {
         let granule = content.size.div_ceil(GRANULES_MAX).next_multiple_of(DIGEST_PAGE);
         let mut sum = 0u64;
         let mut prefix = vec![0];
         for start in (0..content.size / granule).map(|index| index * granule) {
-            sum = sum.wrapping_add(question(&content, start..start + granule));
+            sum = sum.wrapping_add(function(&content, start..start + granule));
             prefix.push(sum);
         }
-        DigestTable { content, question, granule, prefix }
+        DigestTable { content, function, granule, prefix }
     }
 
     /// The content that the table describes.
@@ -273,7 +275,7 @@ impl DigestTable {
     /// # Panics
     /// If the range is not within the file.
     pub fn digest(&self, range: Range<u64>) -> u64 {
-        let ask = |range| (self.question)(&self.content, range);
+        let ask = |range| (self.function)(&self.content, range);
         let first = range.start.div_ceil(self.granule);
         let last = range.end / self.granule;
         if first >= last {
@@ -299,18 +301,24 @@ mod tests {
 
     #[test]
     fn kinds_have_a_text() {
-        for kind in [Kind::Random, Kind::Ints(20), Kind::Stamped, Kind::Constant, Kind::Zero] {
+        for kind in [
+            ContentKind::Random,
+            ContentKind::Ints(20),
+            ContentKind::Stamped,
+            ContentKind::Constant,
+            ContentKind::Zero,
+        ] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
         for text in ["", "ints", "ints:0", "ints:-1", "ones"] {
-            let error = text.parse::<Kind>().unwrap_err().to_string();
+            let error = text.parse::<ContentKind>().unwrap_err().to_string();
             assert!(error.contains("write random or ints:20"), "{error}");
         }
     }
 
     #[test]
     fn pages_in_the_place_of_each_other_have_another_digest() {
-        let content = Content { seed: 5, size: 64 << 10, kind: Kind::Random };
+        let content = Content { seed: 5, size: 64 << 10, kind: ContentKind::Random };
         let page = |index: usize| index * 4096..(index + 1) * 4096;
         let right = bytes_of(content);
         let mut swapped = right.clone();
@@ -325,7 +333,7 @@ mod tests {
 
     #[test]
     fn ints_are_uniform() {
-        let content = Content { seed: 3, size: 4 << 20, kind: Kind::Ints(20) };
+        let content = Content { seed: 3, size: 4 << 20, kind: ContentKind::Ints(20) };
         let mut seen = [0u64; 20];
         for index in 0..content.size / 8 {
             let word = content.word(index);
@@ -337,15 +345,19 @@ mod tests {
         assert_eq!(content.count(0..content.size), seen[COUNTED as usize]);
     }
 
-    fn kinds() -> impl Strategy<Value = Kind> {
-        let plain = [Kind::Random, Kind::Stamped, Kind::Constant, Kind::Zero];
-        prop_oneof![proptest::sample::select(plain.to_vec()), (1u32..100).prop_map(Kind::Ints)]
+    fn kinds() -> impl Strategy<Value = ContentKind> {
+        let plain =
+            [ContentKind::Random, ContentKind::Stamped, ContentKind::Constant, ContentKind::Zero];
+        prop_oneof![
+            proptest::sample::select(plain.to_vec()),
+            (1u32..100).prop_map(ContentKind::Ints)
+        ]
     }
 
     /// Peers in other languages must produce exactly these words: see `peers/README.md`.
     #[test]
     fn golden_words() {
-        let content = Content { seed: 42, size: 64, kind: Kind::Random };
+        let content = Content { seed: 42, size: 64, kind: ContentKind::Random };
         let words: Vec<u64> = (0..3).map(|index| content.word(index)).collect();
         assert_eq!(words, [mix(42), mix(42u64.wrapping_add(GOLDEN)), content.word(2)]);
         assert_eq!(words[0], 0xa759_ea27_d472_7622);
@@ -354,7 +366,7 @@ mod tests {
 
     #[test]
     fn the_content_does_not_repeat() {
-        let content = Content { seed: 1, size: 1 << 20, kind: Kind::Random };
+        let content = Content { seed: 1, size: 1 << 20, kind: ContentKind::Random };
         let mut words: Vec<u64> = (0..content.size / 8).map(|index| content.word(index)).collect();
         words.sort_unstable();
         words.dedup();
@@ -363,7 +375,7 @@ mod tests {
 
     #[test]
     fn stamped_content_differs_in_every_page_and_seed() {
-        let content = |seed| Content { seed, size: 4 << 20, kind: Kind::Stamped };
+        let content = |seed| Content { seed, size: 4 << 20, kind: ContentKind::Stamped };
         let bytes = bytes_of(content(1));
         let mut pages: Vec<&[u8]> = bytes.chunks(STAMP_PAGE as usize).collect();
         pages.sort_unstable();
@@ -397,7 +409,7 @@ mod tests {
             seed: u64, size in 0u64..40_000,
             a in 0u64..40_000, b in 0u64..40_000, bound in 11u32..30,
         ) {
-            let content = Content { seed, size, kind: Kind::Ints(bound) };
+            let content = Content { seed, size, kind: ContentKind::Ints(bound) };
             let size = size / 4 * 4;
             let range = (a.min(b) * 4).min(size)..(a.max(b) * 4).min(size);
             let bytes = &bytes_of(content)[range.start as usize..range.end as usize];
@@ -411,7 +423,7 @@ mod tests {
 
         #[test]
         fn parts_are_filled_alike(seed: u64, size in 0u64..5_000, start in 0u64..600) {
-            let content = Content { seed, size, kind: Kind::Random };
+            let content = Content { seed, size, kind: ContentKind::Random };
             let start = (start * 8).min(size / 8 * 8);
             let mut part = vec![0; (size - start) as usize];
             content.fill(start, &mut part);

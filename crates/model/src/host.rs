@@ -297,7 +297,7 @@ pub fn cpus_text(cpus: &[u32]) -> String {
 
 /// The CPUs and the node that a run's workers are restricted to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bound {
+pub struct Affinity {
     /// The CPUs that threads are pinned to, one each, in turn; `None` if the OS places them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Vec<u32>>,
@@ -306,10 +306,10 @@ pub struct Bound {
     pub node: Option<u32>,
 }
 
-impl Bound {
+impl Affinity {
     /// Whether there is no restriction.
     pub fn is_free(&self) -> bool {
-        *self == Bound::default()
+        *self == Affinity::default()
     }
 }
 

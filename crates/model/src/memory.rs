@@ -1,6 +1,6 @@
 //! Work on memory: loops over arrays.
 
-use crate::content::{Content, Kind};
+use crate::content::{Content, ContentKind};
 use crate::named;
 use crate::random::mix;
 use crate::sample::{Sample, Span};
@@ -149,7 +149,8 @@ impl MemoryWork {
     pub fn content(&self, thread: u32, seed: u64) -> Content {
         let share = self.working_set / u64::from(self.threads) / self.kernel.arrays();
         let size = share.next_multiple_of(ARRAY_GRANULE).max(ARRAY_GRANULE);
-        let kind = if self.kernel == Kernel::Count { Kind::Ints(20) } else { Kind::Random };
+        let kind =
+            if self.kernel == Kernel::Count { ContentKind::Ints(20) } else { ContentKind::Random };
         Content { seed: mix(seed ^ u64::from(thread)), size, kind }
     }
 

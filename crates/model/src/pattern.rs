@@ -33,11 +33,11 @@ named! {
 #[derive(Debug, Clone)]
 pub struct Order {
     blocks: u64,
-    walk: Walk,
+    sequence: Sequence,
 }
 
 #[derive(Debug, Clone)]
-enum Walk {
+enum Sequence {
     Sequential,
     Random(Scramble),
     Strided { stride: u64, long_lanes: u64, lane: u64 },
@@ -51,14 +51,14 @@ impl Order {
     /// If `stride` is 0.
     pub fn new(pattern: Pattern, blocks: u64, stride: u64, seed: u64) -> Order {
         assert!(stride > 0, "a stride of 0 visits one block for ever");
-        let walk = match pattern {
-            Pattern::Sequential => Walk::Sequential,
-            Pattern::Random => Walk::Random(Scramble::new(blocks, seed)),
+        let sequence = match pattern {
+            Pattern::Sequential => Sequence::Sequential,
+            Pattern::Random => Sequence::Random(Scramble::new(blocks, seed)),
             Pattern::Strided => {
-                Walk::Strided { stride, long_lanes: blocks % stride, lane: blocks / stride }
+                Sequence::Strided { stride, long_lanes: blocks % stride, lane: blocks / stride }
             }
         };
-        Order { blocks, walk }
+        Order { blocks, sequence }
     }
 
     /// The number of blocks.
@@ -70,11 +70,11 @@ impl Order {
     #[inline]
     pub fn block(&self, step: u64) -> u64 {
         debug_assert!(step < self.blocks, "step {step} is past the pass of {}", self.blocks);
-        match &self.walk {
-            Walk::Sequential => step,
-            Walk::Random(scramble) => scramble.apply(step),
+        match &self.sequence {
+            Sequence::Sequential => step,
+            Sequence::Random(scramble) => scramble.apply(step),
             // The first `long_lanes` lanes have one more block than the others.
-            Walk::Strided { stride, long_lanes, lane } => {
+            Sequence::Strided { stride, long_lanes, lane } => {
                 let in_long = long_lanes * (lane + 1);
                 let (start, place) = if step < in_long {
                     (step / (lane + 1), step % (lane + 1))

@@ -18,8 +18,8 @@
 
 use crate::case::Case;
 use crate::line::{Fields, Line};
+use crate::optional::{fields_of_span, fields_of_usage, seat, usage, with_known};
 use crate::sample::{Latencies, Sample, Span, Usage};
-use crate::told::{seat, told_of, told_of_usage, usage, with_told};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
 use std::ffi::OsString;
@@ -161,7 +161,7 @@ impl Reply {
                     .with("ops", span.ops)
                     .with("load_ns", span.load_ns)
                     .with("sync_ns", span.sync_ns);
-                with_told(line, &told_of(span))
+                with_known(line, &fields_of_span(span))
             }
             Reply::Progress { thread, bytes } => {
                 let bytes: Vec<String> = bytes.iter().map(ToString::to_string).collect();
@@ -177,7 +177,7 @@ impl Reply {
                     .with("warm_up_ns", warm_up_ns)
                     .with("max_ns", max_ns)
                     .with("sync_max_ns", sync_max_ns);
-                with_told(line, &told_of_usage(usage))
+                with_known(line, &fields_of_usage(usage))
             }
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
             Reply::Failed { reason } => Line::new("failed").with("reason", reason),

@@ -1,7 +1,7 @@
 //! Work that writes a file.
 
 use crate::cache::Cache;
-use crate::content::{Content, Kind};
+use crate::content::{Content, ContentKind};
 use crate::io::Io;
 use crate::named;
 use crate::pattern::Pattern;
@@ -131,11 +131,11 @@ impl WriteEngine {
 
 impl Fill {
     /// The kind of content of a file filled this way.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ContentKind {
         match self {
-            Fill::Random => Kind::Stamped,
-            Fill::Constant => Kind::Constant,
-            Fill::Zero => Kind::Zero,
+            Fill::Random => ContentKind::Stamped,
+            Fill::Constant => ContentKind::Constant,
+            Fill::Zero => ContentKind::Zero,
         }
     }
 }

@@ -4,11 +4,12 @@ use crate::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
 };
 use crate::case::{Allocation, Fill, Op, Submission, Sync, Touch, Work, WriteEngine, WriteWork};
+use crate::environment::Environment;
 use crate::evidence::{Evidence, Probe, Residency};
 use crate::host::{Device, Direct, Fixture, Host, Layout, Medium, Storage, WriteCache};
 use crate::pattern::{Pattern, Share};
 use crate::peer::Peer;
-use crate::plan::{Place, Plan, Role};
+use crate::plan::{Plan, Role};
 use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
 use crate::setup::Setup;
@@ -247,8 +248,8 @@ pub fn storage() -> Storage {
 pub fn record_of(work: ReadWork, rounds: u32) -> Record {
     let (host, storage) = (host(), storage());
     let mut plan = Plan::new("zoo", rounds, 0.025, 1);
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-    plan.add([Case::own(Work::Read(work))], Role::Asked, &place);
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    plan.add([Case::own(Work::Read(work))], Role::Asked, &environment);
     let fixture = Fixture {
         path: "/data/zoo".into(),
         size: 1 << 30,

@@ -3,7 +3,7 @@
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::words::{count, is_virtual};
 use assess::Assessment;
-use assess::answer::{Answer, Bound, Fastest};
+use assess::answer::{Answer, Bottleneck, Fastest};
 use assess::decision::{Decided, Decision, Lead};
 use assess::summary::Summary;
 use model::case::{Op, WriteWork};
@@ -80,7 +80,7 @@ fn device(
     let all = all.map(|all| of_most(all, fastest.most_threads));
     let led = Sentence::led(&fastest.lead, bound(assessment, fastest, disk));
     let shown = match &fastest.bound {
-        Bound::Device(shown) => Sentence::decided(shown, |_| bound(assessment, fastest, disk)),
+        Bottleneck::Device(shown) => Sentence::decided(shown, |_| bound(assessment, fastest, disk)),
         _ => led,
     };
     [Some(first), all, Some(shown)].into_iter().flatten().collect()
@@ -106,25 +106,29 @@ fn of_most(all: &Decided, threads: u32) -> Sentence {
 
 fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
     match fastest.bound {
-        Bound::Limit => format!(
+        Bottleneck::Limit => format!(
             "A limit of a control group bounds it (Throttled): what the {disk} gives without it is \
              not known."
         ),
-        Bound::Tool => {
+        Bottleneck::Tool => {
             format!("{}'s own overhead bounds it: the {disk} may be faster.", assessment.tool.name)
         }
-        Bound::Cpu => {
+        Bottleneck::Cpu => {
             format!("The CPU bounds it (CpuBound): with more processors the {disk} may give more.")
         }
-        Bound::Device(_) => {
+        Bottleneck::Device(_) => {
             format!("More in flight gave no more: the {disk} or its path bounds it.")
         }
-        Bound::LimitOfPart => "What bounds it is not known: a control group limits a part of the \
+        Bottleneck::LimitOfPart => {
+            "What bounds it is not known: a control group limits a part of the \
                                array, and the share of that part is unseen."
-            .to_string(),
-        Bound::Unknown => "What bounds it is not known: no sound row shows that more in flight \
+                .to_string()
+        }
+        Bottleneck::Unknown => {
+            "What bounds it is not known: no sound row shows that more in flight \
                            gives no more."
-            .to_string(),
+                .to_string()
+        }
     }
 }
 
@@ -151,12 +155,12 @@ fn latencies(answer: &Answer) -> Option<Sentence> {
 fn writing(assessment: &Assessment) -> Option<Sentence> {
     let answer = assessment.writing.as_ref()?;
     let said = |lead: &Lead| format!("at up to {}", units::rate(lead.best().rate.median));
-    let mut text = match (&answer.accepted, &answer.durable) {
-        (Some(accepted), Some(durable)) => {
-            format!("Writes are accepted {} and durable {}", said(accepted), said(durable))
+    let mut text = match (&answer.acknowledged, &answer.durable) {
+        (Some(acknowledged), Some(durable)) => {
+            format!("Writes are acknowledged {} and durable {}", said(acknowledged), said(durable))
         }
-        (Some(accepted), None) => {
-            format!("Writes are accepted {}; no durable rate is valid", said(accepted))
+        (Some(acknowledged), None) => {
+            format!("Writes are acknowledged {}; no durable rate is valid", said(acknowledged))
         }
         (None, Some(durable)) => format!("Writes are durable {}", said(durable)),
         (None, None) => return None,
@@ -166,7 +170,7 @@ fn writing(assessment: &Assessment) -> Option<Sentence> {
         let takes = units::nanoseconds(ns as f64);
         text.push_str(&format!("; a sync after 4 KiB takes {takes}"));
     }
-    let leads = answer.accepted.iter().chain(&answer.durable);
+    let leads = answer.acknowledged.iter().chain(&answer.durable);
     let page = page.and_then(|(summary, _)| assess::decision::Named::of(summary));
     let rows = leads.map(|lead| &lead.best().row).chain(&page);
     Some(Sentence::figures(format!("{text}."), rows))

@@ -8,7 +8,7 @@ use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::style::{Paint, Style};
 use crate::words::{self, NONE, count, figure, is_virtual, listed};
 use assess::Assessment;
-use assess::counting::{Claim, CountingAnswer, Figure};
+use assess::counting::{Claim, CountingAnswer, RowRate};
 use assess::decision::{Decided, Decision};
 use assess::summary::Summary;
 use model::case::{Cache, Engine, Work};
@@ -216,8 +216,8 @@ fn verdict(
 }
 
 fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
-    let rates = |does: &str, figures: &[Figure]| {
-        let said = |figure: &Figure| {
+    let rates = |does: &str, figures: &[RowRate]| {
+        let said = |figure: &RowRate| {
             let threads = count(figure.threads as usize, "thread");
             format!("{} by {threads}", units::rate(figure.throughput.median))
         };

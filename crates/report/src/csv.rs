@@ -75,7 +75,7 @@ const OF_RUN: &[Column] = &[
 /// The same in all rows of a case, besides its axes.
 const OF_CASE: &[Column] = &[
     column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
-    column("role", "text", "asked, control or twin", |row| text(row.summary.role.name())),
+    column("role", "text", "asked, baseline or twin", |row| text(row.summary.role.name())),
     column("verdict", "text", "of the case: sound, doubtful, void or unavailable", |row| {
         text(row.summary.verdict.name())
     }),

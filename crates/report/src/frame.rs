@@ -10,7 +10,7 @@ use assess::finding::Severity;
 use assess::invocations::Spread;
 use assess::repetition::Repetition;
 use assess::{Assessment, RunFinding};
-use model::host::{Bound, Device, Host, Medium, Storage, cpus_text};
+use model::host::{Affinity, Device, Host, Medium, Storage, cpus_text};
 use model::plan::Skip;
 use model::record::End;
 use model::setup::Node;
@@ -174,7 +174,7 @@ fn limits(assessment: &Assessment) -> Vec<String> {
 }
 
 /// What the workers are bound to, if anything.
-fn bound(bound: &Bound) -> Option<String> {
+fn bound(bound: &Affinity) -> Option<String> {
     let pin = bound.pin.as_ref().map(|cpus| {
         format!(
             "the threads of ioassay's own worker are bound to CPUs {}, one each, in turn",

@@ -3,8 +3,8 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{Labels, common_line};
+use crate::phrases::joined;
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::versus;
 use crate::words::{self, listed};
 use assess::Assessment;

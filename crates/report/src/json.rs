@@ -14,7 +14,7 @@ use assess::decision::{Lead, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::Finding;
 use assess::percentile::Percentile;
-use assess::records::Versus;
+use assess::records::RecordComparison;
 use assess::repetition::Repetition;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, Latency, Loaded, Summary};
@@ -36,7 +36,11 @@ pub fn json(assessment: &Assessment) -> String {
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn json_of_records(versus: &Versus, paths: [&str; 2], mut out: impl Write) -> io::Result<()> {
+pub fn json_of_records(
+    versus: &RecordComparison,
+    paths: [&str; 2],
+    mut out: impl Write,
+) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, &records::versus(versus, paths))?;
     writeln!(out)
 }
@@ -53,7 +57,7 @@ pub fn json_schema() -> String {
 
 /// The JSON schema of [`json_of_records`].
 pub fn json_schema_of_records() -> String {
-    schema_of::<wire::Versus<'static>>()
+    schema_of::<wire::RecordComparison<'static>>()
 }
 
 fn schema_of<T: JsonSchema>() -> String {

@@ -1,7 +1,7 @@
 //! Labels of cases that are shown together, made of the axes in which they differ.
 
+use crate::phrases::joined;
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::words::listed;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -29,7 +29,7 @@ pub(crate) struct Phrase {
 }
 
 /// Cases of one group and one kind.
-type Place = (String, Kind);
+type GroupOfKind = (String, Kind);
 /// A value, as labels tell values apart, and the same in full words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Value {
@@ -49,7 +49,7 @@ pub(crate) struct Labels<'a> {
     /// The kinds of work in each group.
     kinds: HashMap<String, HashSet<Kind>>,
     /// What all cases of a place have in common.
-    common: HashMap<Place, Values>,
+    common: HashMap<GroupOfKind, Values>,
     /// The same of all cases of a kind, wherever they stand.
     everywhere: HashMap<Kind, Values>,
     /// An axis, and all else of cases that differ in it alone.
@@ -91,7 +91,7 @@ impl<'a> Labels<'a> {
         group: Box<dyn Fn(&Case) -> String + 'a>,
     ) -> Labels<'a> {
         let mut kinds: HashMap<String, HashSet<Kind>> = HashMap::new();
-        let mut places: HashMap<Place, Vec<Values>> = HashMap::new();
+        let mut places: HashMap<GroupOfKind, Vec<Values>> = HashMap::new();
         let mut by_kind: HashMap<Kind, Vec<Values>> = HashMap::new();
         let mut seen: HashMap<(&'static str, u64), Value> = HashMap::new();
         let mut alone = HashSet::new();
@@ -158,7 +158,7 @@ impl<'a> Labels<'a> {
     }
 
     /// What the cases of a place have in common; of one alone, what all of its kind have.
-    fn common_of(&self, place: &Place) -> &Values {
+    fn common_of(&self, place: &GroupOfKind) -> &Values {
         static NONE: Values = Values::new();
         let of_place = self.common.get(place).filter(|common| !common.is_empty());
         of_place.or_else(|| self.everywhere.get(&place.1)).unwrap_or(&NONE)

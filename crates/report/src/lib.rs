@@ -11,7 +11,7 @@
 mod style;
 mod markup;
 mod words;
-mod told;
+mod phrases;
 mod labels;
 mod writes;
 mod sentence;
@@ -41,7 +41,7 @@ mod runs;
 mod trend;
 mod records;
 mod markdown;
-mod figure;
+mod picture;
 mod contract;
 mod json;
 mod csv;
@@ -49,13 +49,13 @@ mod openmetrics;
 mod page;
 
 pub use self::csv::{csv, csv_columns};
-pub use figure::{Figure, figure_alone, figures, figures_of_records};
 pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use markdown::{markdown, markdown_of_records};
 pub use metric::table_columns;
 pub use needs::{Needs, Room, needs};
 pub use openmetrics::{metric_names, openmetrics};
 pub use page::{page, page_of_records};
+pub use picture::{Picture, picture_alone, pictures, pictures_of_records};
 pub use plan::plan;
 pub use records::{obstacles, records};
 pub use runs::{Listed, runs};
@@ -89,7 +89,7 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
 }
 
 /// The exit status that an assessment asks for: 0 if every asked case is sound or doubtful, 1 if
-/// one is void or unavailable. What nobody asked for (a control) is told, and changes nothing.
+/// one is void or unavailable. What nobody asked for (a baseline) is reported, and changes nothing.
 pub fn exit_code(assessment: &Assessment) -> u8 {
     let is_missing = |summary: &Summary| summary.role == Role::Asked && !summary.verdict.stands();
     u8::from(assessment.cases.iter().any(is_missing))

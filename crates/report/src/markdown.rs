@@ -16,7 +16,7 @@ use crate::words::sentence;
 use assess::Assessment;
 use assess::finding::Verdict;
 use assess::percentile::Percentile;
-use assess::records::Versus;
+use assess::records::RecordComparison;
 use assess::summary::Summary;
 use model::plan::Role;
 
@@ -50,7 +50,7 @@ pub fn markdown(assessment: &Assessment) -> String {
 }
 
 /// Two records compared, as Markdown; `paths` are where they are.
-pub fn markdown_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
     let tool = &versus.a.tool.name;
     let mut page = Page::titled(&format!("{tool} · {} · B compared with A", versus.a.recipe));
     let [a, b] = records::origins(versus, paths);
@@ -121,7 +121,7 @@ impl Page {
     }
 }
 
-/// The asked cases: those that read, and those that write, with what was accepted and what was
+/// The asked cases: those that read, and those that write, with what was acknowledged and what was
 /// durable apart.
 fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
@@ -153,8 +153,8 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
         invocations => format!("Medians of {invocations} invocations, with their intervals"),
     }];
     if !written.is_empty() {
-        let rates = "accepted: until the last write had returned; durable: throughput including \
-                     the final sync, unless contradicted";
+        let rates = "acknowledged: until the last write had returned; durable: throughput \
+                     including the final sync, unless contradicted";
         said.push(rates.to_string());
     }
     if syncs().any(|latency| latency.p50.is_some()) {
@@ -182,8 +182,8 @@ const READ: [&str; 8] =
 
 /// The same of those that write.
 const WRITTEN: [&str; 12] = [
-    "accepted",
-    "accepted_interval",
+    "acknowledged",
+    "acknowledged_interval",
     "durable",
     "durable_interval",
     "iops",

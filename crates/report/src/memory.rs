@@ -3,9 +3,9 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
+use crate::phrases::joined;
 use crate::sentence::Sentence;
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::words::{self, NONE, count, figure, listed};
 use assess::Assessment;
 use assess::decision::Decision;

@@ -244,7 +244,7 @@ impl Metric {
 /// The rates that have an interval, which stands in the column after theirs.
 const INTERVALS: [(&str, &str); 3] = [
     ("throughput", "interval"),
-    ("accepted", "accepted_interval"),
+    ("acknowledged", "acknowledged_interval"),
     ("durable", "durable_interval"),
 ];
 

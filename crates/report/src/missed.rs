@@ -1,4 +1,4 @@
-//! What has no figure: trials that failed or were unavailable, and controls without any.
+//! What has no figure: trials that failed or were unavailable, and baselines without any.
 
 use crate::style::{Paint, Style};
 use crate::words::{self, count, sentence};
@@ -7,7 +7,7 @@ use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::plan::Role;
 
-/// Controls that have no figure which stands: what they would bound or check is not.
+/// Baselines that have no figure which stands: what they would bound or check is not.
 pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
     let is_such = |summary: &&Summary| {
         let has_trials = summary.n > 0 || !summary.failures.is_empty();
@@ -19,7 +19,7 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
     (!all.is_empty()).then(|| {
         format!(
             "{} without a valid figure: {}. This does not change the exit status",
-            count(all.len(), "control"),
+            count(all.len(), "baseline"),
             words::listed(&all)
         )
     })

@@ -37,7 +37,7 @@ pub fn plan(plan: &Plan, style: &Style) -> String {
     }
     let roles = [
         (Role::Asked, "measured"),
-        (Role::Control, "controls"),
+        (Role::Baseline, "baselines"),
         (Role::Twin, "measured a second time (A/A)"),
     ];
     for (role, title) in roles {

@@ -11,7 +11,7 @@ use assess::Assessment;
 use assess::decision::{Decided, Decision};
 use assess::finding::Verdict;
 use assess::invocations::{INVOCATIONS_LEAST, RUNS_LEAST};
-use assess::records::{Apart, Basis, LeftOut, Pair, Versus};
+use assess::records::{Apart, Basis, LeftOut, Pair, RecordComparison};
 use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::units;
@@ -20,12 +20,12 @@ use model::units;
 const NAMED_MAX: usize = 3;
 
 /// What makes the records incomparable, a line each: `size (2 cases): 1MiB in A, 2MiB in B`.
-pub fn obstacles(versus: &Versus) -> Vec<String> {
+pub fn obstacles(versus: &RecordComparison) -> Vec<String> {
     versus.obstacles.iter().map(apart).collect()
 }
 
 /// Two records compared; `paths` are where they are.
-pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
+pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
     let [a, b] = origins(versus, paths);
     let mut out = style.wrap("A  ", Paint::Strong, &a);
     out.push_str(&style.wrap("B  ", Paint::Strong, &b));
@@ -47,17 +47,17 @@ pub fn records(versus: &Versus, paths: [&str; 2], style: &Style) -> String {
 }
 
 /// Where both records are, and of what.
-pub(crate) fn origins(versus: &Versus, paths: [&str; 2]) -> [String; 2] {
+pub(crate) fn origins(versus: &RecordComparison, paths: [&str; 2]) -> [String; 2] {
     [origin(paths[0], &versus.a), origin(paths[1], &versus.b)]
 }
 
 /// What else differs, a line each.
-pub(crate) fn others(versus: &Versus) -> Vec<String> {
+pub(crate) fn others(versus: &RecordComparison) -> Vec<String> {
     versus.others.iter().map(apart).collect()
 }
 
 /// The names of the cases that both have.
-pub(crate) fn names(versus: &Versus) -> Labels<'_> {
+pub(crate) fn names(versus: &RecordComparison) -> Labels<'_> {
     Labels::of_cases(versus.pairs.iter().map(|pair| &versus.of(pair)[0].case))
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn apart(apart: &Apart) -> String {
 }
 
 /// Each case in both.
-pub(crate) fn table(versus: &Versus) -> Grid {
+pub(crate) fn table(versus: &RecordComparison) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
         left("case", 0),
@@ -145,7 +145,7 @@ pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
 }
 
 /// What follows, in plain words.
-pub(crate) fn closing(versus: &Versus) -> String {
+pub(crate) fn closing(versus: &RecordComparison) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
     }
@@ -153,7 +153,7 @@ pub(crate) fn closing(versus: &Versus) -> String {
 }
 
 /// What the comparison goes by, and what it cannot see.
-fn basis(versus: &Versus) -> String {
+fn basis(versus: &RecordComparison) -> String {
     let of = |is: fn(&Basis) -> bool| versus.pairs.iter().filter(|pair| is(&pair.basis)).count();
     let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
     let spread = |pair: &Pair| match pair.basis {
@@ -200,7 +200,7 @@ struct Asked<'a> {
 }
 
 /// In how many cases B is faster, slower, or neither.
-fn verdicts(versus: &Versus, names: &Labels) -> String {
+fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
     let asked = versus.pairs.iter().filter_map(|pair| {
         let decided = {
             let [a, b] = versus.of(pair);
@@ -258,7 +258,7 @@ fn reasons(open: &[&Asked]) -> String {
 }
 
 /// What controls say of how far a machine is from itself.
-fn controls(versus: &Versus) -> String {
+fn controls(versus: &RecordComparison) -> String {
     let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
     match (decides(&versus.a), decides(&versus.b)) {
         (Some(a), Some(b)) => format!(

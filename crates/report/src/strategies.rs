@@ -1,18 +1,18 @@
-//! How fast can one write: a row for each way, with what was accepted and what was durable, and
+//! How fast can one write: a row for each way, with what was acknowledged and what was durable, and
 //! the answer.
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
+use crate::phrases::{Factored, factor_out};
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::sparkline::sparkline;
 use crate::style::{Paint, Style};
-use crate::told::{Told, told_once};
 use crate::words::{self, NONE, figure, times, times_interval};
-use crate::writes::{self, accepted, durable, said_rate};
+use crate::writes::{self, acknowledged, durable, said_rate};
 use assess::Assessment;
 use assess::comparison::Comparison;
-use assess::course::{Change, Course};
+use assess::course::{Change, TimeSeries};
 use assess::decision::{Decision, Lead};
 use assess::strategies::WritingAnswer;
 use assess::summary::Summary;
@@ -90,11 +90,11 @@ impl Group {
     }
 }
 
-const LEGEND: &str = "accepted: until the last write had returned; durable: throughput including \
-                      the final sync, unless contradicted; served by: where the bytes were \
-                      when the clock stopped; sync: the median service time (closed loop) of the \
-                      syncs, ≤ the longest where they are few; flushes: the device's, in a \
-                      trial; CPU: of one processor";
+const LEGEND: &str = "acknowledged: until the last write had returned; durable: throughput \
+                      including the final sync, unless contradicted; served by: where the \
+                      bytes were when the clock stopped; sync: the median service time (closed \
+                      loop) of the syncs, ≤ the longest where they are few; flushes: the \
+                      device's, in a trial; CPU: of one processor";
 
 const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰: 1 MiB = 1.049 MB; some tools print MiB as MB";
 
@@ -125,7 +125,7 @@ pub(crate) fn strategies(assessment: &Assessment, style: &Style) -> String {
 fn rows(assessment: &Assessment, names: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
-        right("accepted", 0),
+        right("acknowledged", 0),
         left("95 % CI", 5),
         right("durable", 0),
         left("95 % CI", 2),
@@ -142,7 +142,7 @@ fn rows(assessment: &Assessment, names: &Labels) -> Grid {
         if here.is_empty() {
             continue;
         }
-        let Told { common, own } = labels(&here, names);
+        let Factored { common, own } = labels(&here, names);
         let common = if common.is_empty() { common } else { format!(" ({common})") };
         grid.heading(&format!("{}{common}", group.title()));
         for (summary, label) in here.iter().zip(own) {
@@ -153,12 +153,12 @@ fn rows(assessment: &Assessment, names: &Labels) -> Grid {
 }
 
 /// What all rows of a group have in common, and what each has besides.
-fn labels(here: &[&Summary], names: &Labels) -> Told {
+fn labels(here: &[&Summary], names: &Labels) -> Factored {
     let said = |summary: &&Summary| {
         let phrases = names.phrases(&summary.case).into_iter();
         phrases.map(|phrase| phrase.said).collect()
     };
-    told_once(here.iter().map(said).collect())
+    factor_out(here.iter().map(said).collect())
 }
 
 fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
@@ -166,7 +166,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
     let plain = |text: String| Cell::new(text, Paint::Plain);
     let said = |text: String| Cell::new(figure(summary, text), paint);
     let writing = summary.writing.as_ref();
-    let (accepted, accepted_ci) = accepted(writing);
+    let (acknowledged, accepted_ci) = acknowledged(writing);
     let (durable, durable_ci) = durable(summary);
     let flushes = writing.and_then(|writing| writing.flushes_per_trial);
     let cpu = summary.spent.map(|spent| units::percent(spent.processors));
@@ -174,7 +174,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
     let or_none = |text: Option<String>| text.unwrap_or(NONE.to_string());
     vec![
         plain(label),
-        said(accepted),
+        said(acknowledged),
         said(accepted_ci),
         said(durable),
         said(durable_ci),
@@ -248,14 +248,16 @@ fn said_change(change: Change) -> String {
     let bytes = units::bytes_rounded(change.at_bytes);
     let at = units::nanoseconds(change.at_ns as f64);
     if change.before > change.after {
-        return format!("accepted in a burst of {before} until {bytes} ({at}), then at {after}");
+        return format!(
+            "acknowledged in a burst of {before} until {bytes} ({at}), then at {after}"
+        );
     }
-    format!("accepted at {before} until {bytes} ({at}), then faster, at {after}")
+    format!("acknowledged at {before} until {bytes} ({at}), then faster, at {after}")
 }
 
-fn said_steady(course: &Course) -> Option<String> {
+fn said_steady(course: &TimeSeries) -> Option<String> {
     let steady = match (course.is_steady?, course.sustained) {
-        (true, Some(rate)) => format!("steady at the end, accepted at {}", units::rate(rate)),
+        (true, Some(rate)) => format!("steady at the end, acknowledged at {}", units::rate(rate)),
         (true, None) => "steady at the end".to_string(),
         (false, _) => "not steady at the end".to_string(),
     };
@@ -270,7 +272,7 @@ fn said_steady(course: &Course) -> Option<String> {
 
 /// The answer in plain sentences.
 pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let none = WritingAnswer { accepted: None, durable: None, cost: None };
+    let none = WritingAnswer { acknowledged: None, durable: None, cost: None };
     let answer = assessment.writing.as_ref().unwrap_or(&none);
     let (of_same, of_fastest) = match cost(assessment, answer) {
         Some(Cost::OfSame(sentence)) => (Some(sentence), None),
@@ -283,13 +285,13 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
         let beside = beside_lead(lead, name);
         Sentence::led(lead, format!("{does} {name_of} at {rate}{beside}.{after}"))
     };
-    let accepted = match &answer.accepted {
+    let acknowledged = match &answer.acknowledged {
         Some(lead) => {
             let says = " This is how fast the OS took the data: a power cut could still lose it.";
-            let own = "Of this program's own writes, fastest accepted:";
+            let own = "Of this program's own writes, fastest acknowledged:";
             [Some(fastest(lead, own, says)), of_same].into_iter().flatten().collect()
         }
-        None => vec![Sentence::plain("No accepted rate is valid.")],
+        None => vec![Sentence::plain("No acknowledged rate is valid.")],
     };
     let durable = match &answer.durable {
         Some(lead) => {
@@ -299,7 +301,10 @@ pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
         }
         None => vec![Sentence::plain("No durable rate is valid.")],
     };
-    [accepted, durable].iter().map(|sentences: &Vec<Sentence>| paragraph(sentences, name)).collect()
+    [acknowledged, durable]
+        .iter()
+        .map(|sentences: &Vec<Sentence>| paragraph(sentences, name))
+        .collect()
 }
 
 /// What durability costs, in a sentence.
@@ -311,14 +316,14 @@ enum Cost {
 }
 
 fn cost(assessment: &Assessment, answer: &WritingAnswer) -> Option<Cost> {
-    let (cost, accepted) = (answer.cost.as_ref()?, answer.accepted.as_ref()?.best());
-    let row = assessment.cases.iter().find(|summary| summary.id == accepted.row.id)?;
+    let (cost, acknowledged) = (answer.cost.as_ref()?, answer.acknowledged.as_ref()?.best());
+    let row = assessment.cases.iter().find(|summary| summary.id == acknowledged.row.id)?;
     let has_both = row.writing.as_ref().is_some_and(|writing| writing.durable.is_some());
     let ratio = said_ratio(&cost.ratio());
     let figures = if has_both {
         format!("Made durable, the same writes came to {ratio} of that")
     } else {
-        format!("That is {ratio} of the fastest accepted rate")
+        format!("That is {ratio} of the fastest acknowledged rate")
     };
     let sentence = Sentence::decided(cost, |decision| match decision {
         Decision::Yes => format!("{figures}: this is what durability costs."),

@@ -3,10 +3,10 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
+use crate::phrases::joined;
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::words::{self, NONE, figure};
-use crate::writes::{accepted, durable};
+use crate::writes::{acknowledged, durable};
 use assess::Assessment;
 use assess::summary::Summary;
 use model::case::{Cache, Case, Op, Sync};
@@ -73,7 +73,8 @@ impl Rung {
         match self {
             Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
             Rung::Writing => {
-                "writing (accepted: the calls returned; durable: the syncs; p50, p99: of either)"
+                "writing (acknowledged: the calls returned; durable: the syncs; p50, p99: of \
+                 either)"
             }
             _ => self.title(),
         }
@@ -193,7 +194,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
 /// Which rate of a case that writes a row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rate {
-    Accepted,
+    Acknowledged,
     Durable,
     /// Neither: nothing is written.
     OnlySynced,
@@ -205,16 +206,16 @@ impl Rate {
     pub(crate) fn of(work: &WriteWork) -> &'static [Rate] {
         match (work.op, work.sync) {
             (Op::Sync, _) => &[Rate::OnlySynced],
-            (_, Sync::None) => &[Rate::Accepted],
+            (_, Sync::None) => &[Rate::Acknowledged],
             (_, Sync::Dsync) => &[Rate::Durable],
             _ if work.every > 0 => &[Rate::Durable],
-            _ => &[Rate::Accepted, Rate::Durable],
+            _ => &[Rate::Acknowledged, Rate::Durable],
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Rate::Accepted => "accepted",
+            Rate::Acknowledged => "acknowledged",
             Rate::Durable => "durable",
             Rate::OnlySynced => "synced",
         }
@@ -233,12 +234,12 @@ fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Ra
     let at_end = |text: String| if is_last { text } else { NONE.to_string() };
     let writing = summary.writing.as_ref();
     let (median, interval) = match rate {
-        Rate::Accepted => accepted(writing),
+        Rate::Acknowledged => acknowledged(writing),
         Rate::Durable => durable(summary),
         Rate::OnlySynced => words::main_figure(summary),
     };
     let latency = match rate {
-        Rate::Accepted => Some(&summary.latency),
+        Rate::Acknowledged => Some(&summary.latency),
         Rate::Durable if work.sync == Sync::Dsync => Some(&summary.latency),
         Rate::Durable | Rate::OnlySynced => writing.map(|writing| &writing.sync),
     };

@@ -4,9 +4,9 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
+use crate::phrases::joined;
 use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::words::{self, NONE, count, figure};
 use crate::writes::{self, durable, sync_name};
 use assess::Assessment;

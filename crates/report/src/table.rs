@@ -4,8 +4,8 @@ use crate::frame;
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{Labels, common_line};
 use crate::metric::{self, Metric, Small};
+use crate::phrases::joined;
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::versus;
 use crate::words;
 use crate::writes;
@@ -74,7 +74,7 @@ fn usual(assessment: &Assessment) -> Vec<(&'static Metric, u8)> {
         ("throughput", 0),
         ("interval", 0),
         ("rate", rate),
-        ("accepted", 1),
+        ("acknowledged", 1),
         ("spread", 5),
         ("iops", iops),
         ("p50", 2),
@@ -117,7 +117,7 @@ fn groups(assessment: &Assessment) -> Vec<(String, Vec<&Summary>)> {
         assessment.view.group.iter().filter_map(|axis| Axis::named(axis)).collect();
     let heading = |summary: &Summary| match summary.role {
         Role::Asked => joined(group.iter().filter_map(|axis| axis.label(&summary.case))),
-        Role::Control => "controls".to_string(),
+        Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
     };
     let mut groups: Vec<(String, Vec<&Summary>)> = Vec::new();

@@ -3,9 +3,9 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
+use crate::phrases::joined;
 use crate::sentence::{Sentence, paragraph};
 use crate::style::{Paint, Style};
-use crate::told::joined;
 use crate::words::{self, NONE, figure, listed, times, times_interval};
 use crate::writes::{self, sync_name};
 use assess::Assessment;
@@ -74,9 +74,9 @@ fn phase(case: &Case, page: u64) -> Option<Phase> {
     }
 }
 
-/// The same of a row; none for a control.
+/// The same of a row; none for a baseline.
 fn phase_of(summary: &Summary, page: u64) -> Option<Phase> {
-    (summary.role != Role::Control).then(|| phase(&summary.case, page)).flatten()
+    (summary.role != Role::Baseline).then(|| phase(&summary.case, page)).flatten()
 }
 
 fn verb(phase: Phase) -> &'static str {
@@ -219,7 +219,9 @@ fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Senten
         _ => format!("{state}, {}", listed(ways)),
     };
     let does = match phase {
-        Phase::Write => "To write a byte in each page of the file, until the OS has accepted it,",
+        Phase::Write => {
+            "To write a byte in each page of the file, until the OS has acknowledged it,"
+        }
         Phase::Read => "To read a byte of each page of the file",
     };
     let all: Vec<String> = caches.iter().map(say).collect();

@@ -174,7 +174,7 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     match summary.case.write() {
         None => "",
         Some(work) if work.op == Op::Sync || work.engine == WriteEngine::Null => "",
-        Some(work) if !work.sync.claims_durable() => "accepted",
+        Some(work) if !work.sync.claims_durable() => "acknowledged",
         Some(_) if is_not_durable(summary) => "",
         Some(_) => "durable",
     }

@@ -32,9 +32,9 @@ pub(crate) fn sync_name(sync: Sync) -> String {
     Axis::named("sync").map_or_else(String::new, |axis| axis.say(sync.name()))
 }
 
-/// The accepted rate and its interval.
-pub(crate) fn accepted(writing: Option<&Writing>) -> (String, String) {
-    rate(writing.and_then(|writing| writing.accepted))
+/// The acknowledged rate and its interval.
+pub(crate) fn acknowledged(writing: Option<&Writing>) -> (String, String) {
+    rate(writing.and_then(|writing| writing.acknowledged))
 }
 
 /// The durable rate and its interval; that it is not durable, where somebody might think so.

@@ -1,7 +1,7 @@
 //! Canary files: small files for testing what works before a run.
 
 use crate::error::{Error, descriptor_path};
-use model::content::{Content, Kind};
+use model::content::{Content, ContentKind};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
@@ -37,7 +37,7 @@ impl Canary {
     fn written(self, directory: &Path) -> Result<Canary, Error> {
         let seed = u64::from(std::process::id());
         let mut data = vec![0; CANARY as usize];
-        Content { seed, size: CANARY, kind: Kind::Random }.fill(0, &mut data);
+        Content { seed, size: CANARY, kind: ContentKind::Random }.fill(0, &mut data);
         let written = self.file.write_all_at(&data, 0).and_then(|()| self.sync());
         written.map_err(Error::refused("write a canary file in", directory))?;
         Ok(self)

@@ -15,7 +15,7 @@ const DEPTH: u32 = 8;
 
 /// The storage below a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ground {
+pub(crate) struct Backing {
     pub(crate) medium: Medium,
     /// Empty for memory and for storage that is not visible from here.
     pub(crate) devices: Vec<Device>,
@@ -29,10 +29,10 @@ pub(crate) struct Ground {
     pub(crate) notes: Vec<String>,
 }
 
-impl Ground {
-    fn of(medium: Medium, notes: Vec<String>) -> Ground {
+impl Backing {
+    fn of(medium: Medium, notes: Vec<String>) -> Backing {
         let (devices, layers, barriers_off) = (Vec::new(), Vec::new(), Vec::new());
-        Ground { medium, devices, layers, size: 0, barriers_off, notes }
+        Backing { medium, devices, layers, size: 0, barriers_off, notes }
     }
 
     /// The names of all block devices in the layers, each once: any of them may have a limit.
@@ -57,23 +57,23 @@ impl Finder {
     }
 
     /// The storage below `mount`.
-    pub(crate) fn ground(&self, mount: &Mount) -> Ground {
+    pub(crate) fn backing(&self, mount: &Mount) -> Backing {
         self.ground_at(mount, DEPTH)
     }
 
     /// The storage below the block device `major:minor`, without a file system.
-    pub(crate) fn ground_of_number(&self, number: &str) -> Ground {
+    pub(crate) fn ground_of_number(&self, number: &str) -> Backing {
         let block = self.root.at("/sys/dev/block").join(number);
         self.ground_of_blocks("block device", &[block], Spread::SPLIT, DEPTH)
     }
 
-    fn ground_at(&self, mount: &Mount, depth: u32) -> Ground {
+    fn ground_at(&self, mount: &Mount, depth: u32) -> Backing {
         let kind = mount.file_system.as_str();
         if depth == 0 {
             return unseen(format!("{kind}: its layers are nested too deeply to follow"));
         }
-        let mut ground = match kind {
-            "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => Ground::of(Medium::Ram, Vec::new()),
+        let mut backing = match kind {
+            "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => Backing::of(Medium::Ram, Vec::new()),
             "overlay" => self.ground_of_overlay(mount, depth),
             "btrfs" => self.ground_of_btrfs(mount, depth),
             "bcachefs" => {
@@ -100,13 +100,13 @@ impl Finder {
                 self.ground_of_blocks(kind, &blocks, Spread::SPLIT, depth)
             }
         };
-        ground.barriers_off.extend(mount.barriers_off());
-        ground
+        backing.barriers_off.extend(mount.barriers_off());
+        backing
     }
 
     /// New files go to the upper layer. Without one, the first reachable lower layer represents all
     /// of them.
-    fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Ground {
+    fn ground_of_overlay(&self, mount: &Mount, depth: u32) -> Backing {
         let lower = mount.values("lowerdir").flat_map(|list| list.split(':'));
         let layers = mount.values("upperdir").chain(lower).chain(mount.values("lowerdir+"));
         let below = layers
@@ -116,17 +116,17 @@ impl Finder {
         let Some(below) = below else {
             return unseen("overlay: ioassay cannot reach its layers".to_string());
         };
-        let mut ground = self.ground_at(&below, depth - 1);
-        ground.notes.push(format!(
+        let mut backing = self.ground_at(&below, depth - 1);
+        backing.notes.push(format!(
             "overlay: new and changed files are on {}; others are on lower layers, which may be \
              on other devices",
             below.file_system
         ));
-        ground
+        backing
     }
 
     /// A btrfs mount names only one of its members.
-    fn ground_of_btrfs(&self, mount: &Mount, depth: u32) -> Ground {
+    fn ground_of_btrfs(&self, mount: &Mount, depth: u32) -> Backing {
         let node = self.block_of_node(&mount.source);
         let is_of_node = |file_system: &PathBuf| {
             node.file_name().is_some_and(|name| file_system.join("devices").join(name).exists())
@@ -153,7 +153,7 @@ impl Finder {
         blocks: &[PathBuf],
         spread: Spread,
         depth: u32,
-    ) -> Ground {
+    ) -> Backing {
         let tops: Vec<Node> =
             blocks.iter().filter_map(|block| Node::of(&self.root, block)).collect();
         if !tops.is_empty() && tops.len() < blocks.len() {
@@ -162,31 +162,31 @@ impl Finder {
         let mut disks: Vec<PathBuf> = tops.iter().flat_map(Node::disks).collect();
         disks.sort_by_key(|disk| file_name(disk));
         disks.dedup();
-        let grounds: Vec<Ground> =
+        let backings: Vec<Backing> =
             disks.iter().map(|disk| self.ground_of_disk(disk, depth)).collect();
         let medium = match () {
-            () if grounds.is_empty() => {
+            () if backings.is_empty() => {
                 return unseen(format!("{kind}: its devices cannot be found in /sys"));
             }
-            () if grounds.iter().all(|ground| ground.medium == Medium::Ram) => Medium::Ram,
-            () if grounds.iter().any(|ground| ground.medium == Medium::Unseen) => Medium::Unseen,
+            () if backings.iter().all(|backing| backing.medium == Medium::Ram) => Medium::Ram,
+            () if backings.iter().any(|backing| backing.medium == Medium::Unseen) => Medium::Unseen,
             () => Medium::Block,
         };
         let layers = topology::layers(&tops, spread);
         let sectors = blocks.iter().map(|block| number(&block.join("size")));
         let size = sectors.sum::<Option<u64>>().map_or(0, |sectors| sectors.saturating_mul(512));
         let notes = note_of_layers(&layers).into_iter().collect();
-        let all = Ground { layers, size, ..Ground::of(medium, notes) };
-        grounds.into_iter().fold(all, |mut all, ground| {
-            all.devices.extend(ground.devices);
-            all.notes.extend(ground.notes);
-            all.barriers_off.extend(ground.barriers_off);
+        let all = Backing { layers, size, ..Backing::of(medium, notes) };
+        backings.into_iter().fold(all, |mut all, backing| {
+            all.devices.extend(backing.devices);
+            all.notes.extend(backing.notes);
+            all.barriers_off.extend(backing.barriers_off);
             all
         })
     }
 
     /// A single disk, at `path` in sysfs.
-    fn ground_of_disk(&self, path: &Path, depth: u32) -> Ground {
+    fn ground_of_disk(&self, path: &Path, depth: u32) -> Backing {
         let name = file_name(path);
         let read_ahead = number(&path.join("queue/read_ahead_kb")).map(|kib| kib << 10);
         let told = |file: &str| text(&path.join(file)).filter(|text| !text.is_empty());
@@ -225,13 +225,13 @@ impl Finder {
                 || driver.file_name().is_some_and(|driver| driver == "virtio_blk"));
         let medium = if is_memory { Medium::Ram } else { Medium::Block };
         let notes = note_of_disk(path, &device.name).into_iter().collect();
-        Ground { devices: vec![device], ..Ground::of(medium, notes) }
+        Backing { devices: vec![device], ..Backing::of(medium, notes) }
     }
 
     /// A loop device counts the bytes that pass through it, so it is its own bottom device; the
     /// file behind it determines the medium. Each flush becomes an fsync of that file, which
     /// flushes the device below, with or without direct I/O.
-    fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Ground {
+    fn ground_of_loop(&self, path: &Path, mut device: Device, depth: u32) -> Backing {
         let name = device.name.clone();
         let mut notes = Vec::new();
         // Without direct I/O, O_DIRECT has no effect below (METHODOLOGY.md).
@@ -247,17 +247,17 @@ impl Finder {
             notes.push(format!("{name}: ioassay cannot reach the file behind this loop device"));
             device.is_virtual = self.is_guest;
             let devices = vec![device];
-            return Ground { devices, ..Ground::of(Medium::Unseen, notes) };
+            return Backing { devices, ..Backing::of(Medium::Unseen, notes) };
         };
         device.is_virtual = below.devices.iter().any(|device| device.is_virtual);
         notes.extend(below.notes);
-        let Ground { medium, barriers_off, .. } = below;
-        Ground { devices: vec![device], barriers_off, ..Ground::of(medium, notes) }
+        let Backing { medium, barriers_off, .. } = below;
+        Backing { devices: vec![device], barriers_off, ..Backing::of(medium, notes) }
     }
 }
 
-fn unseen(note: String) -> Ground {
-    Ground::of(Medium::Unseen, vec![note])
+fn unseen(note: String) -> Backing {
+    Backing::of(Medium::Unseen, vec![note])
 }
 
 /// A note about how many times a byte is written.
@@ -320,16 +320,16 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     impl Sys {
-        fn ground(&self, mount: &Mount) -> Ground {
-            Finder { root: self.root(), is_guest: false }.ground(mount)
+        fn backing(&self, mount: &Mount) -> Backing {
+            Finder { root: self.root(), is_guest: false }.backing(mount)
         }
 
         #[track_caller]
-        fn check(&self, mount: &Mount, medium: Medium, names: &[&str]) -> Ground {
-            let ground = self.ground(mount);
-            let found: Vec<&str> = ground.devices.iter().map(|d| d.name.as_str()).collect();
-            assert_eq!((ground.medium, found), (medium, names.to_vec()), "{ground:#?}");
-            ground
+        fn check(&self, mount: &Mount, medium: Medium, names: &[&str]) -> Backing {
+            let backing = self.backing(mount);
+            let found: Vec<&str> = backing.devices.iter().map(|d| d.name.as_str()).collect();
+            assert_eq!((backing.medium, found), (medium, names.to_vec()), "{backing:#?}");
+            backing
         }
     }
 
@@ -363,7 +363,7 @@ mod tests {
         ];
         sys.block("pci/sda", 0, &files);
         sys.block("pci/sda/sda1", 1, &[("partition", "1")]);
-        let ground = sys.check(&ext4(1), Medium::Block, &["sda"]);
+        let backing = sys.check(&ext4(1), Medium::Block, &["sda"]);
         let model = Some("ZEBRA SSD".to_string());
         let read_ahead = Some(128 << 10);
         let disk = Device {
@@ -379,8 +379,8 @@ mod tests {
             fua: None,
             loop_direct: None,
         };
-        assert_eq!(ground.devices, [disk]);
-        assert_eq!(ground.notes, [] as [String; 0]);
+        assert_eq!(backing.devices, [disk]);
+        assert_eq!(backing.notes, [] as [String; 0]);
     }
 
     #[test]
@@ -427,10 +427,10 @@ mod tests {
             (2, "none", None),
         ] {
             sys.block(&format!("pci/sd{minor}"), minor, &[("queue/write_cache", told)]);
-            assert_eq!(sys.ground(&ext4(minor)).devices[0].write_cache, expected, "{told}");
+            assert_eq!(sys.backing(&ext4(minor)).devices[0].write_cache, expected, "{told}");
         }
         sys.block("pci/sdx", 3, &[]);
-        assert_eq!(sys.ground(&ext4(3)).devices[0].write_cache, None);
+        assert_eq!(sys.backing(&ext4(3)).devices[0].write_cache, None);
     }
 
     #[test]
@@ -438,10 +438,10 @@ mod tests {
         let sys = Sys::new();
         for (minor, told, expected) in [(0, "1", Some(true)), (1, "0", Some(false))] {
             sys.block(&format!("pci/sd{minor}"), minor, &[("queue/fua", told)]);
-            assert_eq!(sys.ground(&ext4(minor)).devices[0].fua, expected, "{told}");
+            assert_eq!(sys.backing(&ext4(minor)).devices[0].fua, expected, "{told}");
         }
         sys.block("pci/sdx", 2, &[]);
-        assert_eq!(sys.ground(&ext4(2)).devices[0].fua, None);
+        assert_eq!(sys.backing(&ext4(2)).devices[0].fua, None);
     }
 
     #[test]
@@ -452,10 +452,10 @@ mod tests {
         symlink("../../bus/virtio/drivers/virtio_blk", by_driver.join("device/driver")).unwrap();
         sys.block("pci/xvda", 1, &[]);
         sys.block("pci/nvme0n1", 2, &[]);
-        let is_virtual = |minor| sys.ground(&ext4(minor)).devices[0].is_virtual;
+        let is_virtual = |minor| sys.backing(&ext4(minor)).devices[0].is_virtual;
         assert_eq!([0, 1, 2].map(is_virtual), [true, true, false]);
         let guest = Finder { root: sys.root(), is_guest: true };
-        assert!(guest.ground(&ext4(2)).devices[0].is_virtual);
+        assert!(guest.backing(&ext4(2)).devices[0].is_virtual);
     }
 
     #[test]
@@ -471,8 +471,8 @@ mod tests {
             (6, "nvme2n1", [("device/transport", "pcie")], Medium::Block, ""),
         ] {
             sys.block(&format!("virtual/{name}"), minor, &files);
-            let ground = sys.check(&ext4(minor), medium, &[name]);
-            let notes = ground.notes.join("|");
+            let backing = sys.check(&ext4(minor), medium, &[name]);
+            let notes = backing.notes.join("|");
             assert!(notes.contains(note) && notes.is_empty() == note.is_empty(), "{notes}");
         }
     }
@@ -482,8 +482,8 @@ mod tests {
         let sys = Sys::new();
         let files = [("loop/backing_file", "/nowhere/image"), ("loop/dio", "1")];
         sys.block("virtual/loop0", 0, &files);
-        let ground = sys.check(&ext4(0), Medium::Unseen, &["loop0"]);
-        assert!(ground.notes[0].contains("cannot reach"), "{ground:?}");
+        let backing = sys.check(&ext4(0), Medium::Unseen, &["loop0"]);
+        assert!(backing.notes[0].contains("cannot reach"), "{backing:?}");
     }
 
     #[test]
@@ -497,8 +497,8 @@ mod tests {
             (mount("ext4", "8:77", "/dev/sdz", "rw"), "cannot be found in /sys"),
             (mount("overlay", "0:52", "overlay", "lowerdir=/no/a:/no/b"), "cannot reach"),
         ] {
-            let ground = sys.check(&mount, Medium::Unseen, &[]);
-            assert!(ground.notes.len() == 1 && ground.notes[0].contains(note), "{ground:?}");
+            let backing = sys.check(&mount, Medium::Unseen, &[]);
+            assert!(backing.notes.len() == 1 && backing.notes[0].contains(note), "{backing:?}");
         }
         sys.check(&mount("tmpfs", "0:53", "tmpfs", "rw"), Medium::Ram, &[]);
     }

@@ -2,7 +2,7 @@
 
 use crate::cgroup;
 use crate::counting;
-use crate::device::{Finder, Ground};
+use crate::device::{Backing, Finder};
 use crate::error::Error;
 use crate::loops::{self, Identity, Loop};
 use crate::mounts::{self, Mount};
@@ -83,9 +83,9 @@ pub fn storage_of_disk(path: &Path) -> Result<Storage, Error> {
     let node = Node::open(path)?;
     let size = node.size()?;
     let root = Root::machine();
-    let ground = Finder::new(&root).ground_of_number(&node.number);
-    let limits = cgroup::limits(&root, ground.nodes());
-    let Ground { medium, devices, layers, barriers_off, notes, .. } = ground;
+    let backing = Finder::new(&root).ground_of_number(&node.number);
+    let limits = cgroup::limits(&root, backing.nodes());
+    let Backing { medium, devices, layers, barriers_off, notes, .. } = backing;
     let mut storage = Storage {
         directory: node.path.clone(),
         file_system: NO_FILE_SYSTEM.to_string(),

@@ -86,19 +86,19 @@ fn write_range(file: &File, offset: u64, length: u64) -> io::Result<()> {
 fn wait(storage: &Storage, start: Instant, limit: Duration) -> Settled {
     let mut calm = Calm { since: None };
     loop {
-        let look = Look::at(storage, start.elapsed());
-        let quiet = calm.lasts(look);
-        if quiet || look.at >= limit {
-            let Look { at: waited, in_flight, dirty, .. } = look;
+        let activity = Activity::at(storage, start.elapsed());
+        let quiet = calm.lasts(activity);
+        if quiet || activity.at >= limit {
+            let Activity { at: waited, in_flight, dirty, .. } = activity;
             return Settled { quiet, waited, in_flight, dirty };
         }
-        std::thread::sleep(PAUSE.min(limit.saturating_sub(look.at)));
+        std::thread::sleep(PAUSE.min(limit.saturating_sub(activity.at)));
     }
 }
 
 /// The state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct Activity {
     at: Duration,
     in_flight: Option<u64>,
     /// Writes and discards completed so far.
@@ -106,8 +106,8 @@ struct Look {
     dirty: Option<u64>,
 }
 
-impl Look {
-    fn at(storage: &Storage, at: Duration) -> Look {
+impl Activity {
+    fn at(storage: &Storage, at: Duration) -> Activity {
         let read = |path: &Path| std::fs::read_to_string(path).ok();
         let names = || storage.devices.iter().map(|device| device.name.as_str());
         let traffic =
@@ -115,7 +115,7 @@ impl Look {
         let in_flight: Option<u64> = names()
             .map(|name| traffic::parse_in_flight(&read(&traffic::in_flight_of(name))?))
             .sum();
-        Look {
+        Activity {
             at,
             in_flight: in_flight.filter(|_| !storage.devices.is_empty()),
             completed: traffic.map(|traffic| traffic.writes + traffic.discards.unwrap_or(0)),
@@ -126,25 +126,26 @@ impl Look {
 
 /// The start of the current quiet period.
 struct Calm {
-    since: Option<Look>,
+    since: Option<Activity>,
 }
 
 impl Calm {
-    /// Whether nothing has happened for a whole window up to `look`.
-    fn lasts(&mut self, look: Look) -> bool {
-        let is_idle = look.in_flight.is_none_or(|count| count == 0);
-        let Some(since) = self.since.filter(|since| is_idle && since.completed == look.completed)
+    /// Whether nothing has happened for a whole window up to `activity`.
+    fn lasts(&mut self, activity: Activity) -> bool {
+        let is_idle = activity.in_flight.is_none_or(|count| count == 0);
+        let Some(since) =
+            self.since.filter(|since| is_idle && since.completed == activity.completed)
         else {
-            self.since = is_idle.then_some(look);
+            self.since = is_idle.then_some(activity);
             return false;
         };
-        if look.at.saturating_sub(since.at) < WINDOW {
+        if activity.at.saturating_sub(since.at) < WINDOW {
             return false;
         }
-        let fell = since.dirty.zip(look.dirty).map(|(then, now)| then.saturating_sub(now));
+        let fell = since.dirty.zip(activity.dirty).map(|(then, now)| then.saturating_sub(now));
         let is_falling = fell.is_some_and(|bytes| bytes >= FALL);
-        if is_falling && look.dirty.is_some_and(|bytes| bytes >= FEW) {
-            self.since = Some(look);
+        if is_falling && activity.dirty.is_some_and(|bytes| bytes >= FEW) {
+            self.since = Some(activity);
             return false;
         }
         true
@@ -161,12 +162,12 @@ mod tests {
         let mut calm = Calm { since: None };
         let found = looks.iter().zip(0..).position(|(&(in_flight, completed, dirty), number)| {
             let at = Duration::from_millis(50 * number);
-            calm.lasts(Look { at, in_flight, completed, dirty })
+            calm.lasts(Activity { at, in_flight, completed, dirty })
         });
         assert_eq!(found, expected, "{looks:?}");
     }
 
-    fn look(
+    fn activity(
         in_flight: u64,
         completed: u64,
         dirty_mib: u64,
@@ -176,38 +177,47 @@ mod tests {
 
     #[test]
     fn calm_is_a_whole_window_in_which_nothing_completes_and_nothing_is_in_flight() {
-        check(&[look(0, 5, 0); 3], Some(2));
-        check(&[look(0, 5, 0); 2], None);
-        check(&[look(1, 5, 0); 9], None);
+        check(&[activity(0, 5, 0); 3], Some(2));
+        check(&[activity(0, 5, 0); 2], None);
+        check(&[activity(1, 5, 0); 9], None);
         // A request in flight, or one completed between two looks, restarts the window.
         check(
-            &[look(0, 5, 0), look(1, 5, 0), look(0, 5, 0), look(0, 5, 0), look(0, 5, 0)],
+            &[
+                activity(0, 5, 0),
+                activity(1, 5, 0),
+                activity(0, 5, 0),
+                activity(0, 5, 0),
+                activity(0, 5, 0),
+            ],
             Some(4),
         );
-        check(&[look(0, 5, 0), look(0, 6, 0), look(0, 6, 0), look(0, 6, 0)], Some(3));
-        check(&[look(0, 1, 0), look(0, 2, 0), look(0, 3, 0), look(0, 4, 0)], None);
+        check(
+            &[activity(0, 5, 0), activity(0, 6, 0), activity(0, 6, 0), activity(0, 6, 0)],
+            Some(3),
+        );
+        check(&[activity(0, 1, 0), activity(0, 2, 0), activity(0, 3, 0), activity(0, 4, 0)], None);
     }
 
     #[test]
     fn many_dirty_pages_are_waited_for_only_while_they_become_fewer() {
-        check(&[look(0, 5, 500); 3], Some(2));
-        let falling = [90, 80, 70, 60, 50, 50, 50].map(|dirty| look(0, 5, dirty));
+        check(&[activity(0, 5, 500); 3], Some(2));
+        let falling = [90, 80, 70, 60, 50, 50, 50].map(|dirty| activity(0, 5, dirty));
         check(&falling, Some(6));
         // A small amount is not worth waiting for, even while it shrinks.
-        check(&[15, 10, 5].map(|dirty| look(0, 5, dirty)), Some(2));
-        check(&[20, 19, 15].map(|dirty| look(0, 5, dirty)), Some(2));
-        check(&[500, 600, 700].map(|dirty| look(0, 5, dirty)), Some(2));
+        check(&[15, 10, 5].map(|dirty| activity(0, 5, dirty)), Some(2));
+        check(&[20, 19, 15].map(|dirty| activity(0, 5, dirty)), Some(2));
+        check(&[500, 600, 700].map(|dirty| activity(0, 5, dirty)), Some(2));
     }
 
     #[test]
     fn a_sync_is_seen_as_writes_that_completed() {
         let directory = tempfile::tempdir().unwrap();
         let storage = crate::storage::storage(directory.path()).unwrap();
-        let before = Look::at(&storage, Duration::ZERO);
+        let before = Activity::at(&storage, Duration::ZERO);
         let path = directory.path().join("file");
         std::fs::write(&path, [1; 4096]).unwrap();
         File::open(&path).unwrap().sync_all().unwrap();
-        let after = Look::at(&storage, WINDOW);
+        let after = Activity::at(&storage, WINDOW);
         if storage.medium == Medium::Block {
             assert!(after.completed.unwrap() > before.completed.unwrap(), "{before:?} {after:?}");
         }

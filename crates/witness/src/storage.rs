@@ -3,7 +3,7 @@
 use crate::canary::{Aligned, CANARY, Canary, DIRECT_BLOCK, open_direct};
 use crate::cgroup;
 use crate::counting;
-use crate::device::{Finder, Ground};
+use crate::device::{Backing, Finder};
 use crate::error::{Error, descriptor_path};
 use crate::mounts::{self, Mount};
 use crate::page_cache;
@@ -85,9 +85,9 @@ pub(crate) fn read_ahead(root: &Root, number: &str) -> Option<u64> {
 /// Everything that is known without testing.
 fn describe(directory: &Path, mount: &Mount, file: &File) -> Result<Storage, Error> {
     let root = Root::machine();
-    let ground = Finder::new(&root).ground(mount);
-    let limits = cgroup::limits(&root, ground.nodes());
-    let Ground { mut medium, devices, layers, size, barriers_off, mut notes } = ground;
+    let backing = Finder::new(&root).backing(mount);
+    let limits = cgroup::limits(&root, backing.nodes());
+    let Backing { mut medium, devices, layers, size, barriers_off, mut notes } = backing;
     notes.extend(notes_of(mount, file));
     let space = rustix::fs::fstatvfs(file).map_err(Error::refused("look at", directory))?;
     let space = Space::from_statvfs(space);

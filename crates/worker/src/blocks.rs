@@ -1,17 +1,17 @@
 //! Has a team move blocks: each thread by an engine of its own, through the one loop.
 
 use crate::clock::Clock;
-use crate::drive::{Desk, Look, Walk, drive};
+use crate::drive::{Consume, LoopState, ThreadPlan, drive};
 use crate::engine::{BlockIo, Obstacle, Range};
 use crate::gate::Start;
-use crate::relay::{Client, Part, Relay};
+use crate::reporter::{Client, JobReporter, Part};
 use crate::team::{self, Counted, Member};
 use model::pattern::{Pattern, Share, Steps};
 use model::sample::Span;
 use std::io;
 
 /// One thread's engine, its part of the work and its counters.
-pub type Own<E> = (E, Walk, Desk);
+pub type Own<E> = (E, ThreadPlan, LoopState);
 
 /// A team member that moves blocks.
 struct Mover<'a, E, L> {
@@ -19,18 +19,18 @@ struct Mover<'a, E, L> {
     /// The engine's name, for errors.
     name: &'a str,
     io: E,
-    walk: Walk,
-    desk: Desk,
-    look: &'a L,
+    plan: ThreadPlan,
+    state: LoopState,
+    consumer: &'a L,
     clock: Clock,
 }
 
-impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
+impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
     type Timed = io::Result<Span>;
-    type Told = Part;
+    type Report = Part;
 
     fn perform(&mut self, start: &Start) -> io::Result<Span> {
-        drive(&mut self.io, &self.walk, self.look, self.clock, &mut self.desk, start)
+        drive(&mut self.io, &self.plan, self.consumer, self.clock, &mut self.state, start)
     }
 
     fn let_go(&mut self) {
@@ -39,8 +39,8 @@ impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
 
     fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
         let span = timed.map_err(|error| obstacle(self.name, &error))?;
-        let progress = self.desk.progress(&span);
-        let (latencies, syncs) = (self.desk.latencies(), self.desk.syncs());
+        let progress = self.state.progress(&span);
+        let (latencies, syncs) = (self.state.latencies(), self.state.syncs());
         let span = counted.tell(Span { thread: self.thread, progress, ..span });
         Ok(Part { span, latencies, syncs })
     }
@@ -48,19 +48,19 @@ impl<E: BlockIo, L: Look> Member for Mover<'_, E, L> {
 
 /// Runs `threads` threads, each with its own result of `make`, and reports the outcome to the
 /// client. `name` is the engine's, for errors.
-pub fn move_blocks<E: BlockIo, L: Look + Sync>(
+pub fn move_blocks<E: BlockIo, L: Consume + Sync>(
     name: &str,
     threads: u32,
     make: impl Fn(u32) -> Result<Own<E>, Obstacle> + Sync,
-    look: &L,
+    consumer: &L,
     client: &mut impl Client,
 ) {
     let clock = Clock::get();
     let prepare = |thread| {
-        let (io, walk, desk) = make(thread)?;
-        Ok(Mover { thread, name, io, walk, desk, look, clock })
+        let (io, plan, state) = make(thread)?;
+        Ok(Mover { thread, name, io, plan, state, consumer, clock })
     };
-    team::run(threads, prepare, &mut Relay::new(client));
+    team::run(threads, prepare, &mut JobReporter::new(client));
 }
 
 fn obstacle(name: &str, error: &io::Error) -> Obstacle {
@@ -83,11 +83,11 @@ pub fn range_of(pattern: Pattern, share: Share, steps: Steps, block: u64, size: 
 
 /// Touch none: the loop ignores the bytes, which may not even be in the program's memory.
 #[derive(Debug)]
-pub struct LookAway;
+pub struct Ignore;
 
-impl Look for LookAway {
+impl Consume for Ignore {
     #[inline(always)]
-    fn look(&self, _offset: u64, _bytes: &[u8]) -> u64 {
+    fn consume(&self, _offset: u64, _bytes: &[u8]) -> u64 {
         0
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// One thread's part of the work.
 #[derive(Debug)]
-pub struct Walk {
+pub struct ThreadPlan {
     visits: Visits,
     depth: usize,
     repeats: bool,
@@ -36,10 +36,10 @@ enum Syncing {
     Calls { every: u64 },
 }
 
-impl Walk {
+impl ThreadPlan {
     /// `thread`'s part of `work`, in the order that `seed` determines.
-    pub fn of_read(work: &ReadWork, thread: u32, seed: u64) -> Walk {
-        Walk {
+    pub fn of_read(work: &ReadWork, thread: u32, seed: u64) -> ThreadPlan {
+        ThreadPlan {
             visits: work.io.visits(thread, seed),
             depth: work.io.depth as usize,
             repeats: work.repeats(),
@@ -49,7 +49,7 @@ impl Walk {
     }
 
     /// `thread`'s part of `work`, in the order that `seed` determines.
-    pub fn of_write(work: &WriteWork, thread: u32, seed: u64) -> Walk {
+    pub fn of_write(work: &WriteWork, thread: u32, seed: u64) -> ThreadPlan {
         let syncing = match work.sync {
             Sync::None => Syncing::Never,
             Sync::Dsync => Syncing::Writes,
@@ -57,7 +57,7 @@ impl Walk {
             _ if work.every == 0 => Syncing::Calls { every: u64::MAX },
             _ => Syncing::Calls { every: work.every },
         };
-        Walk {
+        ThreadPlan {
             visits: work.io.visits(thread, seed),
             depth: work.io.depth as usize,
             repeats: work.repeats(),
@@ -79,14 +79,14 @@ fn whole_ns(time: Duration) -> u64 {
 }
 
 /// Touches the bytes of a block. The loop adds up the results, which become the digest.
-pub trait Look {
+pub trait Consume {
     /// Touches `bytes`, the file's content at `offset`.
-    fn look(&self, offset: u64, bytes: &[u8]) -> u64;
+    fn consume(&self, offset: u64, bytes: &[u8]) -> u64;
 }
 
 /// What the loop writes to, allocated before the clock starts.
 #[derive(Debug)]
-pub struct Desk {
+pub struct LoopState {
     meter: Meter,
     progress: Progress,
     syncs: Syncs,
@@ -123,18 +123,18 @@ impl Syncs {
     /// The operation count at which the next sync is due. If there is only one sync, at the end,
     /// this never comes due.
     #[inline(always)]
-    fn due(&self, walk: &Walk) -> u64 {
-        match walk.syncing {
+    fn due(&self, plan: &ThreadPlan) -> u64 {
+        match plan.syncing {
             Syncing::Never | Syncing::Writes => u64::MAX,
             Syncing::Calls { every } => self.last.map_or(0, |last| last.ops).saturating_add(every),
         }
     }
 }
 
-impl Desk {
+impl LoopState {
     /// For one of `threads` threads, with `depth` operations in flight, in a trial of `time`.
-    pub fn new(depth: u32, threads: u32, time: Duration) -> Desk {
-        Desk {
+    pub fn new(depth: u32, threads: u32, time: Duration) -> LoopState {
+        LoopState {
             meter: Meter::new(),
             progress: Progress::new(time, threads),
             syncs: Syncs::default(),
@@ -169,29 +169,29 @@ struct Done {
     load_ns: u64,
 }
 
-/// Moves the blocks of `walk` until the time is up, or once each if it does not repeat. Operations
+/// Moves the blocks of `plan` until the time is up, or once each if it does not repeat. Operations
 /// in flight at the end are completed and counted. A final sync follows if the case has separate
 /// sync calls.
 ///
 /// Time is counted from the `start` of the first thread. The timestamp that ends a pass also begins
-/// the next one. [`Desk::progress`] returns the span's progress.
+/// the next one. [`LoopState::progress`] returns the span's progress.
 ///
 /// # Errors
 /// The engine's error. For an engine that writes, it includes how many bytes this thread had
 /// written.
-pub fn drive<E: BlockIo, L: Look>(
+pub fn drive<E: BlockIo, L: Consume>(
     io: &mut E,
-    walk: &Walk,
-    look: &L,
+    plan: &ThreadPlan,
+    consumer: &L,
     clock: Clock,
-    desk: &mut Desk,
+    state: &mut LoopState,
     start: &Start,
 ) -> io::Result<Span> {
     let start_ns = os_now_ns();
-    let time_ns = walk.time_ns.saturating_sub(start.late_ns(start_ns));
+    let time_ns = plan.time_ns.saturating_sub(start.late_ns(start_ns));
     let mut done = Done { time_ns, ..Done::default() };
-    let driven = passes(io, walk, look, clock, desk, &mut done)
-        .and_then(|()| finish(io, walk, clock, desk, done.ops));
+    let driven = passes(io, plan, consumer, clock, state, &mut done)
+        .and_then(|()| finish(io, plan, clock, state, done.ops));
     let Done { bytes, ops, digest, load_ns, .. } = done;
     let (end_ns, synced_ns) = driven.map_err(|error| match E::WRITES {
         true => {
@@ -203,7 +203,7 @@ pub fn drive<E: BlockIo, L: Look>(
     })?;
     // The two clocks may differ by a few parts per million.
     let load_ns = load_ns.min(end_ns - start_ns);
-    let sync_ns = desk.syncs.total_ns;
+    let sync_ns = state.syncs.total_ns;
     let digest = Some(digest);
     let told = Span { start_ns, end_ns, bytes, ops, digest, load_ns, ..Span::default() };
     Ok(Span { synced_ns, sync_ns, ..told })
@@ -211,18 +211,18 @@ pub fn drive<E: BlockIo, L: Look>(
 
 /// The loop itself.
 #[inline(always)]
-fn passes<E: BlockIo, L: Look>(
+fn passes<E: BlockIo, L: Consume>(
     io: &mut E,
-    walk: &Walk,
-    look: &L,
+    plan: &ThreadPlan,
+    consumer: &L,
     clock: Clock,
-    desk: &mut Desk,
+    state: &mut LoopState,
     done: &mut Done,
 ) -> io::Result<()> {
-    let count = walk.visits.count();
+    let count = plan.visits.count();
     let mut now = clock.now_ns();
     let end = now.saturating_add(done.time_ns);
-    desk.progress.start(now);
+    state.progress.start(now);
     loop {
         let began = now;
         io.begin_pass()?;
@@ -235,42 +235,42 @@ fn passes<E: BlockIo, L: Look>(
         loop {
             // Blocks after a due sync must not start before it, so the loop stops submitting at
             // that point.
-            let stop = if E::WRITES { count.min(desk.syncs.due(walk) - before) } else { count };
-            while submitted < stop && submitted - reaped < walk.depth as u64 {
+            let stop = if E::WRITES { count.min(state.syncs.due(plan) - before) } else { count };
+            while submitted < stop && submitted - reaped < plan.depth as u64 {
                 let slot = (submitted - reaped) as usize;
-                let (offset, length) = walk.block(submitted);
-                desk.slots[slot] = Slot { since_ns: now, offset, length };
+                let (offset, length) = plan.block(submitted);
+                state.slots[slot] = Slot { since_ns: now, offset, length };
                 io.submit(slot, offset, length)?;
                 submitted += 1;
             }
             while reaped < submitted {
                 let (slot, block) = io.reap()?;
-                let Slot { since_ns, offset, length } = desk.slots[slot];
-                done.digest = done.digest.wrapping_add(look.look(offset, block));
+                let Slot { since_ns, offset, length } = state.slots[slot];
+                done.digest = done.digest.wrapping_add(consumer.consume(offset, block));
                 now = if E::LOADS_ARE_IO { clock.now_after_loads_ns() } else { clock.now_ns() };
                 if E::MOVES {
-                    desk.meter.record(now.saturating_sub(since_ns));
-                    desk.progress.reach(now, done.bytes);
+                    state.meter.record(now.saturating_sub(since_ns));
+                    state.progress.reach(now, done.bytes);
                     done.bytes += length as u64;
                 }
                 reaped += 1;
                 // One timestamp ends this operation and begins the next.
                 if submitted < stop && (E::ENDS_WITH_PASS || now < end) {
-                    let (offset, length) = walk.block(submitted);
-                    desk.slots[slot] = Slot { since_ns: now, offset, length };
+                    let (offset, length) = plan.block(submitted);
+                    state.slots[slot] = Slot { since_ns: now, offset, length };
                     io.submit(slot, offset, length)?;
                     submitted += 1;
                 }
             }
             done.ops = before + reaped;
-            if E::WRITES && done.ops == desk.syncs.due(walk) {
-                now = sync(io, clock, desk, done.ops)?;
+            if E::WRITES && done.ops == state.syncs.due(plan) {
+                now = sync(io, clock, state, done.ops)?;
             }
             if !E::WRITES || reaped == count || now >= end {
                 break;
             }
         }
-        if !walk.repeats || reaped < count || now >= end || reaped == 0 {
+        if !plan.repeats || reaped < count || now >= end || reaped == 0 {
             return Ok(());
         }
     }
@@ -278,16 +278,16 @@ fn passes<E: BlockIo, L: Look>(
 
 /// Makes all writes so far durable with a separate call. Returns the time at which it completed.
 #[inline(never)]
-fn sync<E: BlockIo>(io: &mut E, clock: Clock, desk: &mut Desk, ops: u64) -> io::Result<u64> {
+fn sync<E: BlockIo>(io: &mut E, clock: Clock, state: &mut LoopState, ops: u64) -> io::Result<u64> {
     io.flush()?;
     let accepted_ns = os_now_ns();
     let since = clock.now_ns();
     io.sync()?;
     let now = clock.now_ns();
     let latency_ns = now.saturating_sub(since);
-    desk.syncs.meter.record(latency_ns);
-    desk.syncs.total_ns += latency_ns;
-    desk.syncs.last = Some(Synced { ops, accepted_ns, synced_ns: os_now_ns() });
+    state.syncs.meter.record(latency_ns);
+    state.syncs.total_ns += latency_ns;
+    state.syncs.last = Some(Synced { ops, accepted_ns, synced_ns: os_now_ns() });
     Ok(now)
 }
 
@@ -295,23 +295,23 @@ fn sync<E: BlockIo>(io: &mut E, clock: Clock, desk: &mut Desk, ops: u64) -> io::
 /// last sync returned.
 fn finish<E: BlockIo>(
     io: &mut E,
-    walk: &Walk,
+    plan: &ThreadPlan,
     clock: Clock,
-    desk: &mut Desk,
+    state: &mut LoopState,
     ops: u64,
 ) -> io::Result<(u64, Option<u64>)> {
     if E::WRITES {
         io.flush()?;
     }
     let end_ns = os_now_ns();
-    match walk.syncing {
+    match plan.syncing {
         Syncing::Never => Ok((end_ns, None)),
         Syncing::Writes => Ok((end_ns, Some(end_ns))),
         Syncing::Calls { .. } => {
-            if desk.syncs.last.is_none_or(|last| last.ops < ops) {
-                sync(io, clock, desk, ops)?;
+            if state.syncs.last.is_none_or(|last| last.ops < ops) {
+                sync(io, clock, state, ops)?;
             }
-            let last = desk.syncs.last.expect("the last operation was synced just now");
+            let last = state.syncs.last.expect("the last operation was synced just now");
             // If nothing is moved, the syncs are the operations.
             let end_ns = if E::MOVES { last.accepted_ns } else { last.synced_ns };
             Ok((end_ns, Some(last.synced_ns)))

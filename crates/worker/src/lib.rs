@@ -19,7 +19,7 @@ pub mod drive;
 pub mod stream;
 pub mod pins;
 pub mod team;
-pub mod relay;
+pub mod reporter;
 pub mod blocks;
 pub mod perform_write;
 pub mod perform;

@@ -1,14 +1,14 @@
 //! Performs one job: creates the engines or the arrays and has a team run them.
 
-use crate::blocks::{LookAway, Own, move_blocks, range_of};
-use crate::drive::{Desk, Look, Walk};
+use crate::blocks::{Ignore, Own, move_blocks, range_of};
+use crate::drive::{Consume, LoopState, ThreadPlan};
 use crate::engine::{self, BlockIo, Obstacle};
 use crate::engine::{
     load::Load, mmap::Mapping, null::Null, pread::Pread, read::Read, uring::Uring,
 };
 use crate::gate::Start;
 use crate::perform_write::perform_write;
-use crate::relay::{Client, Part, Relay};
+use crate::reporter::{Client, JobReporter, Part};
 use crate::stream::Arrays;
 use crate::team::{self, Counted, Member};
 use kernel::{Count, Digest};
@@ -38,14 +38,14 @@ pub fn perform(job: &Job, client: &mut impl Client) {
 /// Selects the loop for the touch.
 fn perform_touch(work: &ReadWork, seed: u64, path: &Path, client: &mut impl Client) {
     match work.touch {
-        Touch::None => perform_engine(work, seed, path, &LookAway, client),
-        Touch::Page => perform_engine(work, seed, path, &LookAtPages, client),
+        Touch::None => perform_engine(work, seed, path, &Ignore, client),
+        Touch::Page => perform_engine(work, seed, path, &ReadPages, client),
         Touch::Sum => match kernel::digest(work.isa) {
-            Some(digest) => perform_engine(work, seed, path, &LookAtAll(digest), client),
+            Some(digest) => perform_engine(work, seed, path, &DigestBlocks(digest), client),
             None => client.outcome(lacks(work.isa)),
         },
         Touch::Count => match kernel::count(work.isa) {
-            Some(count) => perform_engine(work, seed, path, &LookForCounted(count), client),
+            Some(count) => perform_engine(work, seed, path, &CountTens(count), client),
             None => client.outcome(lacks(work.isa)),
         },
     }
@@ -61,7 +61,7 @@ fn perform_engine(
     work: &ReadWork,
     seed: u64,
     path: &Path,
-    look: &(impl Look + Sync),
+    consumer: &(impl Consume + Sync),
     client: &mut impl Client,
 ) {
     let failed = |error: io::Error| Obstacle::failed("preparing to read", path, &error);
@@ -70,47 +70,47 @@ fn perform_engine(
     let range = |thread| range_of(pattern, share, work.io.steps(thread), block, size);
     match work.engine {
         Engine::Null => {
-            perform_file(work, seed, |_| Ok(Null::new(work.io.depth as usize)), look, client);
+            perform_file(work, seed, |_| Ok(Null::new(work.io.depth as usize)), consumer, client);
         }
         Engine::Read => {
             let make = |thread| Read::bare(open()?, work, range(thread)).map_err(failed);
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
         Engine::Pread => {
             let make = |thread| Pread::new(open()?, work, range(thread)).map_err(failed);
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
         Engine::Mmap => {
             let make = |thread| Mapping::new(open()?, work, range(thread)).map_err(failed);
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
         Engine::Buffered => {
             let make = |thread| Read::buffered(open()?, work, range(thread)).map_err(failed);
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
         Engine::Load => {
             let make = |thread| Ok(Load::new(open()?, work, range(thread)));
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
         Engine::Uring => {
             let make = |thread| Uring::new(open()?, work, range(thread));
-            perform_file(work, seed, make, look, client);
+            perform_file(work, seed, make, consumer, client);
         }
     }
 }
 
-fn perform_file<E: BlockIo, L: Look + Sync>(
+fn perform_file<E: BlockIo, L: Consume + Sync>(
     work: &ReadWork,
     seed: u64,
     make: impl Fn(u32) -> Result<E, Obstacle> + Sync,
-    look: &L,
+    consumer: &L,
     client: &mut impl Client,
 ) {
     let own = |thread| -> Result<Own<E>, Obstacle> {
-        let desk = Desk::new(work.io.depth, work.io.threads, work.io.time);
-        Ok((make(thread)?, Walk::of_read(work, thread, seed), desk))
+        let state = LoopState::new(work.io.depth, work.io.threads, work.io.time);
+        Ok((make(thread)?, ThreadPlan::of_read(work, thread, seed), state))
     };
-    move_blocks(&work.engine.to_string(), work.io.threads, own, look, client);
+    move_blocks(&work.engine.to_string(), work.io.threads, own, consumer, client);
 }
 
 fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
@@ -125,7 +125,7 @@ fn perform_memory(work: &MemoryWork, seed: u64, client: &mut impl Client) {
         })
     };
     let prepare = |thread| Ok(Walker { thread, arrays: arrays(thread)? });
-    team::run(work.threads, prepare, &mut Relay::new(client));
+    team::run(work.threads, prepare, &mut JobReporter::new(client));
 }
 
 /// A team member that runs a kernel over arrays.
@@ -136,7 +136,7 @@ struct Walker {
 
 impl Member for Walker {
     type Timed = Span;
-    type Told = Part;
+    type Report = Part;
 
     fn perform(&mut self, start: &Start) -> Span {
         self.arrays.drive(start)
@@ -156,11 +156,11 @@ const TOUCH_BYTES: usize = 4096;
 
 /// Touch page: loads one byte of every 4 KiB. The sum only keeps the compiler from removing the
 /// loads.
-struct LookAtPages;
+struct ReadPages;
 
-impl Look for LookAtPages {
+impl Consume for ReadPages {
     #[inline(always)]
-    fn look(&self, _offset: u64, bytes: &[u8]) -> u64 {
+    fn consume(&self, _offset: u64, bytes: &[u8]) -> u64 {
         let mut sum = 0;
         for page in bytes.chunks(TOUCH_BYTES) {
             sum += u64::from(std::hint::black_box(page[0]));
@@ -171,21 +171,21 @@ impl Look for LookAtPages {
 }
 
 /// Touch sum: the digest of all bytes.
-struct LookAtAll(Digest);
+struct DigestBlocks(Digest);
 
-impl Look for LookAtAll {
+impl Consume for DigestBlocks {
     #[inline(always)]
-    fn look(&self, offset: u64, bytes: &[u8]) -> u64 {
+    fn consume(&self, offset: u64, bytes: &[u8]) -> u64 {
         (self.0)(offset, bytes)
     }
 }
 
 /// Touch count: counts the block's 4-byte integers that equal [`COUNTED`].
-struct LookForCounted(Count);
+struct CountTens(Count);
 
-impl Look for LookForCounted {
+impl Consume for CountTens {
     #[inline(always)]
-    fn look(&self, _offset: u64, bytes: &[u8]) -> u64 {
+    fn consume(&self, _offset: u64, bytes: &[u8]) -> u64 {
         (self.0)(bytes, COUNTED)
     }
 }

@@ -1,9 +1,9 @@
 //! Performs a job that writes a file.
 
-use crate::blocks::{LookAway, Own, move_blocks, range_of};
-use crate::drive::{Desk, Walk};
+use crate::blocks::{Ignore, Own, move_blocks, range_of};
+use crate::drive::{LoopState, ThreadPlan};
 use crate::engine::{BlockIo, Obstacle, Range};
-use crate::relay::Client;
+use crate::reporter::Client;
 use crate::source::Source;
 use crate::writer::buffered::Buffered;
 use crate::writer::copy::Copy;
@@ -138,16 +138,10 @@ impl Writing<'_> {
     ) {
         let work = self.work;
         let own = |thread| -> Result<Own<E>, Obstacle> {
-            let desk = Desk::new(work.io.depth, work.io.threads, work.io.time);
-            Ok((make(thread)?, Walk::of_write(work, thread, self.seed), desk))
+            let state = LoopState::new(work.io.depth, work.io.threads, work.io.time);
+            Ok((make(thread)?, ThreadPlan::of_write(work, thread, self.seed), state))
         };
-        move_blocks(
-            &format!("{} {}", work.op, work.engine),
-            work.io.threads,
-            own,
-            &LookAway,
-            client,
-        );
+        move_blocks(&format!("{} {}", work.op, work.engine), work.io.threads, own, &Ignore, client);
     }
 
     fn target(&self) -> Result<Target, Obstacle> {

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::perform::perform;
-use crate::relay::Client;
+use crate::reporter::Client;
 use model::trial::Outcome;
 use model::wire::{PROTOCOL, Reply, Request};
 use std::io::{self, BufRead, Write};

@@ -4,7 +4,7 @@
 //! buffer holds everything, and preparing a block takes one store per page.
 
 use crate::buffer::Buffers;
-use model::content::{Content, Kind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
+use model::content::{Content, ContentKind, STAMP_PAGE, STAMP_PERIOD, WORD_BYTES};
 use std::io;
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub struct Source {
     content: Content,
     pool: Pool,
     /// Where each slot's block is.
-    made: Box<[Made]>,
+    made: Box<[BuiltSource]>,
 }
 
 /// The memory that holds the blocks.
@@ -38,13 +38,13 @@ enum Pool {
 
 /// A prepared block: a part of a region.
 #[derive(Debug, Clone, Copy, Default)]
-struct Made {
+struct BuiltSource {
     region: usize,
     start: usize,
     length: usize,
 }
 
-impl Made {
+impl BuiltSource {
     /// The pages of the region that it covers.
     fn pages(self) -> Range<usize> {
         self.start / PAGE..(self.start + self.length).div_ceil(PAGE)
@@ -64,13 +64,13 @@ impl Source {
     /// If the OS cannot allocate the buffers; the error states the size.
     pub fn new(content: Content, block: usize, depth: usize) -> io::Result<Source> {
         let pool = match content.kind {
-            Kind::Constant | Kind::Zero => {
+            ContentKind::Constant | ContentKind::Zero => {
                 let mut plain = Buffers::new(1, block)?;
                 content.fill(0, plain.slot_mut(0));
                 Pool::Plain(plain)
             }
-            Kind::Stamped if depth == 1 => Pool::Period(period(content, block)?),
-            Kind::Stamped => {
+            ContentKind::Stamped if depth == 1 => Pool::Period(period(content, block)?),
+            ContentKind::Stamped => {
                 let period = period(content, block)?;
                 let busy = vec![false; period.slot(0).len() / PAGE].into_boxed_slice();
                 let mut windows = Buffers::new(depth, window_bytes(block))?;
@@ -80,9 +80,11 @@ impl Source {
                 let places = vec![0; depth].into_boxed_slice();
                 Pool::Windows { period, busy, windows, places }
             }
-            Kind::Random | Kind::Ints(_) => panic!("what is written has another kind of content"),
+            ContentKind::Random | ContentKind::Ints(_) => {
+                panic!("what is written has another kind of content")
+            }
         };
-        Ok(Source { content, pool, made: vec![Made::default(); depth].into_boxed_slice() })
+        Ok(Source { content, pool, made: vec![BuiltSource::default(); depth].into_boxed_slice() })
     }
 
     /// Prepares the `length` bytes at `offset`, a multiple of the block size, in `slot`, whose
@@ -92,9 +94,9 @@ impl Source {
     pub fn make(&mut self, slot: usize, offset: u64, length: usize) {
         let first = (offset % STAMP_PAGE) as usize;
         let place = (offset % STAMP_PERIOD) as usize;
-        let in_period = Made { region: 0, start: place, length };
+        let in_period = BuiltSource { region: 0, start: place, length };
         self.made[slot] = match &mut self.pool {
-            Pool::Plain(_) => Made { region: 0, start: 0, length },
+            Pool::Plain(_) => BuiltSource { region: 0, start: 0, length },
             Pool::Period(period) => {
                 stamp(self.content, &mut period.slot_mut(0)[place - first..], offset, length);
                 in_period
@@ -116,7 +118,7 @@ impl Source {
                         fill_window(window, &period.slot(0)[..PERIOD], place - first);
                     }
                     stamp(self.content, window, offset, length);
-                    Made { region: 1 + slot, start: first, length }
+                    BuiltSource { region: 1 + slot, start: first, length }
                 }
             }
         };
@@ -125,7 +127,7 @@ impl Source {
     /// The block last prepared in `slot`.
     #[inline]
     pub fn block(&self, slot: usize) -> &[u8] {
-        let Made { region, start, length } = self.made[slot];
+        let BuiltSource { region, start, length } = self.made[slot];
         &self.region_bytes(region)[start..start + length]
     }
 
@@ -200,13 +202,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn content(kind: Kind) -> Content {
+    fn content(kind: ContentKind) -> Content {
         Content { seed: 9, size: u64::MAX, kind }
     }
 
     /// Every block equals the content at its offset, whatever was prepared before, and stays so
     /// while others are prepared.
-    fn check(kind: Kind, depth: usize, block: usize, offsets: &[u64]) {
+    fn check(kind: ContentKind, depth: usize, block: usize, offsets: &[u64]) {
         let content = content(kind);
         let mut source = Source::new(content, block, depth).expect("there is room for little");
         let mut in_flight = vec![None; depth];
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn blocks_of_any_size_are_the_content() {
-        for kind in [Kind::Stamped, Kind::Constant, Kind::Zero] {
+        for kind in [ContentKind::Stamped, ContentKind::Constant, ContentKind::Zero] {
             for depth in [1, 3] {
                 for block in [1, 7, 512, 4096, 4097, 65_536, PERIOD - 1, PERIOD, PERIOD + 4096] {
                     let offsets: Vec<u64> =
@@ -255,14 +257,15 @@ mod tests {
             let step = if twins { STAMP_PERIOD } else { 1 };
             let offset = |index| index * step * block as u64;
             let offsets: Vec<u64> = indexes.into_iter().map(offset).collect();
-            check(Kind::Stamped, depth, block, &offsets);
+            check(ContentKind::Stamped, depth, block, &offsets);
         }
     }
 
     #[test]
     fn blocks_are_aligned_as_their_offsets_are() {
         for (depth, block) in [(1, 512), (1, 4096), (4, 512), (4, 1536), (4, 4096)] {
-            let mut source = Source::new(content(Kind::Stamped), block, depth).expect("room");
+            let mut source =
+                Source::new(content(ContentKind::Stamped), block, depth).expect("room");
             for index in 0..20u64 {
                 let (slot, offset) = (index as usize % depth, index * block as u64);
                 source.make(slot, offset, block);
@@ -274,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_block_that_no_machine_can_hold_is_an_error() {
-        for kind in [Kind::Stamped, Kind::Zero] {
+        for kind in [ContentKind::Stamped, ContentKind::Zero] {
             for depth in [1, 2] {
                 for block in [1 << 62, usize::MAX - 5] {
                     let error = Source::new(content(kind), block, depth).expect_err("too much");

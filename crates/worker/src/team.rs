@@ -20,7 +20,7 @@ pub trait Member: Sized {
     /// The raw result of the timed part.
     type Timed;
     /// The result that it reports.
-    type Told: Send;
+    type Report: Send;
 
     /// The timed part, and nothing else.
     fn perform(&mut self, start: &Start) -> Self::Timed;
@@ -30,7 +30,7 @@ pub trait Member: Sized {
 
     /// Turns the result of the timed part into the reported one, after all threads are done.
     /// `counted` was read just before and just after the timed part.
-    fn tell(&mut self, timed: Self::Timed, counted: Counted) -> Result<Self::Told, Obstacle>;
+    fn tell(&mut self, timed: Self::Timed, counted: Counted) -> Result<Self::Report, Obstacle>;
 }
 
 /// A thread's own counters, read just before and just after its timed part.
@@ -66,7 +66,7 @@ pub trait Conductor<T> {
 pub fn run<M: Member>(
     count: u32,
     prepare: impl Fn(u32) -> Result<M, Obstacle> + Sync,
-    conductor: &mut impl Conductor<M::Told>,
+    conductor: &mut impl Conductor<M::Report>,
 ) {
     let gate = Gate::new(count);
     let at_work = AtomicU32::new(count);
@@ -75,7 +75,7 @@ pub fn run<M: Member>(
     let dismissed = RwLock::new(());
     let until_dismissed = dismissed.write().unwrap_or_else(PoisonError::into_inner);
     let (tell_ready, hear_ready) = mpsc::channel::<Result<(), Obstacle>>();
-    let (tell_result, hear_result) = mpsc::channel::<(u32, Result<M::Told, Obstacle>)>();
+    let (tell_result, hear_result) = mpsc::channel::<(u32, Result<M::Report, Obstacle>)>();
     thread::scope(|scope| {
         let mut start = |thread| {
             let (tell_ready, tell_result) = (tell_ready.clone(), tell_result.clone());
@@ -154,7 +154,7 @@ mod tests {
 
     impl Member for u32 {
         type Timed = u32;
-        type Told = u32;
+        type Report = u32;
 
         fn perform(&mut self, _: &Start) -> u32 {
             *self * 11
@@ -194,7 +194,7 @@ mod tests {
 
     impl Member for Present<'_> {
         type Timed = ();
-        type Told = ();
+        type Report = ();
 
         fn perform(&mut self, _: &Start) {}
 
@@ -242,7 +242,7 @@ mod tests {
 
     impl Member for Talker {
         type Timed = ();
-        type Told = Reading;
+        type Report = Reading;
 
         fn perform(&mut self, _: &Start) {}
 

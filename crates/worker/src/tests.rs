@@ -1,12 +1,12 @@
 //! Every engine on the zoo of awkward cases.
 
 use crate::perform::perform;
-use crate::relay::Client;
+use crate::reporter::Client;
 use model::case::Work;
 use model::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch,
 };
-use model::content::{Content, DigestTable, Kind, Question};
+use model::content::{Content, ContentKind, DigestTable, PartFunction};
 use model::pattern::Pattern;
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::{Job, Outcome};
@@ -75,13 +75,13 @@ fn sample_of(job: &Job, outcome: Outcome) -> Option<Sample> {
 
 /// Reads a real file, checks every invariant of the sample and returns it.
 fn check(work: ReadWork) -> Option<Sample> {
-    let kind = if work.touch == Touch::Count { Kind::Ints(20) } else { Kind::Random };
+    let kind = if work.touch == Touch::Count { ContentKind::Ints(20) } else { ContentKind::Random };
     let content = Content { seed: SEED, size: work.io.size, kind };
     let file = file_of(content);
     let (job, outcome) = outcome(Work::Read(work), Some(file.path().to_path_buf()));
     let sample = sample_of(&job, outcome)?;
     let id = job.case.id();
-    let question: Question =
+    let question: PartFunction =
         if work.touch == Touch::Count { Content::count } else { Content::digest };
     match job.expected_digest(&DigestTable::new(content, question), &sample) {
         Some(expected) => assert_eq!(sample.digest(), Some(expected), "{id}"),
@@ -219,14 +219,15 @@ fn every_touch_and_advice_runs() {
             });
         }
         for advice in Advice::ALL.iter().copied() {
-            let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
+            let environment =
+                model::environment::Environment { host: &zoo::host(), storage: None, peers: &[] };
             let work = ReadWork {
                 io: Io { cache: Cache::Cold, ..zoo::plain().io },
                 engine,
                 advice,
                 ..zoo::plain()
             };
-            if place.refusal(&Case::own(Work::Read(work))).is_none() {
+            if environment.refusal(&Case::own(Work::Read(work))).is_none() {
                 check(work);
             }
         }
@@ -264,7 +265,7 @@ fn a_block_in_the_place_of_another_is_found() {
         io: Io { size: 64 << 10, cache: Cache::Cold, ..zoo::plain().io },
         ..zoo::plain()
     };
-    let content = Content { seed: SEED, size: work.io.size, kind: Kind::Random };
+    let content = Content { seed: SEED, size: work.io.size, kind: ContentKind::Random };
     let mut bytes = vec![0; work.io.size as usize];
     content.fill(0, &mut bytes);
     let (head, rest) = bytes.split_at_mut(4 * 4096);
@@ -314,12 +315,13 @@ fn pages_that_are_touched_ahead_are_read_right() {
 
 #[test]
 fn a_file_of_no_bytes_is_passed_once() {
-    let file = file_of(Content { seed: SEED, size: 0, kind: Kind::Random });
+    let file = file_of(Content { seed: SEED, size: 0, kind: ContentKind::Random });
     for engine in engines() {
         for advice in [Advice::None, Advice::WillNeed, Advice::HugePage, Advice::TouchAhead] {
-            let place = model::plan::Place { host: &zoo::host(), storage: None, peers: &[] };
+            let environment =
+                model::environment::Environment { host: &zoo::host(), storage: None, peers: &[] };
             let work = ReadWork { engine, advice, ..zoo::plain() };
-            if place.refusal(&Case::own(Work::Read(work))).is_none() {
+            if environment.refusal(&Case::own(Work::Read(work))).is_none() {
                 let work = Work::Read(ReadWork { io: Io { size: 0, ..work.io }, ..work });
                 let (job, outcome) = outcome(work, Some(file.path().to_path_buf()));
                 if let Some(sample) = sample_of(&job, outcome) {

@@ -2,7 +2,7 @@
 
 use assess::records::Judged;
 use model::case::Case;
-use model::plan::Place;
+use model::environment::Environment;
 use model::printable::is_printable;
 use model::record::{Line, Record, VERSION};
 use model::trial::Job;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 /// A kind of input.
-pub(super) struct Kind {
+pub(super) struct InputKind {
     /// Its name.
     pub(super) name: &'static str,
     /// Its share of the time, relative to the others.
@@ -25,14 +25,14 @@ pub(super) struct Kind {
 }
 
 /// All kinds.
-pub(super) const KINDS: [Kind; 7] = [
-    Kind { name: "time", share: 1, seeds: times, check: time },
-    Kind { name: "size", share: 1, seeds: sizes, check: size },
-    Kind { name: "case", share: 1, seeds: cases, check: case },
-    Kind { name: "wire", share: 1, seeds: wires, check: wire },
-    Kind { name: "recipe", share: 2, seeds: recipes, check: recipe },
-    Kind { name: "peers", share: 1, seeds: tables, check: table },
-    Kind { name: "record", share: 8, seeds: records, check: record },
+pub(super) const KINDS: [InputKind; 7] = [
+    InputKind { name: "time", share: 1, seeds: times, check: time },
+    InputKind { name: "size", share: 1, seeds: sizes, check: size },
+    InputKind { name: "case", share: 1, seeds: cases, check: case },
+    InputKind { name: "wire", share: 1, seeds: wires, check: wire },
+    InputKind { name: "recipe", share: 2, seeds: recipes, check: recipe },
+    InputKind { name: "peers", share: 1, seeds: tables, check: table },
+    InputKind { name: "record", share: 8, seeds: records, check: record },
 ];
 
 fn ensure(holds: bool, what: &str) -> Result<(), String> {
@@ -72,8 +72,8 @@ fn case(text: &str) -> Result<(), String> {
     let Ok(case) = serde_json::from_str::<Case>(text) else { return Ok(()) };
     ensure(Case::from_axes(&case.axes()) == Ok(case.clone()), "a case is not read back")?;
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
-    let refusal = place.refusal(&case);
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+    let refusal = environment.refusal(&case);
     ensure(refusal != Some(String::new()) && !case.id().is_empty(), "an empty text")
 }
 
@@ -106,9 +106,9 @@ fn recipes(_: &Path) -> Vec<String> {
 fn recipe(text: &str) -> Result<(), String> {
     let Ok(recipe) = ioassay::recipe::parse(text) else { return Ok(()) };
     let (host, storage, peers) = (zoo::host(), zoo::storage(), [zoo::peer()]);
-    let place = Place { host: &host, storage: Some(&storage), peers: &peers };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
     let changes = ioassay::recipe::Changes { seed: Some(1), ..Default::default() };
-    let Ok(plan) = recipe.plan(&changes, &place) else { return Ok(()) };
+    let Ok(plan) = recipe.plan(&changes, &environment) else { return Ok(()) };
     let asked = plan.cases.len() + plan.skips.len();
     ensure(asked <= 2 * model::plan::CASES_MAX, "more cases than can be planned")
 }
@@ -173,8 +173,8 @@ fn record(text: &str) -> Result<(), String> {
     let is_json = |text: &String| serde_json::from_str::<serde_json::Value>(text).is_ok();
     ensure(json.iter().all(is_json), "JSON that is none")?;
     let mut pages = vec![report::page(&assessment), report::page_of_records(&versus, paths)];
-    for figure in report::figures(&assessment) {
-        pages.push(report::figure_alone(&assessment, &figure.name).map_err(|e| e.to_string())?);
+    for figure in report::pictures(&assessment) {
+        pages.push(report::picture_alone(&assessment, &figure.name).map_err(|e| e.to_string())?);
     }
     ensure(pages.iter().all(|page| !page.contains("--><script>")), "a page has a script")?;
     let is_still = |form: &String| form.chars().all(|c| c == '\n' || is_printable(c));

@@ -9,7 +9,7 @@ mod kinds;
 
 use crate::options;
 use anyhow::{Context, Result, bail};
-use kinds::{KINDS, Kind};
+use kinds::{InputKind, KINDS};
 use model::random::{Rng, mix};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -59,7 +59,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
         }
         Ok(())
     })?;
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.name.contains(&options.only)).collect();
+    let kinds: Vec<&InputKind> =
+        KINDS.iter().filter(|kind| kind.name.contains(&options.only)).collect();
     if kinds.is_empty() {
         bail!("no kind of input has '{}' in its name", options.only);
     }
@@ -130,13 +131,13 @@ fn hash(text: &str) -> u64 {
 }
 
 /// The input with this number.
-fn make(options: &Options, kind: &Kind, seeds: &[String], number: u64) -> String {
+fn make(options: &Options, kind: &InputKind, seeds: &[String], number: u64) -> String {
     let rng = &mut Rng::new(mix(options.seed ^ hash(kind.name)) ^ mix(number));
     input::mutated(seeds, rng)
 }
 
 /// Returns what went wrong with an input, if anything.
-fn check(kind: &Kind, text: &str) -> Result<(), String> {
+fn check(kind: &InputKind, text: &str) -> Result<(), String> {
     let started = Instant::now();
     let checked = panic::catch_unwind(AssertUnwindSafe(|| (kind.check)(text)));
     let said = |panic: Box<dyn std::any::Any + Send>| {
@@ -189,8 +190,12 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_failure() {
-        let kind =
-            Kind { name: "bad", share: 1, seeds: |_| Vec::new(), check: |_| panic!("as planned") };
+        let kind = InputKind {
+            name: "bad",
+            share: 1,
+            seeds: |_| Vec::new(),
+            check: |_| panic!("as planned"),
+        };
         assert_eq!(check(&kind, ""), Err("panicked: as planned".to_owned()));
     }
 }

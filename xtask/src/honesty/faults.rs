@@ -295,7 +295,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ioassay: "ioassay run WRITE DIR --sync none --json",
         fio: "fio --name=write --filename=FILE --rw=write --bs=1M --size=64M",
         dd: "dd if=/dev/zero of=FILE bs=1M count=64",
-        signs: &[Code("AcceptedOnly")],
+        signs: &[Code("AcknowledgedOnly")],
         ..WRITE
     },
     Fault {

@@ -177,7 +177,7 @@ Disk stats (read/write):
         };
         json!({
             "cases": [
-                { "role": "control" },
+                { "role": "baseline" },
                 { "role": "asked", "verdict": "doubtful", "served_by": "page-cache",
                   "case": { "block": 4096 }, "throughput": { "median": 4.096e6 },
                   "iops": { "median": 1000.0 }, "failures": [{ "reason": "it failed" }],

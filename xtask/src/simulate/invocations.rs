@@ -114,6 +114,26 @@ pub(super) fn later(sessions: usize) -> Table {
     })
 }
 
+/// How often the interval is so wide that it is reported, by how much invocations vary.
+pub(super) fn wide(sessions: usize) -> Table {
+    let mut heads = vec!["invocations × rounds"];
+    heads.extend(HEADS);
+    let mut table = Table::new(&heads);
+    for (name, between) in [
+        ("10 % between, 5 % within", 0.1),
+        ("30 % between, 5 % within", 0.3),
+        ("50 % between, 5 % within", 0.5),
+        ("100 % between, 5 % within", 1.0),
+    ] {
+        let noise = Noise { between, ..PLAIN };
+        let is_wide = |rng: &mut Rng, split| {
+            Estimate::of_rounds(&noise.run(rng, split), Looks::None).is_some_and(|it| it.is_wide())
+        };
+        table.row(name, &SPLITS.map(|split| share(sessions, 400, |rng| is_wide(rng, split))));
+    }
+    table
+}
+
 /// How often two equivalent runs are called different.
 pub(super) fn alike(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, _| {

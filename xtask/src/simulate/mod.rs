@@ -34,7 +34,7 @@ struct Simulation {
     run: fn(usize) -> Table,
 }
 
-const ALL: [Simulation; 11] = [
+const ALL: [Simulation; 12] = [
     Simulation {
         title: "The interval of a figure holds the machine's median, by rounds:",
         part: 1,
@@ -51,6 +51,7 @@ const ALL: [Simulation; 11] = [
         run: invocations::coverage,
     },
     Simulation { title: "It holds the figure of another run:", part: 1, run: invocations::later },
+    Simulation { title: "`WideInterval` is reported:", part: 1, run: invocations::wide },
     Simulation { title: "Two equal runs are called different:", part: 4, run: invocations::alike },
     Simulation {
         title: "The interval of a percentile holds the true one, by percentile and rounds:",

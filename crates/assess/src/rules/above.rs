@@ -1,7 +1,7 @@
 //! Whether a figure is above what bounds it.
 
-use super::context::Fault;
-use crate::ceiling::{Bounds, Held, is_beyond_caches};
+use super::context::Draft;
+use crate::ceiling::{Bounds, CeilingShare, is_beyond_caches};
 use crate::finding::Severity;
 use crate::row::Row;
 use crate::summary::CeilingKind;
@@ -17,14 +17,14 @@ const WRITING_MOST: f64 = 4.0;
 
 /// The throughput, or that without loading, is above its ceiling (METHODOLOGY.md). The interval of
 /// the paired rounds decides: noise alone often lifts a row above its ceiling.
-pub(super) fn above_ceiling(row: &Row, bounds: &Bounds) -> Option<Fault> {
+pub(super) fn above_ceiling(row: &Row, bounds: &Bounds) -> Option<Draft> {
     let whole = bounds.ceiling.as_ref().and_then(|held| above(row, held, ""));
     let loaded = bounds.loaded_ceiling.as_ref();
     let loaded = loaded.and_then(|held| above(row, held, ", without loading,"));
     [whole, loaded].into_iter().flatten().max_by_key(|fault| fault.severity)
 }
 
-fn above(row: &Row, held: &Held, part: &str) -> Option<Fault> {
+fn above(row: &Row, held: &CeilingShare, part: &str) -> Option<Draft> {
     let share = held.share;
     if share.median <= 1.0 {
         return None;
@@ -39,11 +39,11 @@ fn above(row: &Row, held: &Held, part: &str) -> Option<Fault> {
         share.median, held.base
     );
     let (severity, cause, remedy) = cause(row, held, least);
-    Fault::new(severity, format!("{seen}: {cause}"), remedy)
+    Draft::new(severity, format!("{seen}: {cause}"), remedy)
 }
 
 /// The severity, cause and remedy of a row whose interval begins at the share `least`.
-fn cause(row: &Row, held: &Held, least: f64) -> (Severity, &'static str, &'static str) {
+fn cause(row: &Row, held: &CeilingShare, least: f64) -> (Severity, &'static str, &'static str) {
     let case = row.measured.case;
     let is_loose = writes(case) && held.kind == CeilingKind::Memory;
     if is_loose && least <= WRITING_MOST {

@@ -1,6 +1,6 @@
 //! Whether the page cache was as claimed.
 
-use super::context::{Context, Fault, is_many_times};
+use super::context::{Context, Draft, is_many_times};
 use crate::counted::Counted;
 use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
@@ -20,13 +20,13 @@ const OVER_READ_MOST: f64 = 0.05;
 
 /// Claimed cold, but the page cache served more than 1 % of the bytes, or readahead fetched random
 /// blocks before they were requested (METHODOLOGY.md).
-pub(super) fn cache_leak(context: &Context) -> Option<Fault> {
+pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
     copy_leak(context).or_else(|| read_leak(context))
 }
 
 /// A copy of a cold source for which the devices read less than was copied. If they read almost
 /// nothing, `copy_file_range` shares the source's blocks, which is no leak.
-fn copy_leak(context: &Context) -> Option<Fault> {
+fn copy_leak(context: &Context) -> Option<Draft> {
     let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.io.cache == Cache::Cold;
     let work = context.write().filter(is_cold)?;
     context.measured.source.filter(|source| source.medium == Medium::Block)?;
@@ -44,10 +44,10 @@ fn copy_leak(context: &Context) -> Option<Fault> {
     );
     let remedy = "copy a file of incompressible data that no other program reads, or use cache \
                   'direct'";
-    Fault::new(Severity::Void, message, remedy)
+    Draft::new(Severity::Void, message, remedy)
 }
 
-fn read_leak(context: &Context) -> Option<Fault> {
+fn read_leak(context: &Context) -> Option<Draft> {
     let work = context.claims(Cache::Cold)?;
     let Some(hit) = leaked(context) else { return read_ahead(context, work) };
     let trials = context.how_many(|trial| leaks(context, work, trial));
@@ -62,14 +62,14 @@ fn read_leak(context: &Context) -> Option<Fault> {
         percent(hit)
     );
     let remedy = "use a file of incompressible data that no other program reads, or cache 'direct'";
-    Fault::new(Severity::Void, message, remedy)
+    Draft::new(Severity::Void, message, remedy)
 }
 
 /// Readahead around random blocks caches blocks that come later. Over a whole pass each is fetched
 /// once, and the bytes hide it. But one device read then served several operations, and most of
 /// their latencies are the page cache's. A sequential pass wants that; in a random one it makes
 /// cold operations warm.
-fn read_ahead(context: &Context, work: &ReadWork) -> Option<Fault> {
+fn read_ahead(context: &Context, work: &ReadWork) -> Option<Draft> {
     if work.io.pattern != Pattern::Random || !context.is_served(&[ServedBy::Device]) {
         return None;
     }
@@ -80,7 +80,7 @@ fn read_ahead(context: &Context, work: &ReadWork) -> Option<Fault> {
          blocks early, so their latencies are those of a warm cache",
         (share * 100.0).round()
     );
-    Fault::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
+    Draft::new(Severity::Doubt, message, "use advice 'random', which turns readahead off")
 }
 
 /// The hit share, if it is above the noise and the page cache served.
@@ -96,7 +96,7 @@ fn leaks(context: &Context, work: &ReadWork, trial: &Counted) -> bool {
 /// Claimed warm, but the worker caused device reads of more than 1 % of the bytes; or not all of
 /// the file was in the page cache before and after, and it is unknown what devices read. If they
 /// read next to nothing, the figure is still the page cache's: a note (METHODOLOGY.md).
-pub(super) fn not_warm(context: &Context) -> Option<Fault> {
+pub(super) fn not_warm(context: &Context) -> Option<Draft> {
     let medium = context.measured.storage.map(|storage| storage.medium);
     if medium == Some(Medium::Ram) {
         // A file kept in memory can't be cached or evicted: rule Ram reports it.
@@ -118,7 +118,7 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
                  figure is the page cache's",
                 percent(fetched)
             );
-            Fault::new(
+            Draft::new(
                 Severity::Note,
                 message,
                 "none needed; to be sure, free memory and run \
@@ -129,12 +129,12 @@ pub(super) fn not_warm(context: &Context) -> Option<Fault> {
 }
 
 /// The claim is wrong, and so is the figure.
-fn void(seen: &str) -> Option<Fault> {
+fn void(seen: &str) -> Option<Draft> {
     let message = format!(
         "claimed warm, but {seen}: memory is short, another program pushed the file out, or the OS \
          reclaimed it"
     );
-    Fault::new(Severity::Void, message, "use a smaller file, or free memory")
+    Draft::new(Severity::Void, message, "use a smaller file, or free memory")
 }
 
 fn cached_share(
@@ -166,11 +166,11 @@ fn not_warm_to_write(context: &Context) -> Option<String> {
 
 /// Claimed direct, but the bytes went through the page cache: the canary showed it, the cached part
 /// of the file grew, or the cache served hits or kept what was written (METHODOLOGY.md).
-pub(super) fn direct_ignored(context: &Context) -> Option<Fault> {
+pub(super) fn direct_ignored(context: &Context) -> Option<Draft> {
     passed_by_cache(context).or_else(|| copied_through_cache(context))
 }
 
-fn passed_by_cache(context: &Context) -> Option<Fault> {
+fn passed_by_cache(context: &Context) -> Option<Draft> {
     let reads = context.claims(Cache::Direct);
     let writes = context.write().filter(|work| work.io.cache == Cache::Direct);
     if reads.is_none() && writes.is_none() {
@@ -194,7 +194,7 @@ fn passed_by_cache(context: &Context) -> Option<Fault> {
         format!("claimed direct, but {seen}: this file system accepts O_DIRECT and ignores it");
     let remedy = "use another cache state, or another file system (on btrfs, a directory with \
                   'chattr +C' and no compression)";
-    Fault::new(Severity::Void, message, remedy)
+    Draft::new(Severity::Void, message, remedy)
 }
 
 /// The share of the bytes for which pages of the file appeared in the page cache, above the noise.
@@ -220,7 +220,7 @@ fn kept(context: &Context) -> Option<f64> {
 
 /// btrfs copies direct writes of checksummed data through the page cache. Probes seldom see the
 /// pages: they are gone when the write returns.
-fn copied_through_cache(context: &Context) -> Option<Fault> {
+fn copied_through_cache(context: &Context) -> Option<Draft> {
     if !is_summed_up_by_btrfs(context) {
         return None;
     }
@@ -235,7 +235,7 @@ fn copied_through_cache(context: &Context) -> Option<Fault> {
     );
     let remedy = "write to a directory with 'chattr +C' (ioassay can't see it, so this doubt \
                   remains), or mount with 'nodatasum'";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// Whether the case writes directly to a file on btrfs whose data is checksummed.
@@ -258,18 +258,18 @@ fn release(os: &str) -> Option<(u32, u32)> {
 }
 
 /// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
-pub(super) fn partly_cached(context: &Context) -> Option<Fault> {
+pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let message = format!(
         "the page cache served {:.0} % of the bytes and a device the rest: the figure is neither's",
         100.0 * context.summary.hit_share?
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// No probe can see how much of the file is cached (METHODOLOGY.md).
-pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
+pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
     let writes =
         context.write().filter(|work| work.io.cache != Cache::AsIs).map(|work| work.io.cache);
     let cache = context.read().map(|work| work.io.cache).or(writes)?;
@@ -285,12 +285,12 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Fault> {
          whether it is '{cache}'"
     );
     let remedy = "use your own file, on Linux 6.5 or later, where cachestat(2) is allowed";
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// Devices read more than the figure counts (METHODOLOGY.md). An operation counts as its whole
 /// pages, the least that the page cache can read.
-pub(super) fn over_read(context: &Context) -> Option<Fault> {
+pub(super) fn over_read(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -312,7 +312,7 @@ pub(super) fn over_read(context: &Context) -> Option<Fault> {
         read_ahead_most(context.measured.storage).unwrap_or_default()
     );
     let remedy = "use advice 'random' or cache 'direct' to read only what is requested";
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// The largest readahead, in words: that of the file system's own device or, in older records, of

@@ -1,6 +1,6 @@
 //! Whether arrays are known to be in memory, not in a cache.
 
-use super::context::Fault;
+use super::context::Draft;
 use crate::finding::Severity;
 use crate::row::Row;
 use model::case::Kernel;
@@ -10,7 +10,7 @@ use model::units::bytes_rounded;
 const CLAIM_LEAST: u64 = 64 << 20;
 
 /// Arrays that claim to be in memory, on a machine that reports no cache size (METHODOLOGY.md).
-pub(super) fn cache_size_unknown(row: &Row) -> Option<Fault> {
+pub(super) fn cache_size_unknown(row: &Row) -> Option<Draft> {
     let work = row.measured.case.memory().filter(|_| row.stands())?;
     let is_of_memory = work.kernel.is_bulk() || work.kernel == Kernel::Chase;
     let claims = is_of_memory && work.working_set >= CLAIM_LEAST;
@@ -24,5 +24,5 @@ pub(super) fn cache_size_unknown(row: &Row) -> Option<Fault> {
     );
     let remedy = "measure the levels in the same run: 'ioassay run memory' does if 8 GiB of memory \
                   are available";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }

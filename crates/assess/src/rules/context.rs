@@ -27,20 +27,20 @@ pub(crate) struct Overhead {
 
 /// A finding without its code, which the table of rules adds.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct Draft {
     pub(crate) severity: Severity,
     pub(crate) message: String,
     pub(crate) remedy: String,
 }
 
-impl Fault {
-    pub(crate) fn new(severity: Severity, message: String, remedy: &str) -> Option<Fault> {
-        Some(Fault { severity, message, remedy: remedy.to_string() })
+impl Draft {
+    pub(crate) fn new(severity: Severity, message: String, remedy: &str) -> Option<Draft> {
+        Some(Draft { severity, message, remedy: remedy.to_string() })
     }
 
     /// With its code.
     pub(crate) fn named(self, code: Code) -> Finding {
-        let Fault { severity, message, remedy } = self;
+        let Draft { severity, message, remedy } = self;
         Finding { code, severity, message, remedy }
     }
 }

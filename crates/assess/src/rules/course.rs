@@ -1,8 +1,8 @@
 //! Whether the rate was the same from the first second to the last.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::counted::{Counted, only_syncs};
-use crate::course::{Change, Course};
+use crate::course::{Change, TimeSeries};
 use crate::finding::Severity;
 use crate::rounds::{Levels, drift};
 use crate::stats::median;
@@ -21,7 +21,7 @@ const STEP_NS_LEAST: u64 = 500_000_000;
 const START: f64 = 0.3;
 
 /// The rate drifts or swings, without a step change (METHODOLOGY.md).
-pub(super) fn transient(context: &Context) -> Option<Fault> {
+pub(super) fn transient(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref();
     if let Some(budget) = context.measured.sustain {
         return not_sustained(context, course, budget);
@@ -34,11 +34,15 @@ pub(super) fn transient(context: &Context) -> Option<Fault> {
     let message = format!("the rate is not steady: {}", trend(course)?);
     let remedy = "measure until it is steady, with --sustain; a longer or shorter trial has \
                   another figure";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The time of `--sustain` ended before the rate was steady, or before that could be determined.
-fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -> Option<Fault> {
+fn not_sustained(
+    context: &Context,
+    course: Option<&TimeSeries>,
+    budget: Duration,
+) -> Option<Draft> {
     let is_steady = course.and_then(|course| course.is_steady);
     if is_steady == Some(true) || !context.moves() {
         return None;
@@ -49,12 +53,12 @@ fn not_sustained(context: &Context, course: Option<&Course>, budget: Duration) -
     };
     let most = nanoseconds(budget.as_nanos() as f64);
     let message = format!("the run ended after {most}, its time limit, and the rate {how}");
-    Fault::new(Severity::Doubt, message, "give --sustain more time")
+    Draft::new(Severity::Doubt, message, "give --sustain more time")
 }
 
 /// A time series in words: how it starts and ends, and between which rates it swings. Nothing about
 /// what follows.
-fn trend(course: &Course) -> Option<String> {
+fn trend(course: &TimeSeries) -> Option<String> {
     let rates = &course.rates;
     let (first, last) = thirds(rates)?;
     let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
@@ -77,11 +81,11 @@ fn thirds(rates: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The rate changes once, within trials or from round to round (METHODOLOGY.md).
-pub(super) fn step_change(context: &Context) -> Option<Fault> {
+pub(super) fn step_change(context: &Context) -> Option<Draft> {
     step_within(context).or_else(|| step_between(context))
 }
 
-fn step_within(context: &Context) -> Option<Fault> {
+fn step_within(context: &Context) -> Option<Draft> {
     let course = context.summary.course.as_ref()?;
     let Change { before, after, at_bytes, at_ns } = course.change?;
     let (before, after) = (rate(before), rate(after));
@@ -92,7 +96,7 @@ fn step_within(context: &Context) -> Option<Fault> {
         let message =
             format!("slow start: {before} until {place} ({share} of the time), then {after}");
         let remedy = "give it more time, so that the start counts less";
-        return Fault::new(Severity::Note, message, remedy);
+        return Draft::new(Severity::Note, message, remedy);
     }
     let writes = context.measured.case.write().is_some();
     let what = if course.change?.is_rise() { "" } else { "a burst of " };
@@ -113,7 +117,7 @@ fn step_within(context: &Context) -> Option<Fault> {
     let message = format!("{what}{before} until {place}, then {after}: {likely}");
     if course.sustained.is_some() {
         let remedy = "use the sustained rate; the throughput mixes both";
-        return Fault::new(Severity::Note, message, remedy);
+        return Draft::new(Severity::Note, message, remedy);
     }
     let message = format!("{message}; the throughput mixes both");
     let remedy = if writes {
@@ -121,7 +125,7 @@ fn step_within(context: &Context) -> Option<Fault> {
     } else {
         "read a larger file for longer (--size, --time), and use the rate after the step"
     };
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The rates of the rounds in order, or of several invocations, whose rounds are not independent;
@@ -142,7 +146,7 @@ fn parts(context: &Context) -> &'static str {
 }
 
 /// The first rounds had another rate than the others.
-fn step_between(context: &Context) -> Option<Fault> {
+fn step_between(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let Levels { at, before, after } = Levels::of(&rates)?;
     let (n, is_rise) = (rates.len(), after > before);
@@ -152,7 +156,7 @@ fn step_between(context: &Context) -> Option<Fault> {
     if is_rise && at as f64 <= START * n as f64 {
         let message = format!("slow start: {levels}");
         let remedy = "let the machine run for a while first, or ask for more rounds";
-        return Fault::new(Severity::Note, message, remedy);
+        return Draft::new(Severity::Note, message, remedy);
     }
     let likely = if is_rise {
         "it had to warm up, or something stopped slowing it"
@@ -162,11 +166,11 @@ fn step_between(context: &Context) -> Option<Fault> {
     };
     let message = format!("{levels}: {likely}; the throughput mixes both");
     let remedy = "find out what changed and run again; comparisons within rounds are valid";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// Rounds depend on each other, without a step change (METHODOLOGY.md).
-pub(super) fn drifting(context: &Context) -> Option<Fault> {
+pub(super) fn drifting(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let correlation = drift(&rates)?;
     if Levels::of(&rates).is_some() {
@@ -182,7 +186,7 @@ pub(super) fn drifting(context: &Context) -> Option<Fault> {
         if last > first { ", and the rate rises, as in a warm-up" } else { "" }
     );
     let remedy = "ask for more rounds over a longer time; comparisons within rounds are valid";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// A stall is at least this long (METHODOLOGY.md).
@@ -197,7 +201,7 @@ const STALL_NOTE: f64 = 0.01;
 const STALL_DOUBT: f64 = 0.10;
 
 /// A few operations took much of the time (METHODOLOGY.md).
-pub(super) fn stalled(context: &Context) -> Option<Fault> {
+pub(super) fn stalled(context: &Context) -> Option<Draft> {
     if !may_stall(context) {
         return None;
     }
@@ -233,7 +237,7 @@ pub(super) fn stalled(context: &Context) -> Option<Fault> {
     );
     let remedy = "read the percentiles beside the throughput; the cause may be a device that \
                   cleans up, a journal, a throttle or a noisy neighbor";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// The effect of stalls on an open load with steady requests. A closed loop sends nothing while it

@@ -1,6 +1,6 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
-use super::context::{Context, Fault, Overhead};
+use super::context::{Context, Draft, Overhead};
 use crate::counted::UNAVAILABLE;
 use crate::finding::Severity;
 use crate::invocations::INVOCATIONS_LEAST;
@@ -36,7 +36,7 @@ const IMBALANCE_DOUBT: f64 = 25.0;
 /// which a drift of the machine does not move (METHODOLOGY.md). Both are the time of one thread, so
 /// depth and threads need no correction: a thread spends the loop's own time on each operation in
 /// flight.
-pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
+pub(super) fn overhead_bound(context: &Context) -> Option<Draft> {
     // A peer has its own loop, whose overhead was not measured.
     let is_own = context.measured.case.peer == OWN_PEER;
     if !is_own || (context.read().is_none() && context.write().is_none()) {
@@ -55,11 +55,11 @@ pub(super) fn overhead_bound(context: &Context) -> Option<Fault> {
         nanoseconds(ns),
         percent(share)
     );
-    Fault::new(severity, message, "use larger blocks; compare such rows only with each other")
+    Draft::new(severity, message, "use larger blocks; compare such rows only with each other")
 }
 
 /// A device served, but the threads, or all processors, were busy nearly all the time.
-pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
+pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device]) {
         return None;
     }
@@ -83,12 +83,12 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Fault> {
         "use larger blocks, more threads if there are processors for them, or touch 'none' to see \
          the device"
     };
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// Fewer rounds than a usable interval needs (METHODOLOGY.md). With `--sustain`, trials are pieces
 /// of one and no rounds: rule Transient judges their number.
-pub(super) fn too_few(context: &Context) -> Option<Fault> {
+pub(super) fn too_few(context: &Context) -> Option<Draft> {
     let n = context.measured.n();
     let invocations = context.summary.throughput.or(context.summary.iops)?.invocations;
     if invocations > 1 {
@@ -105,7 +105,27 @@ pub(super) fn too_few(context: &Context) -> Option<Fault> {
     let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let message = format!("only {n} rounds count{others}: {interval}");
-    Fault::new(Severity::Doubt, message, "ask for at least 7 rounds, or 10 if time allows")
+    Draft::new(Severity::Doubt, message, "ask for at least 7 rounds, or 10 if time allows")
+}
+
+/// The interval is so wide that the figure is known to no better than a factor of two
+/// (METHODOLOGY.md). With `--sustain`, trials are no rounds.
+pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
+    let estimate = context.summary.throughput.or(context.summary.iops)?;
+    if !estimate.is_wide() || context.measured.sustain.is_some() {
+        return None;
+    }
+    let (low, high) = estimate.low.zip(estimate.high)?;
+    let (units, more) = match estimate.invocations {
+        1 => ("rounds", "more rounds"),
+        _ => ("invocations", "more invocations"),
+    };
+    let message = format!(
+        "the {units} differ so much that the upper end of the interval is {:.1} times the lower",
+        high / low
+    );
+    let remedy = format!("find what changes between {units}, or ask for {more}");
+    Draft::new(Severity::Doubt, message, &remedy)
 }
 
 /// With this share of failed trials, the others no longer represent the case.
@@ -113,7 +133,7 @@ const FAILED_VOID: f64 = 0.50;
 
 /// Trials failed. The failed ones may have been the slow ones, so the others are a biased choice.
 /// What this machine can't do is not a failure.
-pub(super) fn failed_trials(context: &Context) -> Option<Fault> {
+pub(super) fn failed_trials(context: &Context) -> Option<Draft> {
     let failures = context.measured.failures();
     let failed = || failures.iter().filter(|(reason, _)| !reason.starts_with(UNAVAILABLE));
     // Later reasons may only say that the case was not tried again.
@@ -126,11 +146,11 @@ pub(super) fn failed_trials(context: &Context) -> Option<Fault> {
         "{count} of {all} trials failed ({}): the figure is that of the others",
         reason.strip_prefix("failed: ").unwrap_or(reason)
     );
-    Fault::new(severity, message, "find out why they failed, and run again")
+    Draft::new(severity, message, "find out why they failed, and run again")
 }
 
 /// Few invocations say little about their variation.
-fn too_few_invocations(invocations: usize) -> Option<Fault> {
+fn too_few_invocations(invocations: usize) -> Option<Draft> {
     if invocations >= INVOCATIONS_LEAST {
         return None;
     }
@@ -139,7 +159,7 @@ fn too_few_invocations(invocations: usize) -> Option<Fault> {
                            vary"
     );
     let remedy = "ask for at least 3 invocations, or 5 if time allows";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The trials are so short that the threads' start, or one interruption, is a large part.
@@ -147,7 +167,7 @@ fn too_few_invocations(invocations: usize) -> Option<Fault> {
 /// The time counts, not the number of operations: a whole file read in 250 ms is sound whatever its
 /// block size, and percentiles with too few operations are not shown. Reading 1 000 warm blocks of
 /// 4 KiB takes a millisecond and is doubtful.
-pub(super) fn too_short(context: &Context) -> Option<Fault> {
+pub(super) fn too_short(context: &Context) -> Option<Draft> {
     let elapsed = median(&context.measured.values(|trial| Some(trial.timed_ns as f64)))?;
     let (doubt, note) = match context.measured.case.work {
         Work::Read(_) | Work::Write(_) => (FILE_NS_DOUBT, FILE_NS_NOTE),
@@ -163,11 +183,11 @@ pub(super) fn too_short(context: &Context) -> Option<Fault> {
         nanoseconds(elapsed)
     );
     let remedy = "give it more time, more operations or a larger file";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// Threads started during a large part of the trials: until then fewer worked.
-fn starts_late(context: &Context, elapsed: f64) -> Option<Fault> {
+fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
     let skew_ns = context.summary.start_skew_ns?;
     let severity = match skew_ns / elapsed {
         share if share > SKEW_DOUBT => Severity::Doubt,
@@ -181,11 +201,11 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Fault> {
         percent(skew_ns / elapsed)
     );
     let remedy = "give it more time, or use no more threads than processors";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// Threads waited for others (METHODOLOGY.md).
-pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
+pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
     let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
     let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };
     let message = format!(
@@ -194,5 +214,5 @@ pub(super) fn imbalanced(context: &Context) -> Option<Fault> {
         context.measured.case.threads()
     );
     let remedy = "use share 'interleaved', smaller blocks, or no more threads than processors";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }

@@ -1,6 +1,6 @@
 //! Whether the figure shows the worker's surroundings: limits, noisy neighbors, swapping.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::counted::{Counted, NS_PER_SECOND, only_syncs};
 use crate::disturbance::{Gate, throttled_parts};
 use crate::finding::Severity;
@@ -41,12 +41,12 @@ fn severity(share: f64, note: f64, doubt: f64) -> Option<Severity> {
 }
 
 /// A control group's limit sets the figure: that of a device, or of the CPU (METHODOLOGY.md).
-pub(super) fn throttled(context: &Context) -> Option<Fault> {
+pub(super) fn throttled(context: &Context) -> Option<Draft> {
     limited(context).or_else(|| held_back(context))
 }
 
 /// A CPU quota throttled the worker.
-fn held_back(context: &Context) -> Option<Fault> {
+fn held_back(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let share = context.total_share(|trial| throttled_parts(measured, trial))?;
     let severity = severity(share, QUOTA_NOTE, QUOTA_DOUBT).filter(|_| context.moves())?;
@@ -59,11 +59,11 @@ fn held_back(context: &Context) -> Option<Fault> {
          shows the quota, and an open load above it queues without bound",
         percent(share)
     );
-    Fault::new(severity, message, "run without a quota, or read the figure as one under it")
+    Draft::new(severity, message, "run without a quota, or read the figure as one under it")
 }
 
 /// A limit on a device sets the rate.
-fn limited(context: &Context) -> Option<Fault> {
+fn limited(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
@@ -86,7 +86,7 @@ fn limited(context: &Context) -> Option<Fault> {
         percent(share)
     );
     let remedy = "lift the limit to measure the device, or read the figure as one under it";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The limits that apply to a case, each with its storage.
@@ -149,7 +149,7 @@ fn used_share(context: &Context, storage: &Storage, limit: &Limit) -> Option<f64
 
 /// Other processes ran on the threads' processors (METHODOLOGY.md). If there are more threads than
 /// processors, they wait for each other, which is not a fault.
-pub(super) fn contended(context: &Context) -> Option<Fault> {
+pub(super) fn contended(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let threads = measured.threads_at_work();
     let is_told = |trial: &Counted| trial.sum_of_spans(|span| span.run_delay_ns).is_some();
@@ -171,7 +171,7 @@ pub(super) fn contended(context: &Context) -> Option<Fault> {
         "the worker's threads waited for a processor for {} of their time, while others ran on it",
         percent(share)
     );
-    Fault::new(severity, message, "stop other programs, or use fewer threads")
+    Draft::new(severity, message, "stop other programs, or use fewer threads")
 }
 
 /// Whether the OS runs its own threads in the worker's process, as for io_uring: they wait for
@@ -182,7 +182,7 @@ fn has_workers_of_the_os(context: &Context) -> bool {
 }
 
 /// The hypervisor took CPU time away (METHODOLOGY.md).
-pub(super) fn steal(context: &Context) -> Option<Fault> {
+pub(super) fn steal(context: &Context) -> Option<Draft> {
     let share = context
         .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
         .filter(|share| *share > STEAL_NOTE)?;
@@ -192,11 +192,11 @@ pub(super) fn steal(context: &Context) -> Option<Fault> {
          latencies are worse than on a quiet host",
         percent(share)
     );
-    Fault::new(severity, message, "run again when the host is quieter, and compare within one run")
+    Draft::new(severity, message, "run again when the host is quieter, and compare within one run")
 }
 
 /// The machine swapped while trials ran (METHODOLOGY.md).
-pub(super) fn swapped(context: &Context) -> Option<Fault> {
+pub(super) fn swapped(context: &Context) -> Option<Draft> {
     let bytes = |trial: &Counted| trial.evidence.swapped_bytes;
     let swapped: u64 =
         context.measured.trials.iter().filter_map(bytes).fold(0, u64::saturating_add);
@@ -212,11 +212,11 @@ pub(super) fn swapped(context: &Context) -> Option<Fault> {
         bytes_rounded(swapped),
         context.how_many(|trial| bytes(trial).is_some_and(|bytes| bytes > 0))
     );
-    Fault::new(severity, message, "free memory, or use a smaller file or working set")
+    Draft::new(severity, message, "free memory, or use a smaller file or working set")
 }
 
 /// Rounds were excluded because of what the machine did to them (METHODOLOGY.md).
-pub(super) fn excluded(context: &Context) -> Option<Fault> {
+pub(super) fn excluded(context: &Context) -> Option<Draft> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
         excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();
@@ -241,7 +241,7 @@ pub(super) fn excluded(context: &Context) -> Option<Fault> {
         reasons.join(", "),
     );
     let remedy = "none needed if both are alike; otherwise run again when the machine is quieter";
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 fn why(gate: Gate) -> &'static str {

@@ -1,6 +1,6 @@
 //! Whether a cache below the OS took the written bytes.
 
-use super::context::Fault;
+use super::context::Draft;
 use crate::ceiling::device_read;
 use crate::counted::{Counted, a_second};
 use crate::finding::Severity;
@@ -23,7 +23,7 @@ const DRAINING_MOST: f64 = 4.0;
 const BACKGROUND: f64 = 0.25;
 
 /// Durable or direct writes look as if a cache below the OS had taken them (METHODOLOGY.md).
-pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
+pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Draft> {
     let work = row.write().filter(|_| row.stands())?;
     row.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let seen = faster_than_read(row, work, rows)
@@ -32,7 +32,7 @@ pub(super) fn host_cache(row: &Row, rows: &[Row]) -> Option<Fault> {
     let message = format!("{seen}: a cache of the device, or of the host below, took the bytes");
     let remedy = "write more than such a cache holds; until then, 'device' and 'durable' hold only \
                   as far as the OS can see";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// Direct writes are far faster than direct reads of the same shape.

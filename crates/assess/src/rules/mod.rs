@@ -15,7 +15,7 @@ mod course;
 mod placement;
 mod nodes;
 
-use context::Fault;
+use context::Draft;
 pub(crate) use context::{Context, Overhead};
 
 use crate::ceiling::Bounds;
@@ -24,10 +24,10 @@ use crate::row::Row;
 use crate::summary::ServedBy;
 use model::host::Storage;
 
-type Rule = fn(&Context) -> Option<Fault>;
+type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 39] = [
+const RULES: [(Code, Rule); 40] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
@@ -42,7 +42,7 @@ const RULES: [(Code, Rule); 39] = [
     (Code::DigestMismatch, origin::digest_mismatch),
     (Code::BytesUnchecked, origin::bytes_unchecked),
     (Code::NotDurable, writing::not_durable),
-    (Code::AcceptedOnly, writing::accepted_only),
+    (Code::AcknowledgedOnly, writing::acknowledged_only),
     (Code::DirtyStart, writing::dirty_start),
     (Code::Compressed, writing::compressed),
     (Code::NearlyFull, writing::nearly_full),
@@ -58,6 +58,7 @@ const RULES: [(Code, Rule); 39] = [
     (Code::Steal, environment::steal),
     (Code::Excluded, environment::excluded),
     (Code::TooFew, effort::too_few),
+    (Code::WideInterval, effort::wide_interval),
     (Code::FailedTrials, effort::failed_trials),
     (Code::TooShort, effort::too_short),
     (Code::Imbalanced, effort::imbalanced),

@@ -1,6 +1,6 @@
 //! Whether memory was on another NUMA node than the thread that used it.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::significance::{LEVEL, median_test};
@@ -21,7 +21,7 @@ const ARRAYS_LEAST: u64 = 16 << 20;
 type Trial = (f64, f64);
 
 /// Arrays of one thread were on other nodes than the thread (METHODOLOGY.md).
-pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
+pub(super) fn remote_pages(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let bytes = match &measured.case.work {
         Work::Memory(work) => work.working_set,
@@ -57,9 +57,9 @@ pub(super) fn remote_pages(context: &Context) -> Option<Fault> {
                 rate(near),
                 rate(far)
             );
-            Fault::new(Severity::Doubt, message, remedy)
+            Draft::new(Severity::Doubt, message, remedy)
         }
-        None => Fault::new(Severity::Note, seen, remedy),
+        None => Draft::new(Severity::Note, seen, remedy),
     }
 }
 

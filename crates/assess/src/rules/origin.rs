@@ -1,6 +1,6 @@
 //! Where the bytes came from, whether they are right, and noisy neighbors.
 
-use super::context::{Context, Fault, is_many_times};
+use super::context::{Context, Draft, is_many_times};
 use crate::counted::Counted;
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
@@ -25,7 +25,7 @@ const METADATA_OF_SYNC: f64 = (256 << 10) as f64;
 const METADATA: f64 = (16 << 20) as f64;
 
 /// The worker's calls returned less than it reports (METHODOLOGY.md): it did not read the rest.
-fn not_called(context: &Context) -> Option<Fault> {
+fn not_called(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     let share = called_share(context.measured, work).filter(|share| 1.0 - share > SHARE_NOISE)?;
     let message = format!(
@@ -35,7 +35,7 @@ fn not_called(context: &Context) -> Option<Fault> {
         percent(share)
     );
     let remedy = "the worker is wrong: test it with 'ioassay peers verify'";
-    Fault::new(Severity::Void, message, remedy)
+    Draft::new(Severity::Void, message, remedy)
 }
 
 /// Names the worker, if it is another program than this one's own.
@@ -51,7 +51,7 @@ fn whose(case: &Case) -> String {
 ///
 /// Holes of up to 1 % move no figure by more than that, and a warm hole is a page like any other:
 /// both are only noted.
-pub(super) fn no_io(context: &Context) -> Option<Fault> {
+pub(super) fn no_io(context: &Context) -> Option<Draft> {
     let work = context.read()?;
     if let Some(fault) = not_called(context) {
         return Some(fault);
@@ -63,7 +63,7 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
             "{} of the file is holes or was never written: no device reads that",
             percent(share)
         );
-        return Fault::new(
+        return Draft::new(
             severity,
             message,
             "read a file that was completely written, then synced",
@@ -75,7 +75,7 @@ pub(super) fn no_io(context: &Context) -> Option<Fault> {
     let message = "no device read anything, and the page cache did not hold the file: the bytes \
                    were made up, or came from somewhere without a counter"
         .to_string();
-    Fault::new(Severity::Void, message, "read a file of random data on a local block device")
+    Draft::new(Severity::Void, message, "read a file of random data on a local block device")
 }
 
 /// What a case on a file claims about where the bytes are, and how severe a wrong claim is.
@@ -94,18 +94,18 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
 }
 
 /// The file system keeps its files in memory (METHODOLOGY.md).
-pub(super) fn ram(context: &Context) -> Option<Fault> {
+pub(super) fn ram(context: &Context) -> Option<Draft> {
     let (claim, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Ram]))?;
     let file_system = context.measured.storage.map_or("it", |s| s.file_system.as_str());
     let message = format!(
         "the file is in memory ({file_system}): no device took part, so '{claim}' means nothing \
          here"
     );
-    Fault::new(severity, message, "to measure a disk, use a directory on one")
+    Draft::new(severity, message, "to measure a disk, use a directory on one")
 }
 
 /// A loop device that uses the page cache served or took the bytes (METHODOLOGY.md).
-pub(super) fn loop_cached(context: &Context) -> Option<Fault> {
+pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
     let (claim, severity) = claim(context).filter(|(_, severity)| *severity == Severity::Doubt)?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -122,11 +122,11 @@ pub(super) fn loop_cached(context: &Context) -> Option<Fault> {
         device.name
     );
     let remedy = "attach it with 'losetup --direct-io=on', or measure the file system below";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// The bytes read, or read back, are not those written. One such trial is enough.
-pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
+pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
     let differs = |trial: &Counted| trial.is_right() == Some(false);
     let first = context.measured.all().find(|trial| differs(trial))?;
     let case = context.measured.case;
@@ -155,12 +155,12 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Fault> {
         Work::Write(_) => "the worker is wrong, or the storage lost or changed the data",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
-    Fault::new(Severity::Void, message, remedy)
+    Draft::new(Severity::Void, message, remedy)
 }
 
 /// A peer reported no digest in some trial (METHODOLOGY.md). The OS's counters still show what
 /// served the bytes.
-pub(super) fn bytes_unchecked(context: &Context) -> Option<Fault> {
+pub(super) fn bytes_unchecked(context: &Context) -> Option<Draft> {
     let is_unchecked = |trial: &Counted| trial.sample.digest().is_none();
     let is_other = context.measured.case.peer != OWN_PEER;
     (is_other && context.measured.trials.iter().any(is_unchecked)).then_some(())?;
@@ -170,7 +170,7 @@ pub(super) fn bytes_unchecked(context: &Context) -> Option<Fault> {
         context.measured.case.peer,
         context.how_many(is_unchecked)
     );
-    Fault::new(Severity::Note, message, "compare it with a worker whose bytes are checked")
+    Draft::new(Severity::Note, message, "compare it with a worker whose bytes are checked")
 }
 
 /// Whether the case counts.
@@ -183,13 +183,13 @@ fn counts(case: &Case) -> bool {
 }
 
 /// Noisy neighbors used the device (METHODOLOGY.md).
-pub(super) fn foreign(context: &Context) -> Option<Fault> {
+pub(super) fn foreign(context: &Context) -> Option<Draft> {
     foreign_reads(context).or_else(|| foreign_writes(context)).or_else(|| crossing(context))
 }
 
 /// Foreign writes while this case read from the device, or foreign reads while it wrote. Apart from
 /// metadata, neither is the case's own.
-fn crossing(context: &Context) -> Option<Fault> {
+fn crossing(context: &Context) -> Option<Draft> {
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
     }
@@ -228,7 +228,7 @@ fn crossing(context: &Context) -> Option<Fault> {
 ///
 /// The median trial decides the severity: a disturbance in one round of ten does not move a median.
 /// It is still noted, because it shows in the longest latencies.
-fn foreign_reads(context: &Context) -> Option<Fault> {
+fn foreign_reads(context: &Context) -> Option<Draft> {
     context.read().filter(|_| context.is_served(&[ServedBy::Device]))?;
     let others = |most| {
         format!(
@@ -247,7 +247,7 @@ fn sharing(
     share_of_others: impl Fn(&Counted) -> Option<f64>,
     most: Severity,
     seen: impl Fn(String) -> String,
-) -> Option<Fault> {
+) -> Option<Draft> {
     let is_disturbed = |trial: &Counted| share_of_others(trial).is_some_and(|s| s > FOREIGN_DOUBT);
     if !context.measured.trials.iter().any(is_disturbed) {
         return None;
@@ -264,12 +264,12 @@ fn sharing(
     };
     let message =
         format!("{} (in {}): they shared its time", seen(much), context.how_many(is_disturbed));
-    Fault::new(severity, message, "stop the other processes that use the device, and run again")
+    Draft::new(severity, message, "stop the other processes that use the device, and run again")
 }
 
 /// The devices wrote far more than this case. A file system's own writes are indistinguishable from
 /// foreign ones, so they get a wide margin, and this is at most a doubt.
-fn foreign_writes(context: &Context) -> Option<Fault> {
+fn foreign_writes(context: &Context) -> Option<Draft> {
     let work = context.write()?;
     if !context.is_served(&[ServedBy::Device, ServedBy::Mixed]) {
         return None;
@@ -305,5 +305,5 @@ fn foreign_writes(context: &Context) -> Option<Fault> {
         bytes_rounded(context.summary.bytes_per_trial?),
         context.how_many(is_disturbed)
     );
-    Fault::new(severity, message, "stop the other processes that use the device, and run again")
+    Draft::new(severity, message, "stop the other processes that use the device, and run again")
 }

@@ -1,6 +1,6 @@
 //! Whether memory was in the requested pages.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::finding::Severity;
 use crate::stats::median;
 use model::case::{Advice, Engine, Pages, Work};
@@ -15,7 +15,7 @@ const BASE_MOST: f64 = 0.10;
 ///
 /// The OS reports how much of the whole worker's memory is in huge pages when a trial ends. That
 /// may be more than its arrays, and a single trial may be unlucky, so the median counts.
-pub(super) fn page_size(context: &Context) -> Option<Fault> {
+pub(super) fn page_size(context: &Context) -> Option<Draft> {
     // Without the size of a huge page, it is unknown what fits into one.
     let huge_page = context.measured.host.huge_page_bytes()?;
     let (asked, bytes) = match &context.measured.case.work {
@@ -47,7 +47,7 @@ pub(super) fn page_size(context: &Context) -> Option<Fault> {
         "{seen} its {} lay in huge ones when a trial ended: the figure is that of other pages",
         bytes_rounded(bytes)
     );
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The bytes of `arrays` arrays of `size` bytes that huge pages can hold; `None` if an array is

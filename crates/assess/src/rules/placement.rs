@@ -1,6 +1,6 @@
 //! Whether the figure depends on where the threads ran.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::counted::{Counted, only_syncs};
 use crate::finding::Severity;
 use crate::stats::median;
@@ -18,10 +18,10 @@ const LEVEL_LEAST: usize = 3;
 const CHANCE_MOST: f64 = 0.01;
 
 /// Where a trial ran: the CPUs, or the nodes, that its threads began and ended on.
-type Place = BTreeSet<u32>;
+type Cpus = BTreeSet<u32>;
 
 /// Rounds in two levels, each with its own nodes or CPUs (METHODOLOGY.md).
-pub(super) fn cpu_levels(context: &Context) -> Option<Fault> {
+pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
     // With several threads, each place is a combination of CPUs that hardly comes again.
     let is_alone = context.measured.case.threads() == 1;
     let by_node = levels(context, |seat| seat.node).map(|levels| ("node", levels));
@@ -54,14 +54,14 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Fault> {
     } else {
         "choose CPUs with --pin, and measure the others separately"
     };
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// Some rounds and where they ran.
 struct Level {
     rate: f64,
     rounds: usize,
-    place: Place,
+    place: Cpus,
 }
 
 struct Levels {
@@ -84,7 +84,7 @@ fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
         Some(Level { rate: median(&rates)?, rounds: part.len(), place })
     });
     let (slow, fast) = (slow?, fast?);
-    let mut sizes: BTreeMap<&Place, usize> = BTreeMap::new();
+    let mut sizes: BTreeMap<&Cpus, usize> = BTreeMap::new();
     rounds.iter().for_each(|(_, place)| *sizes.entry(place).or_default() += 1);
     let sizes: Vec<usize> = sizes.into_values().collect();
     let is_apart = slow.place.is_disjoint(&fast.place);
@@ -93,14 +93,14 @@ fn levels(context: &Context, of: fn(Seat) -> u32) -> Option<Levels> {
 
 /// The rate of each unit and where it ran, if each trial reports it. Rounds of one invocation share
 /// more than where they ran, so each of several invocations is one unit.
-fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Place)>> {
+fn units(context: &Context, of: fn(Seat) -> u32) -> Option<Vec<(f64, Cpus)>> {
     let place = |trial: &Counted| {
         let seats = trial.sample.spans.iter().flat_map(|span| [span.start_seat, span.end_seat]);
-        seats.map(|seat| Some(of(seat?))).collect::<Option<Place>>()
+        seats.map(|seat| Some(of(seat?))).collect::<Option<Cpus>>()
     };
     let unit = |trials: Vec<&Counted>| {
         let rates: Vec<f64> = trials.iter().map(|trial| trial.rate).collect();
-        let places: Vec<Place> = trials.into_iter().map(place).collect::<Option<_>>()?;
+        let places: Vec<Cpus> = trials.into_iter().map(place).collect::<Option<_>>()?;
         Some((median(&rates)?, places.into_iter().flatten().collect()))
     };
     context.measured.trials_by_unit().into_iter().map(unit).collect()

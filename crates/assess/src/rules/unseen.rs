@@ -1,6 +1,6 @@
 //! Claims that cannot be judged because no counter shows the facts.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use super::origin::claim;
 use crate::finding::Severity;
 use crate::summary::ServedBy;
@@ -12,7 +12,7 @@ const LET_IT_COUNT: &str =
     "enable the devices' counters (write 1 to /sys/block/X/queue/iostats), and run again";
 
 /// This machine's counters cannot see what served the bytes (METHODOLOGY.md).
-pub(super) fn unverified(context: &Context) -> Option<Fault> {
+pub(super) fn unverified(context: &Context) -> Option<Draft> {
     let (_, severity) = claim(context).filter(|_| context.is_served(&[ServedBy::Unverified]))?;
     let storage = context.measured.storage;
     let file_system = storage.map_or("unknown", |storage| storage.file_system.as_str());
@@ -34,11 +34,11 @@ pub(super) fn unverified(context: &Context) -> Option<Fault> {
         "this machine's counters cannot see what served or took the bytes (file system: \
          {file_system}): {because}"
     );
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// A counter does not move, or does not show enough (METHODOLOGY.md).
-pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
+pub(super) fn counters_unseen(context: &Context) -> Option<Draft> {
     let storage = context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     let is_on_a_file = context.read().is_some() || context.write().is_some();
     let bytes = (is_on_a_file && !storage.counts_bytes()).then(|| {
@@ -53,7 +53,7 @@ pub(super) fn counters_unseen(context: &Context) -> Option<Fault> {
     let severity = found().map(|(severity, ..)| severity).max()?;
     let messages: Vec<String> = found().map(|(_, message, _)| message).collect();
     let (.., remedy) = found().last()?;
-    Fault::new(severity, messages.join("; "), remedy)
+    Draft::new(severity, messages.join("; "), remedy)
 }
 
 /// The part of a durability claim that no counter shows.

@@ -1,6 +1,6 @@
 //! Whether written data is where the case claims, and what the writer waited for.
 
-use super::context::{Context, Fault};
+use super::context::{Context, Draft};
 use crate::counted::Counted;
 use crate::finding::Severity;
 use crate::served::unreached_share;
@@ -25,7 +25,7 @@ const WAITING_MOST: f64 = 0.10;
 const READS_MOST: f64 = 0.01;
 
 /// Claimed durable, but a power cut may lose it (METHODOLOGY.md).
-pub(super) fn not_durable(context: &Context) -> Option<Fault> {
+pub(super) fn not_durable(context: &Context) -> Option<Draft> {
     let (work, n) = (context.write()?, context.measured.n());
     let file_system = context.measured.storage.map_or("unknown", |s| s.file_system.as_str());
     let sync = work.sync;
@@ -72,7 +72,7 @@ pub(super) fn not_durable(context: &Context) -> Option<Fault> {
         ),
         Durability::Unflushed(trials) => unflushed(context, work, trials)?,
     };
-    Fault::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
+    Draft::new(severity, format!("claimed durable by '{sync}', but {seen}"), remedy)
 }
 
 /// The devices have caches and did not flush them. A sync with nothing dirty claims nothing, and
@@ -104,7 +104,7 @@ fn unflushed(
 }
 
 /// Nothing made the data durable: the figure is how fast it was acknowledged (METHODOLOGY.md).
-pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
+pub(super) fn acknowledged_only(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| !work.sync.claims_durable())?;
     let what = match (work.sync, work.io.cache) {
         (Sync::FileRange, _) => {
@@ -123,12 +123,12 @@ pub(super) fn accepted_only(context: &Context) -> Option<Fault> {
         .map(|share| format!("; {} of them had reached a device at the end", percent(1.0 - share)));
     let message = format!("{what}{}", reached.unwrap_or_default());
     let remedy = "ask for a sync, such as 'fdatasync', to get both rates";
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// Data of other processes, or of an earlier trial, was still dirty when a trial started
 /// (METHODOLOGY.md).
-pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
+pub(super) fn dirty_start(context: &Context) -> Option<Draft> {
     context.write()?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         // A file kept in memory stays dirty forever.
@@ -156,12 +156,12 @@ pub(super) fn dirty_start(context: &Context) -> Option<Fault> {
         bytes_rounded(bytes as u64)
     );
     let remedy = "stop other programs that write, or wait until their data is written ('sync')";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 /// The data is durable, yet the devices wrote fewer bytes than the case (METHODOLOGY.md). This is
 /// only a note for zeros or a constant, which the case requests.
-pub(super) fn compressed(context: &Context) -> Option<Fault> {
+pub(super) fn compressed(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op != Op::Sync)?;
     context.measured.storage.filter(|storage| storage.medium == Medium::Block)?;
     context.summary.writing.as_ref()?.durable?;
@@ -181,11 +181,11 @@ pub(super) fn compressed(context: &Context) -> Option<Fault> {
         percent(stored)
     );
     let remedy = "to measure the device, write random data where nothing compresses or shares it";
-    Fault::new(severity, message, remedy)
+    Draft::new(severity, message, remedy)
 }
 
 /// The file system is nearly full (METHODOLOGY.md).
-pub(super) fn nearly_full(context: &Context) -> Option<Fault> {
+pub(super) fn nearly_full(context: &Context) -> Option<Draft> {
     context.write().filter(|work| work.op != Op::Sync)?;
     let storage = context.measured.storage.filter(|storage| storage.medium != Medium::Ram)?;
     let (capacity, free_bytes) = storage.room()?;
@@ -200,11 +200,11 @@ pub(super) fn nearly_full(context: &Context) -> Option<Fault> {
         bytes_rounded(capacity),
         percent(free)
     );
-    Fault::new(Severity::Note, message, "free some space, and give the device time to clean up")
+    Draft::new(Severity::Note, message, "free some space, and give the device time to clean up")
 }
 
 /// Each durable write changes metadata too (METHODOLOGY.md).
-pub(super) fn allocating(context: &Context) -> Option<Fault> {
+pub(super) fn allocating(context: &Context) -> Option<Draft> {
     let work = context.write().filter(|work| work.op == Op::Write)?;
     if context.measured.storage.is_some_and(|storage| storage.medium == Medium::Ram) {
         return None;
@@ -221,7 +221,7 @@ pub(super) fn allocating(context: &Context) -> Option<Fault> {
         format!("allocation '{}': each write {what}, so it also writes metadata", work.allocation);
     let remedy = "use allocation 'overwrite' for the cost of data alone, which is a different \
                   figure";
-    Fault::new(Severity::Note, message, remedy)
+    Draft::new(Severity::Note, message, remedy)
 }
 
 /// The OS throttled the writer until the device caught up (METHODOLOGY.md).
@@ -229,10 +229,10 @@ pub(super) fn allocating(context: &Context) -> Option<Fault> {
 /// A writer through the page cache runs or waits for a processor. Otherwise it waits for pages to
 /// be written, because the OS limits the dirty ones. Its syncs do not count, because they are meant
 /// to wait; nor does stolen time, nor a case that had to read.
-pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
+pub(super) fn throttled_writeback(context: &Context) -> Option<Draft> {
     context.write().filter(|work| goes_through_cache(work))?;
     // A program timed as a whole does not report how long its sync took.
-    let is_told = context.summary.writing.as_ref()?.accepted.is_some();
+    let is_told = context.summary.writing.as_ref()?.acknowledged.is_some();
     let reads = context.total_share(|t| Some((t.evidence.task_read_bytes?, t.sample.bytes())))?;
     if !is_told || reads >= READS_MOST || context.is_served(&[ServedBy::Ram]) {
         return None;
@@ -254,7 +254,7 @@ pub(super) fn throttled_writeback(context: &Context) -> Option<Fault> {
     );
     let remedy = "read the acknowledged rate as a mix of memory and device; write less than that \
                   limit to see memory, or sync or write directly to see the device";
-    Fault::new(Severity::Doubt, message, remedy)
+    Draft::new(Severity::Doubt, message, remedy)
 }
 
 fn goes_through_cache(work: &WriteWork) -> bool {

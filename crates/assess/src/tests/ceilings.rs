@@ -11,7 +11,7 @@ fn base() -> Record {
     let mut record = flawless(work(Cache::Warm));
     for (threads, times) in [(1, 10), (2, 16)] {
         let case = memory_case(Kernel::Read, threads);
-        add(&mut record, case, Role::Control, times * FILE, 1.0, 0);
+        add(&mut record, case, Role::Baseline, times * FILE, 1.0, 0);
     }
     record
 }
@@ -102,7 +102,7 @@ fn nothing_else_is_memorys_ceiling() {
         memory_case(Kernel::Count, 1),
     ] {
         let mut record = flawless(work(Cache::Warm));
-        add(&mut record, case, Role::Control, 10 * FILE, 1.0, 0);
+        add(&mut record, case, Role::Baseline, 10 * FILE, 1.0, 0);
         let warm = &assess(&record).cases[0];
         assert_eq!((warm.ceiling, warm.of_memory), (None, None));
     }
@@ -126,7 +126,7 @@ fn a_ceiling_is_of_as_many_threads_or_more() {
         let mut record = flawless(work(Cache::Warm));
         for (threads, times) in reads {
             let case = memory_case(Kernel::Read, *threads);
-            add(&mut record, case, Role::Control, times * FILE, 1.0, 0);
+            add(&mut record, case, Role::Baseline, times * FILE, 1.0, 0);
         }
         add(&mut record, memory_case(Kernel::Count, threads), Role::Asked, 8 * FILE, 1.0, 0);
         held(&record)
@@ -234,7 +234,7 @@ fn above_what_the_device_gives() {
         let mut record = flawless(work(Cache::Warm));
         for (depth, tenths) in [(8, 20), (32, deeper)] {
             let bytes = tenths * FILE / 10;
-            add(&mut record, file_case(direct(depth)), Role::Control, bytes, 1.0, bytes);
+            add(&mut record, file_case(direct(depth)), Role::Baseline, bytes, 1.0, bytes);
         }
         let bytes = tenths * FILE / 10;
         add(&mut record, file_case(work(Cache::Cold)), Role::Asked, bytes, 1.0, bytes);
@@ -285,7 +285,7 @@ fn what_is_loaded_is_told_apart() {
         engine: Engine::Uring,
         ..work(Cache::Direct)
     };
-    add(&mut record, file_case(direct), Role::Control, 2 * FILE, 1.0, 2 * FILE);
+    add(&mut record, file_case(direct), Role::Baseline, 2 * FILE, 1.0, 2 * FILE);
     let case = last_asked(&record);
     let (whole, loaded) = (case.throughput.expect("rounds"), case.loaded.expect("it loads"));
     let share = |ceiling: Option<Ceiling>| ceiling.map(|c| (c.kind, (c.share * 1e3).round()));

@@ -75,7 +75,7 @@ fn a_twin_takes_part_in_nothing_else() {
         let mut record = flawless(work(Cache::Direct));
         let mmap = ReadWork { engine: Engine::Mmap, ..work(Cache::Warm) };
         for threads in [1, 2] {
-            add(&mut record, memory_case(Kernel::Read, threads), Role::Control, 8 * FILE, 1.0, 0);
+            add(&mut record, memory_case(Kernel::Read, threads), Role::Baseline, 8 * FILE, 1.0, 0);
         }
         add(&mut record, file_case(mmap), Role::Asked, FILE, 1.0, 0);
         add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, 1.0, 0);

@@ -1,7 +1,7 @@
 //! Whether disk is faster than memory: the answer and the claim.
 
 use super::*;
-use crate::counting::{Claim, CountingAnswer, Figure};
+use crate::counting::{Claim, CountingAnswer, RowRate};
 use crate::decision::{Decided, Decision};
 use model::case::{Advice, Io};
 
@@ -68,7 +68,7 @@ fn answer(record: &Record) -> CountingAnswer {
 }
 
 /// The rate in GiB/s, corrected for the drift that all rounds share.
-fn gib(figure: &Figure) -> f64 {
+fn gib(figure: &RowRate) -> f64 {
     let drift = 1.045;
     (figure.throughput.median / FILE as f64 * drift * 10.0).round() / 10.0
 }

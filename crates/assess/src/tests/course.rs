@@ -2,7 +2,7 @@
 
 use super::{check, flawless, sample, work};
 use crate::assess;
-use crate::course::Course;
+use crate::course::TimeSeries;
 use crate::is_steady;
 use model::case::{Cache, Case, Engine, Kernel, MemoryWork, Pages, STEP, Work, WriteWork};
 use model::random::Rng;
@@ -38,7 +38,7 @@ fn sustained(steps: usize, rate: impl Fn(usize) -> f64) -> Record {
     record
 }
 
-fn course(record: &Record) -> Option<Course> {
+fn course(record: &Record) -> Option<TimeSeries> {
     assess(record).cases[0].course.clone()
 }
 

@@ -144,7 +144,7 @@ fn writers_are_throttled_by_limits_of_writing() {
         "doubtful device: Throttled doubt",
     );
     check(flawless_write(direct()), limit(Limited::ReadBytes, FILE), "sound device:");
-    check(flawless_write(unsynced()), bytes(), "sound page-cache: AcceptedOnly note");
+    check(flawless_write(unsynced()), bytes(), "sound page-cache: AcknowledgedOnly note");
     // A copy reads from another file system, under the limits there.
     let copy = || WriteWork {
         io: Io { cache: Cache::Cold, ..over().io },

@@ -114,7 +114,7 @@ fn untold(large: u64, chased: Option<u64>) -> Record {
         if let Work::Memory(work) = &mut case.work {
             work.working_set = working_set;
         }
-        add(&mut record, case, Role::Control, 10 * FILE, 1.0, 0);
+        add(&mut record, case, Role::Baseline, 10 * FILE, 1.0, 0);
     }
     chases(&mut record, Pages::Huge, 1, &chased.map_or(Vec::new(), long_ladder));
     record

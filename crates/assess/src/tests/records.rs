@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::comparison::Difference;
-use crate::records::{Apart, Basis, Judged, Versus};
+use crate::records::{Apart, Basis, Judged, RecordComparison};
 use model::random::Rng;
 
 /// Compares two records.
-fn compare(a: &Record, b: &Record, kept: &[Record]) -> Versus {
+fn compare(a: &Record, b: &Record, kept: &[Record]) -> RecordComparison {
     crate::compare(Judged::of(a), Judged::of(b), kept)
 }
 
@@ -17,7 +17,7 @@ fn record(slowness: f64) -> Record {
     record.header.plan.cases.clear();
     add(&mut record, file_case(work(Cache::Warm)), Role::Asked, FILE, slowness, 0);
     add(&mut record, file_case(work(Cache::Direct)), Role::Asked, FILE, 3.0 * slowness, FILE);
-    add(&mut record, memory_case(Kernel::Read, 1), Role::Control, 8 * FILE, 1.0, 0);
+    add(&mut record, memory_case(Kernel::Read, 1), Role::Baseline, 8 * FILE, 1.0, 0);
     each(&mut record, |trial| {
         let drift = base_ns(trial.round) as f64 / 1e9;
         for span in &mut sample(trial).spans {
@@ -40,7 +40,10 @@ fn deal(record: &mut Record, invocations: u32) {
 }
 
 /// Checks the objections to comparing a record with a changed one.
-fn check(change: impl FnOnce(&mut Record), expected: &[(&str, &str, &str, usize)]) -> Versus {
+fn check(
+    change: impl FnOnce(&mut Record),
+    expected: &[(&str, &str, &str, usize)],
+) -> RecordComparison {
     let mut other = record(1.0);
     change(&mut other);
     let versus = compare(&record(1.0), &other, &[]);
@@ -62,7 +65,7 @@ fn file(record: &mut Record, index: usize) -> &mut ReadWork {
     }
 }
 
-fn differences(versus: &Versus) -> Vec<Difference> {
+fn differences(versus: &RecordComparison) -> Vec<Difference> {
     versus.pairs.iter().map(|pair| pair.comparison.difference).collect()
 }
 

@@ -499,7 +499,7 @@ fn overhead_bound() {
     let null = |ns_per_op: f64| {
         move |r: &mut Record| {
             let slowness = ns_per_op * 262_144.0 / 1e9;
-            add(r, null_case(), Role::Control, FILE, slowness, 0);
+            add(r, null_case(), Role::Baseline, FILE, slowness, 0);
         }
     };
     check(zoo::record(), null(120_000.0), "doubtful device: OverheadBound doubt");
@@ -520,7 +520,7 @@ fn overhead_bound() {
 #[test]
 fn overhead_is_that_of_the_same_rounds() {
     let mut record = zoo::record();
-    add(&mut record, null_case(), Role::Control, FILE, 70_000.0 * 262_144.0 / 1e9, 0);
+    add(&mut record, null_case(), Role::Baseline, FILE, 70_000.0 * 262_144.0 / 1e9, 0);
     for trial in record.trials.iter_mut().filter(|trial| trial.round >= 5) {
         for span in &mut sample(trial).spans {
             span.end_ns = span.start_ns + 2 * (span.end_ns - span.start_ns);
@@ -540,9 +540,9 @@ fn overhead_is_that_of_the_same_order() {
     let in_order =
         |pattern| file_case(ReadWork { io: Io { pattern, ..null_work().io }, ..null_work() });
     let mut record = zoo::record();
-    add(&mut record, in_order(Pattern::Random), Role::Control, FILE, 52.4, 0);
+    add(&mut record, in_order(Pattern::Random), Role::Baseline, FILE, 52.4, 0);
     assert_eq!(judge(&record), "doubtful device: OverheadBound doubt");
-    add(&mut record, in_order(Pattern::Sequential), Role::Control, FILE, 0.2, 0);
+    add(&mut record, in_order(Pattern::Sequential), Role::Baseline, FILE, 0.2, 0);
     assert_eq!(judge(&record), "sound device:");
 }
 
@@ -644,6 +644,28 @@ fn too_few() {
     check(zoo::record(), rounds(6), "doubtful device: TooFew doubt");
     check(zoo::record(), rounds(1), "doubtful device: TooFew doubt");
     check(zoo::record(), rounds(0), "void none:");
+}
+
+#[test]
+fn wide_interval() {
+    // Rounds whose times alternate: the interval reaches from the fast ones to the slow ones.
+    let times = |factor: u64| {
+        move |r: &mut Record| {
+            for (round, trial) in r.trials.iter_mut().enumerate() {
+                let ns = if round % 2 == 0 { 1_000_000_000 } else { 1_000_000_000 * factor };
+                sample(trial).spans[0].end_ns = sample(trial).spans[0].start_ns + ns;
+                trial.evidence.cpu_ns = Some(0);
+            }
+        }
+    };
+    check(zoo::record(), times(3), "sound device:");
+    check(zoo::record(), times(4), "doubtful device: WideInterval doubt");
+    // Too few rounds for an interval: its width is unknown.
+    let few = |r: &mut Record| {
+        times(4)(r);
+        r.trials.truncate(5);
+    };
+    check(zoo::record(), few, "doubtful device: TooFew doubt");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Relations between the cases of a run.
 
 use super::*;
-use crate::answer::Bound;
+use crate::answer::Bottleneck;
 use crate::comparison::Difference;
 use crate::decision::Decision;
 use crate::finding::{Code, Severity, Verdict};
@@ -23,9 +23,9 @@ fn ladder() -> Record {
     let mut add = |case, role, times: u64, device_bytes| {
         add(&mut record, case, role, times * FILE, 1.0, device_bytes);
     };
-    add(null_case(), Role::Control, 200, 0);
-    add(memory_case(Kernel::Read, 1), Role::Control, 10, 0);
-    add(memory_case(Kernel::Read, 2), Role::Control, 16, 0);
+    add(null_case(), Role::Baseline, 200, 0);
+    add(memory_case(Kernel::Read, 1), Role::Baseline, 10, 0);
+    add(memory_case(Kernel::Read, 2), Role::Baseline, 16, 0);
     add(file_case(work(Cache::Warm)), Role::Asked, 5, 0);
     add(file_case(direct(8)), Role::Asked, 2, 2 * FILE);
     add(memory_case(Kernel::Chase, 1), Role::Asked, 1, 0);
@@ -135,7 +135,7 @@ fn the_answer_tells_memory_from_disk() {
     near(device.lead.best().rate.median, memory / 5.0);
     assert!(device.lead.best().row.id.starts_with("uring direct"), "{:?}", device.lead);
     assert_eq!(device.lead.decision(), Decision::Yes);
-    assert_eq!(device.bound, Bound::Unknown);
+    assert_eq!(device.bound, Bottleneck::Unknown);
     assert_eq!(answer.device_latency, None);
     let chase_ns = answer.memory_latency.expect("it was measured").ns;
     assert!((50.0..70.0).contains(&chase_ns), "{chase_ns}");
@@ -190,7 +190,7 @@ fn the_answer_tells_what_bounds_the_device() {
         for trial in record.trials.iter_mut().filter(|trial| trial.case > 1) {
             trial.case -= 1;
         }
-        add(record, file_case(slow), Role::Control, FILE, 20.0, 0);
+        add(record, file_case(slow), Role::Baseline, FILE, 20.0, 0);
     };
     assert_eq!(bound(&slow_tool), Some("tool"));
 }
@@ -217,7 +217,7 @@ fn a_limit_of_a_control_group_is_the_bound_and_not_the_device() {
     let best = limited.lead.best();
     assert_eq!(best.row.doubts, [Code::Throttled]);
     let decision = limited.of_memory.decision();
-    assert_eq!((limited.bound, decision), (Bound::Limit, Decision::Undecided));
+    assert_eq!((limited.bound, decision), (Bottleneck::Limit, Decision::Undecided));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn engines_are_compared_with_pread() {
     // A different cache state, a control, and a leak are not comparable.
     add(&mut record, with(Engine::Uring, Cache::Warm), Role::Asked, FILE, 0.1, 0);
     add(&mut record, with(Engine::Null, Cache::Cold), Role::Asked, FILE, 0.1, FILE);
-    add(&mut record, with(Engine::Uring, Cache::Cold), Role::Control, FILE, 0.5, FILE);
+    add(&mut record, with(Engine::Uring, Cache::Cold), Role::Baseline, FILE, 0.5, FILE);
     let comparisons = assess(&record).comparisons;
     let base = "pread cold sequential 1MiB d1 t1 sum of 1GiB";
     let found: Vec<_> = comparisons.iter().map(|c| (c.case.as_str(), c.difference)).collect();

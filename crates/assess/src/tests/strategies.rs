@@ -107,12 +107,12 @@ fn near(found: f64, expected: f64) {
 /// durability.
 fn check(
     record: &Record,
-    accepted: Option<(&WriteWork, f64)>,
+    acknowledged: Option<(&WriteWork, f64)>,
     durable: Option<(&WriteWork, f64)>,
     cost: Option<f64>,
 ) {
     let answer = answer(record).expect("the record writes");
-    for (found, expected) in [(&answer.accepted, accepted), (&answer.durable, durable)] {
+    for (found, expected) in [(&answer.acknowledged, acknowledged), (&answer.durable, durable)] {
         let id = expected.map(|(work, _)| Case::own(Work::Write(*work)).id());
         let found = rated(found);
         assert_eq!(found.map(|(id, _)| id), id.as_deref());
@@ -166,7 +166,8 @@ fn a_doubt_on_the_fastest_is_told() {
     write(&mut record, whole(Sync::Fdatasync), SECOND / 4, Some(SECOND));
     let verdicts = |record: &Record| {
         let answer = answer(record).expect("the record writes");
-        [answer.accepted, answer.durable].map(|lead| lead.expect("there is one").best().row.verdict)
+        [answer.acknowledged, answer.durable]
+            .map(|lead| lead.expect("there is one").best().row.verdict)
     };
     assert_eq!(verdicts(&record), [Verdict::Sound; 2]);
     record.trials.iter_mut().for_each(|trial| trial.evidence.dirty_before = Some(1 << 30));
@@ -199,7 +200,7 @@ fn some_rows_do_not_compete() {
     );
     let control = WriteWork { io: Io { block: 2 << 20, ..end.io }, ..end };
     write(&mut record, control, SECOND / 100, fast);
-    record.header.plan.cases.last_mut().expect("it was just added").role = Role::Control;
+    record.header.plan.cases.last_mut().expect("it was just added").role = Role::Baseline;
     check(&record, Some((&end, 4.0)), Some((&end, 1.0)), Some(0.25));
 }
 

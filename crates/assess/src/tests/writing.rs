@@ -130,7 +130,7 @@ fn flawless_writes_are_sound() {
     check(flawless_write(over()), no_op, "sound device:");
     check(flawless_write(synced_often()), no_op, "sound device:");
     check(flawless_write(direct()), no_op, "sound device:");
-    check(flawless_write(unsynced()), no_op, "sound page-cache: AcceptedOnly note");
+    check(flawless_write(unsynced()), no_op, "sound page-cache: AcknowledgedOnly note");
     let idle = WriteWork { op: Op::Sync, ..over() };
     check(flawless_write(idle), no_op, "sound device:");
     let null = WriteWork { engine: WriteEngine::Null, ..unsynced() };
@@ -142,7 +142,7 @@ fn accepted_and_durable_are_told_apart() {
     let bytes = FILE as f64;
     let case = first(&flawless_write(over()));
     let writing = case.writing.expect("it writes");
-    near(writing.accepted, bytes);
+    near(writing.acknowledged, bytes);
     near(writing.durable, bytes / 1.25);
     near(case.throughput, bytes / 1.25);
     near(case.iops, 1_024.0 / 1.25);
@@ -157,13 +157,13 @@ fn accepted_and_durable_are_told_apart() {
     for work in [unsynced(), bare, ranged] {
         let case = first(&flawless_write(work));
         let writing = case.writing.expect("it writes");
-        near(writing.accepted, bytes);
+        near(writing.acknowledged, bytes);
         near(case.throughput, bytes);
         assert_eq!(writing.durable, None, "{}", case.id);
     }
     // With a sync per write, both rates are equal.
     let writing = first(&flawless_write(direct())).writing.expect("it writes");
-    assert_eq!((writing.accepted, writing.syncs_per_trial), (writing.durable, None));
+    assert_eq!((writing.acknowledged, writing.syncs_per_trial), (writing.durable, None));
     let null = WriteWork { engine: WriteEngine::Null, ..unsynced() };
     assert_eq!(first(&flawless_write(null)).writing, None);
     assert_eq!(first(&zoo::record()).writing, None);
@@ -178,7 +178,7 @@ fn a_round_that_is_left_out_has_both_rates_too() {
     assert_eq!(case.excluded.expect("a quota held it back").trials, 1);
     for trial in &case.trials {
         let figures = trial.figures.as_ref().expect("it was done");
-        let rates = (figures.accepted.is_some(), figures.durable.is_some());
+        let rates = (figures.acknowledged.is_some(), figures.durable.is_some());
         assert_eq!(rates, (true, true), "round {}", trial.round);
     }
 }
@@ -192,8 +192,9 @@ fn a_trial_that_tells_no_accepted_rate_is_not_in_its_mean() {
     let span = &mut sample.spans[0];
     span.end_ns += SYNC_NS;
     (span.synced_ns, span.sync_ns) = (Some(span.end_ns), 0);
-    let accepted = first(&record).writing.expect("it writes").accepted.expect("nine tell it");
-    assert!((accepted.mean / FILE as f64 - 1.0).abs() < 0.01, "{accepted:?}");
+    let acknowledged =
+        first(&record).writing.expect("it writes").acknowledged.expect("nine tell it");
+    assert!((acknowledged.mean / FILE as f64 - 1.0).abs() < 0.01, "{acknowledged:?}");
 }
 
 #[test]
@@ -203,7 +204,7 @@ fn a_sync_alone_is_counted_in_operations() {
     assert_eq!((case.n, case.throughput), (10, None));
     near(case.iops, 1_024.0 / 1.25);
     let writing = case.writing.expect("it is of writing");
-    assert_eq!((writing.accepted, writing.durable), (None, None));
+    assert_eq!((writing.acknowledged, writing.durable), (None, None));
     assert_eq!(writing.syncs_per_trial, Some(1_024));
     record.trials.truncate(6);
     assert_eq!(judge(&record), "doubtful device: TooFew doubt");
@@ -223,7 +224,7 @@ fn what_a_program_as_a_whole_accepted_is_not_known() {
     });
     let case = first(&record);
     let writing = case.writing.expect("it writes");
-    assert_eq!((writing.accepted, writing.syncs_per_trial), (None, Some(1)));
+    assert_eq!((writing.acknowledged, writing.syncs_per_trial), (None, Some(1)));
     near(writing.durable, FILE as f64 / 1.25);
     assert_eq!(judge(&record), "sound device:");
 }
@@ -294,7 +295,7 @@ fn what_is_written_is_told_by_what_took_it() {
 fn not_durable() {
     let durable = |record: &Record| {
         let writing = first(record).writing.expect("it writes");
-        assert!(writing.accepted.is_some());
+        assert!(writing.acknowledged.is_some());
         writing.durable.is_some()
     };
     check(flawless_write(over()), flushes(0), "void device: NotDurable void");
@@ -425,9 +426,9 @@ fn what_nobody_can_see_to_be_durable_is_doubted() {
     check(flawless_write(over()), medium(Medium::Unseen), unseen);
     assert!(durable(&medium(Medium::Unseen)));
     // Without a claim of durability, there is nothing to doubt.
-    let ram = "sound ram: Ram note, AcceptedOnly note";
+    let ram = "sound ram: Ram note, AcknowledgedOnly note";
     check(flawless_write(unsynced()), medium(Medium::Ram), ram);
-    let unseen = "sound unverified: Unverified note, AcceptedOnly note";
+    let unseen = "sound unverified: Unverified note, AcknowledgedOnly note";
     check(flawless_write(unsynced()), medium(Medium::Unseen), unseen);
     // The worker skips the sync it was asked for.
     let untold = |r: &mut Record| each(r, |trial| sample(trial).spans[0].synced_ns = None);
@@ -440,13 +441,13 @@ fn what_nobody_can_see_to_be_durable_is_doubted() {
 }
 
 #[test]
-fn accepted_only() {
+fn acknowledged_only() {
     let found = |work: WriteWork, share: f64| {
         let mut record = flawless_write(work);
         set_writes(&mut record, share);
         let case = first(&record);
         let codes: Vec<_> = case.findings.iter().map(|f| f.code.name()).collect();
-        assert_eq!(codes, ["AcceptedOnly"], "{}", case.id);
+        assert_eq!(codes, ["AcknowledgedOnly"], "{}", case.id);
         message(&record)
     };
     let text = found(unsynced(), 0.25);
@@ -493,7 +494,7 @@ fn dirty_start() {
         machine(500)(r);
         storage(r).medium = Medium::Ram;
     };
-    check(flawless_write(unsynced()), in_memory, "sound ram: Ram note, AcceptedOnly note");
+    check(flawless_write(unsynced()), in_memory, "sound ram: Ram note, AcknowledgedOnly note");
     check(flawless(super::work(Cache::Cold)), machine(500), "sound device:");
     // The trials of a sustained run follow each other directly.
     let sustained = |r: &mut Record| {
@@ -535,7 +536,7 @@ fn compressed() {
     };
     check(flawless_write(over()), one, "doubtful mixed: Compressed doubt");
     // Acknowledged writes without a sync are in the page cache.
-    let found = "sound mixed: AcceptedOnly note";
+    let found = "sound mixed: AcknowledgedOnly note";
     check(flawless_write(unsynced()), writes(0.5), found);
     let copy = WriteWork {
         op: Op::Copy,
@@ -630,9 +631,9 @@ fn throttled_writeback() {
             });
         }
     };
-    let throttled = "doubtful page-cache: ThrottledWriteback doubt, AcceptedOnly note";
+    let throttled = "doubtful page-cache: ThrottledWriteback doubt, AcknowledgedOnly note";
     check(flawless_write(unsynced()), busy(85), throttled);
-    check(flawless_write(unsynced()), busy(95), "sound page-cache: AcceptedOnly note");
+    check(flawless_write(unsynced()), busy(95), "sound page-cache: AcknowledgedOnly note");
     check(flawless_write(over()), busy(85), "doubtful device: ThrottledWriteback doubt");
     // Syncs before the end took half of the time.
     let syncing = |r: &mut Record| {
@@ -698,9 +699,9 @@ fn what_is_read_back_must_be_what_was_written() {
 fn direct_writes_that_are_not_direct() {
     let bare = || WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
     let ignored = |share: f64| move |r: &mut Record| set_writes(r, share);
-    let sound = "sound device: AcceptedOnly note";
+    let sound = "sound device: AcknowledgedOnly note";
     check(flawless_write(bare()), no_op, sound);
-    let kept = "void mixed: DirectIgnored void, AcceptedOnly note";
+    let kept = "void mixed: DirectIgnored void, AcknowledgedOnly note";
     check(flawless_write(bare()), ignored(0.98), kept);
     check(flawless_write(bare()), ignored(0.995), sound);
     let cached =
@@ -758,7 +759,7 @@ fn others_that_write() {
     check(flawless_write(over()), reads(16 << 20), "sound device:");
     check(flawless_write(over()), reads(FILE), "doubtful device: Foreign doubt");
     // A disk that no operation waits for may be busy.
-    let found = "sound page-cache: AcceptedOnly note";
+    let found = "sound page-cache: AcknowledgedOnly note";
     check(flawless_write(unsynced()), writes(0.005), found);
 }
 
@@ -793,7 +794,7 @@ fn overhead_is_that_of_the_null_that_writes() {
     let add_null = |record: &mut Record, case: Case, ns_per_op: f64| {
         let ops = FILE / case.write().map_or(4096, |work| work.io.block);
         let index = record.header.plan.cases.len();
-        add(record, case, Role::Control, FILE, ns_per_op * ops as f64 / 1e9, 0);
+        add(record, case, Role::Baseline, FILE, ns_per_op * ops as f64 / 1e9, 0);
         for trial in record.trials.iter_mut().filter(|trial| trial.case == index) {
             sample(trial).spans[0].ops = ops;
         }
@@ -853,10 +854,10 @@ proptest! {
         prop_assert!(blocked.is_none_or(|share| (0.0..=1.0).contains(&share)));
         if let Some(durable) = case.writing.as_ref().and_then(|writing| writing.durable) {
             prop_assert!(work.sync.claims_durable() && work.op != Op::Sync);
-            let accepted = case.writing.and_then(|writing| writing.accepted);
-            let accepted = accepted.expect("nine trials tell it");
-            let is_slower = durable.median <= accepted.median * 1.000_001;
-            prop_assert!(is_slower || durable.n != accepted.n);
+            let acknowledged = case.writing.and_then(|writing| writing.acknowledged);
+            let acknowledged = acknowledged.expect("nine trials tell it");
+            let is_slower = durable.median <= acknowledged.median * 1.000_001;
+            prop_assert!(is_slower || durable.n != acknowledged.n);
         }
     }
 }
@@ -897,7 +898,7 @@ fn loop_devices_under_what_is_written() {
     let through_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(false);
     check(flawless_write(over()), through_cache, "doubtful device: LoopCached doubt");
     check(flawless_write(direct()), through_cache, "doubtful device: LoopCached doubt");
-    check(flawless_write(unsynced()), through_cache, "sound page-cache: AcceptedOnly note");
+    check(flawless_write(unsynced()), through_cache, "sound page-cache: AcknowledgedOnly note");
     let past_cache = |r: &mut Record| storage(r).devices[0].loop_direct = Some(true);
     check(flawless_write(over()), past_cache, "sound device:");
 }
@@ -961,7 +962,7 @@ fn where_parity_is_kept_nothing_is_judged_by_how_much_devices_wrote() {
     check(flawless_write(over()), parity(5.0, false), unverified);
     // Zero bytes are zero with any amplification.
     let nothing = |r: &mut Record| parity(0.0, false)(r);
-    let kept = "sound page-cache: AcceptedOnly note";
+    let kept = "sound page-cache: AcknowledgedOnly note";
     check(flawless_write(unsynced()), nothing, kept);
 }
 
@@ -1005,7 +1006,7 @@ fn counters_unseen() {
     check(flawless_write(over()), uncounted(false, false), "sound device:");
     let unsynced = WriteWork { sync: Sync::None, ..direct() };
     let unverified = "doubtful unverified: Unverified doubt, CountersUnseen note, \
-                      AcceptedOnly note";
+                      AcknowledgedOnly note";
     check(flawless_write(unsynced), uncounted(true, false), unverified);
     // The OS reports the worker's own reads.
     let cold = || flawless(super::work(Cache::Cold));

@@ -84,7 +84,7 @@ fn what_the_page_cache_takes_is_a_share_of_reading_memory() {
     add(&mut record, memory_case(Kernel::Read, 1), Role::Asked, FILE / 2, 1.0, 0);
     let case = assess(&record).cases.remove(0);
     assert_eq!(ceiling(&case), "2.00 of memory");
-    assert_eq!(found(&case), ["AcceptedOnly note", "AboveCeiling note"]);
+    assert_eq!(found(&case), ["AcknowledgedOnly note", "AboveCeiling note"]);
     // A row that only syncs moves nothing, and neither does a null.
     for work in [
         WriteWork { op: Op::Sync, ..over() },
@@ -210,7 +210,7 @@ fn host_cache_by_writes_that_are_faster_than_reads() {
     assert_eq!(of(direct(), reads(), 2.1), ["HostCache doubt"]);
     assert_eq!(of(direct(), reads(), 1.9), [""; 0]);
     let bare = WriteWork { io: Io { cache: Cache::Direct, ..unsynced().io }, ..unsynced() };
-    assert_eq!(of(bare, reads(), 2.1), ["HostCache doubt", "AcceptedOnly note"]);
+    assert_eq!(of(bare, reads(), 2.1), ["HostCache doubt", "AcknowledgedOnly note"]);
     // Reads of another shape, or through the page cache, say nothing.
     for read in [
         ReadWork { io: Io { block: 4096, ..reads().io }, ..reads() },
@@ -259,7 +259,7 @@ fn host_cache_by_syncs_that_take_no_time() {
     };
     assert_eq!(of(synced_often(), 1_000, &in_memory), ["Ram doubt", "NotDurable doubt"]);
     let ranged = WriteWork { sync: Sync::FileRange, ..synced_often() };
-    assert_eq!(of(ranged, 1_000, &nothing), ["AcceptedOnly note"]);
+    assert_eq!(of(ranged, 1_000, &nothing), ["AcknowledgedOnly note"]);
 }
 
 #[test]

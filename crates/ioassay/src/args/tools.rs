@@ -1,7 +1,7 @@
 //! Arguments of the commands for peers, test files and the page cache.
 
 use clap::{Args, Subcommand};
-use model::content::Kind;
+use model::content::ContentKind;
 use std::path::PathBuf;
 
 /// Subcommands of `peers`.
@@ -70,10 +70,10 @@ pub enum DataCommand {
         /// Seed of its content
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Kind of content: random words, or ints:20 for 4-byte integers below 20, uniformly
+        /// ContentKind of content: random words, or ints:20 for 4-byte integers below 20, uniformly
         /// distributed
-        #[arg(long, default_value_t = Kind::Random)]
-        content: Kind,
+        #[arg(long, default_value_t = ContentKind::Random)]
+        content: ContentKind,
     },
     /// Verify every byte of a file that data create wrote
     Verify {
@@ -83,7 +83,7 @@ pub enum DataCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// The kind of content that it was written with: random or ints:20
-        #[arg(long, default_value_t = Kind::Random)]
-        content: Kind,
+        #[arg(long, default_value_t = ContentKind::Random)]
+        content: ContentKind,
     },
 }

@@ -4,7 +4,7 @@ use super::{DONE, Terminal, say};
 use crate::args::CompareArgs;
 use crate::store;
 use anyhow::{Result, bail};
-use assess::records::{Judged, LeftOut, Versus};
+use assess::records::{Judged, LeftOut, RecordComparison};
 use model::printable::printable;
 use report::Style;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn folders(args: &CompareArgs) -> Result<Vec<PathBuf>> {
 }
 
 /// The reason for each left-out case, one per line.
-fn why(versus: &Versus) -> String {
+fn why(versus: &RecordComparison) -> String {
     let say = |LeftOut { id, reason }: &LeftOut| format!("\n  {id}: {reason}");
     let all: String = versus.left_out.iter().map(say).collect();
     if all.is_empty() { ": they have no requested case".to_string() } else { format!(":{all}") }

@@ -7,7 +7,7 @@ use crate::input;
 use crate::progress::Progress;
 use crate::stop::Stop;
 use anyhow::{Context, Result, bail};
-use model::content::{Content, Kind};
+use model::content::{Content, ContentKind};
 use model::units;
 use std::io::Read;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn create(path: &Path, content: Content) -> Result<u8> {
     Ok(DONE)
 }
 
-fn verify(path: &Path, seed: u64, kind: Kind) -> Result<u8> {
+fn verify(path: &Path, seed: u64, kind: ContentKind) -> Result<u8> {
     let size = fixture::size_of(path)?;
     let content = Content { seed, size, kind };
     let mut file =

@@ -163,15 +163,16 @@ fn memory_bytes(case: &Case) -> u64 {
 mod tests {
     use super::*;
     use model::case::Io;
-    use model::plan::{Place, Role};
+    use model::environment::Environment;
+    use model::plan::Role;
     use model::zoo;
 
     #[test]
     fn trials_last_at_most_so_long() {
         let (host, storage) = (zoo::host(), zoo::storage());
-        let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
         let mut plan = Plan::new("zoo", 10, 0.025, 1);
-        plan.add(zoo::cases(), Role::Asked, &place);
+        plan.add(zoo::cases(), Role::Asked, &environment);
         let trial: Duration = plan.cases.iter().map(|planned| planned.case.time()).sum();
         assert!(trial > Duration::ZERO);
         assert_eq!(measuring(&plan), trial * 10);

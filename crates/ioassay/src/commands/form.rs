@@ -70,13 +70,13 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
 }
 
 fn picture(assessment: &Assessment, name: &str) -> Result<String> {
-    let figures = report::figures(assessment);
+    let figures = report::pictures(assessment);
     if figures.is_empty() {
         bail!("there is no figure '{name}': this record has nothing to draw");
     }
     if name == "list" {
-        let line = |figure: &report::Figure| format!("{:<40} {}\n", figure.name, figure.title);
+        let line = |figure: &report::Picture| format!("{:<40} {}\n", figure.name, figure.title);
         return Ok(figures.iter().map(line).collect());
     }
-    Ok(report::figure_alone(assessment, name)?)
+    Ok(report::picture_alone(assessment, name)?)
 }

@@ -3,7 +3,7 @@
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
-use crate::courier::PATIENCE;
+use crate::builder::{self, Ready};
 use crate::directory::Removed;
 use crate::files::{Files, Maker, Target};
 use crate::fixture::Stay;
@@ -13,11 +13,12 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::stop::Stop;
 use crate::store::{self, Store};
-use crate::workshop::{self, Ready};
+use crate::worker_process::PATIENCE;
 use anyhow::{Context, Result};
 use model::case::OWN_PEER;
+use model::environment::Environment;
 use model::peer::Peer;
-use model::plan::{Place, Plan};
+use model::plan::Plan;
 use model::record::{Header, Record, Tool};
 use model::units;
 use report::Style;
@@ -83,7 +84,8 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
     orphans::adopt();
     let Question { target, peers, .. } = question;
     let setting = Setting::of(question)?;
-    let (plan, source, place) = (&setting.plan, setting.source.as_ref(), &setting.place());
+    let (plan, source, environment) =
+        (&setting.plan, setting.source.as_ref(), &setting.environment());
     setting.check_any_asked()?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
@@ -91,7 +93,7 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
     let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
     let ready = ready_peers(peers, plan, &progress, stop)?;
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
-    let maker = &Maker { plan, target, source, place, stay };
+    let maker = &Maker { plan, target, source, environment, stay };
     for removed in maker.remove_dead() {
         tell_removed(&removed, output.quiet)?;
     }
@@ -100,7 +102,7 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
-    let made = Made {
+    let made = PreparedRun {
         maker,
         files,
         peers: ready.values().map(|ready| ready.peer.clone()).collect(),
@@ -125,23 +127,24 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
 pub fn measure_record(
     plan: &Plan,
     target: &Target,
-    place: &Place,
+    environment: &Environment,
     worker: &dyn Fn(&str) -> Result<Command, String>,
     stop: &Stop,
 ) -> Result<Record> {
     let mut progress = Progress::new();
-    let maker = &Maker { plan, target, source: None, place, stay: Stay::Removed };
+    let maker = &Maker { plan, target, source: None, environment, stay: Stay::Removed };
     for removed in maker.remove_dead() {
         tell_removed(&removed, false)?;
     }
     let files = maker.make((&progress, stop))?;
-    let made = Made { maker, files, peers: place.peers.to_vec(), worker, memory: None };
+    let made =
+        PreparedRun { maker, files, peers: environment.peers.to_vec(), worker, memory: None };
     let (path, _) = carry_out(made, None, &mut progress, stop)?;
     store::read(&path)
 }
 
 /// Everything needed to carry out a run.
-struct Made<'a> {
+struct PreparedRun<'a> {
     maker: &'a Maker<'a>,
     files: Files,
     peers: Vec<Peer>,
@@ -151,12 +154,12 @@ struct Made<'a> {
 
 /// Runs it. Returns the path of the record (`record`, or a dated path) and the last files.
 fn carry_out(
-    made: Made,
+    made: PreparedRun,
     record: Option<&Path>,
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<(PathBuf, Files)> {
-    let Maker { plan, place, source, .. } = *made.maker;
+    let Maker { plan, environment, source, .. } = *made.maker;
     let began = SystemTime::now();
     let path = match record {
         Some(path) => path.to_path_buf(),
@@ -165,8 +168,8 @@ fn carry_out(
     let header = Header {
         tool: tool(),
         began: store::date(began)?,
-        host: place.host.clone(),
-        storage: place.storage.cloned(),
+        host: environment.host.clone(),
+        storage: environment.storage.cloned(),
         source_storage: source.map(|source| source.storage.clone()),
         fixtures: made.files.all().map(|file| file.fixture().clone()).collect(),
         plan: plan.clone(),
@@ -175,7 +178,7 @@ fn carry_out(
     let run = Run {
         plan,
         maker: made.maker,
-        storage: place.storage,
+        storage: environment.storage,
         store: &mut Store::create(&path, header)?,
         progress,
         stop,
@@ -203,7 +206,7 @@ fn ready_peers(
     for (done, program) in asked.iter().enumerate().take_while(|_| !stop.is_asked()) {
         let name = &program.peer.name;
         progress.building(done, asked.len(), name);
-        ready.insert(name.clone(), workshop::ready(program, stop)?);
+        ready.insert(name.clone(), builder::ready(program, stop)?);
     }
     Ok(ready)
 }

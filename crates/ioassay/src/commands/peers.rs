@@ -3,18 +3,19 @@
 use super::measure::{measure_record, worker_command};
 use super::{DONE, say};
 use crate::args::tools::{PeersArgs, PeersCommand};
+use crate::builder::{self, Ready};
 use crate::directory::Directory;
 use crate::files::Target;
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::stop::Stop;
-use crate::workshop::{self, Ready};
 use anyhow::{Context, Result};
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, OWN_PEER, ReadWork};
 use model::case::{Pages, STEP, Touch, Work};
-use model::content::Kind;
+use model::content::ContentKind;
+use model::environment::Environment;
 use model::peer::Peer;
-use model::plan::{Place, Plan, Role};
+use model::plan::{Plan, Role};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
 use model::{units, zoo};
@@ -76,7 +77,7 @@ fn build(args: &PeersArgs) -> Result<u8> {
     let stop = Stop::on_signals().context("failed to listen for signals")?;
     let mut code = DONE;
     for program in chosen(args, &peers)? {
-        let Ready { peer, .. } = workshop::ready(program, &stop)?;
+        let Ready { peer, .. } = builder::ready(program, &stop)?;
         if stop.is_asked() {
             break;
         }
@@ -100,7 +101,7 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
     let peers = Peers::load(args.peers.as_deref())?;
     let mut ready = BTreeMap::new();
     for program in chosen(args, &peers)? {
-        ready.insert(program.peer.name.clone(), workshop::ready(program, stop)?);
+        ready.insert(program.peer.name.clone(), builder::ready(program, stop)?);
         if let Some(code) = stop.exit_code() {
             return Ok(code);
         }
@@ -110,12 +111,12 @@ fn verify(args: &PeersArgs, directory: &Path, stop: &Stop) -> Result<u8> {
     let target = Target::Directory(Rc::new(Directory::open(directory)?));
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
-    let place = Place { host: &host, storage: Some(&storage), peers: &facts };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &facts };
     let mut plan = Plan::new("verify", 1, 0.025, 1);
-    plan.content = Kind::Ints(20);
-    plan.add(awkward_cases(&facts), Role::Asked, &place);
+    plan.content = ContentKind::Ints(20);
+    plan.add(awkward_cases(&facts), Role::Asked, &environment);
     let worker = |peer: &str| worker_command(peer, &ready);
-    let record = measure_record(&plan, &target, &place, &worker, stop)?;
+    let record = measure_record(&plan, &target, &environment, &worker, stop)?;
     // An incomplete run does not judge a peer.
     if stop.is_asked() {
         return Ok(DONE);

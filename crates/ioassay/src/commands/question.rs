@@ -11,9 +11,10 @@ use crate::peers::Peers;
 use crate::recipe::{self, Changes, Recipe};
 use anyhow::{Context, Result, bail};
 use model::case::{Case, Op, Work, WriteWork};
-use model::host::{Bound, Host, Storage};
+use model::environment::Environment;
+use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
-use model::plan::{Place, Plan, Role, Skip};
+use model::plan::{Plan, Role, Skip};
 use model::units;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -70,15 +71,15 @@ impl Setting {
         let storage = storage_of(&question.target)?;
         let source = source_of(question)?;
         let peers = question.peers.facts();
-        let place = Place { host: &host, storage: storage.as_ref(), peers: &peers };
-        let mut plan = plan_of(question, source.as_ref(), &place)?;
-        plan.bound = Bound { pin, node: question.node };
+        let environment = Environment { host: &host, storage: storage.as_ref(), peers: &peers };
+        let mut plan = plan_of(question, source.as_ref(), &environment)?;
+        plan.bound = Affinity { pin, node: question.node };
         Ok(Setting { host, storage, source, peers, plan })
     }
 
     /// Where the plan runs.
-    pub fn place(&self) -> Place<'_> {
-        Place { host: &self.host, storage: self.storage.as_ref(), peers: &self.peers }
+    pub fn environment(&self) -> Environment<'_> {
+        Environment { host: &self.host, storage: self.storage.as_ref(), peers: &self.peers }
     }
 
     /// Fails if there is nothing to measure: the run would succeed without measuring anything.
@@ -152,9 +153,13 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
 }
 
 /// The plan for a question at a place.
-fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Result<Plan> {
+fn plan_of(
+    question: &Question,
+    source: Option<&Source>,
+    environment: &Environment,
+) -> Result<Plan> {
     let Question { recipe, changes, target, sustain, memory, .. } = question;
-    let mut plan = recipe.plan(changes, place)?;
+    let mut plan = recipe.plan(changes, environment)?;
     plan.memory_limit = *memory;
     match target {
         // A user's own file is never written, and a file to read has only one size.
@@ -169,10 +174,14 @@ fn plan_of(question: &Question, source: Option<&Source>, place: &Place) -> Resul
         Target::Memory | Target::Directory(_) => {}
     }
     if let Some(source) = source {
-        let place = Place { host: place.host, storage: Some(&source.storage), peers: place.peers };
+        let environment = Environment {
+            host: environment.host,
+            storage: Some(&source.storage),
+            peers: environment.peers,
+        };
         let copies = |case: &Case| case.write().is_some_and(|work| work.op == Op::Copy);
         refuse(&mut plan, |case| {
-            let reason = place.refusal(case).filter(|_| copies(case))?;
+            let reason = environment.refusal(case).filter(|_| copies(case))?;
             Some(format!("the source in '{}': {reason}", source.directory.path().display()))
         });
     }

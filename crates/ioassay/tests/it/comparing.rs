@@ -1,24 +1,24 @@
 //! Comparisons of two records, runs with `--control`, and explanations of findings.
 
-use crate::desk::{Desk, PROGRAM, check_refusal, skip, text};
+use crate::sandbox::{PROGRAM, Sandbox, check_refusal, skip, text};
 use assess::finding::Code;
 use serde_json::{Value, json};
 
 /// A small run that reads an as-is file and writes the record `name`. The options in `more` take
 /// precedence over the usual ones.
-fn run(desk: &Desk, name: &str, more: &[&str]) -> Value {
+fn run(sandbox: &Sandbox, name: &str, more: &[&str]) -> Value {
     let usual = ["--cache=as-is", "--ops=0", "--size=256KiB", "--time=5ms"];
     let flag = |arg: &str| arg.split('=').next().unwrap().to_string();
     let is_given = |arg: &str| more.iter().any(|given| flag(given) == flag(arg));
     let usual = usual.into_iter().filter(|arg| !is_given(arg));
     let mut args = vec!["run", "page-latency", ".", "--rounds=7", "--json", "--record", name];
     args.extend(usual.chain(more.iter().copied()));
-    desk.json(&args)
+    sandbox.json(&args)
 }
 
 /// Checks JSON against the schema that `ioassay schema OF` prints.
-fn check_form(desk: &Desk, of: &str, found: &Value) {
-    let schema: Value = serde_json::from_str(&desk.says(&["schema", of])).unwrap();
+fn check_form(sandbox: &Sandbox, of: &str, found: &Value) {
+    let schema: Value = serde_json::from_str(&sandbox.says(&["schema", of])).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let wrong: Vec<String> = validator.iter_errors(found).map(|e| e.to_string()).collect();
     assert_eq!(wrong, [""; 0]);
@@ -31,10 +31,10 @@ fn unfolded(text: &str) -> String {
 
 #[test]
 fn a_record_does_not_differ_from_itself() {
-    let desk = Desk::new();
-    run(&desk, "a", &["--engine=pread,mmap"]);
-    let found = desk.json(&["compare", "a", "a", "--json"]);
-    check_form(&desk, "compare", &found);
+    let sandbox = Sandbox::new();
+    run(&sandbox, "a", &["--engine=pread,mmap"]);
+    let found = sandbox.json(&["compare", "a", "a", "--json"]);
+    check_form(&sandbox, "compare", &found);
     assert_eq!((&found["is_same"], &found["obstacles"]), (&json!(true), &json!([])));
     let pairs = found["pairs"].as_array().unwrap();
     assert!(!pairs.is_empty(), "{found:#}");
@@ -42,7 +42,7 @@ fn a_record_does_not_differ_from_itself() {
         assert_eq!(pair["comparison"]["difference"], "equivalent", "{pair:#}");
         assert_eq!((&pair["comparison"]["ratio"], &pair["p_holm"]), (&json!(1.0), &json!(1.0)));
     }
-    let said = unfolded(&desk.says(&["compare", "a", "a"]));
+    let said = unfolded(&sandbox.says(&["compare", "a", "a"]));
     assert!(said.contains("A and B are one record: there is nothing to compare."), "{said}");
     assert!(!said.contains("between the two runs"), "{said}");
 }
@@ -50,11 +50,11 @@ fn a_record_does_not_differ_from_itself() {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn two_records_of_the_same_question_are_compared() {
-    let desk = Desk::new();
-    run(&desk, "a", &["--invocations=3"]);
-    run(&desk, "b", &["--invocations=3", "--time=4ms"]);
-    let found = desk.json(&["compare", "a", "b", "--json"]);
-    check_form(&desk, "compare", &found);
+    let sandbox = Sandbox::new();
+    run(&sandbox, "a", &["--invocations=3"]);
+    run(&sandbox, "b", &["--invocations=3", "--time=4ms"]);
+    let found = sandbox.json(&["compare", "a", "b", "--json"]);
+    check_form(&sandbox, "compare", &found);
     assert_eq!((&found["is_same"], &found["obstacles"]), (&json!(false), &json!([])));
     let told: Vec<&Value> = found["others"].as_array().unwrap().iter().collect();
     assert!(told.iter().any(|apart| apart["what"] == "time"), "{told:?}");
@@ -98,14 +98,14 @@ fn large(kept: &str) -> String {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn the_largest_records_are_compared_in_half_a_gibibyte() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let kept = include_str!("../../../../records/2026-11-22-depth.jsonl");
     let record = large(kept);
-    std::fs::write(desk.path("a"), &record).unwrap();
-    std::fs::write(desk.path("b"), record.replacen("2026", "2025", 1)).unwrap();
+    std::fs::write(sandbox.path("a"), &record).unwrap();
+    std::fs::write(sandbox.path("b"), record.replacen("2026", "2025", 1)).unwrap();
     for form in ["--json", "--markdown"] {
         let limited = format!("ulimit -d 524288; exec '{PROGRAM}' compare a b --anyway {form}");
-        let output = desk.start("sh").args(["-c", &limited]).output().unwrap();
+        let output = sandbox.start("sh").args(["-c", &limited]).output().unwrap();
         assert!(output.status.success(), "{form}: {:?}", text(&output.stderr));
         assert!(output.stdout.len() > 1_000_000, "{form}: {} bytes", output.stdout.len());
     }
@@ -113,9 +113,9 @@ fn the_largest_records_are_compared_in_half_a_gibibyte() {
 
 #[test]
 fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
-    let desk = Desk::new();
-    run(&desk, "a", &["--block=4KiB", "--threads=1"]);
-    run(&desk, "b", &["--block=8KiB", "--threads=2", "--size=512KiB"]);
+    let sandbox = Sandbox::new();
+    run(&sandbox, "a", &["--block=4KiB", "--threads=1"]);
+    run(&sandbox, "b", &["--block=8KiB", "--threads=2", "--size=512KiB"]);
     let expected = [
         "'a' (A) and 'b' (B) measure different things",
         "--anyway",
@@ -123,16 +123,16 @@ fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
         "): 1 in A, 2 in B",
         "): 256KiB in A, 512KiB in B",
     ];
-    desk.refuses(&["compare", "a", "b"], &expected);
-    desk.refuses(&["compare", "a", "b", "--json"], &expected);
-    let found = desk.json(&["compare", "a", "b", "--anyway", "--json"]);
-    check_form(&desk, "compare", &found);
+    sandbox.refuses(&["compare", "a", "b"], &expected);
+    sandbox.refuses(&["compare", "a", "b", "--json"], &expected);
+    let found = sandbox.json(&["compare", "a", "b", "--anyway", "--json"]);
+    check_form(&sandbox, "compare", &found);
     let pair = &found["pairs"][0];
     assert_eq!(
         (&pair["a"]["case"]["block"], &pair["b"]["case"]["block"]),
         (&json!(4096), &json!(8192))
     );
-    let said = desk.says(&["compare", "a", "b", "--anyway"]);
+    let said = sandbox.says(&["compare", "a", "b", "--anyway"]);
     let (differences, table) = said.split_once("B/A").unwrap();
     assert!(differences.contains("4KiB in A, 8KiB in B"), "{said}");
     assert!(table.contains("→"), "{said}");
@@ -140,16 +140,16 @@ fn what_does_not_measure_the_same_is_refused_and_compared_anyway() {
 
 #[test]
 fn another_file_system_is_refused() {
-    let desk = Desk::new();
-    let is_memory = desk.storage().file_system == "tmpfs";
-    let Some(shm) = Desk::in_memory().filter(|_| !is_memory) else {
+    let sandbox = Sandbox::new();
+    let is_memory = sandbox.storage().file_system == "tmpfs";
+    let Some(shm) = Sandbox::in_memory().filter(|_| !is_memory) else {
         skip("another_file_system_is_refused", "there are no two file systems");
         return;
     };
-    run(&desk, "a", &[]);
+    run(&sandbox, "a", &[]);
     run(&shm, "b", &[]);
     let b = shm.path("b");
-    desk.refuses(
+    sandbox.refuses(
         &["compare", "a", b.to_str().unwrap()],
         &["file system: ", " in A, tmpfs in B", "medium: ", "served by ("],
     );
@@ -157,30 +157,30 @@ fn another_file_system_is_refused() {
 
 #[test]
 fn what_cannot_be_compared_is_refused_with_the_reason() {
-    let desk = Desk::new();
-    run(&desk, "a", &[]);
-    std::fs::write(desk.path("text"), "hello").unwrap();
-    desk.refuses(
+    let sandbox = Sandbox::new();
+    run(&sandbox, "a", &[]);
+    std::fs::write(sandbox.path("text"), "hello").unwrap();
+    sandbox.refuses(
         &["compare", "a", "text"],
         &["'text' is not a record", "its first line is not the header"],
     );
-    desk.refuses(&["compare", "nothing", "a"], &["the record 'nothing'", "No such file"]);
-    desk.refuses(&["compare", "a"], &["<B>"]);
+    sandbox.refuses(&["compare", "nothing", "a"], &["the record 'nothing'", "No such file"]);
+    sandbox.refuses(&["compare", "a"], &["<B>"]);
     // The two records have no case in common.
     let memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--isa=auto"];
     let more = ["--threads=1", "--rounds=1", "--time=1ms", "--json", "--record=m"];
-    desk.json(&[&memory[..], &more].concat());
-    desk.refuses(
+    sandbox.json(&[&memory[..], &more].concat());
+    sandbox.refuses(
         &["compare", "a", "m"],
         &["have nothing to compare", "only A has it", "only B has it"],
     );
     // One record has only failed trials, or no trials.
-    let whole = std::fs::read_to_string(desk.path("a")).unwrap();
-    std::fs::write(desk.path("none"), format!("{}\n", whole.lines().next().unwrap())).unwrap();
-    desk.refuses(&["compare", "a", "none", "--anyway"], &["it is void in B: it was not run"]);
+    let whole = std::fs::read_to_string(sandbox.path("a")).unwrap();
+    std::fs::write(sandbox.path("none"), format!("{}\n", whole.lines().next().unwrap())).unwrap();
+    sandbox.refuses(&["compare", "a", "none", "--anyway"], &["it is void in B: it was not run"]);
     let failed: Vec<String> = whole.lines().map(with_failure).collect();
-    std::fs::write(desk.path("failed"), failed.join("\n")).unwrap();
-    desk.refuses(&["compare", "failed", "a"], &["it is void in A: failed: it died"]);
+    std::fs::write(sandbox.path("failed"), failed.join("\n")).unwrap();
+    sandbox.refuses(&["compare", "failed", "a"], &["it is void in A: failed: it died"]);
 }
 
 /// A line of a record; a trial becomes a failed one.
@@ -194,9 +194,9 @@ fn with_failure(line: &str) -> String {
 
 #[test]
 fn a_control_measures_twice_and_says_what_can_be_decided() {
-    let desk = Desk::new();
-    let report = run(&desk, "a", &["--control"]);
-    check_form(&desk, "run", &report);
+    let sandbox = Sandbox::new();
+    let report = run(&sandbox, "a", &["--control"]);
+    check_form(&sandbox, "run", &report);
     let cases = report["cases"].as_array().unwrap();
     let twins: Vec<&Value> = cases.iter().filter(|case| case["role"] == "twin").collect();
     assert_eq!(twins.len(), 1, "one kind of work in one cache state: {cases:#?}");
@@ -215,35 +215,38 @@ fn a_control_measures_twice_and_says_what_can_be_decided() {
         "different" => ", different where nothing is",
         other => panic!("a difference '{other}'"),
     };
-    let said = unfolded(&text(&desk.ioassay(&["report", "a"]).stdout));
+    let said = unfolded(&text(&sandbox.ioassay(&["report", "a"]).stdout));
     let begins = "The same case measured a second time in the same rounds. reads (";
     assert!(said.contains(begins) && said.contains(sentence), "{said}");
     // Two runs with controls show how repeatable the machine is.
-    run(&desk, "again", &["--control"]);
-    let said = unfolded(&desk.says(&["compare", "a", "again"]));
+    run(&sandbox, "again", &["--control"]);
+    let said = unfolded(&sandbox.says(&["compare", "a", "again"]));
     assert!(said.contains("cannot be decided: a record has fewer than 3 invocations"), "{said}");
     assert!(said.contains("(--control) was up to"), "{said}");
-    let twice = desk.says(&["plan", "page-latency", ".", "--control"]);
+    let twice = sandbox.says(&["plan", "page-latency", ".", "--control"]);
     assert!(twice.contains("measured a second time"), "{twice}");
     let sustained = ["run", "page-latency", ".", "--control", "--sustain=10s"];
-    desk.refuses(&sustained, &["--control", "--sustain"]);
-    let without = run(&desk, "b", &[]);
+    sandbox.refuses(&sustained, &["--control", "--sustain"]);
+    let without = run(&sandbox, "b", &[]);
     assert_eq!(without["control"], Value::Null);
 }
 
 #[test]
 fn every_finding_is_explained_in_the_words_of_the_methodology() {
-    let desk = Desk::new();
-    let list = desk.says(&["explain"]);
+    let sandbox = Sandbox::new();
+    let list = sandbox.says(&["explain"]);
     let methodology = include_str!("../../../../METHODOLOGY.md");
     for code in Code::ALL {
         let line = list.lines().find(|line| line.split_whitespace().next() == Some(code.name()));
         assert!(line.is_some_and(|line| line.ends_with('.')), "{code}: {list}");
-        let said = desk.says(&["explain", &code.name().to_uppercase()]);
+        let said = sandbox.says(&["explain", &code.name().to_uppercase()]);
         let (title, section) = said.split_once("\n\n").unwrap();
         assert_eq!(title, code.name());
         assert!(methodology.contains(&format!("### {code}\n\n{}\n", section.trim())), "{said}");
     }
-    check_refusal(&desk.ioassay(&["explain", "nowarm"]), &["'nowarm' (did you mean 'NotWarm'?)"]);
-    desk.refuses(&["explain", "xyz"], &["unknown finding 'xyz'", "known are CacheLeak"]);
+    check_refusal(
+        &sandbox.ioassay(&["explain", "nowarm"]),
+        &["'nowarm' (did you mean 'NotWarm'?)"],
+    );
+    sandbox.refuses(&["explain", "xyz"], &["unknown finding 'xyz'", "known are CacheLeak"]);
 }

@@ -1,7 +1,7 @@
 //! Writes to a block device: only to an unused one whose name is repeated in `--destroy`.
 
-use crate::desk::{Desk, argument, skip};
 use crate::mounts;
+use crate::sandbox::{Sandbox, argument, skip};
 use std::fs::File;
 use std::io::Read;
 
@@ -51,17 +51,17 @@ impl Drop for Device {
 fn a_device_is_written_only_if_its_name_is_repeated() {
     let test = "a_device_is_written_only_if_its_name_is_repeated";
     let Some(device) = Device::new(test) else { return };
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let run = ["run", "write-strategies", "--device", &device.node];
-    desk.refuses(&run, &["--destroy"]);
+    sandbox.refuses(&run, &["--destroy"]);
     for name in ["", "sda", "/dev/loop0", "loop"] {
         let args = [&run[..], &["--destroy", name]].concat();
         let expected = format!("--destroy {}", device.name());
-        desk.refuses(&args, &["would destroy all data", &expected]);
+        sandbox.refuses(&args, &["would destroy all data", &expected]);
     }
     assert!(device.bytes().iter().all(|byte| *byte == 0), "it was written");
     let args = [&run[..], &["--destroy", device.name(), "--rounds=1", "--json"]].concat();
-    let report = desk.json(&[&args[..], &["--size=8MiB", "--time=50ms"]].concat());
+    let report = sandbox.json(&[&args[..], &["--size=8MiB", "--time=50ms"]].concat());
     let cases = report["cases"].as_array().unwrap();
     let written = cases.iter().filter(|case| case["case"]["op"] == "write" && case["n"] == 1);
     let verified = written.filter(|case| case["writing"]["read_back_verified"] == true).count();
@@ -75,30 +75,30 @@ fn a_device_is_written_only_if_its_name_is_repeated() {
 fn a_device_in_use_is_not_written() {
     let test = "a_device_in_use_is_not_written";
     let Some(device) = Device::new(test) else { return };
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["run", "sync-latency", "--device", &device.node, "--destroy", device.name()];
     let point = tempfile::TempDir::new().unwrap();
     let place = argument(point.path());
     mounts::run("mkfs.ext4", &["-q", &device.node]).unwrap();
     mounts::run("mount", &[&device.node, place]).unwrap();
     let before = device.bytes();
-    desk.refuses(&args, &["is in use, so ioassay does not write it", "mounted"]);
+    sandbox.refuses(&args, &["is in use, so ioassay does not write it", "mounted"]);
     assert!(device.bytes() == before, "it was written");
     mounts::run("umount", &[place]).unwrap();
 }
 
 #[test]
 fn what_is_no_device_is_not_written() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("plain"), "text").unwrap();
-    std::os::unix::fs::symlink("plain", desk.path("link")).unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("plain"), "text").unwrap();
+    std::os::unix::fs::symlink("plain", sandbox.path("link")).unwrap();
     for (path, expected) in [("plain", "plain"), ("link", "link"), (".", "."), ("gone", "gone")] {
         let args = ["run", "sync-latency", "--device", path, "--destroy", "plain"];
-        desk.refuses(&args, &[expected]);
+        sandbox.refuses(&args, &[expected]);
     }
-    assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");
+    assert_eq!(std::fs::read_to_string(sandbox.path("plain")).unwrap(), "text");
     // A file that was given for reading is not written either.
-    let output = desk.ioassay(&["run", "sync-latency", "--file", "plain"]);
+    let output = sandbox.ioassay(&["run", "sync-latency", "--file", "plain"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");
+    assert_eq!(std::fs::read_to_string(sandbox.path("plain")).unwrap(), "text");
 }

@@ -1,6 +1,6 @@
 //! Checks the documents against the program.
 
-use crate::desk::{Desk, argument, text};
+use crate::sandbox::{Sandbox, argument, text};
 use ioassay::recipe::{self, BUILT_IN};
 use model::view::{Answer, Layout, Metric};
 use std::path::{Path, PathBuf};
@@ -33,8 +33,8 @@ fn the_readme_names_the_two_commands_that_do_everything() {
 
 #[test]
 fn the_schema_is_the_one_of_the_report() {
-    let desk = Desk::new();
-    assert_eq!(desk.says(&["schema"]).trim(), report::json_schema().trim());
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.says(&["schema"]).trim(), report::json_schema().trim());
 }
 
 /// Each recipe has a page with its question, linked from the README.
@@ -83,7 +83,7 @@ fn the_commands_of_the_recipes_pages_do_what_they_say() {
 /// updates it.
 #[test]
 fn what_documents_show_is_what_their_records_say() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for path in ["docs/recipes/survey.md", "docs/tutorial.md"] {
         let document = document(path);
         let marks: Vec<&str> = document.split("<!-- records/").skip(1).collect();
@@ -93,7 +93,7 @@ fn what_documents_show_is_what_their_records_say() {
                 mark.split_once(" -->\n```text\n").expect("a block follows its record");
             let block = after.split("\n```").next().unwrap();
             let record = root().join("records").join(name);
-            let output = desk.ioassay(&["report", argument(&record)]);
+            let output = sandbox.ioassay(&["report", argument(&record)]);
             assert_eq!(block, text(&output.stdout).trim_end(), "{path}: cargo xtask show");
         }
     }
@@ -102,13 +102,13 @@ fn what_documents_show_is_what_their_records_say() {
 /// The README shows the table of a survey with fewer columns.
 #[test]
 fn the_readme_shows_what_its_record_says() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let readme = document("README.md");
     let (_, after) = readme.split_once("<!-- table of records/").expect("it shows a record");
     let (name, after) = after.split_once(" -->\n```text\n").expect("a block follows its record");
     let block = after.split("\n```").next().unwrap();
     let record = root().join("records").join(name);
-    let output = desk.ioassay(&["report", argument(&record)]);
+    let output = sandbox.ioassay(&["report", argument(&record)]);
     let report = text(&output.stdout);
     let is_reported = |shown: &str| report.lines().any(|line| has_words(line, shown));
     for line in block.lines() {
@@ -127,7 +127,7 @@ fn has_words(line: &str, part: &str) -> bool {
 /// Pictures differ from those of their records in their colors only.
 #[test]
 fn pictures_of_documents_are_those_of_their_records() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let without_style = |svg: &str| {
         let (before, rest) = svg.split_once("<style>").expect("it has a style");
         let (_, after) = rest.split_once("</style>").expect("its style ends");
@@ -136,7 +136,7 @@ fn pictures_of_documents_are_those_of_their_records() {
     let pictures = [("ladder", "2026-11-22-survey.jsonl"), ("compared", "2026-11-22-slow.jsonl")];
     for (name, record) in pictures {
         let record = root().join("records").join(record);
-        let output = desk.ioassay(&["report", argument(&record), "--svg", name]);
+        let output = sandbox.ioassay(&["report", argument(&record), "--svg", name]);
         let expected = without_style(&text(&output.stdout));
         for scheme in ["light", "dark"] {
             let path = format!("docs/pictures/{name}-{scheme}.svg");
@@ -148,7 +148,7 @@ fn pictures_of_documents_are_those_of_their_records() {
 /// Runs all commands of a document in one directory, in order. Measuring commands first run
 /// unchanged with `--dry-run`, then with small files and one short round.
 fn check(path: &str) {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let all = commands(&document(path));
     assert!(!all.is_empty(), "{path} has no command");
     for command in all {
@@ -156,7 +156,7 @@ fn check(path: &str) {
         let measures = matches!(words[0], "run" | "survey" | "watch");
         let small = if measures {
             if words[0] != "watch" {
-                let planned = desk.says(&[&words[..], &["--dry-run"]].concat());
+                let planned = sandbox.says(&[&words[..], &["--dry-run"]].concat());
                 assert!(planned.contains("measured"), "{path}: {command:?}: {planned}");
             }
             small(&words)
@@ -164,7 +164,7 @@ fn check(path: &str) {
             command.clone()
         };
         let words: Vec<&str> = small.iter().map(String::as_str).collect();
-        let output = desk.ioassay(&words);
+        let output = sandbox.ioassay(&words);
         let may_doubt = measures || words[0] == "report" || words[0] == "compare";
         // Foreign I/O can void every case of such a small run. Then `compare` reports that the
         // records have nothing to compare.

@@ -1,25 +1,25 @@
 //! Runs with hostile peers, limits and disks end in time, with the right exit status, and leave
 //! nothing behind.
 
-use crate::desk::{Desk, PROGRAM, argument, skip, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip, text, wait_for};
 use rustix::process::{Pid, Signal, getuid, kill_process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A desk with a recipe that only needs memory, and a table with one peer `fake`, which runs the
+/// A sandbox with a recipe that only needs memory, and a table with one peer `fake`, which runs the
 /// shell `script`.
-fn desk_with(script: &str) -> (Desk, PathBuf) {
-    let desk = Desk::new();
+fn sandbox_with(script: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
     let recipe = "name = 'ends'\nquestion = 'How does it end?'\nrounds = 1\ntime = '5ms'\n\
                   [[cases]]\nkernel = 'count'\nworking_set = '4MiB'\nisa = 'auto'\n\
                   pages = 'base'\n";
-    std::fs::write(desk.state().join("ends.toml"), recipe).unwrap();
-    std::fs::write(desk.state().join("fake.sh"), script).unwrap();
-    let table = desk.state().join("peers.toml");
+    std::fs::write(sandbox.state().join("ends.toml"), recipe).unwrap();
+    std::fs::write(sandbox.state().join("fake.sh"), script).unwrap();
+    let table = sandbox.state().join("peers.toml");
     let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\
                kernels = ['count']\n";
     std::fs::write(&table, row).unwrap();
-    (desk, table)
+    (sandbox, table)
 }
 
 /// The arguments of a run of the peer.
@@ -48,9 +48,9 @@ fn what_a_peer_starts_ends_with_it() {
          (setsid sh -c 'sleep {word} & sleep {word}' &)\n"
     );
     for end in ["read job; exit 3\n", "while read job; do echo unavailable reason=no; done\n"] {
-        let (desk, table) = desk_with(&format!("{starts}{end}"));
-        let recipe = desk.state().join("ends.toml");
-        let output = desk.start(PROGRAM).args(args(&table, &recipe)).output().unwrap();
+        let (sandbox, table) = sandbox_with(&format!("{starts}{end}"));
+        let recipe = sandbox.state().join("ends.toml");
+        let output = sandbox.start(PROGRAM).args(args(&table, &recipe)).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert_eq!(processes(&word), [""; 0], "{end}");
     }
@@ -59,9 +59,9 @@ fn what_a_peer_starts_ends_with_it() {
 #[test]
 fn a_signal_while_a_worker_greets_is_told_by_the_exit_status() {
     let word = format!("8{}", std::process::id() * 100);
-    let (desk, table) = desk_with(&format!("sleep {word}\n"));
-    let recipe = desk.state().join("ends.toml");
-    let mut command = desk.start(PROGRAM);
+    let (sandbox, table) = sandbox_with(&format!("sleep {word}\n"));
+    let recipe = sandbox.state().join("ends.toml");
+    let mut command = sandbox.start(PROGRAM);
     command.args(args(&table, &recipe)).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     wait_for("the peer", || (!processes(&word).is_empty()).then_some(()));
@@ -69,26 +69,26 @@ fn a_signal_while_a_worker_greets_is_told_by_the_exit_status() {
     let status = wait_for("the end of the run", || child.try_wait().unwrap());
     assert_eq!(status.code(), Some(130));
     assert_eq!(processes(&word), [""; 0]);
-    let report = desk.json(&["report", "--json", "record"]);
+    let report = sandbox.json(&["report", "--json", "record"]);
     assert_eq!(report["end"], "interrupted");
 }
 
 /// Runs the program after the shell command `limit`.
-fn limited(desk: &Desk, limit: &str, args: &[&str]) -> Output {
-    let mut command = desk.start("sh");
+fn limited(sandbox: &Sandbox, limit: &str, args: &[&str]) -> Output {
+    let mut command = sandbox.start("sh");
     command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\""), PROGRAM]).args(args);
     command.output().unwrap()
 }
 
 #[test]
 fn a_record_that_cannot_be_written_is_told_and_not_left() {
-    let (desk, table) = desk_with(HELLO);
-    let recipe = desk.state().join("ends.toml");
-    let output = limited(&desk, "ulimit -f 0", &args(&table, &recipe));
+    let (sandbox, table) = sandbox_with(HELLO);
+    let recipe = sandbox.state().join("ends.toml");
+    let output = limited(&sandbox, "ulimit -f 0", &args(&table, &recipe));
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(said.contains("failed to create the record") && said.contains("too large"), "{said}");
-    assert!(!desk.path("record").exists());
+    assert!(!sandbox.path("record").exists());
 }
 
 /// Root is exempt from this limit, so the run uses a different user.
@@ -98,23 +98,23 @@ fn threads_that_the_os_does_not_give_fail_the_trials() {
     if !getuid().is_root() || Command::new("setpriv").arg("--version").output().is_err() {
         return skip(name, "it needs root and setpriv");
     }
-    let Some(desk) = Desk::in_memory() else { return skip(name, "there is no /dev/shm") };
-    let recipe = desk.path("ends.toml");
+    let Some(sandbox) = Sandbox::in_memory() else { return skip(name, "there is no /dev/shm") };
+    let recipe = sandbox.path("ends.toml");
     let text_of = "name = 'ends'\nquestion = 'How does it end?'\nrounds = 1\ntime = '5ms'\n\
                    [[cases]]\nkernel = 'read'\nworking_set = '64KiB'\npages = 'base'\n\
                    threads = 4\n";
     std::fs::write(&recipe, text_of).unwrap();
-    let program = desk.path("ioassay");
+    let program = sandbox.path("ioassay");
     std::fs::copy(PROGRAM, &program).unwrap();
     let user = 100_000 + std::process::id();
-    for path in [desk.directory().to_path_buf(), desk.state().to_path_buf()] {
+    for path in [sandbox.directory().to_path_buf(), sandbox.state().to_path_buf()] {
         std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
     }
     // The maximum number of processes and threads of the user.
     for (most, expected) in
         [(1, "failed to start the worker"), (3, "starting thread 2 of 4 failed")]
     {
-        let mut command = desk.start("prlimit");
+        let mut command = sandbox.start("prlimit");
         command.args([&format!("--nproc={most}"), "setpriv", "--clear-groups"]);
         command.args([format!("--reuid={user}"), format!("--regid={user}")]).arg(&program);
         command.args(["run", "ends.toml", "--invocations=1", "--no-ceilings", "--record"]);

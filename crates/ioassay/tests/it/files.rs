@@ -1,13 +1,13 @@
 //! Files: creating and checking test files, a user's own file, and the page cache.
 
-use crate::desk::{Desk, PROGRAM, argument, skip, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip, text};
 use serde_json::Value;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// A user's own file, which a run may only read.
-fn own_file(desk: &Desk) -> std::path::PathBuf {
-    let path = desk.path("own");
+fn own_file(sandbox: &Sandbox) -> std::path::PathBuf {
+    let path = sandbox.path("own");
     let bytes: Vec<u8> = (0..1_000_003_u32).map(|n| (n % 251) as u8).collect();
     std::fs::write(&path, bytes).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
@@ -43,10 +43,10 @@ const EVERY_ENGINE: [&str; 8] = [
 
 #[test]
 fn a_users_own_file_is_read_by_every_engine_and_stays_as_it_was() {
-    let desk = Desk::new();
-    let path = own_file(&desk);
+    let sandbox = Sandbox::new();
+    let path = own_file(&sandbox);
     let before = state(&path);
-    let report = desk.json(&[&EVERY_ENGINE[..], &["--file", argument(&path)]].concat());
+    let report = sandbox.json(&[&EVERY_ENGINE[..], &["--file", argument(&path)]].concat());
     assert!(state(&path) == before, "the file was changed");
     assert_eq!(report["fixtures"][0]["path"], argument(&path));
     assert_eq!(report["fixtures"][0]["seed"], serde_json::Value::Null);
@@ -57,21 +57,21 @@ fn a_users_own_file_is_read_by_every_engine_and_stays_as_it_was() {
         assert_eq!(case["failures"], serde_json::json!([]), "{case:#}");
         assert_eq!(case["digest_verified"], serde_json::Value::Null, "{case:#}");
     }
-    assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
+    assert_eq!(sandbox.things().len(), 2, "{:?}", sandbox.things());
 }
 
 #[test]
 fn a_users_own_file_is_never_opened_for_writing() {
     let test = "a_users_own_file_is_never_opened_for_writing";
-    let desk = Desk::new();
-    let path = own_file(&desk);
-    let traced = desk.start("strace").args(["-o", "/dev/null", "true"]).output();
+    let sandbox = Sandbox::new();
+    let path = own_file(&sandbox);
+    let traced = sandbox.start("strace").args(["-o", "/dev/null", "true"]).output();
     if !traced.is_ok_and(|output| output.status.success()) {
         return skip(test, "strace is missing or forbidden");
     }
     let calls =
         "trace=open,openat,openat2,creat,truncate,unlink,unlinkat,rename,renameat,renameat2";
-    let output = desk
+    let output = sandbox
         .start("strace")
         .args(["-f", "-s", "4096", "-e", calls, "-o", "calls", PROGRAM])
         .args(EVERY_ENGINE)
@@ -79,7 +79,7 @@ fn a_users_own_file_is_never_opened_for_writing() {
         .output()
         .unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
-    let calls = std::fs::read_to_string(desk.path("calls")).unwrap();
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
     let quoted = format!("\"{}\"", argument(&path));
     // A worker opens the coordinator's files through `/proc`; nothing else is opened that way.
     let is_held = |line: &str| line.contains("\"/proc/") && line.contains("/fd/");
@@ -96,14 +96,14 @@ fn a_users_own_file_is_never_opened_for_writing() {
 
 #[test]
 fn a_users_own_file_stays_through_all_invocations() {
-    let desk = Desk::new();
-    let path = own_file(&desk);
+    let sandbox = Sandbox::new();
+    let path = own_file(&sandbox);
     let before = state(&path);
     let each_once = ["run", "read-methods", "--json", "--rounds=2", "--invocations=2"];
     let fast = ["--block=4KiB", "--time=2ms", "--record=record", "--file", argument(&path)];
-    desk.json(&[&each_once[..], &fast[..]].concat());
+    sandbox.json(&[&each_once[..], &fast[..]].concat());
     assert!(state(&path) == before, "the file was changed");
-    let record = ioassay::store::read(&desk.path("record")).unwrap();
+    let record = ioassay::store::read(&sandbox.path("record")).unwrap();
     let anew: Vec<(u32, usize)> =
         record.invocations.iter().map(|i| (i.number, i.fixtures.len())).collect();
     assert_eq!(anew, [(1, 0)], "no file was made");
@@ -111,7 +111,7 @@ fn a_users_own_file_stays_through_all_invocations() {
 
 #[test]
 fn each_invocation_has_test_files_of_its_own_and_the_last_is_kept() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let arguments = [
         "run",
         "read-methods",
@@ -126,13 +126,13 @@ fn each_invocation_has_test_files_of_its_own_and_the_last_is_kept() {
         "--record=record",
         "--keep",
     ];
-    let report = desk.json(&arguments);
-    let record = ioassay::store::read(&desk.path("record")).unwrap();
+    let report = sandbox.json(&arguments);
+    let record = ioassay::store::read(&sandbox.path("record")).unwrap();
     let path = &record.header.fixtures[0].path;
     assert_eq!(&record.invocations[0].fixtures[0].path, path);
     let name = path.file_name().unwrap().to_str().unwrap();
-    assert!(desk.path(name).exists(), "{name}");
-    assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
+    assert!(sandbox.path(name).exists(), "{name}");
+    assert_eq!(sandbox.things().len(), 2, "{:?}", sandbox.things());
     let cases = report["cases"].as_array().unwrap();
     let is_summed = |case: &&Value| {
         case["case"]["engine"] == "pread" && case["case"]["touch"] == "sum" && case["n"] == 2
@@ -144,15 +144,15 @@ fn each_invocation_has_test_files_of_its_own_and_the_last_is_kept() {
 
 #[test]
 fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
-    let desk = Desk::new();
-    let said = desk.says(&["data", "create", "new", "--size", "5000001B", "--seed", "9"]);
+    let sandbox = Sandbox::new();
+    let said = sandbox.says(&["data", "create", "new", "--size", "5000001B", "--seed", "9"]);
     assert_eq!(said.trim(), "new: 5000001B written, content random, seed 9");
-    let path = desk.path("new");
+    let path = sandbox.path("new");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 5_000_001);
     assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-    let said = desk.says(&["data", "verify", "new", "--seed", "9"]);
+    let said = sandbox.says(&["data", "verify", "new", "--seed", "9"]);
     assert_eq!(said.trim(), "new: all 5000001B are correct, content random, seed 9");
-    desk.refuses(&["data", "verify", "new"], &["does not hold random data of seed 1: byte"]);
+    sandbox.refuses(&["data", "verify", "new"], &["does not hold random data of seed 1: byte"]);
 
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     for place in [5_000_000, 4_194_304, 1_234_567, 0] {
@@ -161,37 +161,37 @@ fn a_file_that_was_made_is_verified_and_a_damaged_byte_is_named() {
         let right = byte[0];
         file.write_all_at(&[!right], place).unwrap();
         let expected = format!("byte {place} is {:#04x} instead of {right:#04x}", !right);
-        desk.refuses(&["data", "verify", "new", "--seed", "9"], &["'new'", &expected]);
+        sandbox.refuses(&["data", "verify", "new", "--seed", "9"], &["'new'", &expected]);
     }
 }
 
 #[test]
 fn ints_are_uniform_and_verified() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let create = ["data", "create", "ints", "--size", "400000B", "--content", "ints:20"];
-    desk.says(&create);
-    let bytes = std::fs::read(desk.path("ints")).unwrap();
+    sandbox.says(&create);
+    let bytes = std::fs::read(sandbox.path("ints")).unwrap();
     let ints = bytes.chunks_exact(4).map(|int| u32::from_le_bytes(int.try_into().unwrap()));
     let mut seen = [0; 20];
     ints.for_each(|int| seen[int as usize] += 1);
     // 5000 of each are expected; six standard deviations are 414.
     assert!(seen.iter().all(|count| (4586..5414).contains(count)), "{seen:?}");
-    desk.says(&["data", "verify", "ints", "--content", "ints:20"]);
-    desk.refuses(&["data", "verify", "ints"], &["does not hold random data"]);
+    sandbox.says(&["data", "verify", "ints", "--content", "ints:20"]);
+    sandbox.refuses(&["data", "verify", "ints"], &["does not hold random data"]);
     let zeros = ["data", "create", "zeros", "--content", "zeros"];
-    desk.refuses(&zeros, &["'zeros' is not a content: write random or ints:20"]);
+    sandbox.refuses(&zeros, &["'zeros' is not a content: write random or ints:20"]);
 }
 
 #[test]
 fn what_is_cached_is_shown_and_changed() {
-    let desk = Desk::new();
-    if !desk.is_on_disk("what_is_cached_is_shown_and_changed") {
+    let sandbox = Sandbox::new();
+    if !sandbox.is_on_disk("what_is_cached_is_shown_and_changed") {
         return;
     }
-    desk.says(&["data", "create", "one", "--size", "1MiB"]);
-    desk.says(&["data", "create", "two", "--size", "10001B"]);
+    sandbox.says(&["data", "create", "one", "--size", "1MiB"]);
+    sandbox.says(&["data", "create", "two", "--size", "10001B"]);
     let check = |verb: &str, expected: [&str; 2]| {
-        let said = desk.says(&["cache", verb, "one", "two"]);
+        let said = sandbox.says(&["cache", verb, "one", "two"]);
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 2, "{said}");
         for (line, expected) in lines.iter().zip(expected) {
@@ -209,10 +209,10 @@ fn what_is_cached_is_shown_and_changed() {
 #[test]
 fn in_memory_nothing_can_be_evicted_and_that_is_said() {
     let test = "in_memory_nothing_can_be_evicted";
-    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
-    desk.says(&["data", "create", "one", "--size", "1MiB"]);
-    let output = desk.ioassay(&["cache", "evict", "one"]);
+    let Some(sandbox) = Sandbox::in_memory() else { return skip(test, "there is no /dev/shm") };
+    sandbox.says(&["data", "create", "one", "--size", "1MiB"]);
+    let output = sandbox.ioassay(&["cache", "evict", "one"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains("failed to evict 'one'"), "{output:?}");
-    desk.says(&["data", "verify", "one"]);
+    sandbox.says(&["data", "verify", "one"]);
 }

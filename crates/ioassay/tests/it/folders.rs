@@ -1,7 +1,7 @@
 //! The folder of a run: synced files have a name in it, and none of it remains.
 
-use crate::desk::{Desk, PROGRAM, skip, text, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup};
+use crate::sandbox::{PROGRAM, Sandbox, skip, text, wait_for};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ allocation = ["overwrite", "none"]
 "#;
 
 /// Starts a run of that recipe in `directory`.
-fn start(desk: &Desk, directory: &str, more: &[&str]) -> Child {
-    std::fs::write(desk.path("synced.toml"), SYNCED).unwrap();
-    let mut command = desk.start(PROGRAM);
+fn start(sandbox: &Sandbox, directory: &str, more: &[&str]) -> Child {
+    std::fs::write(sandbox.path("synced.toml"), SYNCED).unwrap();
+    let mut command = sandbox.start(PROGRAM);
     command.args(["run", "./synced.toml", directory]).args(more);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
@@ -45,10 +45,10 @@ fn folders(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Waits until a run in the desk's directory has its folder with a test file in it.
-fn wait_for_folder(desk: &Desk) -> PathBuf {
+/// Waits until a run in the sandbox's directory has its folder with a test file in it.
+fn wait_for_folder(sandbox: &Sandbox) -> PathBuf {
     wait_for("a folder with a test file", || {
-        let folder = folders(desk.directory()).pop()?;
+        let folder = folders(sandbox.directory()).pop()?;
         let mut entries = std::fs::read_dir(&folder).ok()?.flatten();
         entries
             .any(|entry| entry.path().extension().is_some_and(|end| end == "data"))
@@ -58,22 +58,22 @@ fn wait_for_folder(desk: &Desk) -> PathBuf {
 
 #[test]
 fn what_a_killed_run_left_is_removed_by_the_next() {
-    let Some(desk) = Desk::in_memory() else {
+    let Some(sandbox) = Sandbox::in_memory() else {
         return skip("what_a_killed_run_left_is_removed_by_the_next", "there is no /dev/shm");
     };
-    let mut killed = start(&desk, ".", &["--time=1h", "--ops=0"]);
-    let folder = wait_for_folder(&desk);
-    let mut living = start(&desk, ".", &["--time=1h", "--ops=0"]);
-    wait_for("two folders", || (folders(desk.directory()).len() == 2).then_some(()));
+    let mut killed = start(&sandbox, ".", &["--time=1h", "--ops=0"]);
+    let folder = wait_for_folder(&sandbox);
+    let mut living = start(&sandbox, ".", &["--time=1h", "--ops=0"]);
+    wait_for("two folders", || (folders(sandbox.directory()).len() == 2).then_some(()));
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(folder.exists());
 
-    let said = text(&desk.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]).stderr);
+    let said = text(&sandbox.ioassay(&["run", "./synced.toml", ".", "--rounds=1"]).stderr);
     assert!(said.contains("removed './ioassay-run-") && said.contains("a killed run"), "{said}");
     assert!(!folder.exists(), "{said}");
     // The other run is alive and keeps its folder.
-    assert_eq!(folders(desk.directory()).len(), 1);
+    assert_eq!(folders(sandbox.directory()).len(), 1);
     assert!(living.try_wait().unwrap().is_none());
     living.kill().unwrap();
     living.wait().unwrap();
@@ -81,24 +81,24 @@ fn what_a_killed_run_left_is_removed_by_the_next() {
 
 #[test]
 fn a_directory_that_is_moved_keeps_its_run() {
-    let Some(desk) = Desk::in_memory() else {
+    let Some(sandbox) = Sandbox::in_memory() else {
         return skip("a_directory_that_is_moved_keeps_its_run", "there is no /dev/shm");
     };
-    let place = desk.path("place");
+    let place = sandbox.path("place");
     std::fs::create_dir(&place).unwrap();
-    let mut run = start(&desk, "place", &["--record", "record"]);
+    let mut run = start(&sandbox, "place", &["--record", "record"]);
     wait_for("a trial", || {
-        let record = std::fs::read_to_string(desk.path("record")).ok()?;
+        let record = std::fs::read_to_string(sandbox.path("record")).ok()?;
         record.contains("{\"trial\"").then_some(())
     });
-    std::fs::rename(&place, desk.path("moved")).unwrap();
+    std::fs::rename(&place, sandbox.path("moved")).unwrap();
     std::fs::create_dir(&place).unwrap();
     let status = run.wait().unwrap();
     assert!(matches!(status.code(), Some(0 | 1)), "{status:?}");
     for name in ["place", "moved"] {
-        assert_eq!(std::fs::read_dir(desk.path(name)).unwrap().count(), 0, "{name}");
+        assert_eq!(std::fs::read_dir(sandbox.path(name)).unwrap().count(), 0, "{name}");
     }
-    let report = desk.json(&["report", "--json", "record"]);
+    let report = sandbox.json(&["report", "--json", "record"]);
     for case in report["cases"].as_array().unwrap() {
         assert_eq!(case["failures"], serde_json::json!([]), "{case:#}");
     }
@@ -157,10 +157,10 @@ fn what_is_synced_is_flushed_on_every_file_system() {
         let (named, nameless) = (flushes(&mounted, true), flushes(&mounted, false));
         eprintln!("{kind}: {named} flushes with a name, {nameless} without");
         assert!(named >= SYNCS && named >= nameless, "{kind}: {named}, {nameless}");
-        let desk = Desk::on(&mounted.point);
-        std::fs::write(desk.path("synced.toml"), SYNCED).unwrap();
+        let sandbox = Sandbox::on(&mounted.point);
+        std::fs::write(sandbox.path("synced.toml"), SYNCED).unwrap();
         let args = ["run", "./synced.toml", ".", "--rounds=1", "--sync=fdatasync", "--json"];
-        let report = desk.json(&args);
+        let report = sandbox.json(&args);
         let cases = report["cases"].as_array().unwrap();
         let asked: Vec<_> = cases.iter().filter(|case| case["role"] == "asked").collect();
         assert_eq!(asked.len(), 2, "{kind}");
@@ -169,6 +169,6 @@ fn what_is_synced_is_flushed_on_every_file_system() {
             assert!(!codes.contains("NotDurable"), "{kind}: {case:#}");
             assert_eq!(case["served_by"], "device", "{kind}: {case:#}");
         }
-        drop(desk);
+        drop(sandbox);
     }
 }

@@ -1,6 +1,6 @@
 //! Machine-readable reports, read by the programs they are for, and reports of incomplete records.
 
-use crate::desk::{Desk, argument, skip, text};
+use crate::sandbox::{Sandbox, argument, skip, text};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,17 +8,17 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A run with a few read cases, and its record.
-fn measured(desk: &Desk) -> Value {
+fn measured(sandbox: &Sandbox) -> Value {
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "3", "--time", "1ms"];
     let axes = ["--cache", "as-is", "--json", "--record", "record.jsonl"];
-    desk.json(&[&args[..], &axes].concat())
+    sandbox.json(&[&args[..], &axes].concat())
 }
 
 /// A run with a few write cases.
-fn written(desk: &Desk) -> Value {
+fn written(sandbox: &Sandbox) -> Value {
     let args = ["run", "write-strategies", ".", "--size", "1MiB", "--rounds", "3", "--time", "5ms"];
     let axes = ["--block", "64KiB", "--json", "--record", "record.jsonl"];
-    desk.json(&[&args[..], &axes].concat())
+    sandbox.json(&[&args[..], &axes].concat())
 }
 
 /// The median throughput of each recipe and case in a JSON report.
@@ -67,11 +67,11 @@ fn pandas_reads_the_table_and_finds_the_medians_of_the_json() {
     let mut tables = Vec::new();
     let mut expected = BTreeMap::new();
     let mut trials = 0;
-    let desks = [Desk::new(), Desk::new()];
-    for (desk, json) in desks.iter().zip([measured(&desks[0]), written(&desks[1])]) {
-        let output = desk.ioassay(&["report", "record.jsonl", "--csv"]);
-        std::fs::write(desk.path("table.csv"), &output.stdout).unwrap();
-        tables.push(desk.path("table.csv"));
+    let desks = [Sandbox::new(), Sandbox::new()];
+    for (sandbox, json) in desks.iter().zip([measured(&desks[0]), written(&desks[1])]) {
+        let output = sandbox.ioassay(&["report", "record.jsonl", "--csv"]);
+        std::fs::write(sandbox.path("table.csv"), &output.stdout).unwrap();
+        tables.push(sandbox.path("table.csv"));
         expected.extend(medians(&json));
         let cases = json["cases"].as_array().unwrap();
         trials += cases.iter().map(|case| case["trials"].as_array().unwrap().len()).sum::<usize>();
@@ -106,13 +106,14 @@ fn promtool_has_nothing_to_say_of_the_metrics() {
     if promtool(b"").is_none() {
         return skip("promtool checks --openmetrics", "prometheus (promtool) is missing");
     }
-    for (run, sample) in
-        [(measured as fn(&Desk) -> Value, "quantity=\"read\""), (written, "quantity=\"accepted\"")]
-    {
-        let desk = Desk::new();
-        run(&desk);
-        desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
-        let metrics = std::fs::read(desk.path("ioassay.prom")).unwrap();
+    for (run, sample) in [
+        (measured as fn(&Sandbox) -> Value, "quantity=\"read\""),
+        (written, "quantity=\"acknowledged\""),
+    ] {
+        let sandbox = Sandbox::new();
+        run(&sandbox);
+        sandbox.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+        let metrics = std::fs::read(sandbox.path("ioassay.prom")).unwrap();
         let said = text(&metrics);
         assert!(said.starts_with("# made by ioassay ") && said.contains(sample), "{said}");
         let output = promtool(&metrics).unwrap();
@@ -125,21 +126,22 @@ fn promtool_has_nothing_to_say_of_the_metrics() {
 
 #[test]
 fn forms_exclude_each_other_and_the_error_says_which() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for command in [&["report", "record.jsonl"][..], &["survey", "."], &["run", "memory"]] {
         for (one, other) in [("--json", "--csv"), ("--markdown", "--json"), ("--csv", "--markdown")]
         {
-            desk.refuses(&[command, &[one, other]].concat(), &[one, other, "cannot be used with"]);
+            sandbox
+                .refuses(&[command, &[one, other]].concat(), &[one, other, "cannot be used with"]);
         }
     }
     let compare = ["compare", "a", "b", "--json", "--markdown"];
-    desk.refuses(&compare, &["--json", "--markdown", "cannot be used with"]);
+    sandbox.refuses(&compare, &["--json", "--markdown", "cannot be used with"]);
 }
 
 #[test]
 fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("thesis"), "years of work").unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("thesis"), "years of work").unwrap();
     for (file, expected) in [
         ("nowhere/ioassay.prom", "name a file in a folder that you can write to"),
         ("thesis", "is not a report of ioassay: name another file"),
@@ -147,40 +149,40 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
     ] {
         let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1"];
         let what = format!("failed to write the report '{file}'");
-        desk.refuses(&[&run[..], &["--openmetrics", file]].concat(), &[&what, expected]);
-        desk.refuses(&["survey", ".", "--openmetrics", file], &[&what, expected]);
+        sandbox.refuses(&[&run[..], &["--openmetrics", file]].concat(), &[&what, expected]);
+        sandbox.refuses(&["survey", ".", "--openmetrics", file], &[&what, expected]);
     }
-    assert_eq!(std::fs::read_to_string(desk.path("thesis")).unwrap(), "years of work");
+    assert_eq!(std::fs::read_to_string(sandbox.path("thesis")).unwrap(), "years of work");
 }
 
 #[test]
 fn the_record_is_kept_whatever_becomes_of_the_file() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
     let form = ["--cache", "as-is", "--openmetrics", "ioassay.prom", "--record", "record.jsonl"];
-    let output = desk.ioassay(&[&args[..], &form].concat());
+    let output = sandbox.ioassay(&[&args[..], &form].concat());
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     assert!(text(&output.stdout).contains("page-latency"), "the table is printed beside it");
-    let first = std::fs::read_to_string(desk.path("ioassay.prom")).unwrap();
+    let first = std::fs::read_to_string(sandbox.path("ioassay.prom")).unwrap();
     assert!(first.contains("recipe=\"page-latency\""), "{first}");
     // The program replaces its own file and leaves no temporary file.
-    desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
-    assert_eq!(std::fs::read_to_string(desk.path("ioassay.prom")).unwrap(), first);
-    assert_eq!(desk.things().iter().filter(|name| name.contains("ioassay.prom")).count(), 1);
+    sandbox.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("ioassay.prom")).unwrap(), first);
+    assert_eq!(sandbox.things().iter().filter(|name| name.contains("ioassay.prom")).count(), 1);
     // It never replaces another file, but still prints the report to stdout.
-    std::fs::write(desk.path("ioassay.prom"), "mine").unwrap();
-    let output = desk.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
+    std::fs::write(sandbox.path("ioassay.prom"), "mine").unwrap();
+    let output = sandbox.ioassay(&["report", "record.jsonl", "--openmetrics", "ioassay.prom"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).contains("name another file"), "{output:?}");
     assert!(text(&output.stdout).contains("page-latency"), "{output:?}");
-    assert_eq!(std::fs::read_to_string(desk.path("ioassay.prom")).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(sandbox.path("ioassay.prom")).unwrap(), "mine");
 }
 
 #[test]
 fn two_records_are_compared_in_markdown() {
-    let desk = Desk::new();
-    measured(&desk);
-    let said = desk.says(&["compare", "record.jsonl", "record.jsonl", "--markdown"]);
+    let sandbox = Sandbox::new();
+    measured(&sandbox);
+    let said = sandbox.says(&["compare", "record.jsonl", "record.jsonl", "--markdown"]);
     assert!(said.starts_with("## ioassay"), "{said}");
     assert!(said.contains("| case |") && said.contains("A and B are one record"), "{said}");
 }
@@ -190,11 +192,11 @@ const FORMS: [&[&str]; 5] =
     [&[], &["--json"], &["--markdown"], &["--csv"], &["--openmetrics", "ioassay.prom"]];
 
 /// A report in one form, from both streams and its file, and the exit status.
-fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
-    let output = desk.ioassay(&[&["report", record], form].concat());
+fn said(sandbox: &Sandbox, record: &str, form: &[&str]) -> (String, i32) {
+    let output = sandbox.ioassay(&[&["report", record], form].concat());
     let mut said = text(&output.stdout) + &text(&output.stderr);
     if form.first() == Some(&"--openmetrics") {
-        said = std::fs::read_to_string(desk.path("ioassay.prom")).unwrap_or(said);
+        said = std::fs::read_to_string(sandbox.path("ioassay.prom")).unwrap_or(said);
     }
     assert!(!said.contains("panicked"), "{record} {form:?}: {said}");
     (said, output.status.code().unwrap())
@@ -202,9 +204,9 @@ fn said(desk: &Desk, record: &str, form: &[&str]) -> (String, i32) {
 
 /// Checks that each form describes `record` correctly: with the words `told`, a JSON `field` or a
 /// `metric`. All forms have the same exit status.
-fn check_forms(desk: &Desk, record: &str, [told, field, metric]: [&str; 3], status: i32) {
+fn check_forms(sandbox: &Sandbox, record: &str, [told, field, metric]: [&str; 3], status: i32) {
     for form in FORMS {
-        let (said, code) = said(desk, record, form);
+        let (said, code) = said(sandbox, record, form);
         let expected = match form {
             ["--json"] => field,
             ["--openmetrics", _] => metric,
@@ -218,19 +220,23 @@ fn check_forms(desk: &Desk, record: &str, [told, field, metric]: [&str; 3], stat
 
 #[test]
 fn what_is_not_whole_is_said_in_every_form() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let sound = i32::from(
-        measured(&desk)["cases"].as_array().unwrap().iter().any(|case| case["verdict"] == "void"),
+        measured(&sandbox)["cases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|case| case["verdict"] == "void"),
     );
-    let whole = std::fs::read_to_string(desk.path("record.jsonl")).unwrap();
-    let write = |name: &str, text: &str| std::fs::write(desk.path(name), text).unwrap();
+    let whole = std::fs::read_to_string(sandbox.path("record.jsonl")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(sandbox.path(name), text).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
 
     let newer = whole.replacen("\"version\":1,", "\"version\":9,\"mood\":\"good\",", 1);
     write("newer", &newer);
     let message = "format version 9, and this ioassay reads up to 1";
-    check_forms(&desk, "newer", [message, message, "ioassay_run_damage{"], sound);
-    let (json, _) = said(&desk, "newer", &["--json"]);
+    check_forms(&sandbox, "newer", [message, message, "ioassay_run_damage{"], sound);
+    let (json, _) = said(&sandbox, "newer", &["--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["cases"].as_array().unwrap().len(), case_count(&whole));
     assert!(json["cases"][0]["n"].as_u64().unwrap() > 0, "its trials are understood");
@@ -238,15 +244,15 @@ fn what_is_not_whole_is_said_in_every_form() {
     let cut = &whole[..whole.len() - lines[lines.len() - 1].len() - 40];
     write("cut", cut);
     let line = format!("line {} is broken", lines.len() - 1);
-    check_forms(&desk, "cut", [&line, &line, "ioassay_run_complete{"], sound);
+    check_forms(&sandbox, "cut", [&line, &line, "ioassay_run_complete{"], sound);
 
     write("head", lines[0]);
     let missing = ["the record has no end", "\"end\": \"missing\"", "verdict=\"not run\"} 1"];
-    check_forms(&desk, "head", missing, 1);
+    check_forms(&sandbox, "head", missing, 1);
 
     let failed: String = lines.iter().map(|line| failed(line) + "\n").collect();
     write("failed", &failed);
-    check_forms(&desk, "failed", ["it died", "it died", "verdict=\"failed\"} 1"], 1);
+    check_forms(&sandbox, "failed", ["it died", "it died", "verdict=\"failed\"} 1"], 1);
 }
 
 fn case_count(record: &str) -> usize {
@@ -265,7 +271,7 @@ fn failed(line: &str) -> String {
 
 #[test]
 fn what_is_no_record_is_refused_in_every_form() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (name, content, expected) in [
         ("empty", &b""[..], "it is empty"),
         (
@@ -275,11 +281,11 @@ fn what_is_no_record_is_refused_in_every_form() {
         ),
         ("newest", &b"{\"header\":{\"version\":99}}\n"[..], "format version 99"),
     ] {
-        std::fs::write(desk.path(name), content).unwrap();
+        std::fs::write(sandbox.path(name), content).unwrap();
         for form in FORMS {
             let args = [&["report", name], form].concat();
-            desk.refuses(&args, &[&format!("'{name}' is not a record"), expected]);
+            sandbox.refuses(&args, &[&format!("'{name}' is not a record"), expected]);
         }
     }
-    assert!(!Path::new(&desk.path("ioassay.prom")).exists());
+    assert!(!Path::new(&sandbox.path("ioassay.prom")).exists());
 }

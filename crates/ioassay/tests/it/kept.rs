@@ -1,6 +1,6 @@
 //! Kept runs: their list, and repeated runs with `watch`.
 
-use crate::desk::{Desk, PROGRAM, argument, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, argument, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ const SHORT: [&str; 6] =
     ["page-latency", ".", "--size=64KiB", "--rounds=1", "--time=1ms", "--cache=as-is"];
 
 /// The records in the state folder.
-fn records(desk: &Desk) -> Vec<PathBuf> {
-    let Ok(folder) = std::fs::read_dir(desk.state().join("ioassay")) else { return Vec::new() };
+fn records(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let Ok(folder) = std::fs::read_dir(sandbox.state().join("ioassay")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
@@ -20,25 +20,25 @@ fn records(desk: &Desk) -> Vec<PathBuf> {
 
 #[test]
 fn records_are_listed_the_newest_first_with_what_was_found() {
-    let desk = Desk::new();
-    let says = desk.says(&["runs"]);
+    let sandbox = Sandbox::new();
+    let says = sandbox.says(&["runs"]);
     assert!(says.contains("no records in") && says.contains("'ioassay survey'"), "{says}");
-    assert_eq!(desk.things(), [""; 0]);
+    assert_eq!(sandbox.things(), [""; 0]);
 
     for _ in 0..2 {
-        desk.ioassay(&[&["run"], &SHORT[..]].concat());
+        sandbox.ioassay(&[&["run"], &SHORT[..]].concat());
     }
-    std::fs::create_dir(desk.path("more")).unwrap();
+    std::fs::create_dir(sandbox.path("more")).unwrap();
     let memory = ["run", "memory", "--kernel=read", "--working-set=1MiB", "--rounds=1"];
     let named = ["--time=1ms", "--threads=1", "--record=more/memory.jsonl"];
-    desk.ioassay(&[&memory[..], &named].concat());
-    let list: Value = serde_json::from_str(&desk.says(&["runs", "more", "--json"])).unwrap();
+    sandbox.ioassay(&[&memory[..], &named].concat());
+    let list: Value = serde_json::from_str(&sandbox.says(&["runs", "more", "--json"])).unwrap();
     let all = list["records"].as_array().unwrap();
     assert_eq!(all.len(), 3);
     let began = |record: &Value| record["began"].as_str().unwrap().to_string();
     assert!(all.windows(2).all(|pair| began(&pair[0]) >= began(&pair[1])));
     for record in all {
-        let report = desk.json(&["report", "--json", record["path"].as_str().unwrap()]);
+        let report = sandbox.json(&["report", "--json", record["path"].as_str().unwrap()]);
         assert_eq!(record["recipe"], report["recipe"]);
         let counted: u64 =
             record["cases"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
@@ -49,38 +49,38 @@ fn records_are_listed_the_newest_first_with_what_was_found() {
         assert_eq!(record["end"], "complete");
     }
 
-    let text = desk.says(&["runs", "more"]);
+    let text = sandbox.says(&["runs", "more"]);
     assert_eq!(text.lines().filter(|line| line.starts_with("20")).count(), 3, "{text}");
     assert!(text.contains("  more/memory.jsonl\n"), "{text}");
-    let of_memory = desk.says(&["runs", "more", "--recipe", "memory"]);
+    let of_memory = sandbox.says(&["runs", "more", "--recipe", "memory"]);
     assert!(of_memory.contains("memory.jsonl") && !of_memory.contains("page-latency"));
-    let none = desk.says(&["runs", "--host", "nobody's"]);
+    let none = sandbox.says(&["runs", "--host", "nobody's"]);
     assert!(none.starts_with("none of 2 records"), "{none}");
 }
 
 #[test]
 fn what_is_cut_off_is_listed_and_what_cannot_be_read_is_told() {
-    let desk = Desk::new();
-    desk.ioassay(&[&["run"], &SHORT[..]].concat());
-    let whole = std::fs::read(&records(&desk)[0]).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.ioassay(&[&["run"], &SHORT[..]].concat());
+    let whole = std::fs::read(&records(&sandbox)[0]).unwrap();
     let header = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    std::fs::write(desk.path("cut.jsonl"), &whole[..header]).unwrap();
-    std::fs::write(desk.path("none.jsonl"), "hello").unwrap();
-    std::fs::write(desk.path("notes.txt"), "hello").unwrap();
-    let text = desk.says(&["runs", "."]);
+    std::fs::write(sandbox.path("cut.jsonl"), &whole[..header]).unwrap();
+    std::fs::write(sandbox.path("none.jsonl"), "hello").unwrap();
+    std::fs::write(sandbox.path("notes.txt"), "hello").unwrap();
+    let text = sandbox.says(&["runs", "."]);
     assert!(text.contains("not run · cut off, or still going on"), "{text}");
     assert!(text.contains("1 file cannot be read:"), "{text}");
     assert!(text.contains("none.jsonl' is not a record") && !text.contains("notes.txt"), "{text}");
-    desk.refuses(&["runs", "nowhere"], &["failed to read 'nowhere'", "No such file"]);
+    sandbox.refuses(&["runs", "nowhere"], &["failed to read 'nowhere'", "No such file"]);
 }
 
 #[test]
 fn a_watch_keeps_each_run_and_shows_the_trend() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = [&["watch"], &SHORT[..], &["--every=1ms", "--count=3"]].concat();
-    let output = desk.ioassay(&args);
+    let output = sandbox.ioassay(&args);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
-    assert_eq!(records(&desk).len(), 3);
+    assert_eq!(records(&sandbox).len(), 3);
     let (said, told) = (text(&output.stdout), text(&output.stderr));
     for number in 1..=3 {
         assert!(said.contains(&format!("run {number} · page-latency · ")), "{said}");
@@ -95,10 +95,10 @@ fn a_watch_keeps_each_run_and_shows_the_trend() {
 
 #[test]
 fn a_watch_in_json_is_a_judgement_for_each_run() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args =
         [&["watch"], &SHORT[..], &["--every=1ms", "--count=2", "--json", "--quiet"]].concat();
-    let output = desk.ioassay(&args);
+    let output = sandbox.ioassay(&args);
     assert_eq!(text(&output.stderr), "");
     let all = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
     let all: Vec<Value> = all.map(|json| json.unwrap()).collect();
@@ -108,22 +108,23 @@ fn a_watch_in_json_is_a_judgement_for_each_run() {
 
 #[test]
 fn a_watch_refuses_what_each_run_cannot_have() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let watch = [&["watch"], &SHORT[..]].concat();
-    desk.refuses(&watch, &["--every <TIME>"]);
-    desk.refuses(&[&watch[..], &["--every=1s", "--record=x"]].concat(), &["--record"]);
-    desk.refuses(&[&watch[..], &["--every=1s", "--keep"]].concat(), &["--keep"]);
-    desk.refuses(&[&watch[..], &["--every=5"]].concat(), &["'5' is not a time"]);
-    desk.refuses(&["watch", "page-latancy", "--every=1s"], &["did you mean 'page-latency'?"]);
-    desk.refuses(&["watch", "page-latency", "nowhere", "--every=1s"], &["no directory 'nowhere'"]);
+    sandbox.refuses(&watch, &["--every <TIME>"]);
+    sandbox.refuses(&[&watch[..], &["--every=1s", "--record=x"]].concat(), &["--record"]);
+    sandbox.refuses(&[&watch[..], &["--every=1s", "--keep"]].concat(), &["--keep"]);
+    sandbox.refuses(&[&watch[..], &["--every=5"]].concat(), &["'5' is not a time"]);
+    sandbox.refuses(&["watch", "page-latancy", "--every=1s"], &["did you mean 'page-latency'?"]);
+    sandbox
+        .refuses(&["watch", "page-latency", "nowhere", "--every=1s"], &["no directory 'nowhere'"]);
 }
 
 /// A running `watch`; killed on drop.
 struct Watching(Child);
 
 impl Watching {
-    fn start(desk: &Desk, args: &[&str]) -> Watching {
-        let mut command = desk.start(PROGRAM);
+    fn start(sandbox: &Sandbox, args: &[&str]) -> Watching {
+        let mut command = sandbox.start(PROGRAM);
         command
             .args(["watch", "--no-ceilings"])
             .args(args)
@@ -147,32 +148,32 @@ impl Drop for Watching {
 }
 
 /// The newest record and its current number of lines.
-fn lines(desk: &Desk) -> Option<(PathBuf, usize)> {
-    let path = records(desk).pop()?;
+fn lines(sandbox: &Sandbox) -> Option<(PathBuf, usize)> {
+    let path = records(sandbox).pop()?;
     let lines = std::fs::read_to_string(&path).ok()?.lines().count();
     Some((path, lines))
 }
 
 #[test]
 fn a_watch_is_stopped_between_runs() {
-    let desk = Desk::new();
-    let mut watching = Watching::start(&desk, &[&SHORT[..], &["--every=1h"]].concat());
+    let sandbox = Sandbox::new();
+    let mut watching = Watching::start(&sandbox, &[&SHORT[..], &["--every=1h"]].concat());
     let is_whole = |path: PathBuf| {
-        desk.ioassay(&["report", "--json", argument(&path)]).stdout.ends_with(b"}\n")
+        sandbox.ioassay(&["report", "--json", argument(&path)]).stdout.ends_with(b"}\n")
             && std::fs::read_to_string(path).unwrap().ends_with("{\"end\":\"complete\"}\n")
     };
-    wait_for("a whole run", || lines(&desk).filter(|(path, _)| is_whole(path.clone())));
+    wait_for("a whole run", || lines(&sandbox).filter(|(path, _)| is_whole(path.clone())));
     assert_eq!(watching.stop(Signal::TERM), Some(143));
-    assert_eq!(records(&desk).len(), 1);
+    assert_eq!(records(&sandbox).len(), 1);
 }
 
 #[test]
 fn a_watch_is_stopped_within_a_run() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["page-latency", ".", "--size=1MiB", "--ops=all", "--cache=as-is", "--time=1h"];
-    let mut watching = Watching::start(&desk, &[&args[..], &["--every=1s"]].concat());
-    let (path, _) = wait_for("a run", || lines(&desk).filter(|(_, lines)| *lines >= 1));
+    let mut watching = Watching::start(&sandbox, &[&args[..], &["--every=1s"]].concat());
+    let (path, _) = wait_for("a run", || lines(&sandbox).filter(|(_, lines)| *lines >= 1));
     assert_eq!(watching.stop(Signal::INT), Some(130));
-    assert_eq!(records(&desk), std::slice::from_ref(&path));
-    assert_eq!(desk.json(&["report", "--json", argument(&path)])["end"], "interrupted");
+    assert_eq!(records(&sandbox), std::slice::from_ref(&path));
+    assert_eq!(sandbox.json(&["report", "--json", argument(&path)])["end"], "interrupted");
 }

@@ -4,7 +4,7 @@
 //! root, a tool or a real disk report that and pass.
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so by name")]
 
-mod desk;
+mod sandbox;
 #[path = "../../../witness/tests/it/fixture.rs"]
 #[expect(
     dead_code,

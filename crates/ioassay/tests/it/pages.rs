@@ -1,6 +1,6 @@
 //! HTML reports in a browser: on a desktop and a phone, light and dark.
 
-use crate::desk::{Desk, HANGS, argument, skip, text};
+use crate::sandbox::{HANGS, Sandbox, argument, skip, text};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,29 +85,29 @@ fn seen(found: &Value) -> Seen {
 }
 
 /// The HTML report of the run or record in `args`.
-fn page(desk: &Desk, name: &str, args: &[&str]) -> String {
+fn page(sandbox: &Sandbox, name: &str, args: &[&str]) -> String {
     let html = format!("{name}.html");
-    let output = desk.ioassay(&[args, &["--html", &html]].concat());
+    let output = sandbox.ioassay(&[args, &["--html", &html]].concat());
     assert!(matches!(output.status.code(), Some(0 | 1)), "{args:?}: {output:?}");
-    std::fs::read_to_string(desk.path(&html)).unwrap()
+    std::fs::read_to_string(sandbox.path(&html)).unwrap()
 }
 
 /// The named pages of real records: the kept ones, and one with writes.
-fn pages(desk: &Desk) -> Vec<(&'static str, String)> {
+fn pages(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
     let kept = |name: &'static str| folder.join(format!("2026-11-22-{name}.jsonl"));
-    let of_kept = |name| (name, page(desk, name, &["report", argument(&kept(name))]));
+    let of_kept = |name| (name, page(sandbox, name, &["report", argument(&kept(name))]));
     let mut pages: Vec<(&str, String)> =
         ["survey", "slow", "advice", "depth", "control"].map(of_kept).into();
     let args = ["run", "write-strategies", ".", "--rounds=7", "--size=1MiB", "--time=5ms"];
     let few = ["--block=64KiB", "--peer=rust"];
-    pages.push(("writing", page(desk, "writing", &[&args[..], &few].concat())));
+    pages.push(("writing", page(sandbox, "writing", &[&args[..], &few].concat())));
     let (slow, control) = (kept("slow"), kept("control"));
     let compare = ["compare", argument(&slow), argument(&control), "--anyway"];
-    pages.push(("compared", page(desk, "compared", &compare)));
+    pages.push(("compared", page(sandbox, "compared", &compare)));
     let record = std::fs::read_to_string(kept("depth")).unwrap();
-    std::fs::write(desk.path("failed.jsonl"), failed(&record)).unwrap();
-    pages.push(("failed", page(desk, "failed", &["report", "failed.jsonl"])));
+    std::fs::write(sandbox.path("failed.jsonl"), failed(&record)).unwrap();
+    pages.push(("failed", page(sandbox, "failed", &["report", "failed.jsonl"])));
     pages
 }
 
@@ -128,8 +128,8 @@ fn failed(record: &str) -> String {
 #[ignore = "slow: a part of cargo xtask test"]
 fn pages_are_whole_in_a_browser() {
     let Some(browser) = browser("pages_are_whole_in_a_browser") else { return };
-    let desk = Desk::new();
-    let pages = pages(&desk);
+    let sandbox = Sandbox::new();
+    let pages = pages(&sandbox);
     let survey = &pages[0].1;
     assert!(survey.len() < 500_000, "a survey has {} bytes", survey.len());
     let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
@@ -218,21 +218,21 @@ fn a_table_may_be_scrolled_on_a_phone_only() {
 
 #[test]
 fn a_page_replaces_a_page_and_nothing_else() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let run = ["run", "page-latency", ".", "--size=64KiB", "--time=1ms", "--rounds=1"];
-    let (cache, record) = (["--cache=as-is", "--record=record"], desk.path("record"));
-    std::fs::write(desk.path("thesis"), "years of work").unwrap();
-    desk.refuses(
+    let (cache, record) = (["--cache=as-is", "--record=record"], sandbox.path("record"));
+    std::fs::write(sandbox.path("thesis"), "years of work").unwrap();
+    sandbox.refuses(
         &[&run[..], &cache, &["--html=thesis"]].concat(),
         &["the report 'thesis'", "is not a report of ioassay: name another file"],
     );
-    desk.refuses(&[&run[..], &cache, &["--html=none/page"]].concat(), &["No such file"]);
-    let first = page(&desk, "page", &[&run[..], &cache].concat());
+    sandbox.refuses(&[&run[..], &cache, &["--html=none/page"]].concat(), &["No such file"]);
+    let first = page(&sandbox, "page", &[&run[..], &cache].concat());
     // The same record produces the same bytes, and replaces the first page.
-    assert_eq!(page(&desk, "page", &["report", argument(&record)]), first);
+    assert_eq!(page(&sandbox, "page", &["report", argument(&record)]), first);
     assert!(first.starts_with("<!DOCTYPE html><!-- made by ioassay "), "{}", &first[..60]);
-    let said = desk.ioassay(&["report", "record", "--html", "thesis"]);
+    let said = sandbox.ioassay(&["report", "record", "--html", "thesis"]);
     assert_eq!(said.status.code(), Some(2));
     assert!(text(&said.stderr).contains("name another file"));
-    assert_eq!(std::fs::read_to_string(desk.path("thesis")).unwrap(), "years of work");
+    assert_eq!(std::fs::read_to_string(sandbox.path("thesis")).unwrap(), "years of work");
 }

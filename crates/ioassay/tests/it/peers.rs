@@ -1,22 +1,22 @@
 //! Peers in other languages, and peers that lie.
 
-use crate::desk::{Desk, PROGRAM, argument, check_refusal, skip, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-/// A desk with a table of one peer `fake`, which sends its handshake and runs the shell `script`.
-fn desk_with(script: &str) -> (Desk, PathBuf) {
-    let desk = Desk::new();
+/// A sandbox with a table of one peer, `fake`: it sends its handshake and runs the shell `script`.
+fn sandbox_with(script: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
     let greeting = "echo hello protocol=2 name=fake version=1; ";
-    std::fs::write(desk.state().join("fake.sh"), format!("{greeting}{script}\n")).unwrap();
-    let table = desk.state().join("peers.toml");
+    std::fs::write(sandbox.state().join("fake.sh"), format!("{greeting}{script}\n")).unwrap();
+    let table = sandbox.state().join("peers.toml");
     let row = "[[peer]]\nname = 'fake'\nsource = 'fake.sh'\nrun = ['sh', '{source}']\n\
                engines = ['pread']\nkernels = ['count']\n";
     std::fs::write(&table, row).unwrap();
-    (desk, table)
+    (sandbox, table)
 }
 
 /// The assessment of a run of the peer `fake` and this program's own worker.
@@ -26,13 +26,13 @@ fn run(script: &str) -> Value {
 
 /// The same with another `touch` of the bytes.
 fn run_with(script: &str, touch: &str) -> Value {
-    let (desk, table) = desk_with(script);
+    let (sandbox, table) = sandbox_with(script);
     let axes = ["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"];
     let axes = [&axes[..], &["--touch", touch]].concat();
     let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
     args.extend(["--time", "5ms", "--peer", "rust,fake", "--peers", argument(&table)]);
     args.extend(axes);
-    desk.json(&args)
+    sandbox.json(&args)
 }
 
 fn case<'a>(assessment: &'a Value, peer: &str) -> &'a Value {
@@ -91,19 +91,19 @@ fn a_peer_that_does_not_read_is_void_though_nothing_is_made_of_the_bytes() {
 }
 
 /// The result of a run whose peer runs `act` on the user's file `$file`.
-fn act_on_users_file(act: &str) -> (Desk, Option<i32>, String) {
+fn act_on_users_file(act: &str) -> (Sandbox, Option<i32>, String) {
     let span = "thread=0 start_ns=1 end_ns=1001 bytes=1048576 ops=256 digest=0";
     let find = "file=${job##*file=}; file=${file%% *}";
     let script = liar(span).replace("echo ready", &format!("{find}; echo ready"));
-    let (desk, table) = desk_with(&script.replace("echo done", &format!("{act}; echo done")));
-    std::fs::write(desk.path("mine"), vec![7; 1 << 20]).unwrap();
+    let (sandbox, table) = sandbox_with(&script.replace("echo done", &format!("{act}; echo done")));
+    std::fs::write(sandbox.path("mine"), vec![7; 1 << 20]).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(20));
     let mut args = vec!["run", "read-methods", "--file", "mine", "--record", "record"];
     args.extend(["--rounds", "2", "--time", "5ms", "--peer", "fake", "--peers", argument(&table)]);
     args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
-    let output = desk.ioassay(&[&args[..], &["--touch", "none"]].concat());
+    let output = sandbox.ioassay(&[&args[..], &["--touch", "none"]].concat());
     let said = text(&output.stderr);
-    (desk, output.status.code(), said)
+    (sandbox, output.status.code(), said)
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn a_peer_that_changes_the_users_file_ends_the_run_and_is_named() {
         ),
         ("printf x | dd of=$file conv=notrunc 2>/dev/null", "it was written to; the peer fake"),
     ] {
-        let (desk, code, said) = act_on_users_file(act);
+        let (sandbox, code, said) = act_on_users_file(act);
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains(expected) && said.contains(how), "'{act}' gave {said}");
-        let report = desk.json(&["report", "--json", "record"]);
+        let report = sandbox.json(&["report", "--json", "record"]);
         assert_eq!(
             (&report["end"], &report["damage"]),
             (&"interrupted".into(), &serde_json::json!([]))
@@ -128,10 +128,10 @@ fn a_peer_that_changes_the_users_file_ends_the_run_and_is_named() {
         assert!(case(&report, "fake")["failures"].to_string().contains(expected), "{report}");
     }
     // The peer has no path with which to replace or remove the file.
-    let (desk, code, said) =
+    let (sandbox, code, said) =
         act_on_users_file("rm -f $file; mkdir -p other; mv -f other $file; true");
     assert!(code == Some(1) && !said.contains(expected), "{said}");
-    assert_eq!(std::fs::read(desk.path("mine")).unwrap(), vec![7; 1 << 20]);
+    assert_eq!(std::fs::read(sandbox.path("mine")).unwrap(), vec![7; 1 << 20]);
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn what_a_peer_cannot_do_is_unavailable() {
 
 #[test]
 fn what_a_peer_does_not_have_is_skipped_with_the_reason() {
-    let (desk, table) = desk_with("");
-    let plan = desk.says(&[
+    let (sandbox, table) = sandbox_with("");
+    let plan = sandbox.says(&[
         "plan",
         "read-methods",
         ".",
@@ -173,24 +173,25 @@ fn what_a_peer_does_not_have_is_skipped_with_the_reason() {
 
 #[test]
 fn an_unknown_peer_is_refused_with_the_nearest() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["run", "read-methods", ".", "--peer", "jav", "--size", "1MiB"];
-    desk.refuses(&args, &["unknown peer 'jav' (did you mean 'java'?)"]);
-    desk.refuses(&["peers", "build", "jav"], &["unknown peer 'jav' (did you mean 'java'?)"]);
-    desk.refuses(&["peers", "list", "--peers", "nowhere.toml"], &["failed to read the peers of"]);
+    sandbox.refuses(&args, &["unknown peer 'jav' (did you mean 'java'?)"]);
+    sandbox.refuses(&["peers", "build", "jav"], &["unknown peer 'jav' (did you mean 'java'?)"]);
+    sandbox
+        .refuses(&["peers", "list", "--peers", "nowhere.toml"], &["failed to read the peers of"]);
 }
 
 #[test]
 fn a_peer_whose_compiler_is_missing_is_unavailable_and_the_run_goes_on() {
-    let desk = Desk::new();
-    let table = desk.state().join("peers.toml");
+    let sandbox = Sandbox::new();
+    let table = sandbox.state().join("peers.toml");
     let row = "[[peer]]\nname = 'lost'\nversion = ['no-such-compiler']\nrun = ['x']\n\
                engines = ['pread']\n";
     std::fs::write(&table, row).unwrap();
     let mut args = vec!["run", "read-methods", ".", "--json", "--rounds", "2", "--size", "1MiB"];
     args.extend(["--engine", "pread", "--cache", "as-is", "--threads", "1", "--block", "4KiB"]);
     args.extend(["--time", "5ms", "--peer", "rust,lost", "--peers", argument(&table)]);
-    let output = desk.ioassay(&args);
+    let output = sandbox.ioassay(&args);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let assessment: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(case(&assessment, "lost")["verdict"], "unavailable");
@@ -202,29 +203,29 @@ fn a_peer_whose_compiler_is_missing_is_unavailable_and_the_run_goes_on() {
 
 #[test]
 fn a_compiler_that_fails_shows_its_own_message() {
-    let desk = Desk::new();
-    let table = desk.path("peers.toml");
-    std::fs::write(desk.path("broken.c"), "int main(void) { return oops; }\n").unwrap();
+    let sandbox = Sandbox::new();
+    let table = sandbox.path("peers.toml");
+    std::fs::write(sandbox.path("broken.c"), "int main(void) { return oops; }\n").unwrap();
     let row = "[[peer]]\nname = 'broken'\nsource = 'broken.c'\ncompilers = ['gcc', 'clang']\n\
                build = ['{compiler}', '-o', '{build}/peer', '{source}']\nrun = ['{build}/peer']\n\
                engines = ['pread']\n[[peer]]\nname = 'lost'\nversion = ['no-such-compiler']\n\
                run = ['x']\n";
     std::fs::write(&table, row).unwrap();
-    let output = desk.ioassay(&["peers", "build", "broken", "--peers", argument(&table)]);
+    let output = sandbox.ioassay(&["peers", "build", "broken", "--peers", argument(&table)]);
     let said = text(&output.stdout);
     if said.contains("on the PATH") {
         return skip("a_compiler_that_fails_shows_its_own_message", "there is no compiler");
     }
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("oops") && said.contains("undeclared"), "{said}");
-    let output = desk.ioassay(&["peers", "build", "lost", "--peers", argument(&table)]);
+    let output = sandbox.ioassay(&["peers", "build", "lost", "--peers", argument(&table)]);
     let said = text(&output.stdout);
     assert!(said.contains("unavailable: 'no-such-compiler' is not installed"), "{said}");
 }
 
-/// Builds a peer into a separate cache of the desk.
-fn build(desk: &Desk, cache: &Path, args: &[&str]) -> Output {
-    let mut command = desk.start(PROGRAM);
+/// Builds a peer into a separate cache of the sandbox.
+fn build(sandbox: &Sandbox, cache: &Path, args: &[&str]) -> Output {
+    let mut command = sandbox.start(PROGRAM);
     command.args(["peers", "build"]).args(args).env("XDG_CACHE_HOME", cache);
     command.output().unwrap()
 }
@@ -235,9 +236,9 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn what_others_could_have_put_into_the_cache_is_not_run() {
-    let desk = Desk::new();
-    let cache = desk.path("cache");
-    let output = build(&desk, &cache, &["dd"]);
+    let sandbox = Sandbox::new();
+    let cache = sandbox.path("cache");
+    let output = build(&sandbox, &cache, &["dd"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let peers = cache.join("ioassay/peers");
     let names = || {
@@ -252,28 +253,28 @@ fn what_others_could_have_put_into_the_cache_is_not_run() {
     set_mode(built, 0o777);
     let remedy = "another user could put a program there that would run as you: set XDG_CACHE_HOME";
     let named = format!("'{}' belongs to user ", built.display());
-    check_refusal(&build(&desk, &cache, &["dd"]), &[&named, "with mode 0777", remedy]);
+    check_refusal(&build(&sandbox, &cache, &["dd"]), &[&named, "with mode 0777", remedy]);
     set_mode(built, 0o700);
     // As with `sudo -E`, where the cache belongs to another user.
     if chown(&cache, Some(1234), None).is_err() {
         return skip("what_others_could_have_put_into_the_cache_is_not_run", "this is not root");
     }
-    let refused = build(&desk, &cache, &["dd"]);
+    let refused = build(&sandbox, &cache, &["dd"]);
     check_refusal(&refused, &["/cache' belongs to user 1234 with mode 0700, and ioassay runs as"]);
     chown(&cache, Some(0), None).unwrap();
     let program = built.join("peer.json");
     std::fs::remove_file(&program).unwrap();
-    assert_eq!(build(&desk, &cache, &["dd"]).status.code(), Some(0), "it is built anew");
+    assert_eq!(build(&sandbox, &cache, &["dd"]).status.code(), Some(0), "it is built anew");
     assert_eq!(names(), std::slice::from_ref(built));
 }
 
 #[test]
 fn a_name_that_leads_elsewhere_is_refused() {
-    let desk = Desk::new();
-    let table = desk.path("peers.toml");
+    let sandbox = Sandbox::new();
+    let table = sandbox.path("peers.toml");
     std::fs::write(&table, "[[peer]]\nname = '../../x'\nrun = ['x']\n").unwrap();
     let args = ["peers", "build", "--peers", argument(&table)];
-    desk.refuses(
+    sandbox.refuses(
         &args,
         &["is broken", "'../../x' is not a valid name of a peer: write at most 64"],
     );
@@ -281,13 +282,14 @@ fn a_name_that_leads_elsewhere_is_refused() {
 
 #[test]
 fn a_build_that_hangs_ends_by_a_signal_and_leaves_nothing() {
-    let desk = Desk::new();
-    let (table, cache, begun) = (desk.path("peers.toml"), desk.path("cache"), desk.path("begun"));
+    let sandbox = Sandbox::new();
+    let (table, cache, begun) =
+        (sandbox.path("peers.toml"), sandbox.path("cache"), sandbox.path("begun"));
     // A child that keeps the pipes open and ignores SIGTERM.
     let script = format!("trap \"\" TERM; sleep 600 & echo $! > {}; wait", begun.display());
     let row = format!("[[peer]]\nname = 'slow'\nbuild = ['sh', '-c', '{script}']\nrun = ['x']\n");
     std::fs::write(&table, row).unwrap();
-    let mut command = desk.start(PROGRAM);
+    let mut command = sandbox.start(PROGRAM);
     command.args(["peers", "build", "slow", "--peers", argument(&table)]);
     command.env("XDG_CACHE_HOME", &cache).stdout(Stdio::piped()).stderr(Stdio::piped());
     let running = command.spawn().unwrap();
@@ -307,12 +309,12 @@ fn a_build_that_hangs_ends_by_a_signal_and_leaves_nothing() {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn every_peer_reads_and_counts_every_awkward_case_rightly() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let names = ["c", "java", "gcc-O0-loop", "gcc-O3-native-unrolled"];
-    let listed = desk.says(&["peers", "list"]);
+    let listed = sandbox.says(&["peers", "list"]);
     let known: Vec<&str> =
         names.into_iter().filter(|name| listed.contains(&format!("{name} "))).collect();
-    let output = desk.ioassay(&[&["peers", "verify"], &known[..]].concat());
+    let output = sandbox.ioassay(&[&["peers", "verify"], &known[..]].concat());
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{said}");
     for name in ["rust"].iter().chain(&known) {

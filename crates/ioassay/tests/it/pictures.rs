@@ -1,30 +1,30 @@
 //! Single pictures of a record.
 
-use crate::desk::{Desk, argument, text};
+use crate::sandbox::{Sandbox, argument, text};
 
 #[test]
 fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_there_are() {
-    let desk = Desk::new();
-    let path = desk.path("record.jsonl");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("record.jsonl");
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "2", "--time", "1ms"];
     let axes = ["--cache", "as-is", "--json", "--record", argument(&path)];
-    desk.json(&[&args[..], &axes].concat());
+    sandbox.json(&[&args[..], &axes].concat());
     let report = ["report", argument(&path), "--svg"];
     // Two rounds may be void, but the picture is still drawn.
-    let drawn = || text(&desk.ioassay(&[&report[..], &["rounds"]].concat()).stdout);
+    let drawn = || text(&sandbox.ioassay(&[&report[..], &["rounds"]].concat()).stdout);
     let svg = drawn();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
     assert!(svg.contains("id=\"figure-rounds\"") && svg.contains("prefers-color-scheme"), "{svg}");
     assert_eq!(svg, drawn(), "it is another each time");
-    let list = desk.ioassay(&[&report[..], &["list"]].concat());
+    let list = sandbox.ioassay(&[&report[..], &["list"]].concat());
     let names = text(&list.stdout);
     assert!(names.lines().any(|line| line.starts_with("rounds ")), "{names}");
     for name in names.lines().filter_map(|line| line.split_whitespace().next()) {
-        let drawn = text(&desk.ioassay(&[&report[..], &[name]].concat()).stdout);
+        let drawn = text(&sandbox.ioassay(&[&report[..], &[name]].concat()).stdout);
         assert!(drawn.starts_with("<svg "), "{name}: {drawn}");
     }
     let expected = ["unknown figure 'round'", "did you mean 'rounds'?", "known are"];
-    desk.refuses(&[&report[..], &["round"]].concat(), &expected);
+    sandbox.refuses(&[&report[..], &["round"]].concat(), &expected);
     let both = [&report[..], &["rounds", "--json"]].concat();
-    desk.refuses(&both, &["--svg", "--json", "cannot be used"]);
+    sandbox.refuses(&both, &["--svg", "--json", "cannot be used"]);
 }

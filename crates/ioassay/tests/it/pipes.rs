@@ -1,14 +1,14 @@
 //! Readers that close the pipe: not an error.
 
-use crate::desk::{Desk, PROGRAM};
+use crate::sandbox::{PROGRAM, Sandbox};
 use std::io::Read;
 use std::process::Stdio;
 
 /// Checks that the program with `args` succeeds silently when nobody reads its output.
-fn check(desk: &Desk, args: &[&str]) {
+fn check(sandbox: &Sandbox, args: &[&str]) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = desk.start(PROGRAM);
+    let mut command = sandbox.start(PROGRAM);
     let output = command.args(args).stdout(writer).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
     assert!(output.stderr.is_empty(), "{args:?}: {output:?}");
@@ -16,10 +16,10 @@ fn check(desk: &Desk, args: &[&str]) {
 
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let run = ["run", "page-latency", ".", "--size=64KiB", "--rounds=1", "--time=1ms"];
-    desk.ioassay(&[&run[..], &["--cache=as-is"]].concat());
-    desk.ioassay(&[&run[..], &["--cache=as-is", "--record=record"]].concat());
+    sandbox.ioassay(&[&run[..], &["--cache=as-is"]].concat());
+    sandbox.ioassay(&[&run[..], &["--cache=as-is", "--record=record"]].concat());
     for args in [
         &["recipes"][..],
         &["recipes", "show", "memory"],
@@ -38,16 +38,16 @@ fn a_closed_pipe_is_no_failure() {
         &["run", "--help"],
         &["--version"],
     ] {
-        check(&desk, args);
+        check(&sandbox, args);
     }
-    check(&desk, &[&run[..], &["--cache=as-is", "--quiet", "--no-ceilings"]].concat());
+    check(&sandbox, &[&run[..], &["--cache=as-is", "--quiet", "--no-ceilings"]].concat());
 }
 
 #[test]
 fn the_first_line_can_be_taken_alone() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let (mut reader, writer) = std::io::pipe().unwrap();
-    let mut command = desk.start(PROGRAM);
+    let mut command = sandbox.start(PROGRAM);
     let mut child = command.args(["schema"]).stdout(writer).spawn().unwrap();
     drop(command);
     let mut first = [0; 1];

@@ -1,6 +1,6 @@
 //! Places that cannot be measured, and output that cannot be written.
 
-use crate::desk::{Desk, PROGRAM, check_refusal, skip};
+use crate::sandbox::{PROGRAM, Sandbox, check_refusal, skip};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -10,12 +10,12 @@ const NOBODY: &str = "65534";
 
 /// The program as an unprivileged user. Returns `None`, and reports the skipped test, if that is
 /// impossible.
-pub(crate) fn as_nobody(desk: &Desk, test: &str) -> Option<Command> {
+pub(crate) fn as_nobody(sandbox: &Sandbox, test: &str) -> Option<Command> {
     if !rustix::process::geteuid().is_root() {
-        return Some(desk.start(PROGRAM));
+        return Some(sandbox.start(PROGRAM));
     }
     let start = || {
-        let mut command = desk.start("setpriv");
+        let mut command = sandbox.start("setpriv");
         command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", PROGRAM]);
         command
     };
@@ -32,42 +32,42 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn a_directory_that_may_not_be_written_is_refused() {
-    let desk = Desk::new();
-    set_mode(desk.directory(), 0o555);
-    set_mode(desk.state(), 0o777);
-    let Some(mut command) = as_nobody(&desk, "a_directory_that_may_not_be_written") else {
+    let sandbox = Sandbox::new();
+    set_mode(sandbox.directory(), 0o555);
+    set_mode(sandbox.state(), 0o777);
+    let Some(mut command) = as_nobody(&sandbox, "a_directory_that_may_not_be_written") else {
         return;
     };
-    let before = desk.things();
+    let before = sandbox.things();
     let output = command.args(["run", "page-latency", ".", "--size", "1MiB"]).output().unwrap();
     check_refusal(&output, &["'.'", "Permission denied"]);
-    assert_eq!(desk.things(), before);
+    assert_eq!(sandbox.things(), before);
 }
 
 #[test]
 fn a_record_that_may_not_be_written_is_refused() {
-    let desk = Desk::new();
-    std::fs::create_dir(desk.path("locked")).unwrap();
-    set_mode(&desk.path("locked"), 0o555);
-    set_mode(desk.directory(), 0o777);
-    let Some(mut command) = as_nobody(&desk, "a_record_that_may_not_be_written") else {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("locked")).unwrap();
+    set_mode(&sandbox.path("locked"), 0o555);
+    set_mode(sandbox.directory(), 0o777);
+    let Some(mut command) = as_nobody(&sandbox, "a_record_that_may_not_be_written") else {
         return;
     };
-    let before = desk.things();
+    let before = sandbox.things();
     let args = ["run", "page-latency", ".", "--size", "1MiB", "--record", "locked/record"];
     let output = command.args(args).output().unwrap();
     check_refusal(&output, &["'locked/record'", "Permission denied", "--record FILE"]);
-    assert_eq!(desk.things(), before);
+    assert_eq!(sandbox.things(), before);
 }
 
 #[test]
 fn a_file_that_may_not_be_read_is_refused() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("secret"), "text").unwrap();
-    set_mode(&desk.path("secret"), 0o000);
-    set_mode(desk.directory(), 0o777);
-    set_mode(desk.state(), 0o777);
-    let Some(mut command) = as_nobody(&desk, "a_file_that_may_not_be_read") else {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("secret"), "text").unwrap();
+    set_mode(&sandbox.path("secret"), 0o000);
+    set_mode(sandbox.directory(), 0o777);
+    set_mode(sandbox.state(), 0o777);
+    let Some(mut command) = as_nobody(&sandbox, "a_file_that_may_not_be_read") else {
         return;
     };
     let output = command.args(["run", "page-latency", "--file", "secret"]).output().unwrap();
@@ -76,19 +76,19 @@ fn a_file_that_may_not_be_read_is_refused() {
 
 #[test]
 fn only_root_may_drop_the_page_cache() {
-    let desk = Desk::new();
-    set_mode(desk.directory(), 0o777);
-    if let Some(mut command) = as_nobody(&desk, "only_root_may_drop_the_page_cache") {
+    let sandbox = Sandbox::new();
+    set_mode(sandbox.directory(), 0o777);
+    if let Some(mut command) = as_nobody(&sandbox, "only_root_may_drop_the_page_cache") {
         check_refusal(&command.args(["cache", "drop"]).output().unwrap(), &["root"]);
     }
 }
 
 #[test]
 fn all_but_dropping_works_without_root() {
-    let desk = Desk::new();
-    set_mode(desk.directory(), 0o777);
-    set_mode(desk.state(), 0o777);
-    let Some(mut command) = as_nobody(&desk, "all_but_dropping_works_without_root") else {
+    let sandbox = Sandbox::new();
+    set_mode(sandbox.directory(), 0o777);
+    set_mode(sandbox.state(), 0o777);
+    let Some(mut command) = as_nobody(&sandbox, "all_but_dropping_works_without_root") else {
         return;
     };
     let args = ["run", "read-methods", ".", "--size", "1MiB", "--rounds", "1", "--time", "1ms"];
@@ -103,30 +103,30 @@ fn all_but_dropping_works_without_root() {
 
 /// A tmpfs of 8 MiB; unmounted on drop.
 struct Small {
-    desk: Desk,
+    sandbox: Sandbox,
 }
 
 impl Small {
     fn new(test: &str) -> Option<Small> {
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         if !rustix::process::geteuid().is_root() {
             skip(test, "only root can mount a small file system");
             return None;
         }
-        std::fs::create_dir(desk.path("small")).unwrap();
+        std::fs::create_dir(sandbox.path("small")).unwrap();
         let args = ["-t", "tmpfs", "-o", "size=8m", "tmpfs"];
-        let mount = Command::new("mount").args(args).arg(desk.path("small")).status();
+        let mount = Command::new("mount").args(args).arg(sandbox.path("small")).status();
         if !mount.is_ok_and(|status| status.success()) {
             skip(test, "a small tmpfs cannot be mounted here");
             return None;
         }
-        Some(Small { desk })
+        Some(Small { sandbox })
     }
 }
 
 impl Drop for Small {
     fn drop(&mut self) {
-        let point = self.desk.path("small");
+        let point = self.sandbox.path("small");
         if !Command::new("umount").arg(&point).status().is_ok_and(|status| status.success()) {
             eprintln!("'{}' stays mounted", point.display());
         }
@@ -136,52 +136,52 @@ impl Drop for Small {
 #[test]
 fn a_directory_without_space_is_refused_before_anything_is_written() {
     let Some(small) = Small::new("a_directory_without_space") else { return };
-    let desk = &small.desk;
+    let sandbox = &small.sandbox;
     let larger = ["larger than the file system of", "small'", "choose a smaller --size"];
-    desk.refuses(&["run", "page-latency", "small", "--size", "64MiB"], &larger);
-    desk.refuses(&["data", "create", "small/new", "--size", "64MiB"], &larger);
+    sandbox.refuses(&["run", "page-latency", "small", "--size", "64MiB"], &larger);
+    sandbox.refuses(&["data", "create", "small/new", "--size", "64MiB"], &larger);
     let full = ["do not fit into", "small'", "free", "or another directory"];
-    desk.refuses(&["run", "page-latency", "small", "--size", "8MiB"], &full);
-    desk.refuses(&["data", "create", "small/new", "--size", "8MiB"], &full);
-    desk.says(&["data", "create", "small/new", "--size", "1MiB"]);
+    sandbox.refuses(&["run", "page-latency", "small", "--size", "8MiB"], &full);
+    sandbox.refuses(&["data", "create", "small/new", "--size", "8MiB"], &full);
+    sandbox.says(&["data", "create", "small/new", "--size", "1MiB"]);
 }
 
 #[test]
 fn a_disk_that_fills_up_meanwhile_leaves_nothing() {
     let Some(small) = Small::new("a_disk_that_fills_up_meanwhile") else { return };
-    let desk = &small.desk;
+    let sandbox = &small.sandbox;
     // The record is on the full disk, but the test file is not: the header does not fit.
-    std::fs::write(desk.path("small/filler"), vec![1; 8 << 20]).unwrap();
+    std::fs::write(sandbox.path("small/filler"), vec![1; 8 << 20]).unwrap();
     let args = ["run", "page-latency", ".", "--size", "64KiB", "--record", "small/record"];
-    let output = desk.ioassay(&args);
+    let output = sandbox.ioassay(&args);
     check_refusal(&output, &["small/record'", "No space left on device"]);
 }
 
 #[test]
 fn a_reader_that_has_had_enough_is_no_failure() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     // The reader exits before the first byte is written.
     let script = "(sleep 0.2; \"$0\" recipes show memory; echo $? >status) | true; cat status";
-    let output = desk.start("sh").args(["-c", script, PROGRAM]).output().unwrap();
+    let output = sandbox.start("sh").args(["-c", script, PROGRAM]).output().unwrap();
     assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"0\n"[..], &b""[..]));
 }
 
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = desk.start(PROGRAM).arg("recipes").stdout(full).output().unwrap();
+    let output = sandbox.start(PROGRAM).arg("recipes").stdout(full).output().unwrap();
     check_refusal(&output, &["No space left on device"]);
 }
 
 #[test]
 fn a_path_that_is_no_unicode_is_measured() {
     use std::os::unix::ffi::OsStrExt;
-    let desk = Desk::new();
-    let directory = desk.directory().join(std::ffi::OsStr::from_bytes(b"b\xffd name"));
+    let sandbox = Sandbox::new();
+    let directory = sandbox.directory().join(std::ffi::OsStr::from_bytes(b"b\xffd name"));
     std::fs::create_dir(&directory).unwrap();
     let args = ["--size", "64KiB", "--rounds", "1", "--time", "1ms", "--ops", "10"];
-    let output = desk
+    let output = sandbox
         .start(PROGRAM)
         .args(["run", "page-latency", "--json", "--cache", "as-is", "--no-ceilings", "--record"])
         .arg(directory.join("record"))
@@ -190,6 +190,7 @@ fn a_path_that_is_no_unicode_is_measured() {
         .output()
         .unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
-    let report = desk.start(PROGRAM).arg("report").arg(directory.join("record")).output().unwrap();
+    let report =
+        sandbox.start(PROGRAM).arg("report").arg(directory.join("record")).output().unwrap();
     assert_eq!(report.status.code(), output.status.code(), "{report:?}");
 }

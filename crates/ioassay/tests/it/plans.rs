@@ -1,35 +1,36 @@
 //! Plans: recipes, the cases of a run, and skips with their reasons.
 
-use crate::desk::{Desk, PROGRAM, argument, text};
+use crate::sandbox::{PROGRAM, Sandbox, argument, text};
 use ioassay::group::Values;
 use ioassay::recipe::{self, Changes};
-use model::plan::Place;
+use model::environment::Environment;
 use model::zoo;
 use std::collections::HashSet;
 
 #[test]
 fn recipes_are_listed_with_their_questions_and_shown_as_they_are() {
-    let desk = Desk::new();
-    let list = desk.says(&["recipes"]);
+    let sandbox = Sandbox::new();
+    let list = sandbox.says(&["recipes"]);
     assert_eq!(list.lines().count(), recipe::BUILT_IN.len());
     for (line, (name, shown)) in list.lines().zip(recipe::BUILT_IN) {
         let question = recipe::find(name).unwrap().question;
         assert!(line.starts_with(name) && line.ends_with(&question), "{line}");
-        assert_eq!(desk.says(&["recipes", "show", name]).trim(), shown.trim());
+        assert_eq!(sandbox.says(&["recipes", "show", name]).trim(), shown.trim());
     }
 }
 
 #[test]
 fn a_recipe_that_was_shown_works_as_a_file() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (name, _) in recipe::BUILT_IN {
-        std::fs::write(desk.path("mine.toml"), desk.says(&["recipes", "show", name])).unwrap();
-        let place = recipe::find(name).unwrap().uses_files().then_some(".");
+        std::fs::write(sandbox.path("mine.toml"), sandbox.says(&["recipes", "show", name]))
+            .unwrap();
+        let environment = recipe::find(name).unwrap().uses_files().then_some(".");
         let plan = |recipe| {
-            let place = place.into_iter();
+            let environment = environment.into_iter();
             let args: Vec<&str> =
-                ["plan", recipe].into_iter().chain(place).chain(["--seed", "1"]).collect();
-            desk.says(&args)
+                ["plan", recipe].into_iter().chain(environment).chain(["--seed", "1"]).collect();
+            sandbox.says(&args)
         };
         assert_eq!(lasting(&plan("mine.toml")), lasting(&plan(name)));
     }
@@ -37,12 +38,13 @@ fn a_recipe_that_was_shown_works_as_a_file() {
 
 #[test]
 fn a_recipe_under_another_name_is_shown_alike() {
-    let desk = Desk::new();
-    let shown = desk.says(&["recipes", "show", "page-latency"]);
-    std::fs::write(desk.path("mine.toml"), shown.replace("\"page-latency\"", "\"mine\"")).unwrap();
+    let sandbox = Sandbox::new();
+    let shown = sandbox.says(&["recipes", "show", "page-latency"]);
+    std::fs::write(sandbox.path("mine.toml"), shown.replace("\"page-latency\"", "\"mine\""))
+        .unwrap();
     let flags = ["--size=256KiB", "--time=5ms", "--cache=as-is", "--rounds=7"];
     for recipe in ["page-latency", "mine.toml"] {
-        let text = text(&desk.ioassay(&[&["run", recipe, "."], &flags[..]].concat()).stdout);
+        let text = text(&sandbox.ioassay(&[&["run", recipe, "."], &flags[..]].concat()).stdout);
         for part in ["iterations ", "too few reads to say", "only one number of iterations"] {
             assert!(text.contains(part), "{recipe} does not say '{part}': {text}");
         }
@@ -74,9 +76,9 @@ sync = ["fdatasync", "fsync"]
 
 #[test]
 fn a_question_of_a_strangers_has_its_table_and_its_answer() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("mine.toml"), STRANGERS).unwrap();
-    let text = text(&desk.ioassay(&["run", "mine.toml", "."]).stdout);
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("mine.toml"), STRANGERS).unwrap();
+    let text = text(&sandbox.ioassay(&["run", "mine.toml", "."]).stdout);
     let lines: Vec<&str> = text.lines().collect();
     let at = |part: &str| {
         let found = lines.iter().position(|line| line.contains(part));
@@ -97,10 +99,10 @@ fn a_question_of_a_strangers_has_its_table_and_its_answer() {
 
 #[test]
 fn a_pipe_is_as_wide_as_columns_say() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-22-survey.jsonl");
     let widest = |columns: &str| {
-        let mut command = desk.start(PROGRAM);
+        let mut command = sandbox.start(PROGRAM);
         let output = command.env("COLUMNS", columns).args(["report", record]).output().unwrap();
         text(&output.stdout).lines().map(|line| line.chars().count()).max().unwrap()
     };
@@ -113,7 +115,7 @@ fn a_pipe_is_as_wide_as_columns_say() {
 #[test]
 fn a_record_without_a_view_is_shown_as_its_recipe_says() {
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../records/2026-11-21-survey.jsonl");
-    let text = Desk::new().ioassay(&["report", record]);
+    let text = Sandbox::new().ioassay(&["report", record]);
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.contains("storage, past the page cache"), "{text}");
 }
@@ -125,12 +127,12 @@ fn every_recipe_of_the_program_has_cases_on_a_plain_machine() {
         let name = name.to_string();
         model::peer::Peer { name, ..zoo::peer() }
     });
-    let place = Place { host: &host, storage: Some(&storage), peers: &peers };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &peers };
     for (name, _) in recipe::BUILT_IN {
         let recipe = recipe::find(name).unwrap();
         assert_eq!(recipe.name, *name);
         for recipe in [recipe.clone(), recipe.quick().unwrap()] {
-            let plan = recipe.plan(&Changes::default(), &place).unwrap();
+            let plan = recipe.plan(&Changes::default(), &environment).unwrap();
             assert!(plan.cases.len() > 3, "{name} has {} cases", plan.cases.len());
             let ids: HashSet<String> = plan.cases.iter().map(|p| p.case.id()).collect();
             assert_eq!(ids.len(), plan.cases.len(), "{name} has an id twice");
@@ -159,12 +161,12 @@ fn of_rounds_and_invocations_the_one_follows_the_other() {
 /// A recipe sets the invocations like the command line, which takes precedence.
 #[test]
 fn a_recipe_of_one_round_has_one_invocation() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let planned = |head: &str, args: &[&str]| {
         let case = "[[cases]]\nkernel = \"read\"\nworking_set = \"1MiB\"\n";
         let text = format!("name = \"mine\"\nquestion = \"?\"\n{head}{case}");
-        std::fs::write(desk.path("mine.toml"), text).unwrap();
-        let said = desk.says(&[&["run", "mine.toml", "--dry-run"], args].concat());
+        std::fs::write(sandbox.path("mine.toml"), text).unwrap();
+        let said = sandbox.says(&[&["run", "mine.toml", "--dry-run"], args].concat());
         said.lines().next().unwrap().to_string()
     };
     assert!(planned("", &[]).contains("5 invocations, 10 rounds"), "{}", planned("", &[]));
@@ -177,7 +179,7 @@ fn a_recipe_of_one_round_has_one_invocation() {
 #[test]
 fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
     let values = |texts: &mut dyn Iterator<Item = String>| Values::from_texts(texts.collect());
     let axes = [
         ("block", values(&mut (1..=100).map(|n| format!("{n}KiB")))),
@@ -188,8 +190,8 @@ fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
     let axes = axes.into_iter().map(|(axis, values)| (axis.to_string(), values)).collect();
     let changes = Changes { axes, seed: Some(1), ..Changes::default() };
     let recipe = recipe::find("read-methods").unwrap();
-    assert_eq!(recipe.cases(&changes, &place).unwrap().len(), 10_000);
-    let plan = recipe.plan(&changes, &place).unwrap();
+    assert_eq!(recipe.cases(&changes, &environment).unwrap().len(), 10_000);
+    let plan = recipe.plan(&changes, &environment).unwrap();
     let asked = plan.cases.iter().filter(|p| p.role == model::plan::Role::Asked);
     let ids: HashSet<String> = asked.map(|planned| planned.case.id()).collect();
     assert_eq!(ids.len() + plan.skips.len(), 10_000);
@@ -198,46 +200,46 @@ fn ten_thousand_cases_are_planned_and_no_two_have_one_id() {
 
 #[test]
 fn a_plan_measures_nothing_and_leaves_nothing() {
-    let desk = Desk::new();
-    let plan = desk.says(&["plan", "read-methods", ".", "--size", "64MiB", "--threads", "1"]);
+    let sandbox = Sandbox::new();
+    let plan = sandbox.says(&["plan", "read-methods", ".", "--size", "64MiB", "--threads", "1"]);
     assert!(plan.starts_with("read-methods · "), "{plan}");
     assert!(plan.contains("\nmeasured\n"), "{plan}");
-    assert_eq!(desk.things(), [""; 0]);
+    assert_eq!(sandbox.things(), [""; 0]);
     // A plan writes nothing, so it needs no free space.
-    desk.says(&["plan", "page-latency", ".", "--size", "900TiB"]);
-    assert_eq!(desk.things(), [""; 0]);
+    sandbox.says(&["plan", "page-latency", ".", "--size", "900TiB"]);
+    assert_eq!(sandbox.things(), [""; 0]);
 }
 
 #[test]
 fn a_dry_run_shows_the_plan_and_what_it_needs_and_leaves_nothing() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for args in [
         &["page-latency", ".", "--size", "64MiB", "--seed", "1"][..],
         &["sync-latency", ".", "--sync", "fsync", "--seed", "1", "--record", "r"],
         &["memory", "--kernel", "read", "--seed", "1", "--memory", "1GiB"],
         &["read-methods", ".", "--size", "900TiB", "--seed", "1"],
     ] {
-        let dry = desk.says(&[&["run"], args, &["--dry-run"]].concat());
-        let plan = desk.says(&[&["plan"], args].concat());
+        let dry = sandbox.says(&[&["run"], args, &["--dry-run"]].concat());
+        let plan = sandbox.says(&[&["plan"], args].concat());
         assert_eq!(lasting(&dry), lasting(&plan));
         for expected in ["\nmeasured\n", "\nneeded\n", "  time    about ", "  record  "] {
             assert!(dry.contains(expected), "{dry}");
         }
-        assert_eq!(desk.things(), [""; 0], "{args:?}");
+        assert_eq!(sandbox.things(), [""; 0], "{args:?}");
     }
-    let survey = desk.says(&["survey", "--dry-run", "--seed", "1"]);
-    let plan = desk.says(&["plan", "survey", "--seed", "1"]);
+    let survey = sandbox.says(&["survey", "--dry-run", "--seed", "1"]);
+    let plan = sandbox.says(&["plan", "survey", "--seed", "1"]);
     assert_eq!(lasting(&survey), lasting(&plan));
     let watch = ["watch", "survey", "--every", "1m", "--seed", "1", "--dry-run"];
-    assert_eq!(lasting(&survey), lasting(&desk.says(&watch)));
-    let large = desk.says(&["plan", "page-latency", "--size", "900TiB"]);
+    assert_eq!(lasting(&survey), lasting(&sandbox.says(&watch)));
+    let large = sandbox.says(&["plan", "page-latency", "--size", "900TiB"]);
     assert!(unwrapped(&large).contains("that does not fit"), "{large}");
     let json: serde_json::Value =
-        serde_json::from_str(&desk.says(&["plan", "memory", "--json"])).unwrap();
+        serde_json::from_str(&sandbox.says(&["plan", "memory", "--json"])).unwrap();
     assert!(json["needs"]["trials"].as_u64().unwrap() > 0);
     assert!(json["plan"]["cases"].as_array().unwrap().len() > 3);
-    std::fs::write(desk.path("taken"), "").unwrap();
-    desk.refuses(&["survey", "--dry-run", "--record", "taken"], &["'taken'", "File exists"]);
+    std::fs::write(sandbox.path("taken"), "").unwrap();
+    sandbox.refuses(&["survey", "--dry-run", "--record", "taken"], &["'taken'", "File exists"]);
 }
 
 /// The part of a plan before the free disk space, which changes from moment to moment.
@@ -249,12 +251,12 @@ fn lasting(plan: &str) -> &str {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn a_run_makes_no_more_trials_than_its_plan_says() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["page-latency", ".", "--size=64KiB", "--rounds=1", "--time=1ms", "--cache=as-is"];
-    let plan = desk.says(&[&["plan"], &args[..], &["--json"]].concat());
+    let plan = sandbox.says(&[&["plan"], &args[..], &["--json"]].concat());
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
-    desk.plainly(&[&["run"], &args[..], &["--record=record"]].concat());
-    let record = std::fs::read_to_string(desk.path("record")).unwrap();
+    sandbox.plainly(&[&["run"], &args[..], &["--record=record"]].concat());
+    let record = std::fs::read_to_string(sandbox.path("record")).unwrap();
     let trials = record.lines().filter(|line| line.starts_with("{\"trial\"")).count();
     assert_eq!(plan["needs"]["trials"].as_u64(), Some(trials as u64));
 }
@@ -262,18 +264,18 @@ fn a_run_makes_no_more_trials_than_its_plan_says() {
 /// Checks that a plan with `axes` shows skips with the reason `expected`, and no measured case. A
 /// run must refuse with the same reason and leave nothing behind.
 fn check_skip(axes: &[&str], expected: &str) {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let axes = [&["read-methods", ".", "--size", "1MiB", "--threads", "1"][..], axes].concat();
-    let plan = desk.says(&[&["plan"], &axes[..]].concat());
+    let plan = sandbox.says(&[&["plan"], &axes[..]].concat());
     assert!(unwrapped(&plan).contains(expected), "'{plan}' does not say '{expected}'");
     assert!(!plan.contains("\nmeasured\n"), "{plan}");
-    assert_eq!(desk.things(), [""; 0]);
-    let output = desk.ioassay(&[&["run"], &axes[..], &["--record", "record"]].concat());
+    assert_eq!(sandbox.things(), [""; 0]);
+    let output = sandbox.ioassay(&[&["run"], &axes[..], &["--record", "record"]].concat());
     let said = unwrapped(&(text(&output.stdout) + &text(&output.stderr)));
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
     assert!(said.contains("nothing to measure"), "{said}");
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(desk.things(), [""; 0]);
+    assert_eq!(sandbox.things(), [""; 0]);
 }
 
 /// The text in one line, without wrapping.
@@ -299,25 +301,25 @@ fn what_cannot_be_is_skipped_with_its_reason() {
 
 #[test]
 fn memory_that_is_not_there_is_refused_before_it_is_asked_for() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["run", "memory", "--kernel", "read", "--working-set", "900GiB", "--isa", "scalar"];
-    desk.refuses(&args, &["nothing to measure", "a working set of 900GiB does not fit"]);
+    sandbox.refuses(&args, &["nothing to measure", "a working set of 900GiB does not fit"]);
     let args = ["run", "read-methods", ".", "--engine", "load", "--size", "90TiB"];
-    desk.refuses(&args, &["a file loaded into memory of 90TiB does not fit"]);
+    sandbox.refuses(&args, &["a file loaded into memory of 90TiB does not fit"]);
 }
 
 #[test]
 fn what_no_case_takes_is_refused() {
-    let desk = Desk::new();
-    desk.refuses(&["run", "memory", "--engine", "pread"], &["has no axis 'engine' to change"]);
-    desk.refuses(&["run", "memory", "."], &["the recipe 'memory' uses no files"]);
-    desk.refuses(&["plan", "survey", "--kernel", "raed"], &["did you mean 'read'?"]);
+    let sandbox = Sandbox::new();
+    sandbox.refuses(&["run", "memory", "--engine", "pread"], &["has no axis 'engine' to change"]);
+    sandbox.refuses(&["run", "memory", "."], &["the recipe 'memory' uses no files"]);
+    sandbox.refuses(&["plan", "survey", "--kernel", "raed"], &["did you mean 'read'?"]);
 }
 
 #[test]
 fn an_unaligned_direct_read_is_skipped_with_its_reason() {
     let test = "an_unaligned_direct_read_is_skipped";
-    if Desk::new().is_on_disk(test) {
+    if Sandbox::new().is_on_disk(test) {
         let axes = ["--engine", "pread", "--cache", "direct", "--block", "100B"];
         check_skip(&axes, "O_DIRECT here needs blocks in multiples of");
     }
@@ -327,21 +329,22 @@ fn an_unaligned_direct_read_is_skipped_with_its_reason() {
 fn a_sweep_of_threads_goes_up_to_twice_the_cores() {
     let host = zoo::host();
     let changes = Changes::default();
-    let place = Place { host: &host, storage: None, peers: &[] };
-    let cases = recipe::find("read-methods").unwrap().cases(&changes, &place).unwrap();
+    let environment = Environment { host: &host, storage: None, peers: &[] };
+    let cases = recipe::find("read-methods").unwrap().cases(&changes, &environment).unwrap();
     let threads: HashSet<u32> = cases.iter().map(model::case::Case::threads).collect();
     assert_eq!(threads, HashSet::from([1, 2, 4]));
 }
 
 #[test]
 fn one_seed_makes_one_plan_and_one_file() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for name in ["one", "other"] {
-        desk.says(&["data", "create", name, "--size", "1MiB", "--seed", "5"]);
+        sandbox.says(&["data", "create", name, "--size", "1MiB", "--seed", "5"]);
     }
-    let [one, other] = ["one", "other"].map(|name| std::fs::read(desk.path(name)).unwrap());
+    let [one, other] = ["one", "other"].map(|name| std::fs::read(sandbox.path(name)).unwrap());
     assert!(one == other, "two files of one seed differ");
-    let plan = || desk.says(&["plan", "page-latency", argument(desk.directory()), "--seed", "5"]);
+    let plan =
+        || sandbox.says(&["plan", "page-latency", argument(sandbox.directory()), "--seed", "5"]);
     assert_eq!(lasting(&plan()), lasting(&plan()));
     assert!(plan().contains("seed 5"));
 }

@@ -1,29 +1,29 @@
 //! Bad input: a clear error, exit status 2, and nothing left behind.
 
-use crate::desk::{Desk, argument};
+use crate::sandbox::{Sandbox, argument};
 
 #[test]
 fn a_directory_that_is_not_there_is_refused() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let expected = ["there is no directory 'nowhere'", "create it, or name another"];
     for command in ["run", "plan"] {
-        desk.refuses(&[command, "page-latency", "nowhere"], &expected);
+        sandbox.refuses(&[command, "page-latency", "nowhere"], &expected);
     }
-    desk.refuses(&["survey", "nowhere"], &expected);
-    desk.refuses(&["host", "nowhere"], &["'nowhere'", "No such file or directory"]);
+    sandbox.refuses(&["survey", "nowhere"], &expected);
+    sandbox.refuses(&["host", "nowhere"], &["'nowhere'", "No such file or directory"]);
 }
 
 #[test]
 fn a_directory_that_is_a_file_is_refused() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("plain"), "text").unwrap();
-    desk.refuses(&["run", "page-latency", "plain", "--size", "1MiB"], &["'plain'"]);
-    assert_eq!(std::fs::read_to_string(desk.path("plain")).unwrap(), "text");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("plain"), "text").unwrap();
+    sandbox.refuses(&["run", "page-latency", "plain", "--size", "1MiB"], &["'plain'"]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("plain")).unwrap(), "text");
 }
 
 #[test]
 fn a_size_that_is_none_is_refused() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (size, expected) in [
         ("0", "'0' is not a size: write a number and a unit, such as 4KiB"),
         ("0KiB", "'0KiB' is not a size"),
@@ -35,15 +35,16 @@ fn a_size_that_is_none_is_refused() {
         ("", "not a size"),
     ] {
         let size = format!("--size={size}");
-        desk.refuses(&["run", "page-latency", ".", &size], &[expected]);
+        sandbox.refuses(&["run", "page-latency", ".", &size], &[expected]);
     }
-    desk.refuses(&["data", "create", "new", "--size", "12XB"], &["'12XB' is not a size"]);
-    desk.refuses(&["data", "create", "new", "--size", "900TiB"], &["larger than the file system"]);
+    sandbox.refuses(&["data", "create", "new", "--size", "12XB"], &["'12XB' is not a size"]);
+    sandbox
+        .refuses(&["data", "create", "new", "--size", "900TiB"], &["larger than the file system"]);
 }
 
 #[test]
 fn a_number_that_is_none_is_refused() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (axis, value, expected) in [
         ("--block", "0", "'0' is not a size"),
         ("--threads", "0", "threads '0' is not a whole number of at least 1"),
@@ -55,26 +56,26 @@ fn a_number_that_is_none_is_refused() {
         ("--threads", "99999999999", "too large"),
     ] {
         let args = ["run", "page-latency", ".", "--size", "1MiB", axis, value];
-        desk.refuses(&args, &[expected]);
+        sandbox.refuses(&args, &[expected]);
     }
 }
 
 #[test]
 fn a_plan_has_no_results_to_write() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for flag in ["--markdown", "--csv", "--svg=ladder", "--html=page.html", "--openmetrics=x.prom"]
     {
         let name = flag.split('=').next().unwrap();
-        desk.refuses(&["plan", "page-latency", ".", flag], &[name, "a plan has none"]);
+        sandbox.refuses(&["plan", "page-latency", ".", flag], &[name, "a plan has none"]);
         // A whole command may end with it.
-        desk.says(&["run", "page-latency", ".", flag, "--dry-run"]);
-        assert_eq!(desk.things().len(), 0, "{flag}");
+        sandbox.says(&["run", "page-latency", ".", flag, "--dry-run"]);
+        assert_eq!(sandbox.things().len(), 0, "{flag}");
     }
 }
 
 #[test]
 fn an_unknown_name_is_refused_with_the_nearest() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (args, expected) in [
         (["run", "page-latency", "--engine=preed"], "engine 'preed' (did you mean 'pread'?)"),
         (["run", "page-latency", "--cache=colt"], "cache 'colt' (did you mean 'cold'?)"),
@@ -83,45 +84,46 @@ fn an_unknown_name_is_refused_with_the_nearest() {
         (["recipes", "show", "read-method"], "did you mean 'read-methods'?"),
         (["run", "page-latency", "--engin=pread"], "--engine"),
     ] {
-        desk.refuses(&args, &[expected]);
+        sandbox.refuses(&args, &[expected]);
     }
     // The survey has many groups of cases, but each known name is listed once.
     let known = "known are null, read, pread, mmap, uring, load, buffered, write, pwrite";
-    desk.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", known]);
-    desk.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
-    desk.refuses(&["rum"], &["rum", "run"]);
-    desk.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);
-    desk.refuses(&["run", "page-latncy"], &["did you mean 'page-latency'?"]);
+    sandbox.refuses(&["run", "survey", "--engine=foo"], &["unknown engine 'foo'", known]);
+    sandbox.refuses(&["run", "xyz"], &["unknown recipe 'xyz'", "known are survey", "TOML file"]);
+    sandbox.refuses(&["rum"], &["rum", "run"]);
+    sandbox.refuses(&["sruvey"], &["similar subcommand", "'survey'"]);
+    sandbox.refuses(&["run", "page-latncy"], &["did you mean 'page-latency'?"]);
     // A recipe name in the position of a command.
-    desk.refuses(&["page-latency", "."], &["is a recipe: ioassay run page-latency"]);
-    desk.refuses(&["recipes", "memory"], &["is a recipe: ioassay recipes show memory"]);
+    sandbox.refuses(&["page-latency", "."], &["is a recipe: ioassay run page-latency"]);
+    sandbox.refuses(&["recipes", "memory"], &["is a recipe: ioassay recipes show memory"]);
     let directory = ["'.' is a directory, not a recipe", "'ioassay run page-latency .'"];
-    desk.refuses(&["run", "."], &directory);
-    desk.refuses(&["plan", "."], &directory);
-    desk.refuses(&["run", "gone.toml"], &["the recipe 'gone.toml'", "No such file"]);
+    sandbox.refuses(&["run", "."], &directory);
+    sandbox.refuses(&["plan", "."], &directory);
+    sandbox.refuses(&["run", "gone.toml"], &["the recipe 'gone.toml'", "No such file"]);
 }
 
 #[test]
 fn a_file_that_is_no_recipe_is_refused() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
-    desk.json(&[&run[..], &["--json", "--cache", "as-is", "--record", "old.jsonl"]].concat());
+    sandbox.json(&[&run[..], &["--json", "--cache", "as-is", "--record", "old.jsonl"]].concat());
     let record = ["'old.jsonl' is a record, not a recipe", "'ioassay report old.jsonl'"];
-    desk.refuses(&["run", "old.jsonl"], &record);
-    std::fs::write(desk.path("large.toml"), vec![b'#'; (1 << 20) + 1]).unwrap();
-    desk.refuses(&["run", "large.toml"], &["'large.toml' is not a recipe: it is larger than 1MiB"]);
-    std::fs::write(desk.path("odd.toml"), [0xff, 0xfe]).unwrap();
-    desk.refuses(&["run", "odd.toml"], &["'odd.toml' is not a recipe: it is not text"]);
+    sandbox.refuses(&["run", "old.jsonl"], &record);
+    std::fs::write(sandbox.path("large.toml"), vec![b'#'; (1 << 20) + 1]).unwrap();
+    sandbox
+        .refuses(&["run", "large.toml"], &["'large.toml' is not a recipe: it is larger than 1MiB"]);
+    std::fs::write(sandbox.path("odd.toml"), [0xff, 0xfe]).unwrap();
+    sandbox.refuses(&["run", "odd.toml"], &["'odd.toml' is not a recipe: it is not text"]);
 }
 
 /// Checks that `run` and `plan` both reject a recipe with this text and print each of `expected`.
 fn check_recipe(text: &str, expected: &[&str]) {
-    let desk = Desk::new();
-    std::fs::write(desk.path("mine.toml"), text).unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("mine.toml"), text).unwrap();
     let mut expected = expected.to_vec();
     expected.push("'mine.toml'");
-    desk.refuses(&["run", "mine.toml", "."], &expected);
-    desk.refuses(&["plan", "mine.toml", "."], &expected);
+    sandbox.refuses(&["run", "mine.toml", "."], &expected);
+    sandbox.refuses(&["plan", "mine.toml", "."], &expected);
 }
 
 #[test]
@@ -161,70 +163,71 @@ fn a_recipe_without_cases_or_rounds_is_refused() {
 
 #[test]
 fn a_user_file_that_cannot_be_read_is_refused() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("empty"), "").unwrap();
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("empty"), "").unwrap();
     for (file, expected) in [
         ("nothing", ["'nothing'", "No such file"]),
         ("empty", ["'empty' has no bytes to read", "name a regular file"]),
         (".", ["'.' is a directory", "name a file"]),
         ("/dev/zero", ["'/dev/zero' has no bytes to read", "name a regular file"]),
     ] {
-        desk.refuses(&["run", "page-latency", "--file", file], &expected);
+        sandbox.refuses(&["run", "page-latency", "--file", file], &expected);
     }
-    desk.refuses(&["run", "page-latency", "--file", "x", "--size", "1MiB"], &["--size"]);
-    desk.refuses(&["run", "page-latency", "--file", "x", "--keep"], &["--keep"]);
-    desk.refuses(&["run", "page-latency", ".", "--file", "x"], &["--file"]);
+    sandbox.refuses(&["run", "page-latency", "--file", "x", "--size", "1MiB"], &["--size"]);
+    sandbox.refuses(&["run", "page-latency", "--file", "x", "--keep"], &["--keep"]);
+    sandbox.refuses(&["run", "page-latency", ".", "--file", "x"], &["--file"]);
 }
 
 #[test]
 fn a_file_that_is_there_is_not_written_over() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("mine"), "precious").unwrap();
-    desk.refuses(&["data", "create", "mine", "--size", "1MiB"], &["'mine'", "File exists"]);
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("mine"), "precious").unwrap();
+    sandbox.refuses(&["data", "create", "mine", "--size", "1MiB"], &["'mine'", "File exists"]);
     let run = ["run", "page-latency", ".", "--size", "1MiB", "--rounds", "1", "--time", "1ms"];
     let record = ["--record", "mine"];
     let expected = ["the record 'mine'", "File exists", "name another file with --record"];
-    desk.refuses(&[&run[..], &record].concat(), &expected);
-    desk.refuses(&[&run[..], &record, &["--keep"]].concat(), &expected);
-    assert_eq!(std::fs::read_to_string(desk.path("mine")).unwrap(), "precious");
+    sandbox.refuses(&[&run[..], &record].concat(), &expected);
+    sandbox.refuses(&[&run[..], &record, &["--keep"]].concat(), &expected);
+    assert_eq!(std::fs::read_to_string(sandbox.path("mine")).unwrap(), "precious");
 }
 
 #[test]
 fn a_link_that_leads_nowhere_is_not_written_through() {
-    let desk = Desk::new();
-    std::os::unix::fs::symlink("elsewhere", desk.path("link")).unwrap();
-    desk.refuses(&["data", "create", "link", "--size", "1MiB"], &["'link'", "File exists"]);
+    let sandbox = Sandbox::new();
+    std::os::unix::fs::symlink("elsewhere", sandbox.path("link")).unwrap();
+    sandbox.refuses(&["data", "create", "link", "--size", "1MiB"], &["'link'", "File exists"]);
 }
 
 #[test]
 fn a_file_without_a_page_cache_to_show_is_refused() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for verb in ["show", "evict", "warm"] {
-        desk.refuses(&["cache", verb, "nothing"], &[verb, "'nothing'", "No such file"]);
+        sandbox.refuses(&["cache", verb, "nothing"], &[verb, "'nothing'", "No such file"]);
     }
-    desk.refuses(&["cache", "show"], &["<FILES>"]);
+    sandbox.refuses(&["cache", "show"], &["<FILES>"]);
 }
 
 #[test]
 fn nothing_but_help_is_said_where_nothing_was_asked() {
-    let desk = Desk::new();
-    desk.refuses(&[], &["Usage"]);
-    let help = desk.says(&["--help"]);
+    let sandbox = Sandbox::new();
+    sandbox.refuses(&[], &["Usage"]);
+    let help = sandbox.says(&["--help"]);
     for command in ["survey", "run", "plan", "recipes", "report", "cache", "data", "host", "schema"]
     {
         assert!(help.lines().any(|line| line.trim_start().starts_with(command)), "{command}");
-        assert!(desk.says(&[command, "--help"]).contains("Usage"));
+        assert!(sandbox.says(&[command, "--help"]).contains("Usage"));
     }
     assert!(!help.lines().any(|line| line.trim_start().starts_with("worker")), "{help}");
-    let version = desk.says(&["--version"]);
+    let version = sandbox.says(&["--version"]);
     assert_eq!(version.trim(), concat!("ioassay ", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
 fn a_record_is_made_with_the_folders_of_its_path() {
-    let desk = Desk::new();
-    let path = desk.path("a/b/record.jsonl");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("a/b/record.jsonl");
     let run = ["run", "page-latency", ".", "--size", "64KiB", "--rounds", "1", "--time", "1ms"];
-    desk.json(&[&run[..], &["--json", "--cache", "as-is", "--record", argument(&path)]].concat());
-    desk.json(&["report", "--json", argument(&path)]);
+    sandbox
+        .json(&[&run[..], &["--json", "--cache", "as-is", "--record", argument(&path)]].concat());
+    sandbox.json(&["report", "--json", argument(&path)]);
 }

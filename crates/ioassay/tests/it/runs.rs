@@ -1,6 +1,6 @@
 //! Real runs: every engine in every cache state, and their reports.
 
-use crate::desk::{Desk, PROGRAM, argument, skip};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip};
 use serde_json::{Value, json};
 
 /// The requested cases of a report.
@@ -10,8 +10,8 @@ fn asked(report: &Value) -> Vec<&Value> {
 }
 
 /// Checks the report against the schema that `ioassay schema` prints.
-fn check_form(desk: &Desk, report: &Value) {
-    let schema: Value = serde_json::from_str(&desk.says(&["schema"])).unwrap();
+fn check_form(sandbox: &Sandbox, report: &Value) {
+    let schema: Value = serde_json::from_str(&sandbox.says(&["schema"])).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let wrong: Vec<String> = validator.iter_errors(report).map(|e| e.to_string()).collect();
     assert_eq!(wrong, [""; 0]);
@@ -31,8 +31,8 @@ fn check_measured(report: &Value, rounds: u64) {
 
 #[test]
 fn every_engine_reads_the_right_bytes_in_every_cache_state() {
-    let desk = Desk::new();
-    let report = desk.json(&[
+    let sandbox = Sandbox::new();
+    let report = sandbox.json(&[
         "run",
         "read-methods",
         ".",
@@ -45,16 +45,16 @@ fn every_engine_reads_the_right_bytes_in_every_cache_state() {
         "--json",
         "--record=record",
     ]);
-    check_form(&desk, &report);
+    check_form(&sandbox, &report);
     check_measured(&report, 1);
     let all = asked(&report).len() + report["skips"].as_array().unwrap().len();
     assert_eq!(all, 4 * 4 * 2 * 2);
     // A later judgement of the same record gives the same report.
-    assert_eq!(desk.json(&["report", "--json", "record"]), report);
+    assert_eq!(sandbox.json(&["report", "--json", "record"]), report);
     // The test file is gone, the record is here, and the state folder is empty.
-    assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+    assert_eq!(sandbox.things(), [argument(&sandbox.path("record"))]);
 
-    if !desk.is_on_disk("every_engine_reads_the_right_bytes (what served them)") {
+    if !sandbox.is_on_disk("every_engine_reads_the_right_bytes (what served them)") {
         return;
     }
     for engine in ["read", "pread", "mmap", "uring"] {
@@ -74,7 +74,7 @@ fn every_engine_reads_the_right_bytes_in_every_cache_state() {
 
 #[test]
 fn every_order_and_every_way_of_reading_has_the_right_bytes() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let common =
         ["--size=1000000B", "--rounds=1", "--time=3ms", "--json", "--record", "record", "."];
     for axes in [
@@ -110,37 +110,37 @@ fn every_order_and_every_way_of_reading_has_the_right_bytes() {
         ],
     ] {
         let axes = [&["run", "read-methods", "--cache=as-is"][..], axes].concat();
-        let report = desk.json(&[&axes[..], &common].concat());
+        let report = sandbox.json(&[&axes[..], &common].concat());
         check_measured(&report, 1);
         assert!(asked(&report).len() >= 2, "{axes:?}: {:#}", report["skips"]);
-        std::fs::remove_file(desk.path("record")).unwrap();
+        std::fs::remove_file(sandbox.path("record")).unwrap();
     }
 }
 
 #[test]
 fn what_did_not_look_at_the_bytes_says_so() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = ["--touch=none,page", "--size=1MiB", "--rounds=1", "--time=1ms", "--cache=as-is"];
     let run = ["run", "read-methods", ".", "--engine=pread", "--threads=1", "--json"];
-    let report = desk.json(&[&run[..], &args].concat());
+    let report = sandbox.json(&[&run[..], &args].concat());
     for case in asked(&report) {
         assert_eq!(case["digest_verified"], Value::Null, "{case:#}");
     }
     let args = ["--engine=null", "--touch=none", "--cache=as-is", "--threads=1", "--block=4KiB"];
     let run = ["run", "read-methods", ".", "--size=1MiB", "--rounds=1", "--time=1ms", "--json"];
-    let report = desk.json(&[&run[..], &args].concat());
+    let report = sandbox.json(&[&run[..], &args].concat());
     check_measured(&report, 1);
-    check_form(&desk, &report);
+    check_form(&sandbox, &report);
 }
 
 #[test]
 fn seven_rounds_have_an_interval_and_fewer_have_none() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (rounds, has_interval) in [("7", true), ("3", false)] {
         let args = ["run", "page-latency", ".", "--size=1MiB", "--time=2ms", "--ops=50", "--json"];
         let more = ["--cache=as-is", "--pattern=random", "--rounds", rounds];
-        let report = desk.json(&[&args[..], &more].concat());
-        check_form(&desk, &report);
+        let report = sandbox.json(&[&args[..], &more].concat());
+        check_form(&sandbox, &report);
         for case in asked(&report) {
             assert_eq!(case["n"].to_string(), rounds, "{case:#}");
             assert_eq!(case["throughput"]["low"].is_null(), !has_interval, "{case:#}");
@@ -154,11 +154,11 @@ fn seven_rounds_have_an_interval_and_fewer_have_none() {
 #[test]
 fn in_memory_every_row_says_ram() {
     let test = "in_memory_every_row_says_ram";
-    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+    let Some(sandbox) = Sandbox::in_memory() else { return skip(test, "there is no /dev/shm") };
     let args = ["--size=2MiB", "--rounds=1", "--time=2ms", "--threads=1,2", "--json"];
     let run = ["run", "read-methods", ".", "--block=4KiB,1MiB"];
-    let report = desk.json(&[&run[..], &args].concat());
-    check_form(&desk, &report);
+    let report = sandbox.json(&[&run[..], &args].concat());
+    check_form(&sandbox, &report);
     check_measured(&report, 1);
     for case in report["cases"].as_array().unwrap() {
         let axes = &case["case"];
@@ -174,36 +174,36 @@ fn in_memory_every_row_says_ram() {
         let reason = skip["reason"].as_str().unwrap();
         assert!(reason.contains("tmpfs keeps its files in memory"), "{reason}");
     }
-    assert_eq!(desk.things().len(), 2, "the record and its folder: {:?}", desk.things());
+    assert_eq!(sandbox.things().len(), 2, "the record and its folder: {:?}", sandbox.things());
 }
 
 #[test]
 fn a_file_that_is_to_be_kept_is_kept_and_holds_the_data_of_the_seed() {
-    for desk in [Some(Desk::new()), Desk::in_memory()].into_iter().flatten() {
+    for sandbox in [Some(Sandbox::new()), Sandbox::in_memory()].into_iter().flatten() {
         let args = ["--size=1MiB", "--rounds=1", "--time=1ms", "--cache=as-is", "--record=record"];
         let run = ["run", "page-latency", ".", "--keep", "--json"];
-        let output = desk.ioassay(&[&run[..], &args].concat());
+        let output = sandbox.ioassay(&[&run[..], &args].concat());
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
         let kept = said.lines().find_map(|line| line.strip_prefix("kept: ")).unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let seed = report["seed"].to_string();
-        desk.says(&["data", "verify", kept, "--seed", &seed]);
-        assert_eq!(desk.things().len(), 2, "{:?}", desk.things());
-        std::fs::remove_file(desk.path(kept)).unwrap();
-        assert_eq!(desk.things(), [argument(&desk.path("record"))]);
+        sandbox.says(&["data", "verify", kept, "--seed", &seed]);
+        assert_eq!(sandbox.things().len(), 2, "{:?}", sandbox.things());
+        std::fs::remove_file(sandbox.path(kept)).unwrap();
+        assert_eq!(sandbox.things(), [argument(&sandbox.path("record"))]);
     }
 }
 
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn every_recipe_of_the_program_runs_and_is_told_as_text() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let args = [".", "--size=1MiB", "--rounds=1", "--time=1ms", "--threads=1", "--color=never"];
     for (recipe, words) in
         [("survey", "memory"), ("page-latency", "p99"), ("read-methods", "pread")]
     {
-        let output = desk.ioassay(&[&["run", recipe][..], &args].concat());
+        let output = sandbox.ioassay(&[&["run", recipe][..], &args].concat());
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "{recipe}: {said}");
         assert!(said.contains(words), "{said}");
@@ -216,25 +216,25 @@ fn every_recipe_of_the_program_runs_and_is_told_as_text() {
 
 #[test]
 fn colour_is_used_where_it_is_asked_for() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let run = ["run", "read-methods", ".", "--size=1MiB", "--rounds=1", "--time=1ms"];
     let axes = ["--threads=1", "--engine=pread", "--cache=as-is", "--color=always"];
-    let output = desk.ioassay(&[&run[..], &axes].concat());
+    let output = sandbox.ioassay(&[&run[..], &axes].concat());
     assert!(output.stdout.contains(&0x1b), "{output:?}");
 }
 
 /// Each thread has its own files, and the reported times fit into the elapsed time.
 #[test]
 fn many_threads_have_their_files_and_no_more_time_than_there_was() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     std::fs::write(
-        desk.path("many.toml"),
+        sandbox.path("many.toml"),
         "name = \"many\"\nquestion = \"How are many?\"\n\
          [[cases]]\nengine = \"pread\"\ncache = \"as-is\"\n\
          threads = [1, 60]\nblock = \"4KiB\"\ntime = \"60ms\"\n[[cases]]\nengine = \"null\"\n",
     )
     .unwrap();
-    let mut limited = desk.start("sh");
+    let mut limited = sandbox.start("sh");
     limited.args(["-c", "ulimit -Sn 64 && exec \"$0\" \"$@\"", PROGRAM, "run", "many.toml", "."]);
     limited.arg("--no-ceilings");
     limited.args(["--size=1MiB", "--rounds=1", "--json", "--quiet"]);

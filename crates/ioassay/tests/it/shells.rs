@@ -1,6 +1,6 @@
 //! Completions in a shell, and manual pages in their readers.
 
-use crate::desk::{Desk, skip, text};
+use crate::sandbox::{Sandbox, skip, text};
 use clap::Command as Clap;
 use ioassay::manual;
 use ioassay::recipe::BUILT_IN;
@@ -18,12 +18,12 @@ fn tried(test: &str, program: &str, args: &[&str]) -> Option<Output> {
 }
 
 /// The completions that bash offers for the last of `words`.
-fn offered(desk: &Desk, words: &[&str]) -> Option<Vec<String>> {
-    std::fs::write(desk.path("ioassay.bash"), desk.says(&["completions", "bash"])).unwrap();
+fn offered(sandbox: &Sandbox, words: &[&str]) -> Option<Vec<String>> {
+    std::fs::write(sandbox.path("ioassay.bash"), sandbox.says(&["completions", "bash"])).unwrap();
     let script = "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
                   _ioassay ioassay \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; \
                   printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let path = desk.path("ioassay.bash").display().to_string();
+    let path = sandbox.path("ioassay.bash").display().to_string();
     let args = [&["--norc", "-c", script, "bash", &path], words].concat();
     let output = tried("completions in bash", "bash", &args)?;
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
@@ -32,9 +32,9 @@ fn offered(desk: &Desk, words: &[&str]) -> Option<Vec<String>> {
 
 #[test]
 fn bash_completes_commands_options_and_recipes() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let check = |words: &[&str], expected: &[&str]| {
-        if let Some(offered) = offered(&desk, words) {
+        if let Some(offered) = offered(&sandbox, words) {
             assert_eq!(offered, expected, "{words:?}");
         }
     };
@@ -53,13 +53,13 @@ fn bash_completes_commands_options_and_recipes() {
 
 #[test]
 fn every_shell_reads_its_completions() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish"] {
-        let script = desk.says(&["completions", shell]);
+        let script = sandbox.says(&["completions", shell]);
         for word in ["survey", "page-latency", "working-set", "completions"] {
             assert!(script.contains(word), "{shell}: {word} is missing");
         }
-        let path = desk.path(shell);
+        let path = sandbox.path(shell);
         std::fs::write(&path, script).unwrap();
         let path = path.display().to_string();
         if let Some(output) = tried("completions are read", shell, &["-n", &path]) {
@@ -70,10 +70,10 @@ fn every_shell_reads_its_completions() {
 
 #[test]
 fn manual_pages_are_written_without_a_warning() {
-    let desk = Desk::new();
-    std::fs::create_dir(desk.path("man1")).unwrap();
-    desk.says(&["man", "--all", "man1"]);
-    let mut names: Vec<_> = std::fs::read_dir(desk.path("man1")).unwrap().flatten().collect();
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("man1")).unwrap();
+    sandbox.says(&["man", "--all", "man1"]);
+    let mut names: Vec<_> = std::fs::read_dir(sandbox.path("man1")).unwrap().flatten().collect();
     names.sort_by_key(std::fs::DirEntry::file_name);
     let all = 1 + commands(&manual::command());
     assert_eq!(names.len(), all, "{names:?}");
@@ -82,7 +82,7 @@ fn manual_pages_are_written_without_a_warning() {
         let name = entry.file_name().into_string().unwrap();
         let words: Vec<&str> = name.trim_end_matches(".1").split('-').skip(1).collect();
         let page = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(desk.says(&[&["man"], &words[..]].concat()).trim(), page.trim());
+        assert_eq!(sandbox.says(&[&["man"], &words[..]].concat()).trim(), page.trim());
         for (program, args) in [
             ("groff", &["-man", "-Tutf8", "-ww", "-z", &path][..]),
             // mandoc warns about the library's line break macros, so warnings are not errors.
@@ -95,7 +95,7 @@ fn manual_pages_are_written_without_a_warning() {
         }
     }
     // Existing pages are not overwritten.
-    let again = desk.ioassay(&["man", "--all", "man1"]);
+    let again = sandbox.ioassay(&["man", "--all", "man1"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("File exists"), "{again:?}");
 }
@@ -107,12 +107,12 @@ fn commands(of: &Clap) -> usize {
 
 #[test]
 fn help_is_short_or_long_and_the_long_one_has_examples() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for command in ["", "survey", "run", "watch", "report", "compare"] {
         let with = |flag| {
             let args: Vec<&str> =
                 [command, flag].into_iter().filter(|arg| !arg.is_empty()).collect();
-            desk.says(&args)
+            sandbox.says(&args)
         };
         let (short, long) = (with("-h"), with("--help"));
         assert!(short.lines().count() < long.lines().count(), "{command}");
@@ -122,7 +122,7 @@ fn help_is_short_or_long_and_the_long_one_has_examples() {
             assert!(line.chars().count() <= 100, "{line}");
         }
     }
-    let (short, long) = (desk.says(&["run", "-h"]), desk.says(&["run", "--help"]));
+    let (short, long) = (sandbox.says(&["run", "-h"]), sandbox.says(&["run", "--help"]));
     assert!(!short.contains("--block <") && short.contains("--block"), "{short}");
     assert!(long.contains("--block <"), "{long}");
     assert!(short.lines().count() <= 70, "{short}");

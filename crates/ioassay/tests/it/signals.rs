@@ -1,6 +1,6 @@
 //! Interrupted runs: no test file remains, and the record is complete.
 
-use crate::desk::{Desk, PROGRAM, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
@@ -11,9 +11,9 @@ struct Running {
 }
 
 impl Running {
-    fn start(desk: &Desk, args: &[&str]) -> Running {
+    fn start(sandbox: &Sandbox, args: &[&str]) -> Running {
         // With nohup, the tests would pass an ignored SIGHUP on to the program.
-        let mut command = desk.start("env");
+        let mut command = sandbox.start("env");
         command.args(["--default-signal=HUP", PROGRAM]);
         command.args(args).args(["--record", "record", "--no-ceilings"]);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -21,10 +21,11 @@ impl Running {
     }
 
     /// A run whose trial outlasts this test.
-    fn long(desk: &Desk) -> Running {
+    fn long(sandbox: &Sandbox) -> Running {
         let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
-        let running = Running::start(desk, &[&args[..], &["--cache=as-is", "--time=1h"]].concat());
-        let path = desk.path("record");
+        let running =
+            Running::start(sandbox, &[&args[..], &["--cache=as-is", "--time=1h"]].concat());
+        let path = sandbox.path("record");
         wait_for("the header of the record", || {
             std::fs::read(&path).is_ok_and(|bytes| bytes.contains(&b'\n')).then_some(())
         });
@@ -50,12 +51,12 @@ impl Drop for Running {
 }
 
 /// Checks that only a readable record remains, and returns how it ended.
-fn check_left(desk: &Desk) -> String {
-    let left: Vec<String> = desk.things();
-    assert_eq!(left, [desk.path("record").display().to_string()]);
-    let report = desk.json(&["report", "--json", "record"]);
+fn check_left(sandbox: &Sandbox) -> String {
+    let left: Vec<String> = sandbox.things();
+    assert_eq!(left, [sandbox.path("record").display().to_string()]);
+    let report = sandbox.json(&["report", "--json", "record"]);
     assert_eq!(report["damage"], serde_json::json!([]));
-    desk.ioassay(&["report", "record"]);
+    sandbox.ioassay(&["report", "record"]);
     report["end"].as_str().unwrap().to_string()
 }
 
@@ -64,23 +65,23 @@ fn a_run_that_is_interrupted_leaves_a_whole_record_and_no_file() {
     let signals =
         [(Signal::HUP, 129), (Signal::INT, 130), (Signal::QUIT, 131), (Signal::TERM, 143)];
     for (signal, code) in signals {
-        let desk = Desk::new();
-        let mut running = Running::long(&desk);
+        let sandbox = Sandbox::new();
+        let mut running = Running::long(&sandbox);
         running.send(signal);
         let status = running.end();
         assert_eq!(status.code(), Some(code), "{status:?}");
-        assert_eq!(check_left(&desk), "interrupted");
+        assert_eq!(check_left(&sandbox), "interrupted");
     }
 }
 
 #[test]
 fn a_run_that_is_killed_leaves_a_readable_record_and_no_file() {
-    let desk = Desk::new();
-    let mut running = Running::long(&desk);
+    let sandbox = Sandbox::new();
+    let mut running = Running::long(&sandbox);
     let workers = wait_for("a worker", || workers(&running));
     running.send(Signal::KILL);
     assert_eq!(running.end().signal(), Some(9));
-    assert_eq!(check_left(&desk), "missing");
+    assert_eq!(check_left(&sandbox), "missing");
     // Otherwise, its trial would continue for an hour.
     wait_for("the end of its workers", || workers.iter().all(|id| !is_alive(id)).then_some(()));
 }
@@ -98,14 +99,15 @@ fn is_alive(id: &str) -> bool {
     std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|command| !command.is_empty())
 }
 
-/// Whether the process holds an unnamed file of the desk's directory.
-fn holds_a_file(running: &Running, desk: &Desk) -> Option<()> {
+/// Whether the process holds an unnamed file of the sandbox's directory.
+fn holds_a_file(running: &Running, sandbox: &Sandbox) -> Option<()> {
     let folder = format!("/proc/{}/fd", running.child.id());
     let mut links = std::fs::read_dir(folder).ok()?.flatten();
     links
         .any(|entry| {
             let target = std::fs::read_link(entry.path()).unwrap_or_default();
-            target.starts_with(desk.directory()) && target.to_string_lossy().contains("(deleted)")
+            target.starts_with(sandbox.directory())
+                && target.to_string_lossy().contains("(deleted)")
         })
         .then_some(())
 }
@@ -113,42 +115,42 @@ fn holds_a_file(running: &Running, desk: &Desk) -> Option<()> {
 #[test]
 fn a_run_that_is_stopped_while_its_file_is_written_leaves_nothing_of_it() {
     for keep in [&["--keep"][..], &[]] {
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let args = ["run", "page-latency", ".", "--size=256MiB", "--rounds=100", "--time=1h"];
-        let mut running = Running::start(&desk, &[&args[..], &["--cache=as-is"], keep].concat());
-        wait_for("the test file", || holds_a_file(&running, &desk));
+        let mut running = Running::start(&sandbox, &[&args[..], &["--cache=as-is"], keep].concat());
+        wait_for("the test file", || holds_a_file(&running, &sandbox));
         running.send(Signal::INT);
         assert_eq!(running.end().code(), Some(130));
         // The file may already be complete and the run started: then there is a record, and the
         // file if it is kept.
-        if !desk.things().is_empty() && keep.is_empty() {
-            assert_eq!(check_left(&desk), "interrupted");
+        if !sandbox.things().is_empty() && keep.is_empty() {
+            assert_eq!(check_left(&sandbox), "interrupted");
         }
     }
 }
 
 #[test]
 fn a_second_signal_changes_nothing() {
-    let desk = Desk::new();
-    let mut running = Running::long(&desk);
+    let sandbox = Sandbox::new();
+    let mut running = Running::long(&sandbox);
     running.send(Signal::TERM);
     running.send(Signal::TERM);
     assert_eq!(running.end().code(), Some(143));
-    assert_eq!(check_left(&desk), "interrupted");
+    assert_eq!(check_left(&sandbox), "interrupted");
 }
 
 #[test]
 fn a_file_that_is_stopped_while_it_is_made_is_removed() {
-    let desk = Desk::new();
-    let mut command = desk.start(PROGRAM);
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.start(PROGRAM);
     command.args(["data", "create", "new", "--size=256MiB"]).stdout(Stdio::null());
     let mut running = Running { child: command.stderr(Stdio::null()).spawn().unwrap() };
-    wait_for("the file", || desk.path("new").exists().then_some(()));
+    wait_for("the file", || sandbox.path("new").exists().then_some(()));
     running.send(Signal::INT);
     match running.end().code() {
-        Some(130) => assert_eq!(desk.things(), [""; 0]),
+        Some(130) => assert_eq!(sandbox.things(), [""; 0]),
         // The file was complete before the signal.
-        Some(0) => drop(desk.says(&["data", "verify", "new"])),
+        Some(0) => drop(sandbox.says(&["data", "verify", "new"])),
         other => panic!("{other:?}"),
     }
 }

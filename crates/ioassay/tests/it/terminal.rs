@@ -1,6 +1,6 @@
 //! Terminal output: the live view during a run, and what remains after it.
 
-use crate::desk::{Desk, HANGS, PROGRAM, wait_for};
+use crate::sandbox::{HANGS, PROGRAM, Sandbox, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -24,7 +24,12 @@ struct Terminal {
 const ROWS: u16 = 400;
 
 impl Terminal {
-    fn start(desk: &Desk, columns: u16, args: &[&str], environment: &[(&str, &str)]) -> Terminal {
+    fn start(
+        sandbox: &Sandbox,
+        columns: u16,
+        args: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -32,7 +37,7 @@ impl Terminal {
         let terminal = File::options().read(true).write(true).open(name).unwrap();
         let size = Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
-        let mut command = desk.start(PROGRAM);
+        let mut command = sandbox.start(PROGRAM);
         command.args(args).arg("--no-ceilings");
         command.env("TERM", "xterm-256color").env_remove("COLORTERM");
         command.envs(environment.iter().copied());
@@ -50,10 +55,10 @@ impl Terminal {
     }
 
     /// Trials that outlast the test.
-    fn long(desk: &Desk, columns: u16) -> Terminal {
+    fn long(sandbox: &Sandbox, columns: u16) -> Terminal {
         let args = ["run", "page-latency", ".", "--size=1MiB", "--rounds=100", "--ops=0"];
         let args = [&args[..], &["--cache=as-is", "--time=1h"]].concat();
-        Terminal::start(desk, columns, &args, &[])
+        Terminal::start(sandbox, columns, &args, &[])
     }
 
     fn written(&self) -> Vec<u8> {
@@ -128,8 +133,8 @@ fn check_clean(terminal: &Terminal) {
 #[test]
 fn a_view_is_shown_while_it_runs_and_nothing_of_it_is_left() {
     for columns in [40, 100] {
-        let desk = Desk::new();
-        let mut terminal = Terminal::start(&desk, columns, &RUN, &[]);
+        let sandbox = Sandbox::new();
+        let mut terminal = Terminal::start(&sandbox, columns, &RUN, &[]);
         terminal.end();
         check_clean(&terminal);
         assert!(terminal.text().trim_end().ends_with("record: record"), "{}", terminal.text());
@@ -141,8 +146,8 @@ fn a_view_is_shown_while_it_runs_and_nothing_of_it_is_left() {
 #[test]
 fn a_view_is_narrower_than_its_terminal() {
     for columns in [20, 60, 200] {
-        let desk = Desk::new();
-        let terminal = Terminal::long(&desk, columns);
+        let sandbox = Sandbox::new();
+        let terminal = Terminal::long(&sandbox, columns);
         terminal.wait_until_it_shows("no figure");
         let parser = terminal.screen();
         let shown: Vec<String> = parser.screen().rows(0, columns).collect();
@@ -157,8 +162,8 @@ fn a_view_is_narrower_than_its_terminal() {
 #[test]
 fn a_view_is_gone_when_a_run_is_stopped() {
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        let desk = Desk::new();
-        let mut terminal = Terminal::long(&desk, 100);
+        let sandbox = Sandbox::new();
+        let mut terminal = Terminal::long(&sandbox, 100);
         terminal.wait_until_it_shows("round 1 of 100, trial ");
         terminal.send(signal);
         assert_eq!(terminal.end().code(), Some(code));
@@ -169,8 +174,8 @@ fn a_view_is_gone_when_a_run_is_stopped() {
 /// Nothing redraws during a trial, so the screen comes to rest. A ticking clock would prevent that.
 #[test]
 fn nothing_is_drawn_during_a_trial() {
-    let desk = Desk::new();
-    let mut terminal = Terminal::long(&desk, 100);
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::long(&sandbox, 100);
     terminal.wait_until_it_shows("round 1 of 100, trial ");
     let began = Instant::now();
     let mut before = terminal.written().len();
@@ -188,15 +193,15 @@ fn nothing_is_drawn_during_a_trial() {
 
 #[test]
 fn a_quiet_run_shows_its_result_only() {
-    let desk = Desk::new();
-    let mut terminal = Terminal::start(&desk, 100, &[&RUN[..], &["--quiet"]].concat(), &[]);
+    let sandbox = Sandbox::new();
+    let mut terminal = Terminal::start(&sandbox, 100, &[&RUN[..], &["--quiet"]].concat(), &[]);
     terminal.end();
     let written = String::from_utf8_lossy(&terminal.written()).into_owned();
     for unwanted in ["no figure yet", "trial 1 of", "writing the test file", "record: "] {
         assert!(!written.contains(unwanted), "{written}");
     }
     check_clean(&terminal);
-    assert!(desk.path("record").exists());
+    assert!(sandbox.path("record").exists());
 }
 
 /// Whether the output has colors or other text attributes.
@@ -210,13 +215,13 @@ fn has_colours(written: &[u8]) -> bool {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn colours_are_where_they_may_be() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let check = |args: &[&str], environment: &[(&str, &str)], expected: bool| {
-        let record = desk.path("record");
+        let record = sandbox.path("record");
         if record.exists() {
             std::fs::remove_file(record).unwrap();
         }
-        let mut terminal = Terminal::start(&desk, 100, &[&RUN[..], args].concat(), environment);
+        let mut terminal = Terminal::start(&sandbox, 100, &[&RUN[..], args].concat(), environment);
         terminal.end();
         assert_eq!(has_colours(&terminal.written()), expected, "{args:?} {environment:?}");
     };
@@ -225,7 +230,7 @@ fn colours_are_where_they_may_be() {
     check(&[], &[("NO_COLOR", "")], true);
     check(&["--color=never"], &[], false);
     check(&["--color=always"], &[("NO_COLOR", "1")], true);
-    let piped = |color| desk.ioassay(&["report", "record", color]).stdout;
+    let piped = |color| sandbox.ioassay(&["report", "record", color]).stdout;
     assert!(has_colours(&piped("--color=always")));
     assert!(!has_colours(&piped("--color=auto")));
 }

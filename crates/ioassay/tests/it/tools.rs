@@ -1,6 +1,6 @@
 //! External tools as peers, through the adapter.
 
-use crate::desk::{Desk, PROGRAM, skip, text, wait_for};
+use crate::sandbox::{PROGRAM, Sandbox, skip, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
@@ -18,8 +18,8 @@ fn is_there(test: &str, tool: &str) -> bool {
 }
 
 /// The cases of `peer` in a run with `args`.
-fn cases_of(desk: &Desk, peer: &str, args: &[&str]) -> Vec<Value> {
-    let assessment = desk.json(&[&["run"], args, &["--json", "--rounds", "2"]].concat());
+fn cases_of(sandbox: &Sandbox, peer: &str, args: &[&str]) -> Vec<Value> {
+    let assessment = sandbox.json(&[&["run"], args, &["--json", "--rounds", "2"]].concat());
     let cases = assessment["cases"].as_array().unwrap();
     cases.iter().filter(|case| case["case"]["peer"] == peer).cloned().collect()
 }
@@ -35,13 +35,13 @@ const BOTH: [&str; 3] = ["--engine=pread,uring", "--threads=1,2", "--time=150ms"
 #[test]
 fn evidence_stands_beside_the_figures_of_fio() {
     let test = "evidence_stands_beside_the_figures_of_fio";
-    let desk = Desk::new();
-    if !is_there(test, "fio") || !desk.is_on_disk(test) {
+    let sandbox = Sandbox::new();
+    if !is_there(test, "fio") || !sandbox.is_on_disk(test) {
         return;
     }
     let args = [&READS[..], &BOTH, &["--peer=fio", "--cache=warm,direct", "--size=64MiB", "."]];
     let args = args.concat();
-    let cases = cases_of(&desk, "fio", &args);
+    let cases = cases_of(&sandbox, "fio", &args);
     assert_eq!(cases.len(), 8, "two engines, caches and numbers of threads");
     for case in &cases {
         assert_eq!(case["n"], 2, "{case}");
@@ -59,7 +59,7 @@ fn evidence_stands_beside_the_figures_of_fio() {
 #[test]
 fn what_fio_writes_is_read_back_where_it_can_be_known() {
     let test = "what_fio_writes_is_read_back_where_it_can_be_known";
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     if !is_there(test, "fio") {
         return;
     }
@@ -67,8 +67,8 @@ fn what_fio_writes_is_read_back_where_it_can_be_known() {
                   [[cases]]\nop = 'write'\npeer = 'fio'\nengine = 'pwrite'\nblock = '64KiB'\n\
                   allocation = 'overwrite'\nfill = ['zero', 'constant', 'random']\n\
                   sync = ['fsync', 'fdatasync']\nevery = 1\n";
-    std::fs::write(desk.path("w.toml"), recipe).unwrap();
-    let cases = cases_of(&desk, "fio", &["w.toml", "."]);
+    std::fs::write(sandbox.path("w.toml"), recipe).unwrap();
+    let cases = cases_of(&sandbox, "fio", &["w.toml", "."]);
     assert_eq!(cases.len(), 6);
     for case in cases {
         let is_known = case["case"]["fill"] != "random";
@@ -82,11 +82,11 @@ fn what_fio_writes_is_read_back_where_it_can_be_known() {
 #[test]
 fn what_a_tool_cannot_do_is_refused_with_its_reason() {
     let test = "what_a_tool_cannot_do_is_refused_with_its_reason";
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     if !is_there(test, "fio") {
         return;
     }
-    let plan = |args: &[&str]| desk.says(&[&["plan"], args].concat());
+    let plan = |args: &[&str]| sandbox.says(&[&["plan"], args].concat());
     let read = ["read-methods", "--peer=rust,fio", "--size=1MiB", "--block=4KiB", "--threads=1"];
     let reasons = plan(&read);
     assert!(reasons.contains("the peer fio has only touch none, not sum"), "{reasons}");
@@ -97,10 +97,10 @@ fn what_a_tool_cannot_do_is_refused_with_its_reason() {
 
 #[test]
 fn a_tool_that_is_not_installed_is_a_skip_that_says_what_to_install() {
-    let desk = Desk::new();
-    let mut command = desk.start(PROGRAM);
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.start(PROGRAM);
     command.args(["plan", "read-methods", "--peer=rust,fio", "--touch=none", "--size=1MiB"]);
-    let output = command.args(["--block=4KiB"]).env("PATH", desk.state()).output().unwrap();
+    let output = command.args(["--block=4KiB"]).env("PATH", sandbox.state()).output().unwrap();
     let said = text(&output.stdout);
     assert!(output.status.success() && said.contains("the peer fio: "), "{output:?}");
     assert!(said.contains("is not on the PATH: install "), "{said}");
@@ -109,19 +109,19 @@ fn a_tool_that_is_not_installed_is_a_skip_that_says_what_to_install() {
 #[test]
 fn a_name_that_means_something_to_fio_means_nothing() {
     let test = "a_name_that_means_something_to_fio_means_nothing";
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     if !is_there(test, "fio") {
         return;
     }
     let name = "a:b $HOME,--rw=write";
-    std::fs::write(desk.path(name), vec![7; 16 << 20]).unwrap();
-    let before = desk.things().len();
+    std::fs::write(sandbox.path(name), vec![7; 16 << 20]).unwrap();
+    let before = sandbox.things().len();
     let file = format!("--file={name}");
     let args = [&READS[..], &BOTH, &["--peer=fio", "--cache=warm", &file]].concat();
-    let cases = cases_of(&desk, "fio", &args);
+    let cases = cases_of(&sandbox, "fio", &args);
     assert!(cases.len() == 4 && cases.iter().all(|case| case["n"] == 2), "{cases:?}");
-    assert_eq!(desk.things().len(), before + 2, "the folder of the record and the record");
-    assert_eq!(std::fs::read(desk.path(name)).unwrap(), vec![7; 16 << 20]);
+    assert_eq!(sandbox.things().len(), before + 2, "the folder of the record and the record");
+    assert_eq!(std::fs::read(sandbox.path(name)).unwrap(), vec![7; 16 << 20]);
 }
 
 /// The fio process below `child`.
@@ -143,11 +143,11 @@ fn fio_of(child: &Child) -> Option<Pid> {
 #[test]
 fn a_fio_that_is_killed_fails_its_trial_by_name_and_the_run_goes_on() {
     let test = "a_fio_that_is_killed_fails_its_trial_by_name_and_the_run_goes_on";
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     if !is_there(test, "fio") {
         return;
     }
-    let mut command = desk.start(PROGRAM);
+    let mut command = sandbox.start(PROGRAM);
     command.arg("run").args(READS).args(["--peer=rust,fio", "--engine=pread", "--cache=warm"]);
     command.args(["--threads=1", "--size=64MiB", "--time=2s", "--no-ceilings", "--json", "."]);
     command.args(["--invocations=1", "--rounds=1"]);
@@ -175,7 +175,7 @@ fn a_fio_that_is_killed_fails_its_trial_by_name_and_the_run_goes_on() {
 #[test]
 fn tools_of_memory_have_bytes_a_second_and_no_digest() {
     let test = "tools_of_memory_have_bytes_a_second_and_no_digest";
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for tool in ["likwid-bench", "sysbench"] {
         if !is_there(test, tool) {
             continue;
@@ -183,7 +183,7 @@ fn tools_of_memory_have_bytes_a_second_and_no_digest() {
         let peer = format!("--peer={tool}");
         let mut args = vec!["memory", &peer, "--kernel=read,write", "--working-set=8MiB"];
         args.extend(["--isa=auto", "--pages=base", "--threads=1", "--time=10ms"]);
-        let cases = cases_of(&desk, tool, &args);
+        let cases = cases_of(&sandbox, tool, &args);
         assert_eq!(cases.len(), 2);
         for case in &cases {
             let is_right = case["n"] == 2 && case["throughput"]["median"].as_f64() > Some(1e8);
@@ -194,10 +194,10 @@ fn tools_of_memory_have_bytes_a_second_and_no_digest() {
 
 #[test]
 fn dd_reads_and_tells_no_latency() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let mut args = vec!["read-methods", "--peer=dd", "--touch=none", "--engine=read"];
     args.extend(["--block=64KiB", "--threads=1", "--cache=warm", "--size=64MiB", "--time=50ms"]);
-    let cases = cases_of(&desk, "dd", &[&args[..], &["."]].concat());
+    let cases = cases_of(&sandbox, "dd", &[&args[..], &["."]].concat());
     let [case] = &cases[..] else { panic!("{cases:?}") };
     assert_eq!((&case["n"], &case["served_by"]), (&2.into(), &"page-cache".into()), "{case}");
     assert!(has(case, "BytesUnchecked") && case["latency_ns"]["p50"].is_null(), "{case}");

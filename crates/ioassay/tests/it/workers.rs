@@ -1,6 +1,6 @@
 //! Workers that die, hang, babble or lie: the trial records it, and the run continues.
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use assess::finding::{Code, Verdict};
 use ioassay::directory::Directory;
 use ioassay::files::{Maker, Target};
@@ -10,7 +10,8 @@ use ioassay::run::Run;
 use ioassay::stop::Stop;
 use ioassay::store::{self, Store};
 use model::case::{Case, Io, ReadWork, Work};
-use model::plan::{Place, Plan, Role};
+use model::environment::Environment;
+use model::plan::{Plan, Role};
 use model::record::{End, Header, Record, Tool};
 use model::trial::{Outcome, Trial};
 use model::zoo;
@@ -26,7 +27,7 @@ const SIZE: u64 = 1 << 20;
 /// Two cases with two rounds.
 fn plan() -> Plan {
     let host = zoo::host();
-    let place = Place { host: &host, storage: None, peers: &[] };
+    let environment = Environment { host: &host, storage: None, peers: &[] };
     let case = |block| {
         let time = Duration::from_millis(1);
         Case::own(Work::Read(ReadWork {
@@ -35,19 +36,19 @@ fn plan() -> Plan {
         }))
     };
     let mut plan = Plan::new("fake", 2, 0.025, 1);
-    plan.add([case(4096), case(8192)], Role::Asked, &place);
+    plan.add([case(4096), case(8192)], Role::Asked, &environment);
     plan
 }
 
 /// The record of a run whose workers are shell scripts: each sends its handshake and runs `script`.
 fn record_of(script: &str, plan: &Plan) -> Record {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let (stop, mut progress) = (Stop::default(), Progress::hidden());
     let host = zoo::host();
-    let place = Place { host: &host, storage: None, peers: &[] };
-    let target = Target::Directory(Rc::new(Directory::open(desk.directory()).unwrap()));
+    let environment = Environment { host: &host, storage: None, peers: &[] };
+    let target = Target::Directory(Rc::new(Directory::open(sandbox.directory()).unwrap()));
     let stay = Stay::Removed;
-    let maker = &Maker { plan, target: &target, source: None, place: &place, stay };
+    let maker = &Maker { plan, target: &target, source: None, environment: &environment, stay };
     let files = maker.make((&progress, &stop)).unwrap();
     let command = vec!["test".to_string()];
     let header = Header {
@@ -60,7 +61,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         plan: plan.clone(),
         peers: Vec::new(),
     };
-    let path = desk.path("record");
+    let path = sandbox.path("record");
     let mut store = Store::create(&path, header).unwrap();
     let worker = |_: &str| {
         let mut command = Command::new("sh");

@@ -1,7 +1,7 @@
 //! Real runs that write: the file contents afterwards, durability, and errors.
 
-use crate::desk::{Desk, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup};
+use crate::sandbox::{Sandbox, argument, skip, wait_for};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,14 +19,14 @@ fn codes(case: &Value) -> Vec<&str> {
 }
 
 /// Writes a recipe with `groups` and measures it with `args`.
-fn measure(desk: &Desk, groups: &str, args: &[&str]) -> Value {
+fn measure(sandbox: &Sandbox, groups: &str, args: &[&str]) -> Value {
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\nrounds = 1\ntime = \"5s\"\n";
-    std::fs::write(desk.path("mine.toml"), format!("{head}{groups}")).unwrap();
+    std::fs::write(sandbox.path("mine.toml"), format!("{head}{groups}")).unwrap();
     let mut all = vec!["run", "mine.toml", "--json", "--record", "record"];
     all.extend(args);
-    let report = desk.json(&all);
-    std::fs::remove_file(desk.path("record")).unwrap();
-    std::fs::remove_file(desk.path("mine.toml")).unwrap();
+    let report = sandbox.json(&all);
+    std::fs::remove_file(sandbox.path("record")).unwrap();
+    std::fs::remove_file(sandbox.path("mine.toml")).unwrap();
     report
 }
 
@@ -45,9 +45,9 @@ fn check_read_back(report: &Value) {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn every_way_to_write_leaves_the_right_bytes() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let report = measure(
-        &desk,
+        &sandbox,
         r#"
         [[cases]]
         op = "write"
@@ -105,12 +105,12 @@ fn every_way_to_write_leaves_the_right_bytes() {
     check_read_back(&report);
     assert!(writes(&report).len() > 90, "{} cases", writes(&report).len());
     // Neither written nor copied files remain.
-    assert_eq!(desk.things(), [""; 0]);
+    assert_eq!(sandbox.things(), [""; 0]);
 }
 
-/// A desk on a new file system of this `kind`. Returns `None`, and reports the skipped test, where
+/// A sandbox on a new file system of this `kind`. Returns `None`, and reports the skipped test, if
 /// that is impossible.
-fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
+fn sandbox_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Sandbox)> {
     if !mounts::is_root(test) {
         return None;
     }
@@ -118,8 +118,8 @@ fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
     let image = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     match Mounted::on_loop(image, kind, setup) {
         Ok(mounted) => {
-            let desk = Desk::on(&mounted.point);
-            Some((mounted, desk))
+            let sandbox = Sandbox::on(&mounted.point);
+            Some((mounted, sandbox))
         }
         Err(reason) => {
             skip(test, &format!("{kind}: {reason}"));
@@ -133,7 +133,7 @@ fn desk_on(kind: &str, test: &str, setup: &Setup) -> Option<(Mounted, Desk)> {
 fn check_recipes_on(kind: &str) {
     let test = format!("the_recipes_that_write_run_on {kind}");
     let setup = Setup { size: 512 << 20, ..PLAIN };
-    let Some((_mounted, desk)) = desk_on(kind, &test, &setup) else { return };
+    let Some((_mounted, sandbox)) = sandbox_on(kind, &test, &setup) else { return };
     for (recipe, size) in
         [("write-strategies", "64MiB"), ("sync-latency", "8MiB"), ("touch-pages", "8MiB")]
     {
@@ -144,12 +144,12 @@ fn check_recipes_on(kind: &str) {
         if recipe == "sync-latency" {
             args.extend(block);
         }
-        let report = desk.json(&args);
-        std::fs::remove_file(desk.path("record")).unwrap();
+        let report = sandbox.json(&args);
+        std::fs::remove_file(sandbox.path("record")).unwrap();
         check_read_back(&report);
         check_durable_is_flushed(&report, kind);
     }
-    assert_eq!(desk.things(), [""; 0]);
+    assert_eq!(sandbox.things(), [""; 0]);
 }
 
 /// Checks each durability claim against the device counters.
@@ -195,9 +195,9 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
     let test = "a_sync_that_flushes_nothing_is_not_durable";
     for (options, is_durable) in [("barrier=0", false), ("barrier=1", true)] {
         let setup = Setup { mount: options, size: 128 << 20, ..PLAIN };
-        let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+        let Some((_mounted, sandbox)) = sandbox_on("ext4", test, &setup) else { return };
         let groups = format!("{SYNCED}sync = [\"fdatasync\", \"fsync\", \"dsync\"]\n");
-        let report = measure(&desk, &groups, &["."]);
+        let report = measure(&sandbox, &groups, &["."]);
         assert_eq!(writes(&report).len(), 3);
         for case in writes(&report) {
             assert_eq!(codes(case).contains(&"NotDurable"), !is_durable, "{options}: {case:#}");
@@ -210,9 +210,9 @@ fn a_sync_that_flushes_nothing_is_not_durable() {
 #[test]
 #[ignore = "slow: a part of cargo xtask test"]
 fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nevery = 1\n";
-    let report = measure(&desk, groups, &[".", "--sustain", "11s"]);
+    let report = measure(&sandbox, groups, &[".", "--sustain", "11s"]);
     check_read_back(&report);
     assert_eq!(report["sustain_s"], 11.0);
     let case = writes(&report)[0];
@@ -221,16 +221,17 @@ fn a_sustained_run_goes_on_until_it_is_steady_or_its_time_is_over() {
     assert!(matches!(case["n"].as_u64(), Some(1 | 2)), "{case:#}");
     assert!(!codes(case).contains(&"TooFew"), "{case:#}");
     assert!(case["course"]["rates"].as_array().unwrap().len() >= 10, "{case:#}");
-    desk.refuses(&["run", "sync-latency", ".", "--sustain", "1s"], &["--sustain needs at least"]);
+    sandbox
+        .refuses(&["run", "sync-latency", ".", "--sustain", "1s"], &["--sustain needs at least"]);
 }
 
 #[test]
 fn zeros_that_are_compressed_are_told() {
     let test = "zeros_that_are_compressed_are_told";
     let setup = Setup { mount: "compress=zstd", size: 512 << 20, ..PLAIN };
-    let Some((_mounted, desk)) = desk_on("btrfs", test, &setup) else { return };
+    let Some((_mounted, sandbox)) = sandbox_on("btrfs", test, &setup) else { return };
     let groups = format!("{SYNCED}size = \"32MiB\"\nfill = [\"random\", \"zero\", \"constant\"]\n");
-    let report = measure(&desk, &groups, &["."]);
+    let report = measure(&sandbox, &groups, &["."]);
     for case in writes(&report) {
         let is_random = case["case"]["fill"] == "random";
         assert_eq!(codes(case).contains(&"Compressed"), !is_random, "{case:#}");
@@ -241,11 +242,11 @@ fn zeros_that_are_compressed_are_told() {
 fn a_disk_that_is_nearly_full_is_told() {
     let test = "a_disk_that_is_nearly_full_is_told";
     let setup = Setup { size: 128 << 20, ..PLAIN };
-    let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+    let Some((_mounted, sandbox)) = sandbox_on("ext4", test, &setup) else { return };
     let is_found = |report: &Value| codes(writes(report)[0]).contains(&"NearlyFull");
-    assert!(!is_found(&measure(&desk, SYNCED, &["."])));
-    mounts::file(&desk.path("filler"), 90 << 20);
-    assert!(is_found(&measure(&desk, SYNCED, &["."])));
+    assert!(!is_found(&measure(&sandbox, SYNCED, &["."])));
+    mounts::file(&sandbox.path("filler"), 90 << 20);
+    assert!(is_found(&measure(&sandbox, SYNCED, &["."])));
 }
 
 #[test]
@@ -253,25 +254,25 @@ fn a_disk_that_is_nearly_full_is_told() {
 fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     let test = "no_space_in_the_middle_is_a_failed_trial";
     let setup = Setup { size: 160 << 20, ..PLAIN };
-    let Some((_mounted, desk)) = desk_on("ext4", test, &setup) else { return };
+    let Some((_mounted, sandbox)) = sandbox_on("ext4", test, &setup) else { return };
     std::fs::write(
-        desk.path("mine.toml"),
+        sandbox.path("mine.toml"),
         "name = \"mine\"\nquestion = \"?\"\nsize = \"64MiB\"\nrounds = 40\ntime = \"8s\"\n\
          precision = 0.0\n[[cases]]\nop = \"write\"\nblock = \"16KiB\"\nsync = \"dsync\"\n",
     )
     .unwrap();
-    let before = used(desk.directory());
+    let before = used(sandbox.directory());
     // The record is on another file system, where the disk filler cannot take its space.
-    let record = desk.state().join("record");
-    let mut run = desk.start(crate::desk::PROGRAM);
+    let record = sandbox.state().join("record");
+    let mut run = sandbox.start(crate::sandbox::PROGRAM);
     let args = ["run", "mine.toml", ".", "--json", "--rounds", "3", "--record", argument(&record)];
     let run = run.args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Fills the disk during a trial, which is slow because every block is synced.
     wait_for("a trial", || {
-        let is_written = used(desk.directory()) > before + (4 << 20);
+        let is_written = used(sandbox.directory()) > before + (4 << 20);
         is_written.then_some(())
     });
-    let filled = fill(&desk.path("filler"));
+    let filled = fill(&sandbox.path("filler"));
     let output = run.wait_with_output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -279,9 +280,9 @@ fn no_space_in_the_middle_is_a_failed_trial_in_a_whole_record() {
     assert!(filled > 0 && failures.contains("No space left on device"), "{failures}");
     assert!(failures.contains("written"), "{failures}");
     assert_eq!((&report["end"], &report["damage"]), (&json!("complete"), &json!([])));
-    std::fs::remove_file(desk.path("filler")).unwrap();
-    let left: Vec<String> = desk.things();
-    let recipe = desk.path("mine.toml");
+    std::fs::remove_file(sandbox.path("filler")).unwrap();
+    let left: Vec<String> = sandbox.things();
+    let recipe = sandbox.path("mine.toml");
     let mut expected = [argument(&recipe), argument(&record)];
     expected.sort_unstable();
     assert_eq!(left, expected);
@@ -309,25 +310,25 @@ fn fill(path: &Path) -> u64 {
 #[test]
 fn a_file_system_that_is_read_only_is_refused() {
     let test = "a_file_system_that_is_read_only_is_refused";
-    let Some((mounted, desk)) = desk_on("ext4", test, &PLAIN) else { return };
+    let Some((mounted, sandbox)) = sandbox_on("ext4", test, &PLAIN) else { return };
     let place = argument(&mounted.point);
     mounts::run("mount", &["-o", "remount,ro", place]).unwrap();
-    let other = Desk::new();
+    let other = Sandbox::new();
     other.refuses(
         &["run", "write-strategies", place, "--size", "1MiB"],
         &["Read-only file system", place],
     );
     mounts::run("mount", &["-o", "remount,rw", place]).unwrap();
-    drop(desk);
+    drop(sandbox);
 }
 
 /// The program under strace, which injects `fault`. Returns `None`, and reports the skipped test,
 /// without strace.
-fn with_fault(desk: &Desk, test: &str, fault: &str) -> Option<Command> {
-    let mut command = desk.start("strace");
+fn with_fault(sandbox: &Sandbox, test: &str, fault: &str) -> Option<Command> {
+    let mut command = sandbox.start("strace");
     let inject = format!("inject={fault}");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64,fdatasync", "-e"]);
-    command.arg(inject).arg(crate::desk::PROGRAM);
+    command.arg(inject).arg(crate::sandbox::PROGRAM);
     let works = Command::new("strace").arg("-V").output().is_ok();
     if !works {
         skip(test, "there is no strace");
@@ -337,10 +338,10 @@ fn with_fault(desk: &Desk, test: &str, fault: &str) -> Option<Command> {
 
 /// The result of writing 4 MiB in 64 KiB blocks with a `fault`.
 fn case_with_fault(test: &str, fault: &str) -> Option<Value> {
-    let desk = Desk::new();
-    let mut command = with_fault(&desk, test, fault)?;
+    let sandbox = Sandbox::new();
+    let mut command = with_fault(&sandbox, test, fault)?;
     std::fs::write(
-        desk.path("mine.toml"),
+        sandbox.path("mine.toml"),
         "name = \"mine\"\nquestion = \"?\"\nsize = \"4MiB\"\nrounds = 1\ntime = \"20s\"\n\
          [[cases]]\nop = \"write\"\nblock = \"64KiB\"\n",
     )
@@ -392,9 +393,9 @@ fn a_write_that_is_lost_is_found() {
 
 #[test]
 fn dd_writes_beside_it() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     let report = measure(
-        &desk,
+        &sandbox,
         "[[cases]]\nop = \"write\"\nengine = \"write\"\npeer = [\"rust\", \"dd\"]\n\
          fill = \"zero\"\nsync = [\"none\", \"fdatasync\", \"fsync\", \"dsync\"]\n",
         &["."],
@@ -410,8 +411,8 @@ fn dd_writes_beside_it() {
 #[test]
 fn a_file_larger_than_the_memory_given_is_not_cached() {
     let test = "a_file_larger_than_the_memory_given_is_not_cached";
-    let desk = Desk::new();
-    if !mounts::is_root(test) || !desk.is_on_disk(test) {
+    let sandbox = Sandbox::new();
+    if !mounts::is_root(test) || !sandbox.is_on_disk(test) {
         return;
     }
     const FILE: u64 = 160 << 20;
@@ -422,11 +423,11 @@ fn a_file_larger_than_the_memory_given_is_not_cached() {
         args.extend(["--cache=cold", "--pattern=sequential", "--rounds=1", "--record=record"]);
         args.extend(["--engine=pread", "--ops=0", "--json"]);
         args.extend(is_limited.then_some("--memory=64MiB"));
-        let report = desk.json(&args);
+        let report = sandbox.json(&args);
         let limit = if is_limited { json!(GIVEN) } else { Value::Null };
         assert_eq!(report["memory_limit"], limit);
-        let record = std::fs::read_to_string(desk.path("record")).unwrap();
-        std::fs::remove_file(desk.path("record")).unwrap();
+        let record = std::fs::read_to_string(sandbox.path("record")).unwrap();
+        std::fs::remove_file(sandbox.path("record")).unwrap();
         let lines = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         // Only the cold trial reads the whole file into an empty page cache.
         let cached = lines.filter_map(|line| {

@@ -3,7 +3,7 @@
 use super::axes::Axes;
 use super::estimate::{Estimate, Latency, LatencyIntervals};
 use super::trial::{Counters, Trial};
-use super::writing::{Course, Spent, Writing};
+use super::writing::{Spent, TimeSeries, Writing};
 use assess::disturbance::Gate;
 use assess::finding::{Code, Severity, Verdict};
 use assess::summary::{CeilingKind, ServedBy};
@@ -18,7 +18,7 @@ pub(crate) struct Case<'a> {
     pub(crate) id: &'a str,
     /// Its axes by name.
     pub(crate) case: Axes<'a>,
-    /// `asked`: it answers the question. `control`: it bounds the answers.
+    /// `asked`: it answers the question. `baseline`: it bounds the answers.
     #[schemars(extend("enum" = names!(Role)))]
     pub(crate) role: &'static str,
     /// Trials that were done and count.
@@ -58,7 +58,7 @@ pub(crate) struct Case<'a> {
     /// What it comes to where it writes; null where it does not.
     pub(crate) writing: Option<Writing>,
     /// How the rate went over time; null where trials are too short to tell.
-    pub(crate) course: Option<Course<'a>>,
+    pub(crate) course: Option<TimeSeries<'a>>,
     /// What a trial spent its time on; null where the OS does not tell.
     pub(crate) spent: Option<Spent>,
     /// Mean idle share of the threads, 0 to 100; null for one thread.

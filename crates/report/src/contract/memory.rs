@@ -72,13 +72,13 @@ pub(crate) struct Counting<'a> {
     /// Whether the processor's caches may hold a good part of it.
     pub(crate) fits_caches: bool,
     /// Reading memory, by threads.
-    pub(crate) memory_reads: Vec<Figure<'a>>,
+    pub(crate) memory_reads: Vec<RowRate<'a>>,
     /// Counting in memory after loading, the fastest by threads.
-    pub(crate) in_memory: Vec<Figure<'a>>,
+    pub(crate) in_memory: Vec<RowRate<'a>>,
     /// The fastest that the page cache served.
-    pub(crate) page_cache: Option<Figure<'a>>,
+    pub(crate) page_cache: Option<RowRate<'a>>,
     /// The fastest that a device served.
-    pub(crate) device: Option<Figure<'a>>,
+    pub(crate) device: Option<RowRate<'a>>,
     /// Whether counting from the device is faster than in memory with as many threads.
     #[schemars(extend("enum" = names!(Decision)))]
     pub(crate) disk_is_faster: &'static str,
@@ -88,7 +88,7 @@ pub(crate) struct Counting<'a> {
 
 /// The figure of a row.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Figure<'a> {
+pub(crate) struct RowRate<'a> {
     /// The row's id.
     pub(crate) id: &'a str,
     /// Its threads.
@@ -108,9 +108,9 @@ pub(crate) struct Claim<'a> {
     #[schemars(extend("enum" = names!(case::Cache)))]
     pub(crate) cache: &'static str,
     /// One thread that maps the file and counts.
-    pub(crate) mmap: Figure<'a>,
+    pub(crate) mmap: RowRate<'a>,
     /// The fastest direct row of io_uring with the highest depth.
-    pub(crate) uring: Figure<'a>,
+    pub(crate) uring: RowRate<'a>,
     /// io_uring over mmap.
     pub(crate) ratio: Ratio,
     /// Whether the claim holds here.
@@ -124,7 +124,7 @@ pub(crate) struct Claim<'a> {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Fair<'a> {
     /// The other row.
-    pub(crate) figure: Figure<'a>,
+    pub(crate) figure: RowRate<'a>,
     /// io_uring over it.
     pub(crate) ratio: Ratio,
     /// Whether io_uring beats it.

@@ -31,12 +31,12 @@ pub(crate) use axes::Axes;
 pub(crate) use case::{Case, Ceiling, Excluded, Failure, Finding, Loaded, Reason};
 pub(crate) use estimate::{Estimate, Interval, Latency, LatencyIntervals, Ratio, Repetition};
 pub(crate) use host::{CoreKind, Host, Node, Setup};
-pub(crate) use memory::{Claim, Counting, Fair, Figure, Level, Levels, Saturation};
-pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, Versus};
+pub(crate) use memory::{Claim, Counting, Fair, Level, Levels, RowRate, Saturation};
+pub(crate) use records::{Apart, Control, LeftOut, Origin, Pair, RecordComparison};
 pub(crate) use trial::{Counters, Figures, Trial};
-pub(crate) use writing::{Change, Course, Rated, Spent, Touching, Writing, WritingAnswer};
+pub(crate) use writing::{Change, Rated, Spent, TimeSeries, Touching, Writing, WritingAnswer};
 
-use assess::answer::Bound;
+use assess::answer::Bottleneck;
 use assess::comparison::Difference;
 use assess::decision::Decision;
 use assess::finding::{Code, Severity};
@@ -45,7 +45,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of the form.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
 
 /// The judgement of a run by ioassay. Quantities are in the unit their name or description
 /// states; null is "not known" or "cannot be said".
@@ -82,7 +82,7 @@ pub(crate) struct Report<'a> {
     pub(crate) fixtures: Vec<Fixture>,
     /// Programs that measured besides this one's own worker.
     pub(crate) peers: Vec<Peer<'a>>,
-    /// Each case, controls and then those that were measured a second time last.
+    /// Each case, baselines and then those that were measured a second time last.
     pub(crate) cases: Vec<Case<'a>>,
     /// What was not measured, and why.
     pub(crate) skips: Vec<Skip<'a>>,
@@ -385,6 +385,6 @@ pub(crate) struct Fastest<'a> {
     pub(crate) alike: Vec<&'a str>,
     /// What bounds it; `limit`: one of a control group; `unknown`: no sound row shows that more in
     /// flight gives no more.
-    #[schemars(extend("enum" = Bound::NAMES))]
+    #[schemars(extend("enum" = Bottleneck::NAMES))]
     pub(crate) bound: &'static str,
 }

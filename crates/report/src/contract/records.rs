@@ -21,7 +21,7 @@ pub(crate) struct Control<'a> {
 /// Two records compared by ioassay. Ratios are those of B over A.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "ioassay comparison", rename = "RecordComparison")]
-pub(crate) struct Versus<'a> {
+pub(crate) struct RecordComparison<'a> {
     /// Version of this form. It rises when a field changes its meaning or goes; new fields may
     /// come without.
     pub(crate) format: u32,

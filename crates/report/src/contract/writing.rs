@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(crate) struct Writing {
     /// Bytes a second until the last write had returned: how fast the OS took them. Null where
     /// that cannot be told.
-    pub(crate) accepted: Option<Estimate>,
+    pub(crate) acknowledged: Option<Estimate>,
     /// Bytes a second until the last sync had returned, where no evidence denies that this made
     /// them durable; null where no sync was asked for, and where it was not durable.
     pub(crate) durable: Option<Estimate>,
@@ -35,10 +35,10 @@ pub(crate) struct Writing {
     pub(crate) read_back_past_cache: Option<bool>,
 }
 
-/// How the rate of a case went over time: of bytes read, or accepted. A sync at the end comes
+/// How the rate of a case went over time: of bytes read, or acknowledged. A sync at the end comes
 /// after them.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Course<'a> {
+pub(crate) struct TimeSeries<'a> {
     /// Seconds of a step.
     pub(crate) step_s: f64,
     /// Bytes a second in each step: medians over the trials, or of all trials one after another
@@ -89,13 +89,13 @@ pub(crate) struct Spent {
 /// Which way to write is fastest, among the figures that stand.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct WritingAnswer<'a> {
-    /// The highest accepted rate.
-    pub(crate) accepted: Option<Rated<'a>>,
+    /// The highest acknowledged rate.
+    pub(crate) acknowledged: Option<Rated<'a>>,
     /// The highest durable rate.
     pub(crate) durable: Option<Rated<'a>>,
-    /// What is left of the rate of the case that is `accepted` once it is to be durable: its own
-    /// durable rate over its accepted rate, of the same trials, where it has both. Else the rate of
-    /// `durable` over that of `accepted`, by paired rounds.
+    /// What is left of the rate of the case that is `acknowledged` once it is to be durable: its
+    /// own durable rate over its acknowledged rate, of the same trials, where it has both. Else the
+    /// rate of `durable` over that of `acknowledged`, by paired rounds.
     pub(crate) cost: Option<Ratio>,
 }
 

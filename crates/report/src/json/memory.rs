@@ -2,7 +2,7 @@
 
 use super::estimate;
 use crate::contract as wire;
-use assess::counting::{Claim, CountingAnswer, Fair, Figure};
+use assess::counting::{Claim, CountingAnswer, Fair, RowRate};
 use assess::decision::{Decided, Decision};
 use assess::levels::{Level, Levels};
 use assess::ratio::Ratio;
@@ -73,8 +73,8 @@ fn fair(fair: &Fair) -> wire::Fair<'_> {
     wire::Fair { figure: figure(&fair.figure), ratio: ratio(&fair.holds.ratio()), holds }
 }
 
-fn figure(figure: &Figure) -> wire::Figure<'_> {
-    wire::Figure {
+fn figure(figure: &RowRate) -> wire::RowRate<'_> {
+    wire::RowRate {
         id: &figure.row.id,
         threads: figure.threads,
         throughput: estimate(&figure.throughput),

@@ -4,7 +4,7 @@ use super::{case, comparison};
 use crate::contract as wire;
 use assess::Assessment;
 use assess::control::Control;
-use assess::records::{Apart, Basis, Versus};
+use assess::records::{Apart, Basis, RecordComparison};
 
 pub(super) fn control(control: &Control) -> wire::Control<'_> {
     wire::Control {
@@ -14,7 +14,10 @@ pub(super) fn control(control: &Control) -> wire::Control<'_> {
     }
 }
 
-pub(super) fn versus<'a>(versus: &'a Versus, paths: [&str; 2]) -> wire::Versus<'a> {
+pub(super) fn versus<'a>(
+    versus: &'a RecordComparison,
+    paths: [&str; 2],
+) -> wire::RecordComparison<'a> {
     let pair = |pair: &'a assess::records::Pair| wire::Pair {
         a: case(versus.of(pair)[0]),
         b: case(versus.of(pair)[1]),
@@ -34,7 +37,7 @@ pub(super) fn versus<'a>(versus: &'a Versus, paths: [&str; 2]) -> wire::Versus<'
         id: &left_out.id,
         reason: &left_out.reason,
     };
-    wire::Versus {
+    wire::RecordComparison {
         format: wire::FORMAT,
         a: origin(&versus.a, paths[0]),
         b: origin(&versus.b, paths[1]),

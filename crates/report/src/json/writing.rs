@@ -3,7 +3,7 @@
 use super::memory::ratio;
 use super::{alike, estimate, intervals, latency};
 use crate::contract as wire;
-use assess::course::{Change, Course};
+use assess::course::{Change, TimeSeries};
 use assess::decision::Lead;
 use assess::strategies::WritingAnswer;
 use assess::touching::Touching;
@@ -13,7 +13,7 @@ const NS_PER_SECOND: f64 = 1e9;
 
 pub(super) fn writing(writing: &Writing) -> wire::Writing {
     wire::Writing {
-        accepted: writing.accepted.as_ref().map(estimate),
+        acknowledged: writing.acknowledged.as_ref().map(estimate),
         durable: writing.durable.as_ref().map(estimate),
         sync_latency_ns: latency(&writing.sync),
         sync_latency_ns_intervals: intervals(&writing.sync),
@@ -26,8 +26,8 @@ pub(super) fn writing(writing: &Writing) -> wire::Writing {
     }
 }
 
-pub(super) fn course(course: &Course) -> wire::Course<'_> {
-    wire::Course {
+pub(super) fn course(course: &TimeSeries) -> wire::TimeSeries<'_> {
+    wire::TimeSeries {
         step_s: course.step_ns as f64 / NS_PER_SECOND,
         rates: &course.rates,
         snia_5_at_step: course.snia.flatten(),
@@ -55,7 +55,7 @@ pub(super) fn spent(spent: Spent) -> wire::Spent {
 
 pub(super) fn answer(answer: &WritingAnswer) -> wire::WritingAnswer<'_> {
     wire::WritingAnswer {
-        accepted: answer.accepted.as_ref().map(rated),
+        acknowledged: answer.acknowledged.as_ref().map(rated),
         durable: answer.durable.as_ref().map(rated),
         cost: answer.cost.as_ref().map(|cost| ratio(&cost.ratio())),
     }

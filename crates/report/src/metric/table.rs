@@ -73,15 +73,15 @@ pub(crate) const FIGURES: &[Metric] = &[
         gauge: Some((THROUGHPUT, throughput_labels)),
     },
     Metric {
-        name: "accepted",
-        title: "accepted",
+        name: "acknowledged",
+        title: "acknowledged",
         unit: Unit::BytesPerSecond,
         meaning: "acknowledged throughput: until the last write returned",
-        case: Case::Estimate(|it| writing(it)?.accepted),
-        trial: Trial::Real(|it| it.accepted),
-        column: "accepted_bytes_per_second",
-        json: ("", "accepted"),
-        gauge: Some((THROUGHPUT, |it| rate_labels(it, "accepted"))),
+        case: Case::Estimate(|it| writing(it)?.acknowledged),
+        trial: Trial::Real(|it| it.acknowledged),
+        column: "acknowledged_bytes_per_second",
+        json: ("", "acknowledged"),
+        gauge: Some((THROUGHPUT, |it| rate_labels(it, "acknowledged"))),
         ..PLAIN
     },
     Metric {
@@ -292,11 +292,11 @@ pub(crate) const FIGURES: &[Metric] = &[
         ..PLAIN
     },
     Metric {
-        name: "accepted_interval",
+        name: "acknowledged_interval",
         title: "95 % CI",
         unit: Unit::Text,
         meaning: "the 95 % interval of the acknowledged throughput",
-        said: Some(|it| writes::accepted(writing(it)).1),
+        said: Some(|it| writes::acknowledged(writing(it)).1),
         ..PLAIN
     },
     Metric {

@@ -51,10 +51,10 @@ fn class(word: &str) -> &'static str {
 fn counted(assessment: &Assessment, all: usize) -> String {
     let is_asked = |summary: &&Summary| summary.role == Role::Asked;
     let asked = assessment.measured().filter(is_asked).count();
-    let controls = all - asked;
+    let baselines = all - asked;
     let cases = words::count(asked, "case");
-    match controls {
+    match baselines {
         0 => format!("{cases}."),
-        controls => format!("{cases}, and {} that bound or check them.", controls),
+        baselines => format!("{cases}, and {} that bound or check them.", baselines),
     }
 }

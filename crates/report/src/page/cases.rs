@@ -21,7 +21,7 @@ const SHOWN: [&str; 14] = [
     "rate",
     "ceiling",
     "served_by",
-    "accepted",
+    "acknowledged",
     "iops",
     "p50",
     "p99",
@@ -37,8 +37,8 @@ const LEGEND: &str = "throughput: median of the rounds, in brackets where the ca
                       p50, p99: service time (closed loop) at the row's depth; ~: fewer than 100 \
                       operations took longer; MB is 10⁶ bytes, MiB is 2²⁰";
 
-const LEGEND_WRITES: &str = "; accepted: until the last write had returned; durable: throughput \
-                             including the final sync, unless contradicted";
+const LEGEND_WRITES: &str = "; acknowledged: until the last write had returned; durable: \
+                             throughput including the final sync, unless contradicted";
 
 /// A row for each case; `link` leads to its evidence.
 pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
@@ -102,7 +102,7 @@ fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
     }
     vec![
         ("", of(Role::Asked).collect()),
-        ("controls: what bounds the figures", of(Role::Control).collect()),
+        ("baselines: what bounds the figures", of(Role::Baseline).collect()),
         twins(),
     ]
 }

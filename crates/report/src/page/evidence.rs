@@ -133,7 +133,7 @@ fn written(writing: &Writing) -> Vec<(&'static str, String)> {
         (None, _) => "",
     };
     vec![
-        ("accepted", or_none(writing.accepted, |rate| units::rate(rate.median))),
+        ("acknowledged", or_none(writing.acknowledged, |rate| units::rate(rate.median))),
         ("durable", or_none(writing.durable, |rate| units::rate(rate.median))),
         ("syncs of a trial", or_none(writing.syncs_per_trial, |syncs| syncs.to_string())),
         ("flushes of a trial", or_none(writing.flushes_per_trial, |count| count.to_string())),

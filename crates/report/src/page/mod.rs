@@ -19,8 +19,8 @@ mod records;
 pub use records::page_of_records;
 
 use crate::conclusion;
-use crate::figure::figures;
 use crate::frame;
+use crate::picture;
 use crate::words::sentence;
 use assess::Assessment;
 use sheet::{Section, Sheet};
@@ -38,7 +38,11 @@ pub fn page(assessment: &Assessment) -> String {
     let anchors = evidence::Anchors::of(assessment);
     let link = |id: &str| anchors.link(id, &name(id));
     let mut sections = vec![Section::new("answer", "Answer", answer::said(assessment))];
-    sections.push(Section::new("figures", "Figures", sheet::pictures(&figures(assessment))));
+    sections.push(Section::new(
+        "figures",
+        "Figures",
+        sheet::pictures(&picture::pictures(assessment)),
+    ));
     sections.push(Section::new("cases", "Cases", cases::table(assessment, &link)));
     sections.push(Section::new("compared", "Compared", compared::table(assessment, &labels)));
     sections.push(Section::new("found", "Findings", found::findings(assessment, &link)));

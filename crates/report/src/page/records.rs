@@ -2,13 +2,13 @@
 
 use super::sheet::{Section, Sheet, facts, list, pictures, scroll};
 use super::{CASES_MAX, answer, compared, found, origin};
-use crate::figure::figures_of_records;
 use crate::frame;
 use crate::labels::Labels;
+use crate::picture::pictures_of_records;
 use crate::records::{self, closing, left_out, name, obstacles, origin as said_origin, speed};
 use crate::words::{sentence, times};
 use assess::Assessment;
-use assess::records::{Pair, Versus};
+use assess::records::{Pair, RecordComparison};
 use assess::summary::Summary;
 use maud::{Markup, html};
 
@@ -17,11 +17,11 @@ const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; 
                       as far apart";
 
 /// Two records compared as a page; `paths` are where they are.
-pub fn page_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
     let names = records::names(versus);
     let sections = vec![
         Section::new("answer", "Answer", answer(versus)),
-        Section::new("figures", "Figures", pictures(&figures_of_records(versus))),
+        Section::new("figures", "Figures", pictures(&pictures_of_records(versus))),
         Section::new("cases", "Cases", table(versus, &names)),
         Section::new("left-out", "Not compared", not_compared(versus)),
         Section::new("apart", "What else differs", others(versus)),
@@ -46,7 +46,7 @@ pub fn page_of_records(versus: &Versus, paths: [&str; 2]) -> String {
     .render()
 }
 
-fn answer(versus: &Versus) -> Markup {
+fn answer(versus: &RecordComparison) -> Markup {
     let against = obstacles(versus);
     html! {
         p.answer { (closing(versus)) }
@@ -59,7 +59,7 @@ fn answer(versus: &Versus) -> Markup {
     }
 }
 
-fn table(versus: &Versus, names: &Labels) -> Markup {
+fn table(versus: &RecordComparison, names: &Labels) -> Markup {
     let pairs = &versus.pairs;
     let common = names.said_once();
     let rows = html! {
@@ -108,14 +108,14 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_string() } else { format!("{p:.3}") }
 }
 
-fn not_compared(versus: &Versus) -> Markup {
+fn not_compared(versus: &RecordComparison) -> Markup {
     let texts = left_out(&versus.left_out);
     html! {
         @if !texts.is_empty() { (list(&texts, &|text| html! { (sentence(text)) })) }
     }
 }
 
-fn others(versus: &Versus) -> Markup {
+fn others(versus: &RecordComparison) -> Markup {
     let texts = records::others(versus);
     html! {
         @if !texts.is_empty() { (list(&texts, &|text| html! { (sentence(text)) })) }

@@ -1,7 +1,7 @@
 //! The sheet that every page is written on, and what is on several of them.
 
 use crate::MARK;
-use crate::figure::{Figure, scheme_css};
+use crate::picture::{Picture, scheme_css};
 use crate::words::NONE;
 use assess::finding::{Severity, Verdict};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -153,9 +153,9 @@ pub(super) fn facts(known: Vec<(&str, String)>) -> Markup {
 const PICTURES_BYTES_MAX: usize = 1 << 20;
 
 /// The pictures, each with what it shows.
-pub(super) fn pictures(figures: &[Figure]) -> Markup {
+pub(super) fn pictures(figures: &[Picture]) -> Markup {
     let mut room = PICTURES_BYTES_MAX;
-    let (shown, left_out): (Vec<&Figure>, Vec<&Figure>) = figures.iter().partition(|figure| {
+    let (shown, left_out): (Vec<&Picture>, Vec<&Picture>) = figures.iter().partition(|figure| {
         let rest = room.checked_sub(figure.svg.len());
         room = rest.unwrap_or(room);
         rest.is_some()
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn pictures_beyond_the_limit_are_named() {
-        let figure = |title: &str, bytes: usize| Figure {
+        let figure = |title: &str, bytes: usize| Picture {
             name: title.to_string(),
             title: title.to_string(),
             alt: String::new(),

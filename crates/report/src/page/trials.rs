@@ -14,8 +14,10 @@ const TRIALS_MAX: usize = 40;
 type Column = (&'static str, fn(&Figures) -> Option<String>);
 
 const COLUMNS: [Column; 18] = [
-    ("throughput", |trial| trial.throughput.filter(|_| trial.accepted.is_none()).map(units::rate)),
-    ("accepted", |trial| trial.accepted.map(units::rate)),
+    ("throughput", |trial| {
+        trial.throughput.filter(|_| trial.acknowledged.is_none()).map(units::rate)
+    }),
+    ("acknowledged", |trial| trial.acknowledged.map(units::rate)),
     ("durable", |trial| trial.durable.map(units::rate)),
     ("op/s", |trial| trial.iops.filter(|_| trial.throughput.is_none()).map(per_second)),
     ("bytes", |trial| Some(trial.bytes).filter(|bytes| *bytes > 0).map(units::bytes_rounded)),
@@ -33,14 +35,14 @@ const COLUMNS: [Column; 18] = [
         trial
             .evidence
             .device_write_bytes
-            .filter(|_| trial.accepted.is_some())
+            .filter(|_| trial.acknowledged.is_some())
             .map(units::bytes_rounded)
     }),
     ("flushes", |trial| {
         trial
             .evidence
             .device_flushes
-            .filter(|_| trial.accepted.is_some())
+            .filter(|_| trial.acknowledged.is_some())
             .map(|flushes| flushes.to_string())
     }),
     ("stolen", |trial| trial.evidence.steal_ns.filter(|ns| *ns > 0).map(time)),

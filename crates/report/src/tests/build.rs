@@ -14,7 +14,7 @@ use assess::trials::{Fate, Figures, TrialFigures};
 use model::case::{
     Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch, Work,
 };
-use model::host::{Bound, Fixture};
+use model::host::{Affinity, Fixture};
 use model::pattern::Pattern;
 use model::plan::Role;
 use model::record::{End, Tool};
@@ -145,7 +145,7 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 elapsed_ns: (bytes as f64 / rate * 1e9) as u64,
                 synced_ns: None,
                 throughput: Some(rate),
-                accepted: None,
+                acknowledged: None,
                 durable: None,
                 iops: Some(rate / block as f64),
                 p50_ns: Some((p50 / drift) as u64),
@@ -261,7 +261,7 @@ pub(super) fn null() -> Summary {
     let work =
         ReadWork { touch: Touch::None, ..file(Engine::Null, Cache::AsIs, Pattern::Random, 4096) };
     Summary {
-        role: Role::Control,
+        role: Role::Baseline,
         ns_per_op: Some(estimate(16.4)),
         ceiling: None,
         of_memory: None,
@@ -379,7 +379,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         touching: Vec::new(),
         sustain: None,
         memory_limit: None,
-        bound: Bound::default(),
+        bound: Affinity::default(),
         source_storage: None,
         peers: Vec::new(),
         end: End::Complete,

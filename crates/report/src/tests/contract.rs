@@ -119,7 +119,7 @@ fn a_run_that_writes_says_what_limited_it() {
 fn what_is_written_is_held_against_the_schema_too() {
     let sound = parsed(&made_writing::strategies());
     for (pointer, broken) in [
-        ("/cases/1/writing/accepted/median", value!("2.4 GB/s")),
+        ("/cases/1/writing/acknowledged/median", value!("2.4 GB/s")),
         ("/cases/1/writing/sync_latency_ns/max", value!(-1)),
         ("/cases/1/writing/read_back_verified", value!(1)),
         ("/cases/1/course/rates", value!(null)),

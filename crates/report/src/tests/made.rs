@@ -2,7 +2,7 @@
 //! where all failed, and sweeps for the views of the two other recipes.
 
 use super::build::*;
-use assess::answer::{Answer, Bound, Fastest, Waited};
+use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
 use assess::finding::{Code, Severity};
@@ -98,7 +98,7 @@ pub(super) fn answer(cases: &[Summary]) -> Answer {
             of_memory: is_faster([&cases[9], &cases[0]], 10, [0.091, 0.087, 0.094]),
             of_most: Some(is_faster([&cases[9], &cases[1]], 10, [0.051, 0.047, 0.054])),
             most_threads: 2,
-            bound: Bound::Device(Box::new(shown)),
+            bound: Bottleneck::Device(Box::new(shown)),
         }),
         device_latency: waited(&cases[10], 81_600.0),
         memory_latency: waited(&cases[4], 98.1),
@@ -110,8 +110,8 @@ fn rated(summary: &Summary) -> Rated {
     Rated::of(summary, rate).expect("it stands")
 }
 
-fn waited(summary: &Summary, ns: f64) -> Option<Waited> {
-    Some(Waited { row: Named::of(summary)?, ns })
+fn waited(summary: &Summary, ns: f64) -> Option<RowLatency> {
+    Some(RowLatency { row: Named::of(summary)?, ns })
 }
 
 /// A survey of a tmpfs: what is cold is skipped, and memory serves all.

@@ -3,7 +3,7 @@
 use super::build::*;
 use assess::Assessment;
 use assess::builds::Builds;
-use assess::counting::{Claim, CountingAnswer, Fair, Figure};
+use assess::counting::{Claim, CountingAnswer, Fair, RowRate};
 use assess::decision::{Decision, Named};
 use assess::levels::{Level, Levels, Nominal};
 use assess::ratio::Ratio;
@@ -102,14 +102,14 @@ fn counted(work: ReadWork, served_by: ServedBy, rate: f64, load_ns: Option<f64>)
     Summary { loaded, counted: Some(13_421_772), ..measured(work, served_by, rate) }
 }
 
-fn figure(summary: &Summary) -> Figure {
+fn figure(summary: &Summary) -> RowRate {
     let throughput = summary.throughput.expect("it was measured");
     let ratio = |median| {
         Some(Ratio { pairs: 7, invocations: 1, median, low: Some(0.04), high: Some(0.06) })
     };
     let (of_read, of_count) = (ratio(0.05), ratio(0.05));
     let row = Named::of(summary).expect("it stands");
-    Figure { row, threads: 1, throughput, of_read, of_count }
+    RowRate { row, threads: 1, throughput, of_read, of_count }
 }
 
 /// Counting in memory, by mmap and from storage.

@@ -3,7 +3,7 @@
 use super::build::*;
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::course::{Change, Course};
+use assess::course::{Change, TimeSeries};
 use assess::decision::{Lead, Named};
 use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
@@ -14,7 +14,7 @@ use assess::touching::{Phase, Touching};
 use assess::writing::Writing;
 use model::case::{Allocation, Cache, Case, Engine, Fill, Io, Kernel, MemoryWork, Op, ReadWork};
 use model::case::{Pages, Sync, Touch, Work, WriteEngine, WriteWork};
-use model::host::{Bound, Device, WriteCache};
+use model::host::{Affinity, Device, WriteCache};
 use model::layer::{Amplification, Counts, Layer};
 use model::pattern::Pattern;
 use model::plan::{Role, Skip};
@@ -31,12 +31,12 @@ fn work() -> WriteWork {
     }
 }
 
-/// A case that accepted `accepted` bytes a second, and was durable at `durable`, if at all.
-fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
+/// A case that acknowledged `acknowledged` bytes a second, and was durable at `durable`, if at all.
+fn written(work: WriteWork, acknowledged: f64, durable: Option<f64>) -> Summary {
     let is_direct = work.io.cache == Cache::Direct;
     let served_by =
         if durable.is_some() || is_direct { ServedBy::Device } else { ServedBy::PageCache };
-    let rate = durable.unwrap_or(accepted);
+    let rate = durable.unwrap_or(acknowledged);
     let syncs = if work.sync.is_call() { syncs(&work) } else { 0 };
     let base = measured(
         ReadWork { io: Io { block: work.io.block, ..zoo::plain().io }, ..zoo::plain() },
@@ -44,7 +44,7 @@ fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
         rate,
     );
     let writing = Writing {
-        accepted: Some(estimate(accepted)),
+        acknowledged: Some(estimate(acknowledged)),
         durable: durable.map(estimate),
         sync: latency(1.2e6, syncs * 10),
         syncs_per_trial: work.sync.is_call().then_some(syncs),
@@ -62,7 +62,7 @@ fn written(work: WriteWork, accepted: f64, durable: Option<f64>) -> Summary {
         case,
         hit_share: None,
         writing: Some(writing),
-        course: Some(course(accepted)),
+        course: Some(course(acknowledged)),
         spent: Some(spent()),
         digest_verified: None,
         ceiling: None,
@@ -77,10 +77,10 @@ fn syncs(work: &WriteWork) -> u64 {
     }
 }
 
-fn course(rate: f64) -> Course {
+fn course(rate: f64) -> TimeSeries {
     let rates = [1.02, 0.99, 1.0, 0.97, 1.01, 1.0, 0.31, 1.03].map(|share| share * rate).to_vec();
     let (snia, is_steady) = (Some(Some(4)), None);
-    Course { step_ns: 100_000_000, rates, snia, is_steady, sustained: None, change: None }
+    TimeSeries { step_ns: 100_000_000, rates, snia, is_steady, sustained: None, change: None }
 }
 
 fn spent() -> Spent {
@@ -148,7 +148,7 @@ fn ways() -> Vec<Summary> {
     ]);
     let dd = written(zeros, 2.5e9, Some(622e6));
     let case = Case { peer: "dd".to_string(), ..dd.case.clone() };
-    let timed_as_a_whole = Writing { accepted: None, ..dd.writing.clone().expect("it writes") };
+    let timed_as_a_whole = Writing { acknowledged: None, ..dd.writing.clone().expect("it writes") };
     all.push(Summary { id: case.id(), case, writing: Some(timed_as_a_whole), course: None, ..dd });
     all
 }
@@ -163,7 +163,7 @@ fn null_write() -> Summary {
     };
     let summary = written(work, 90e9, None);
     let ns_per_op = Some(estimate(41.0));
-    Summary { role: Role::Control, ns_per_op, writing: None, course: None, ..summary }
+    Summary { role: Role::Baseline, ns_per_op, writing: None, course: None, ..summary }
 }
 
 fn leads(
@@ -209,7 +209,7 @@ pub(super) fn strategies() -> Assessment {
     cases[16] = unavailable(&cases[16], reason, 10);
     let durable = [(&cases[1], 1.05), (&cases[3], 1.06), (&cases[9], 1.6)];
     let answer = WritingAnswer {
-        accepted: leads(&cases[0], |writing| writing.accepted, &[(&cases[1], 1.01)]),
+        acknowledged: leads(&cases[0], |writing| writing.acknowledged, &[(&cases[1], 1.01)]),
         durable: leads(&cases[14], |writing| writing.durable, &durable),
         cost: Some(differs([&cases[14], &cases[0]], 10, [0.268, 0.261, 0.273])),
     };
@@ -251,7 +251,7 @@ pub(super) fn strategies() -> Assessment {
 pub(super) fn sustained() -> Assessment {
     let mut cases: Vec<Summary> = ways().into_iter().take(3).collect();
     let steps = (0..70).map(|step| if step < 23 { 2.2e9 } else { 4.1e8 + f64::from(step) * 1e5 });
-    cases[0].course = Some(Course {
+    cases[0].course = Some(TimeSeries {
         step_ns: 1_000_000_000,
         rates: steps.collect(),
         snia: Some(Some(27)),
@@ -266,12 +266,16 @@ pub(super) fn sustained() -> Assessment {
     });
     let change = Change { before: 4.0e8, after: 9.0e8, at_bytes: 3 << 30, at_ns: 8_000_000_000 };
     let course = cases[1].course.as_mut().expect("it has one");
-    *course =
-        Course { is_steady: Some(false), snia: Some(None), change: Some(change), ..course.clone() };
+    *course = TimeSeries {
+        is_steady: Some(false),
+        snia: Some(None),
+        change: Some(change),
+        ..course.clone()
+    };
     for summary in &mut cases[..2] {
         summary.n = 2;
         let writing = summary.writing.as_mut().expect("it writes");
-        for rate in [&mut writing.accepted, &mut writing.durable].into_iter().flatten() {
+        for rate in [&mut writing.acknowledged, &mut writing.durable].into_iter().flatten() {
             (rate.n, rate.low, rate.high) = (2, None, None);
         }
     }
@@ -369,12 +373,12 @@ pub(super) fn touching() -> Assessment {
         io: Io { depth: 8, ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20).io },
         ..file(Engine::Uring, Cache::Direct, Pattern::Sequential, 1 << 20)
     };
-    cases.push(Summary { role: Role::Control, ..measured(ceiling, ServedBy::Device, 1.65e9) });
+    cases.push(Summary { role: Role::Baseline, ..measured(ceiling, ServedBy::Device, 1.65e9) });
     cases.push(null_write());
     let mut assessment = assessment("touch-pages", cases);
     assessment.touching = touching;
     assessment.memory_limit = Some(2 << 30);
-    assessment.bound = Bound { pin: Some(vec![0, 2, 3]), node: Some(1) };
+    assessment.bound = Affinity { pin: Some(vec![0, 2, 3]), node: Some(1) };
     assessment
 }
 
@@ -386,7 +390,8 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
         let engine = WriteEngine::Pwrite;
         let nothing = WriteWork { op: Op::Sync, engine, ..over };
         let empty = written(nothing, 1e9, None);
-        let writing = empty.writing.clone().map(|writing| Writing { accepted: None, ..writing });
+        let writing =
+            empty.writing.clone().map(|writing| Writing { acknowledged: None, ..writing });
         let sync_only = Writing {
             sync: latency(140e3 * slow, 9_000),
             syncs_per_trial: Some(900),
@@ -438,7 +443,7 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
 /// The answer where `summary` is the fastest by both rates.
 pub(super) fn answer_of(summary: &Summary) -> WritingAnswer {
     WritingAnswer {
-        accepted: leads(summary, |writing| writing.accepted, &[]),
+        acknowledged: leads(summary, |writing| writing.acknowledged, &[]),
         durable: leads(summary, |writing| writing.durable, &[]),
         cost: Some(differs([summary, summary], 10, [0.257, 0.251, 0.263])),
     }

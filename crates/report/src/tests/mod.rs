@@ -11,7 +11,7 @@ mod tables;
 mod damaged;
 mod kept;
 mod page;
-mod figures;
+mod pictures;
 mod sentences;
 mod steering;
 
@@ -25,14 +25,15 @@ use crate::table::table;
 use crate::touching::touching;
 use crate::{Style, exit_code, plan, records, text};
 use assess::Assessment;
-use assess::answer::{Bound, Fastest};
+use assess::answer::{Bottleneck, Fastest};
 use assess::finding::Verdict;
-use assess::records::{Judged, Versus};
+use assess::records::{Judged, RecordComparison};
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
 use model::case::{Engine, Work, WriteWork};
+use model::environment::Environment;
 use model::host::{Medium, WriteCache};
-use model::plan::{Place, Plan, Role, Skip};
+use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
 use model::view::View;
@@ -229,11 +230,11 @@ fn table_of_writes_in_80_columns() {
 #[test]
 fn plan_of_writes() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
     (planned.sustain, planned.memory_limit) = (Some(Duration::from_secs(60)), Some(2 << 30));
     for summary in made_writing::strategies().cases {
-        planned.add([summary.case], summary.role, &place);
+        planned.add([summary.case], summary.role, &environment);
     }
     assert_snapshot!(plan(&planned, &NARROW));
 }
@@ -286,10 +287,14 @@ fn table_of_a_record() {
 #[test]
 fn plan_with_its_skips() {
     let (host, storage) = (zoo::host(), zoo::storage());
-    let place = Place { host: &host, storage: Some(&storage), peers: &[] };
+    let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
     let mut planned = Plan::new("zoo", 10, 0.025, 1);
     let methods = made::methods();
-    planned.add(methods.cases.iter().map(|summary| summary.case.clone()), Role::Asked, &place);
+    planned.add(
+        methods.cases.iter().map(|summary| summary.case.clone()),
+        Role::Asked,
+        &environment,
+    );
     planned.skips = methods.skips;
     planned.skips.extend(methods.cases[..6].iter().map(|summary| Skip {
         case: summary.case.clone(),
@@ -369,7 +374,7 @@ fn what_a_recipe_is_called_decides_nothing() {
     for mut assessment in all() {
         let of_recipe = format!(" · {} · ", assessment.recipe);
         let forms = |assessment: &Assessment| {
-            let pictures = crate::figures(assessment).into_iter().map(|figure| figure.svg);
+            let pictures = crate::pictures(assessment).into_iter().map(|picture| picture.svg);
             let texts =
                 [text(assessment, &PLAIN), crate::markdown(assessment), crate::page(assessment)];
             texts
@@ -405,7 +410,7 @@ fn a_void_figure_cannot_be_mistaken_for_one() {
     }
 }
 
-/// The fsync that was no flush: its accepted rate stands in brackets, and no durable one anywhere.
+/// The fsync that was no flush: its acknowledged rate is in brackets, and there is no durable one.
 #[test]
 fn what_is_not_durable_has_no_durable_figure() {
     let assessment = made_writing::strategies();
@@ -433,13 +438,14 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     let mut assessment = made_writing::strategies();
     let wide = Style { colour: false, width: 1000 };
     let text = crate::text(&assessment, &wide);
-    assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest accepted rate"), "{text}");
+    assert!(text.contains("That is 0.27× (0.26-0.27) of the fastest acknowledged rate"), "{text}");
     let fastest = |assessment: &mut Assessment, row: usize, ratio: [f64; 3]| {
         let row = &assessment.cases[row];
-        let rate = row.writing.as_ref().and_then(|writing| writing.accepted).expect("it has one");
+        let rate =
+            row.writing.as_ref().and_then(|writing| writing.acknowledged).expect("it has one");
         let (lead, cost) = (build::lead(rate, row, &[]), build::differs([row, row], 10, ratio));
         let answer = assessment.writing.as_mut().expect("it has an answer");
-        (answer.accepted, answer.cost) = (Some(lead), Some(cost));
+        (answer.acknowledged, answer.cost) = (Some(lead), Some(cost));
     };
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
     let text = crate::text(&assessment, &wide);
@@ -485,8 +491,8 @@ fn the_exit_status_tells_of_asked_cases_that_are_void_or_unavailable() {
     *missing = build::unavailable(missing, "io_uring_setup: not permitted", 10);
     assert_eq!(exit_code(&unavailable), 1);
     let missing = &mut unavailable.cases[6];
-    missing.role = Role::Control;
-    let said = format!("1 control without a valid figure: {} (unavailable)", missing.id);
+    missing.role = Role::Baseline;
+    let said = format!("1 baseline without a valid figure: {} (unavailable)", missing.id);
     assert_eq!(exit_code(&unavailable), 0);
     let text = table(&unavailable, &Style { colour: false, width: 1000 });
     assert!(text.contains(&said), "{text}");
@@ -540,11 +546,14 @@ fn the_closing_answer_says_no_more_than_the_interval() {
 fn the_closing_answer_names_the_bound() {
     check_closing(|_| {}, "More in flight gave no more: the virtual disk or its path");
     for (bound, expected) in [
-        (Bound::Limit, "A limit of a control group bounds it (Throttled)"),
-        (Bound::Cpu, "The CPU bounds it (CpuBound)"),
-        (Bound::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
-        (Bound::LimitOfPart, "What bounds it is not known: a control group limits a part of the"),
-        (Bound::Unknown, "What bounds it is not known: no sound row"),
+        (Bottleneck::Limit, "A limit of a control group bounds it (Throttled)"),
+        (Bottleneck::Cpu, "The CPU bounds it (CpuBound)"),
+        (Bottleneck::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
+        (
+            Bottleneck::LimitOfPart,
+            "What bounds it is not known: a control group limits a part of the",
+        ),
+        (Bottleneck::Unknown, "What bounds it is not known: no sound row"),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
@@ -580,11 +589,11 @@ fn the_closing_answer_tells_of_writing_what_stands() {
             change(assessment.writing.as_mut().expect("the rich one writes"));
         }
     };
-    let rates = "Writes are accepted at up to 2.38 GB/s and durable at up to 612 MB/s";
+    let rates = "Writes are acknowledged at up to 2.38 GB/s and durable at up to 612 MB/s";
     check_closing(|_| {}, &format!("{rates}; a sync after 4 KiB takes 1.20 ms."));
     check_closing(page, &format!("{rates}."));
     check_closing(answer(|all| all.durable = None), "2.38 GB/s; no durable rate is valid");
-    check_closing(answer(|all| all.accepted = None), "Writes are durable at up to 612 MB/s");
+    check_closing(answer(|all| all.acknowledged = None), "Writes are durable at up to 612 MB/s");
 }
 
 /// The zoo's record, and one that was made on another file system, each round `slowness` times as
@@ -621,18 +630,18 @@ fn join(record: &mut Record) {
 }
 
 /// Two records compared, without kept runs.
-fn compare(a: &Record, b: &Record) -> Versus {
+fn compare(a: &Record, b: &Record) -> RecordComparison {
     assess::compare(Judged::of(a), Judged::of(b), &[])
 }
 
-fn json_of_records(versus: &Versus, paths: [&str; 2]) -> String {
+fn json_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
     let mut text = Vec::new();
     crate::json_of_records(versus, paths, &mut text).expect("memory is written");
     String::from_utf8(text).expect("JSON is text")
 }
 
 /// Two records of which the second is slower.
-fn compared_records() -> Versus {
+fn compared_records() -> RecordComparison {
     let (a, b) = two_records(1.25);
     compare(&a, &b)
 }

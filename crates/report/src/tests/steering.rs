@@ -1,6 +1,6 @@
 //! Records that try to steer who reads a form of them: whatever field says so, none can.
 
-use crate::{Style, csv, figure_alone, figures, json, markdown};
+use crate::{Style, csv, json, markdown, picture_alone, pictures};
 use crate::{markdown_of_records, openmetrics, page, page_of_records, records, text, to_terminal};
 use model::printable::is_printable;
 use model::record::Record;
@@ -89,8 +89,8 @@ fn no_field_of_a_record_steers_who_reads_it() {
         ("page of records", page_of_records(&versus, paths)),
         ("obstacles", crate::obstacles(&versus).join("\n")),
     ];
-    for figure in figures(&assessment) {
-        let svg = figure_alone(&assessment, &figure.name).expect("it is one of them");
+    for picture in pictures(&assessment) {
+        let svg = picture_alone(&assessment, &picture.name).expect("it is one of them");
         roxmltree::Document::parse(&svg).expect("it is XML");
         forms.push(("picture", svg));
     }

@@ -2,7 +2,7 @@
 
 use super::tree::Tree;
 use crate::cgroup;
-use crate::device::{Finder, Ground};
+use crate::device::{Backing, Finder};
 use crate::host::host_at;
 use crate::mounts;
 use model::layer::{Amplification, Layer};
@@ -14,9 +14,9 @@ fn check(name: &str, path: &str, expected: &[&str]) {
     let tree = Tree::of(name);
     let root = tree.root();
     let mount = mounts::mount_of_path(&root, Path::new(path)).expect("it is mounted");
-    let ground = Finder::new(&root).ground(&mount);
-    let limits = cgroup::limits(&root, ground.nodes());
-    let Ground { medium, devices, layers, barriers_off, notes, .. } = ground;
+    let backing = Finder::new(&root).backing(&mount);
+    let limits = cgroup::limits(&root, backing.nodes());
+    let Backing { medium, devices, layers, barriers_off, notes, .. } = backing;
     let mut told = vec![format!("{} on {medium}", mount.file_system)];
     told.extend(devices.iter().map(|device| {
         let model = device.model.as_deref().unwrap_or("no model");

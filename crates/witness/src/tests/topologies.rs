@@ -1,14 +1,14 @@
 //! What devices consist of, and how many times the bottom ones read and write a byte.
 
 use super::tree::Tree;
-use crate::device::{Finder, Ground};
+use crate::device::{Backing, Finder};
 use crate::mounts;
 use model::host::Medium;
 use model::layer::Amplification;
 use std::path::Path;
 
 /// The storage on three disks, the last with a partition, plus the files in `more`.
-fn grounded(options: &str, more: &str) -> Ground {
+fn grounded(options: &str, more: &str) -> Backing {
     let disks: String = [("sda", 0), ("sdb", 16), ("sdc", 32)]
         .map(|(name, minor)| {
             format!("/sys/devices/pci/{name}/\n  dev = 8:{minor}\n  size = 2048\n")
@@ -17,18 +17,18 @@ fn grounded(options: &str, more: &str) -> Ground {
     let mounted = format!("/proc/self/mountinfo:\n  | 24 1 {options}\n");
     let tree = Tree::unpack(&format!("{disks}{mounted}{more}"));
     let mount = mounts::mount_of_path(&tree.root(), Path::new("/mnt/x")).expect("it is mounted");
-    Finder::new(&tree.root()).ground(&mount)
+    Finder::new(&tree.root()).backing(&mount)
 }
 
 /// Checks how many times the bottom devices read and write each byte.
 #[track_caller]
 fn check(more: &str, nodes: &[&str], reads: Amplification, writes: Amplification) {
-    let ground = grounded("9:0 / /mnt rw - ext4 /dev/md0 rw", more);
-    let bottom = &ground.layers[0];
-    assert_eq!(bottom.nodes, nodes, "{ground:#?}");
-    assert_eq!((bottom.reads, bottom.writes), (reads, writes), "{ground:#?}");
-    let top = ground.layers.last().expect("there is one");
-    assert_eq!((top.nodes[0].as_str(), top.writes), ("md0", Amplification::ONE), "{ground:#?}");
+    let backing = grounded("9:0 / /mnt rw - ext4 /dev/md0 rw", more);
+    let bottom = &backing.layers[0];
+    assert_eq!(bottom.nodes, nodes, "{backing:#?}");
+    assert_eq!((bottom.reads, bottom.writes), (reads, writes), "{backing:#?}");
+    let top = backing.layers.last().expect("there is one");
+    assert_eq!((top.nodes[0].as_str(), top.writes), ("md0", Amplification::ONE), "{backing:#?}");
 }
 
 /// An array of `disks` with the md attributes in `files`.
@@ -111,10 +111,10 @@ fn mirrors_of_volumes_multiply_by_both() {
 #[test]
 fn the_log_and_the_realtime_device_of_xfs_are_its_own() {
     let options = "8:0 / /mnt rw - xfs /dev/sda rw,logdev=/dev/sdb,rtdev=/dev/sdc";
-    let ground = grounded(options, "/dev/\n  sdb =\n  sdc =\n");
-    let names: Vec<&str> = ground.devices.iter().map(|device| device.name.as_str()).collect();
-    assert_eq!((ground.medium, names), (Medium::Block, vec!["sda", "sdb", "sdc"]), "{ground:#?}");
-    assert_eq!(ground.size, 3 << 20);
+    let backing = grounded(options, "/dev/\n  sdb =\n  sdc =\n");
+    let names: Vec<&str> = backing.devices.iter().map(|device| device.name.as_str()).collect();
+    assert_eq!((backing.medium, names), (Medium::Block, vec!["sda", "sdb", "sdc"]), "{backing:#?}");
+    assert_eq!(backing.size, 3 << 20);
     assert_eq!(grounded("8:0 / /mnt rw - xfs /dev/sda rw", "").size, 1 << 20);
 }
 
@@ -128,7 +128,7 @@ fn what_is_mounted_without_barriers_is_told_at_any_depth() {
     let lower = "8:0 / /mnt rw - ext4 /dev/sda rw,nobarrier\n  | 25 24 7:0 / /mnt/x rw - xfs \
                  /dev/loop0 rw";
     let image = "/sys/devices/virtual/block/loop0/\n  dev = 7:0\n  loop/backing_file = /mnt/i\n";
-    let ground = grounded(lower, image);
-    assert_eq!(ground.barriers_off, expected, "{ground:#?}");
-    assert_eq!(ground.devices[0].name, "loop0");
+    let backing = grounded(lower, image);
+    assert_eq!(backing.barriers_off, expected, "{backing:#?}");
+    assert_eq!(backing.devices[0].name, "loop0");
 }

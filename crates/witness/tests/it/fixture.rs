@@ -1,6 +1,6 @@
 //! Files and file systems with known properties.
 
-use model::content::{Content, Kind};
+use model::content::{Content, ContentKind};
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ pub(crate) fn file(path: &Path, size: u64) -> File {
 /// Incompressible bytes.
 pub(crate) fn content(size: u64) -> Vec<u8> {
     let mut bytes = vec![0; size as usize];
-    Content { seed: 1, size, kind: Kind::Random }.fill(0, &mut bytes);
+    Content { seed: 1, size, kind: ContentKind::Random }.fill(0, &mut bytes);
     bytes
 }
 

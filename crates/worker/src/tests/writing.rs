@@ -3,9 +3,9 @@
 use super::{Listener, check_progress, file_of, outcome, sample_of};
 use crate::perform::perform;
 use model::case::{Allocation, Cache, Case, Fill, Io, Op, Sync, Work, WriteEngine, WriteWork};
-use model::content::{Content, Kind};
+use model::content::{Content, ContentKind};
+use model::environment::Environment;
 use model::pattern::Pattern;
-use model::plan::Place;
 use model::sample::Sample;
 use model::trial::{Job, Outcome};
 use model::zoo;
@@ -18,12 +18,12 @@ const BEFORE: u8 = 0x5A;
 
 /// The source of a copy, a few bytes longer than what is copied.
 fn copied(work: &WriteWork) -> Content {
-    Content { seed: 77, size: work.io.size + 5, kind: Kind::Random }
+    Content { seed: 77, size: work.io.size + 5, kind: ContentKind::Random }
 }
 
 fn is_refused(work: &WriteWork) -> bool {
-    let place = Place { host: &zoo::host(), storage: None, peers: &[] };
-    place.refusal(&Case::own(Work::Write(*work))).is_some()
+    let environment = Environment { host: &zoo::host(), storage: None, peers: &[] };
+    environment.refusal(&Case::own(Work::Write(*work))).is_some()
 }
 
 /// The job's file in its initial state.
@@ -370,7 +370,7 @@ fn a_full_device_is_said_with_what_was_tried() {
 /// A source that ends early, and one on another file system.
 #[test]
 fn a_source_that_cannot_be_copied_is_said() {
-    let short = file_of(Content { seed: 1, size: 10_000, kind: Kind::Random });
+    let short = file_of(Content { seed: 1, size: 10_000, kind: ContentKind::Random });
     for engine in engines() {
         let work = WriteWork { op: Op::Copy, engine, ..zoo::plain_write() };
         if is_refused(&work) {

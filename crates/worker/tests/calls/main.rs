@@ -8,7 +8,7 @@ use model::zoo;
 use std::path::Path;
 use std::process::Command;
 use worker::perform::perform;
-use worker::relay::Client;
+use worker::reporter::Client;
 
 /// Holds the job for the traced process, as a line of the protocol.
 const JOB: &str = "IOASSAY_TEST_JOB";

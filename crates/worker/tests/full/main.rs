@@ -2,13 +2,13 @@
 //! to the whole process, so this program has only one test.
 
 use model::case::{Allocation, Case, Io, Op, Sync, Work, WriteEngine, WriteWork};
-use model::content::{Content, Kind};
+use model::content::{Content, ContentKind};
 use model::trial::{Job, Outcome};
 use model::zoo;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use worker::perform::perform;
-use worker::relay::Client;
+use worker::reporter::Client;
 
 /// The file size limit, in the middle of a block.
 const LIMIT: u64 = 100_000;
@@ -125,7 +125,7 @@ fn limit_file_sizes() {
 
 #[test]
 fn a_file_that_takes_no_more_is_said_with_what_was_written() {
-    let content = Content { seed: 8, size: 1 << 20, kind: Kind::Random };
+    let content = Content { seed: 8, size: 1 << 20, kind: ContentKind::Random };
     let mut bytes = vec![0; content.size as usize];
     content.fill(0, &mut bytes);
     let folder = tempfile::tempdir_in(".").expect("the crate's folder is writable");

@@ -7,7 +7,7 @@ use model::zoo;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use worker::perform::perform;
-use worker::relay::Client;
+use worker::reporter::Client;
 
 /// The number of this process's threads, once it is at most `most`: a joined thread remains listed
 /// for a moment.

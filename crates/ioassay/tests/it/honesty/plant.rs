@@ -2,8 +2,8 @@
 //!
 //! Every planted fault is removed on drop, even if its test fails.
 
-use crate::desk::{Desk, PROGRAM, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, Setup};
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip, wait_for};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -35,10 +35,10 @@ pub(crate) fn quiet() -> MutexGuard<'static, ()> {
     QUIET.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file system created for a test, and a desk on it.
+/// A file system created for a test, and a sandbox on it.
 pub(crate) struct Planted {
     // Dropped first, because its directory is on the mount.
-    pub(crate) desk: Desk,
+    pub(crate) sandbox: Sandbox,
     pub(crate) mounted: Mounted,
 }
 
@@ -60,7 +60,7 @@ impl Planted {
             return None;
         }
         match mount() {
-            Ok(mounted) => Some(Planted { desk: Desk::on(&mounted.point), mounted }),
+            Ok(mounted) => Some(Planted { sandbox: Sandbox::on(&mounted.point), mounted }),
             Err(reason) => {
                 skip(test, &reason);
                 None
@@ -199,10 +199,10 @@ impl Group {
     }
 
     /// The program, started in the group; callers may add arguments.
-    pub(crate) fn launch(&self, desk: &Desk) -> Command {
+    pub(crate) fn launch(&self, sandbox: &Sandbox) -> Command {
         let procs = self.directory.join("cgroup.procs");
         let script = format!("echo $$ > '{}' && exec \"$0\" \"$@\"", procs.display());
-        let mut command = desk.start("sh");
+        let mut command = sandbox.start("sh");
         command.args(["-c", &script, PROGRAM]);
         command
     }
@@ -240,13 +240,13 @@ impl Drop for Group {
 }
 
 /// The program, without a fault.
-pub(crate) fn plainly(desk: &Desk) -> Command {
-    desk.start(PROGRAM)
+pub(crate) fn plainly(sandbox: &Sandbox) -> Command {
+    sandbox.start(PROGRAM)
 }
 
 /// The program with real-time priority, so that other processes do not disturb it. `before` is its
 /// launcher, if any. Returns `None`, and reports the skipped test, where that is forbidden.
-pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command> {
+pub(crate) fn ahead(sandbox: &Sandbox, test: &str, before: &[&str]) -> Option<Command> {
     // Real-time processes run before all others.
     let start = ["--rr", "1"];
     let tried = Command::new("chrt").args(start).arg("true").status();
@@ -254,7 +254,7 @@ pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command>
         skip(test, "chrt cannot start a process ahead of others");
         return None;
     }
-    let mut command = desk.start("chrt");
+    let mut command = sandbox.start("chrt");
     command.args(start).args(before).arg(PROGRAM);
     Some(command)
 }
@@ -264,18 +264,18 @@ pub(crate) fn ahead(desk: &Desk, test: &str, before: &[&str]) -> Option<Command>
 ///
 /// `groups` usually holds one `[[cases]]`. The defaults are one round of at most 10 s and a file of
 /// 16 MiB.
-pub(crate) fn measure(desk: &Desk, launch: Command, groups: &str, args: &[&str]) -> Value {
-    finish(start(desk, launch, groups, args))
+pub(crate) fn measure(sandbox: &Sandbox, launch: Command, groups: &str, args: &[&str]) -> Value {
+    finish(start(sandbox, launch, groups, args))
 }
 
 /// Starts the same run without waiting for its end.
-pub(crate) fn start(desk: &Desk, mut launch: Command, groups: &str, args: &[&str]) -> Child {
-    let _ = std::fs::remove_file(record(desk));
+pub(crate) fn start(sandbox: &Sandbox, mut launch: Command, groups: &str, args: &[&str]) -> Child {
+    let _ = std::fs::remove_file(record(sandbox));
     let head = "name = \"mine\"\nquestion = \"?\"\nsize = \"16MiB\"\nrounds = 1\n\
                 invocations = 1\ntime = \"10s\"\nceilings = false\n";
-    let recipe = desk.state().join("mine.toml");
+    let recipe = sandbox.state().join("mine.toml");
     std::fs::write(&recipe, format!("{head}{groups}")).unwrap();
-    launch.args(["run", argument(&recipe), "--json", "--record"]).arg(record(desk)).args(args);
+    launch.args(["run", argument(&recipe), "--json", "--record"]).arg(record(sandbox)).args(args);
     launch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -291,13 +291,13 @@ pub(crate) fn finish(running: Child) -> Value {
 }
 
 /// The record of the latest started run.
-fn record(desk: &Desk) -> PathBuf {
-    desk.state().join("record")
+fn record(sandbox: &Sandbox) -> PathBuf {
+    sandbox.state().join("record")
 }
 
 /// The trials in the record.
-pub(crate) fn trials(desk: &Desk) -> Vec<Value> {
-    let text = std::fs::read_to_string(record(desk)).unwrap();
+pub(crate) fn trials(sandbox: &Sandbox) -> Vec<Value> {
+    let text = std::fs::read_to_string(record(sandbox)).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter_map(|line| line.get("trial").cloned()).collect()
 }
@@ -397,9 +397,9 @@ impl Drop for Neighbour {
 }
 
 /// A new file with `size` incompressible bytes, on its device and not in the page cache.
-pub(crate) fn cold_file(desk: &Desk, name: &str, size: u64) -> PathBuf {
-    let path = desk.path(name);
+pub(crate) fn cold_file(sandbox: &Sandbox, name: &str, size: u64) -> PathBuf {
+    let path = sandbox.path(name);
     mounts::file(&path, size);
-    desk.says(&["cache", "evict", argument(&path)]);
+    sandbox.says(&["cache", "evict", argument(&path)]);
     path
 }

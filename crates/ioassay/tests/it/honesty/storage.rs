@@ -4,8 +4,8 @@ use super::plant::{
     Group, Io, Limit, Neighbour, Planted, asked, check_found, check_near, check_served,
     check_silent, cold_file, finish, measure, only, plainly, quiet, start, trials, tried,
 };
-use crate::desk::{Desk, argument, skip, wait_for};
 use crate::mounts::{self, Mounted, PLAIN, Setup, Zram};
+use crate::sandbox::{Sandbox, argument, skip, wait_for};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
 use serde_json::Value;
 use std::fs::File;
@@ -31,11 +31,11 @@ const ONCE: &str = "[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\nops = \"al
 fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u64)) {
     let _quiet = quiet();
     let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-    let desk = &planted.desk;
+    let sandbox = &planted.sandbox;
     let device = planted.mounted.loop_name();
     let limit = |times| Limit::Device(io, device, times * a_second);
     let Some(group) = Group::new(test, limit(1)) else { return };
-    let report = measure(desk, group.launch(desk), groups, &[".", "--time=5s"]);
+    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=5s"]);
     let case = only(&report);
     check_served(case, "device");
     check_near(&case[figure]["median"], a_second as f64, 0.1);
@@ -43,7 +43,7 @@ fn check_limited(test: &str, groups: &str, figure: &str, (io, a_second): (Io, u6
     check_silent(case, &["Foreign"]);
 
     group.set(limit(10_000));
-    let report = measure(desk, group.launch(desk), groups, &[".", "--time=300ms"]);
+    let report = measure(sandbox, group.launch(sandbox), groups, &[".", "--time=300ms"]);
     check_served(only(&report), "device");
     check_silent(only(&report), &["Throttled"]);
 }
@@ -93,14 +93,14 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
         let test = "a_limit_that_changes_is_a_step_between_two_levels";
         let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
+        let sandbox = &planted.sandbox;
         let device = planted.mounted.loop_name();
         let (before, after) = (20 * MIB, 6 * MIB);
         let limit = |a_second| Limit::Device(Io::ReadBytes, device, a_second);
         let Some(group) = Group::new(test, limit(before)) else { return };
         let groups = format!("{DIRECT}block = \"64KiB\"\ntime = \"9s\"\n");
         let first = read_of(device);
-        let running = start(desk, group.launch(desk), &groups, &["."]);
+        let running = start(sandbox, group.launch(sandbox), &groups, &["."]);
         // The reads for the ceiling are less than a third of that.
         wait_for("the trial", || (read_of(device) > first + 80 * MIB).then_some(()));
         group.set(limit(after));
@@ -112,7 +112,7 @@ fn a_limit_that_changes_is_a_step_between_two_levels() {
         check_near(&case["course"]["change"]["after"], after as f64, 0.2);
 
         group.set(limit(before));
-        let report = measure(desk, group.launch(desk), &groups, &[".", "--time=6s"]);
+        let report = measure(sandbox, group.launch(sandbox), &groups, &[".", "--time=6s"]);
         check_near(&only(&report)["throughput"]["median"], before as f64, 0.1);
         check_silent(only(&report), &["StepChange"]);
     });
@@ -125,13 +125,13 @@ fn a_device_that_is_told_not_to_count_is_named_and_denies_nothing() {
     tried(|| {
         let test = "a_device_that_is_told_not_to_count_is_named_and_denies_nothing";
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let (desk, device) = (&planted.desk, planted.mounted.loop_name());
+        let (sandbox, device) = (&planted.sandbox, planted.mounted.loop_name());
         let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\nsync = [\"none\", \"fdatasync\"]\n";
         let denials = ["DirectIgnored", "Compressed", "NotDurable", "NoIo", "CacheLeak"];
         planted.mounted.queue("iostats", "0").unwrap();
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         for case in asked(&report) {
             let is_read = case["writing"].is_null();
             check_served(case, if is_read { "device" } else { "unverified" });
@@ -140,7 +140,7 @@ fn a_device_that_is_told_not_to_count_is_named_and_denies_nothing() {
         }
 
         planted.mounted.queue("iostats", "1").unwrap();
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         for case in asked(&report) {
             check_served(case, "device");
             check_silent(case, &["CountersUnseen"]);
@@ -158,15 +158,15 @@ fn direct_io_in_memory_is_memory() {
         let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\ncache = \"direct\"\nallocation = \"overwrite\"\n\
                   ops = \"all\"\n";
-        let Some(memory) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+        let Some(memory) = Sandbox::in_memory() else { return skip(test, "there is no /dev/shm") };
         let report = measure(&memory, plainly(&memory), groups, &["."]);
         for case in asked(&report) {
             check_served(case, "ram");
             check_found(case, "Ram", "doubt", &["tmpfs", "no device took part"]);
         }
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let sandbox = &planted.sandbox;
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         for case in asked(&report) {
             check_served(case, "device");
             check_silent(case, &["Ram"]);
@@ -188,11 +188,11 @@ fn a_disk_in_compressed_memory_is_memory() {
         let image = tempfile::TempDir::new().unwrap();
         let make = || Mounted::new(image, "ext4", &zram.node(), "rw", None);
         let Some(planted) = Planted::new(test, make) else { return };
-        let desk = &planted.desk;
+        let sandbox = &planted.sandbox;
         let groups = "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\n\
                       time = \"100ms\"\n\
                   [[cases]]\nop = \"write\"\n";
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         assert_eq!(asked(&report).len(), 3, "{report:#}");
         for case in asked(&report) {
             check_served(case, "ram");
@@ -216,8 +216,8 @@ fn direct_io_that_a_journal_of_data_ignores_is_void() {
         for (mount, is_direct) in [("data=journal", false), ("data=ordered", true)] {
             let setup = Setup { mount, ..ROOMY };
             let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
-            let desk = &planted.desk;
-            let report = measure(desk, plainly(desk), groups, &["."]);
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             let cases = asked(&report);
             assert_eq!(cases.len(), 2, "{report:#}");
             for case in &cases {
@@ -245,8 +245,8 @@ fn direct_writes_that_are_checksummed_are_doubted() {
         for (mount, is_copied) in [("rw", true), ("nodatasum", false)] {
             let setup = Setup { mount, ..ROOMY };
             let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
-            let desk = &planted.desk;
-            let report = measure(desk, plainly(desk), groups, &["."]);
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             let case = only(&report);
             check_served(case, "device");
             if is_copied {
@@ -268,8 +268,8 @@ fn a_loop_device_without_direct_io_is_doubted() {
         for (option, is_cached) in [("--direct-io=off", true), ("--direct-io=on", false)] {
             let setup = Setup { losetup: &[option], ..ROOMY };
             let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
-            let desk = &planted.desk;
-            let report = measure(desk, plainly(desk), groups, &["."]);
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             assert_eq!(asked(&report).len(), 3, "{report:#}");
             for case in asked(&report) {
                 check_served(case, "device");
@@ -286,10 +286,10 @@ fn a_loop_device_without_direct_io_is_doubted() {
 // Files with unexpected layouts on the disk.
 
 /// Reads a user's own file at `path`, direct and cold.
-fn read_own(desk: &Desk, path: &Path) -> Value {
+fn read_own(sandbox: &Sandbox, path: &Path) -> Value {
     let groups =
         "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
-    let report = measure(desk, plainly(desk), groups, &["--file", argument(path)]);
+    let report = measure(sandbox, plainly(sandbox), groups, &["--file", argument(path)]);
     assert_eq!(asked(&report).len(), 2, "{report:#}");
     report
 }
@@ -299,8 +299,8 @@ fn files_that_were_never_written_are_read_from_nothing() {
     tried(|| {
         let test = "files_that_were_never_written_are_read_from_nothing";
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        let (sparse, fallocated) = (desk.path("sparse"), desk.path("fallocated"));
+        let sandbox = &planted.sandbox;
+        let (sparse, fallocated) = (sandbox.path("sparse"), sandbox.path("fallocated"));
         let file = File::create_new(&sparse).unwrap();
         file.set_len(16 * MIB).unwrap();
         file.sync_all().unwrap();
@@ -308,12 +308,12 @@ fn files_that_were_never_written_are_read_from_nothing() {
         fallocate(&file, FallocateFlags::empty(), 0, 16 * MIB).unwrap();
         file.sync_all().unwrap();
         for path in [sparse, fallocated] {
-            for case in asked(&read_own(desk, &path)) {
+            for case in asked(&read_own(sandbox, &path)) {
                 check_served(case, "no-io");
                 check_found(case, "NoIo", "void", &["100 %", "never written"]);
             }
         }
-        for case in asked(&read_own(desk, &cold_file(desk, "written", 16 * MIB))) {
+        for case in asked(&read_own(sandbox, &cold_file(sandbox, "written", 16 * MIB))) {
             check_served(case, "device");
             check_silent(case, &["NoIo"]);
         }
@@ -329,8 +329,8 @@ fn zeros_that_are_stored_in_another_form_are_told() {
         for (mount, compresses) in [("compress=zstd", true), ("rw", false)] {
             let setup = Setup { mount, ..ROOMY };
             let Some(planted) = Planted::on_loop(test, "btrfs", &setup) else { return };
-            let desk = &planted.desk;
-            let report = measure(desk, plainly(desk), writes, &["."]);
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), writes, &["."]);
             for case in asked(&report) {
                 if compresses && case["case"]["fill"] == "zero" {
                     check_found(case, "Compressed", "note", &["compresses"]);
@@ -340,10 +340,10 @@ fn zeros_that_are_stored_in_another_form_are_told() {
                     check_silent(case, &["Compressed"]);
                 }
             }
-            let zeros = desk.path("zeros");
+            let zeros = sandbox.path("zeros");
             std::fs::write(&zeros, vec![0; 16 << 20]).unwrap();
             File::open(&zeros).unwrap().sync_all().unwrap();
-            let report = read_own(desk, &zeros);
+            let report = read_own(sandbox, &zeros);
             let is_cold = |case: &&Value| case["case"]["cache"] == "cold";
             let cold = asked(&report).into_iter().find(is_cold).unwrap();
             if compresses {
@@ -368,8 +368,8 @@ fn a_cached_file_of_an_overlay_is_seen_though_cachestat_does_not() {
         let Some(plain) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
         let blind = "cachestat does not see a file that was just read";
         for (planted, is_blind) in [(overlay, true), (plain, false)] {
-            let desk = &planted.desk;
-            let report = measure(desk, plainly(desk), groups, &["."]);
+            let sandbox = &planted.sandbox;
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             let storage = &report["storage"];
             let notes = storage["notes"].to_string();
             // An old kernel has no cachestat, so it cannot be blind.
@@ -395,15 +395,15 @@ fn what_another_process_serves_is_unverified() {
             "[[cases]]\nengine = \"pread\"\ncache = [\"direct\", \"cold\"]\ntime = \"100ms\"\n";
         let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let Some(fuse) = Planted::new(test, || Mounted::pass_through(below, &[])) else { return };
-        let report = measure(&fuse.desk, plainly(&fuse.desk), groups, &["."]);
+        let report = measure(&fuse.sandbox, plainly(&fuse.sandbox), groups, &["."]);
         assert!(!asked(&report).is_empty(), "{report:#}");
         for case in asked(&report) {
             check_served(case, "unverified");
             check_found(case, "Unverified", "doubt", &["fuse"]);
         }
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        for case in asked(&measure(desk, plainly(desk), groups, &["."])) {
+        let sandbox = &planted.sandbox;
+        for case in asked(&measure(sandbox, plainly(sandbox), groups, &["."])) {
             check_served(case, "device");
             check_silent(case, &["Unverified"]);
         }
@@ -422,8 +422,8 @@ fn warm_half(path: &Path) {
 }
 
 /// The output of `cache show` for a file.
-fn shown(desk: &Desk, path: &Path) -> String {
-    desk.says(&["cache", "show", argument(path)])
+fn shown(sandbox: &Sandbox, path: &Path) -> String {
+    sandbox.says(&["cache", "show", argument(path)])
 }
 
 #[test]
@@ -431,20 +431,20 @@ fn a_file_that_is_half_cached_is_neither_cached_nor_not() {
     tried(|| {
         let test = "a_file_that_is_half_cached_is_neither_cached_nor_not";
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        let path = cold_file(desk, "own", 16 * MIB);
-        let read = || measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
+        let sandbox = &planted.sandbox;
+        let path = cold_file(sandbox, "own", 16 * MIB);
+        let read = || measure(sandbox, plainly(sandbox), ONCE, &["--file", argument(&path)]);
 
         let report = read();
         check_served(only(&report), "device");
         assert!(only(&report)["hit_share"].as_f64().unwrap() <= 0.01, "{report:#}");
         check_silent(only(&report), &["PartlyCached"]);
 
-        desk.says(&["cache", "evict", argument(&path)]);
+        sandbox.says(&["cache", "evict", argument(&path)]);
         // The OS may reclaim some pages at once.
         for _ in 0..10 {
             warm_half(&path);
-            if shown(desk, &path).contains("2048 of 4096 pages") {
+            if shown(sandbox, &path).contains("2048 of 4096 pages") {
                 break;
             }
         }
@@ -453,7 +453,7 @@ fn a_file_that_is_half_cached_is_neither_cached_nor_not() {
         check_near(&only(&report)["hit_share"], 0.5, 0.02);
         check_found(only(&report), "PartlyCached", "doubt", &["the page cache served"]);
 
-        desk.says(&["cache", "warm", argument(&path)]);
+        sandbox.says(&["cache", "warm", argument(&path)]);
         let report = read();
         check_served(only(&report), "page-cache");
         check_near(&only(&report)["hit_share"], 1.0, 0.01);
@@ -466,16 +466,16 @@ fn a_file_that_readahead_brought_whole_is_cached_though_half_was_read() {
     tried(|| {
         let test = "a_file_that_readahead_brought_whole_is_cached_though_half_was_read";
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        let path = cold_file(desk, "own", 4 * MIB);
+        let sandbox = &planted.sandbox;
+        let path = cold_file(sandbox, "own", 4 * MIB);
         let ahead = format!("/sys/block/{}/queue/read_ahead_kb", planted.mounted.loop_name());
         std::fs::write(ahead, "8192").unwrap();
         let mut half = vec![0; 2 << 20];
         File::open(&path).unwrap().read_exact_at(&mut half, 0).unwrap();
-        if !shown(desk, &path).contains("1024 of 1024 pages") {
+        if !shown(sandbox, &path).contains("1024 of 1024 pages") {
             return skip(test, "readahead did not bring the whole file");
         }
-        let report = measure(desk, plainly(desk), ONCE, &["--file", argument(&path)]);
+        let report = measure(sandbox, plainly(sandbox), ONCE, &["--file", argument(&path)]);
         check_served(only(&report), "page-cache");
         check_near(&only(&report)["hit_share"], 1.0, 0.01);
         check_silent(only(&report), &["PartlyCached", "NoIo"]);
@@ -491,16 +491,16 @@ fn another_who_reads_the_device_is_seen() {
         let test = "another_who_reads_the_device_is_seen";
         let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
+        let sandbox = &planted.sandbox;
         let groups = "[[cases]]\nengine = \"pread\"\ncache = \"direct\"\ntime = \"300ms\"\n\
                   block = \"64KiB\"\n";
-        let theirs = cold_file(desk, "theirs", 64 * MIB);
+        let theirs = cold_file(sandbox, "theirs", 64 * MIB);
         let neighbour = reader(&theirs);
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         drop(neighbour);
         check_served(only(&report), "device");
         check_found(only(&report), "Foreign", "void", &["other processes read"]);
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         check_served(only(&report), "device");
         check_silent(only(&report), &["Foreign"]);
     });
@@ -521,9 +521,9 @@ fn reader(path: &PathBuf) -> Neighbour {
 }
 
 /// The largest amount of dirty memory on the machine at the start of a write trial.
-fn dirty_at_start(desk: &Desk) -> u64 {
+fn dirty_at_start(sandbox: &Sandbox) -> u64 {
     let of_trial = |trial: &Value| trial["evidence"]["dirty_before"].as_u64();
-    trials(desk).iter().filter_map(of_trial).max().unwrap_or(0)
+    trials(sandbox).iter().filter_map(of_trial).max().unwrap_or(0)
 }
 
 #[test]
@@ -532,16 +532,16 @@ fn pages_that_others_leave_dirty_are_seen() {
         let test = "pages_that_others_leave_dirty_are_seen";
         let _quiet = quiet();
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
+        let sandbox = &planted.sandbox;
         let Some(elsewhere) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
         let groups = "[[cases]]\nop = \"write\"\nallocation = \"overwrite\"\nops = \"all\"\n";
         let data = mounts::content(48 * MIB);
-        let file = File::create_new(elsewhere.desk.path("dirty")).unwrap();
+        let file = File::create_new(elsewhere.sandbox.path("dirty")).unwrap();
         let neighbour = Neighbour::new(move || {
             file.write_all_at(&data, 0).unwrap();
             std::thread::sleep(Duration::from_millis(100));
         });
-        let report = measure(desk, plainly(desk), groups, &["."]);
+        let report = measure(sandbox, plainly(sandbox), groups, &["."]);
         drop(neighbour);
         check_served(only(&report), "device");
         check_found(only(&report), "DirtyStart", "doubt", &["still dirty"]);
@@ -549,9 +549,9 @@ fn pages_that_others_leave_dirty_are_seen() {
 
         // Other tests write at the same time, and their dirty pages cause true findings.
         for _ in 0..20 {
-            let report = measure(desk, plainly(desk), groups, &["."]);
+            let report = measure(sandbox, plainly(sandbox), groups, &["."]);
             check_served(only(&report), "device");
-            if dirty_at_start(desk) < 16 * MIB {
+            if dirty_at_start(sandbox) < 16 * MIB {
                 return check_silent(only(&report), &["DirtyStart"]);
             }
         }
@@ -564,17 +564,17 @@ fn a_file_that_is_dirty_is_written_before_it_is_read_cold() {
     tried(|| {
         let test = "a_file_that_is_dirty_is_written_before_it_is_read_cold";
         let Some(planted) = Planted::on_loop(test, "ext4", &ROOMY) else { return };
-        let desk = &planted.desk;
-        let path = desk.path("dirty");
+        let sandbox = &planted.sandbox;
+        let path = sandbox.path("dirty");
         std::fs::write(&path, mounts::content(16 * MIB)).unwrap();
-        assert!(!shown(desk, &path).contains(" 0 dirty"), "{}", shown(desk, &path));
-        for case in asked(&read_own(desk, &path)) {
+        assert!(!shown(sandbox, &path).contains(" 0 dirty"), "{}", shown(sandbox, &path));
+        for case in asked(&read_own(sandbox, &path)) {
             check_served(case, "device");
             assert!(case["hit_share"].as_f64().unwrap() <= 0.01, "{case:#}");
             check_silent(case, &["CacheLeak", "DirectIgnored", "NoIo"]);
         }
         // The requested cases are first in the plan.
-        for trial in trials(desk).iter().filter(|trial| trial["case"].as_u64().unwrap() < 2) {
+        for trial in trials(sandbox).iter().filter(|trial| trial["case"].as_u64().unwrap() < 2) {
             let before = &trial["evidence"]["residency_before"];
             assert_eq!((&before["cached"], &before["dirty"]), (&0.into(), &0.into()), "{before}");
         }

@@ -3,9 +3,9 @@
 use super::super::plant::{
     ahead, asked, check_found, check_served, check_silent, cold_file, measure, only, quiet, tried,
 };
-use crate::desk::{Desk, PROGRAM, argument, skip};
 use crate::mounts;
 use crate::places::as_nobody;
+use crate::sandbox::{PROGRAM, Sandbox, argument, skip};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const LATE: u32 = 600;
 
 /// The program under strace, with a `fault` of pread and real-time priority. Returns `None`, and
 /// reports the skipped test, where that is impossible.
-fn traced(desk: &Desk, test: &str, fault: Option<&str>) -> Option<Command> {
+fn traced(sandbox: &Sandbox, test: &str, fault: Option<&str>) -> Option<Command> {
     let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
     if !works.is_ok_and(|status| status.success()) {
         skip(test, "strace is missing or forbidden");
@@ -34,14 +34,14 @@ fn traced(desk: &Desk, test: &str, fault: Option<&str>) -> Option<Command> {
     let trace = ["strace", "-f", "-qq", "-o", "/dev/null", "--seccomp-bpf", "-e", "trace=pread64"];
     let inject = fault.map(|fault| format!("inject=pread64:{fault}"));
     let inject = inject.iter().flat_map(|inject| ["-e", inject]);
-    ahead(desk, test, &trace.into_iter().chain(inject).collect::<Vec<&str>>())
+    ahead(sandbox, test, &trace.into_iter().chain(inject).collect::<Vec<&str>>())
 }
 
 /// The only case of a run with this fault.
 fn case_with_fault(test: &str, fault: Option<&str>) -> Option<Value> {
-    let desk = Desk::new();
-    let launch = traced(&desk, test, fault)?;
-    let report = measure(&desk, launch, &calls("as-is"), &["."]);
+    let sandbox = Sandbox::new();
+    let launch = traced(&sandbox, test, fault)?;
+    let report = measure(&sandbox, launch, &calls("as-is"), &["."]);
     Some(only(&report).clone())
 }
 
@@ -139,13 +139,13 @@ fn a_short_read_goes_on_where_it_ended() {
         let test = "a_short_read_goes_on_where_it_ended";
         let Some(library) = Built::new(test, SHORT_READS, &["-shared", "-fPIC"]) else { return };
         let _quiet = quiet();
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         for is_short in [true, false] {
-            let Some(mut launch) = ahead(&desk, test, &[]) else { return };
+            let Some(mut launch) = ahead(&sandbox, test, &[]) else { return };
             if is_short {
                 launch.env("LD_PRELOAD", library.path());
             }
-            let report = measure(&desk, launch, &calls("warm"), &["."]);
+            let report = measure(&sandbox, launch, &calls("warm"), &["."]);
             let case = only(&report);
             check_silent(case, &["DigestMismatch", "NoIo", "Unverified"]);
             assert_eq!(
@@ -202,8 +202,8 @@ const NO_URING: [&str; 2] = ["425", "1"];
 const NO_MINCORE: [&str; 2] = [if cfg!(target_arch = "x86_64") { "27" } else { "232" }, "1"];
 
 /// The program, with some calls forbidden.
-fn refused(desk: &Desk, refuse: &Built, calls: &[[&str; 2]]) -> Command {
-    let mut command = desk.start(argument(&refuse.path()));
+fn refused(sandbox: &Sandbox, refuse: &Built, calls: &[[&str; 2]]) -> Command {
+    let mut command = sandbox.start(argument(&refuse.path()));
     command.args(calls.concat()).args(["--", PROGRAM]);
     command
 }
@@ -242,12 +242,12 @@ fn check_both(report: &Value, probe: &str, has_uring: bool) {
 fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
     tried(|| {
         let test = "what_the_os_refuses_is_done_otherwise_or_not_at_all";
-        let desk = Desk::new();
-        if !desk.is_on_disk(test) {
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
             return;
         }
         let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
-        let report = |calls| measure(&desk, refused(&desk, &refuse, calls), BOTH, &["."]);
+        let report = |calls| measure(&sandbox, refused(&sandbox, &refuse, calls), BOTH, &["."]);
         check_both(&report(&[]), "cachestat", true);
         check_both(&report(&[NO_CACHESTAT]), "mincore", true);
         check_both(&report(&[NO_URING]), "cachestat", false);
@@ -276,13 +276,13 @@ fn check_unseen(report: &Value) {
 fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
     tried(|| {
         let test = "where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold";
-        let desk = Desk::new();
-        if !desk.is_on_disk(test) {
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
             return;
         }
         let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
-        let launch = refused(&desk, &refuse, &[NO_CACHESTAT, NO_MINCORE]);
-        let report = measure(&desk, launch, BOTH, &["."]);
+        let launch = refused(&sandbox, &refuse, &[NO_CACHESTAT, NO_MINCORE]);
+        let report = measure(&sandbox, launch, BOTH, &["."]);
         check_unseen(&report);
         assert_eq!(report["skips"].as_array().unwrap().len(), 4, "{:#}", report["skips"]);
         // Only the lack of device reads is known, and a hole looks the same.
@@ -300,22 +300,22 @@ fn where_nobody_tells_what_is_cached_nothing_is_called_warm_or_cold() {
 fn what_is_cached_of_another_users_file_is_not_believed() {
     tried(|| {
         let test = "what_is_cached_of_another_users_file_is_not_believed";
-        let desk = Desk::new();
-        if !mounts::is_root(test) || !desk.is_on_disk(test) {
+        let sandbox = Sandbox::new();
+        if !mounts::is_root(test) || !sandbox.is_on_disk(test) {
             return;
         }
-        for folder in [desk.directory(), desk.state()] {
+        for folder in [sandbox.directory(), sandbox.state()] {
             std::fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).unwrap();
         }
         for is_own in [false, true] {
             let name = if is_own { "own" } else { "theirs" };
-            let path = cold_file(&desk, name, 16 << 20);
+            let path = cold_file(&sandbox, name, 16 << 20);
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
             if is_own {
                 std::os::unix::fs::chown(&path, Some(65534), Some(65534)).unwrap();
             }
-            let Some(launch) = as_nobody(&desk, test) else { return };
-            let report = measure(&desk, launch, BOTH, &["--file", argument(&path)]);
+            let Some(launch) = as_nobody(&sandbox, test) else { return };
+            let report = measure(&sandbox, launch, BOTH, &["--file", argument(&path)]);
             if is_own {
                 check_both(&report, "cachestat", true);
             } else {

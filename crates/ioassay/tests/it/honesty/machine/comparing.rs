@@ -3,8 +3,8 @@
 use super::super::plant::{
     Group, Io, Limit, Planted, check_near, check_served, measure, only, plainly, quiet, tried,
 };
-use crate::desk::{Desk, argument, skip};
 use crate::mounts::{PLAIN, Setup};
+use crate::sandbox::{Sandbox, argument, skip};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -25,13 +25,13 @@ const RUNS: [(usize, &str, &[&str]); 2] = [(37, LOOP, &[]), (1, READS, &["."])];
 #[ignore = "slow: a part of cargo xtask test"]
 fn the_same_twice_seldom_differs() {
     let test = "the_same_twice_seldom_differs";
-    let Some(desk) = Desk::in_memory() else { return skip(test, "there is no /dev/shm") };
+    let Some(sandbox) = Sandbox::in_memory() else { return skip(test, "there is no /dev/shm") };
     let _quiet = quiet();
     let (mut pairs, mut differ) = (0, 0);
     for (runs, groups, place) in RUNS {
         for _ in 0..runs {
             let args = [place, &["--control", "--rounds=10"]].concat();
-            let report = measure(&desk, plainly(&desk), groups, &args);
+            let report = measure(&sandbox, plainly(&sandbox), groups, &args);
             let twins = report["control"]["comparisons"].as_array().unwrap();
             let different = twins.iter().filter(|twin| twin["difference"] == "different").count();
             let mut findings = report["findings"].as_array().unwrap().iter();
@@ -60,24 +60,24 @@ fn a_tenth_less_is_found() {
         let _quiet = quiet();
         let setup = Setup { size: 128 << 20, ..PLAIN };
         let Some(planted) = Planted::on_loop(test, "ext4", &setup) else { return };
-        let (desk, device) = (&planted.desk, planted.mounted.loop_name());
+        let (sandbox, device) = (&planted.sandbox, planted.mounted.loop_name());
         let limit = |mib: u64| Limit::Device(Io::ReadBytes, device, mib * MIB);
         let Some(group) = Group::new(test, limit(20)) else { return };
         let record = |name: &str, mib: u64| -> PathBuf {
             group.set(limit(mib));
             // The invocations decide whether two records differ.
             let args = [".", "--rounds=7", "--invocations=7"];
-            let report = measure(desk, group.launch(desk), DIRECT, &args);
+            let report = measure(sandbox, group.launch(sandbox), DIRECT, &args);
             check_served(only(&report), "device");
             // In such a short trial, the throttle's saved budget and its time slices matter.
             check_near(&only(&report)["throughput"]["median"], (mib * MIB) as f64, 0.15);
-            let path = desk.state().join(name);
-            std::fs::rename(desk.state().join("record"), &path).unwrap();
+            let path = sandbox.state().join(name);
+            std::fs::rename(sandbox.state().join("record"), &path).unwrap();
             path
         };
         let (a, b, again) = (record("a", 20), record("b", 18), record("again", 20));
         let compared = |other: &PathBuf| -> Value {
-            let said = desk.says(&["compare", argument(&a), argument(other), "--json"]);
+            let said = sandbox.says(&["compare", argument(&a), argument(other), "--json"]);
             let versus: Value = serde_json::from_str(&said).unwrap();
             assert_eq!(versus["pairs"].as_array().unwrap().len(), 1, "{versus:#}");
             versus["pairs"][0]["comparison"].clone()

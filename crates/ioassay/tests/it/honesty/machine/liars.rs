@@ -1,7 +1,7 @@
 //! Measuring programs that lie.
 
 use super::super::plant::{asked, measure, plainly, tried};
-use crate::desk::{Desk, PROGRAM, argument};
+use crate::sandbox::{PROGRAM, Sandbox, argument};
 use serde_json::{Value, json};
 
 /// Each lie and the expected message. The test of a hanging program is in `workers.rs`, with a
@@ -27,7 +27,7 @@ fn script(name: &str, span: &str) -> String {
 }
 
 /// A table with the liars and an honest peer, which is this program under another name.
-fn table(desk: &Desk) -> std::path::PathBuf {
+fn table(sandbox: &Sandbox) -> std::path::PathBuf {
     let row = |name: &str, run: &[&str]| {
         format!("[[peer]]\nname = '{name}'\nrun = {run:?}\nengines = ['pread']\n")
     };
@@ -36,7 +36,7 @@ fn table(desk: &Desk) -> std::path::PathBuf {
         let greeting = format!("echo hello protocol=2 name={name} version=1; ");
         rows += &row(name, &["sh", "-c", &(greeting + &script(name, span))]);
     }
-    let table = desk.state().join("peers.toml");
+    let table = sandbox.state().join("peers.toml");
     std::fs::write(&table, rows).unwrap();
     table
 }
@@ -48,8 +48,8 @@ fn case<'a>(report: &'a Value, peer: &str) -> &'a Value {
 #[test]
 fn a_program_that_lies_has_no_figure_and_is_compared_with_nothing() {
     tried(|| {
-        let desk = Desk::new();
-        let table = table(&desk);
+        let sandbox = Sandbox::new();
+        let table = table(&sandbox);
         let peers: Vec<&str> = LIES.iter().map(|(name, ..)| *name).collect();
         let group = format!(
             "[[cases]]\nsize = \"1MiB\"\npeer = [\"rust\", \"honest\", \"{}\"]\n\
@@ -57,7 +57,8 @@ fn a_program_that_lies_has_no_figure_and_is_compared_with_nothing() {
          cache = \"as-is\"\nblock = \"4KiB\"\nops = \"all\"\n",
             peers.join("\", \"")
         );
-        let report = measure(&desk, plainly(&desk), &group, &[".", "--peers", argument(&table)]);
+        let report =
+            measure(&sandbox, plainly(&sandbox), &group, &[".", "--peers", argument(&table)]);
         for (name, _, expected) in LIES {
             let lie = case(&report, name);
             assert_eq!(lie["verdict"], "void", "{lie:#}");

@@ -4,8 +4,8 @@ use super::super::plant::{
     Group, Limit, ahead, asked, check_found, check_served, check_silent, check_told, finish,
     measure, only, plainly, quiet, start, tried,
 };
-use crate::desk::{Desk, skip, wait_for};
 use crate::mounts;
+use crate::sandbox::{Sandbox, skip, wait_for};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -20,15 +20,15 @@ const PLENTY: u64 = 4 << 30;
 const WARM: &str = "[[cases]]\nsize = \"256MiB\"\nengine = \"pread\"\ncache = \"warm\"\n\
                     block = \"1MiB\"\nops = 0\ntime = \"2s\"\n";
 
-/// A desk on a disk and a group with `given` bytes of memory. Returns `None`, and reports the
+/// A sandbox on a disk and a group with `given` bytes of memory. Returns `None`, and reports the
 /// skipped test, where they are impossible.
-fn desk_and_memory(test: &str, given: u64) -> Option<(Desk, Group)> {
-    let desk = Desk::new();
-    if !desk.is_on_disk(test) {
+fn desk_and_memory(test: &str, given: u64) -> Option<(Sandbox, Group)> {
+    let sandbox = Sandbox::new();
+    if !sandbox.is_on_disk(test) {
         return None;
     }
     let group = Group::new(test, Limit::Memory(given))?;
-    Some((desk, group))
+    Some((sandbox, group))
 }
 
 /// Waits until `is_ready` accepts the process id of a worker of `program`.
@@ -67,8 +67,8 @@ fn a_file_that_is_evicted_while_it_is_read_warm_is_not_warm() {
         let test = "a_file_that_is_evicted_while_it_is_read_warm";
         let _quiet = quiet();
         for is_taken in [true, false] {
-            let Some((desk, group)) = desk_and_memory(test, PLENTY) else { return };
-            let running = start(&desk, group.launch(&desk), WARM, &["."]);
+            let Some((sandbox, group)) = desk_and_memory(test, PLENTY) else { return };
+            let running = start(&sandbox, group.launch(&sandbox), WARM, &["."]);
             if is_taken {
                 wait_for_worker(&running, "a worker with the file", has_file);
                 group.set(Limit::Memory(GIVEN));
@@ -94,8 +94,8 @@ fn a_file_that_is_evicted_while_it_is_read_warm_is_not_warm() {
 fn a_file_that_never_fits_is_not_measured_as_warm() {
     tried(|| {
         let test = "a_file_that_never_fits_is_not_measured_as_warm";
-        let Some((desk, group)) = desk_and_memory(test, GIVEN) else { return };
-        let report = measure(&desk, group.launch(&desk), WARM, &["."]);
+        let Some((sandbox, group)) = desk_and_memory(test, GIVEN) else { return };
+        let report = measure(&sandbox, group.launch(&sandbox), WARM, &["."]);
         let case = only(&report);
         assert_eq!((&case["verdict"], &case["throughput"]), (&"void".into(), &Value::Null));
         let said = case["failures"].to_string();
@@ -120,12 +120,12 @@ fn a_quota_of_processor_time_is_named() {
     tried(|| {
         let test = "a_quota_of_processor_time_is_named";
         let _quiet = quiet();
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let Some(group) = Group::new(test, Limit::Cpu(20)) else { return };
-        let held = measure(&desk, group.launch(&desk), LOOP, &[".", "--rounds=3"]);
+        let held = measure(&sandbox, group.launch(&sandbox), LOOP, &[".", "--rounds=3"]);
         drop(group);
-        let Some(launch) = ahead(&desk, test, &[]) else { return };
-        let free = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
+        let Some(launch) = ahead(&sandbox, test, &[]) else { return };
+        let free = measure(&sandbox, launch, LOOP, &[".", "--rounds=3"]);
         let (held_rates, free_rates) = (best(&held), best(&free));
         assert_eq!((held_rates.len(), free_rates.len()), (2, 2));
         for (held, free) in held_rates.iter().zip(&free_rates) {
@@ -171,12 +171,12 @@ fn a_busy_neighbour_is_told() {
         if !mounts::is_root(test) {
             return;
         }
-        let desk = Desk::new();
+        let sandbox = Sandbox::new();
         let neighbours = Neighbours::busy();
-        let busy = measure(&desk, plainly(&desk), LOOP, &[".", "--rounds=3"]);
+        let busy = measure(&sandbox, plainly(&sandbox), LOOP, &[".", "--rounds=3"]);
         drop(neighbours);
-        let Some(launch) = ahead(&desk, test, &[]) else { return };
-        let quiet = measure(&desk, launch, LOOP, &[".", "--rounds=3"]);
+        let Some(launch) = ahead(&sandbox, test, &[]) else { return };
+        let quiet = measure(&sandbox, launch, LOOP, &[".", "--rounds=3"]);
         for (busy, quiet) in best(&busy).iter().zip(best(&quiet)) {
             assert!(*busy < quiet, "{busy} with neighbours, {quiet} without");
         }
@@ -247,8 +247,8 @@ fn memory_that_is_swapped_is_told() {
                 Ok(space) => space,
                 Err(reason) => return skip(test, &reason),
             };
-            let desk = Desk::new();
-            let running = start(&desk, group.launch(&desk), LARGE, &[]);
+            let sandbox = Sandbox::new();
+            let running = start(&sandbox, group.launch(&sandbox), LARGE, &[]);
             if is_short {
                 wait_for_worker(&running, "a worker with its arrays", has_arrays);
                 group.set(Limit::Memory(GIVEN));

@@ -14,25 +14,25 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_ioassay");
 pub(crate) const HANGS: Duration = Duration::from_secs(600);
 
 /// A directory to measure and a state folder; both are deleted on drop.
-pub(crate) struct Desk {
+pub(crate) struct Sandbox {
     directory: TempDir,
     state: TempDir,
 }
 
-impl Desk {
+impl Sandbox {
     /// In the build directory, which is usually on a real disk.
-    pub(crate) fn new() -> Desk {
-        Desk::on(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    pub(crate) fn new() -> Sandbox {
+        Sandbox::on(Path::new(env!("CARGO_TARGET_TMPDIR")))
     }
 
     /// In memory; `None` without `/dev/shm`.
-    pub(crate) fn in_memory() -> Option<Desk> {
-        Path::new("/dev/shm").is_dir().then(|| Desk::on(Path::new("/dev/shm")))
+    pub(crate) fn in_memory() -> Option<Sandbox> {
+        Path::new("/dev/shm").is_dir().then(|| Sandbox::on(Path::new("/dev/shm")))
     }
 
     /// In a new directory in `place`.
-    pub(crate) fn on(place: &Path) -> Desk {
-        Desk { directory: TempDir::new_in(place).unwrap(), state: TempDir::new().unwrap() }
+    pub(crate) fn on(place: &Path) -> Sandbox {
+        Sandbox { directory: TempDir::new_in(place).unwrap(), state: TempDir::new().unwrap() }
     }
 
     /// The directory to measure.

@@ -2,7 +2,7 @@
 //! called there.
 
 use crate::labels::Labels;
-use crate::told::{Told, told_once};
+use crate::phrases::{Factored, factor_out};
 use crate::words::{self, listed};
 use assess::finding::Verdict;
 use assess::summary::Summary;
@@ -191,14 +191,14 @@ pub(super) fn label_words(summary: &Summary, labels: &Labels) -> Vec<String> {
 }
 
 /// The words of lines, each of which stands for some cases.
-pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Told {
+pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     let all = lines.iter().map(|line| words_of_line(line, names)).collect();
-    let Told { own, common } = told_once(all);
+    let Factored { own, common } = factor_out(all);
     let own = own.into_iter().zip(lines).map(|(own, line)| {
         let is_doubtful = line.iter().any(|summary| summary.verdict == Verdict::Doubtful);
         own + if is_doubtful { " ?" } else { "" }
     });
-    Told { own: own.collect(), common }
+    Factored { own: own.collect(), common }
 }
 
 /// The words that the names of all cases of a line share, and which rate they are of.

@@ -1,26 +1,27 @@
-//! The controls of a recipe: its ceilings.
+//! The baselines of a recipe: its ceilings.
 
 use super::{Changes, parse};
 use anyhow::Result;
 use model::case::WriteWork;
 use model::case::{Advice, Cache, Case, Engine, Io, Isa, Op, ReadWork, Submission, Touch, Work};
-use model::plan::{Place, Plan};
+use model::environment::Environment;
+use model::plan::Plan;
 use model::units;
 use std::collections::HashSet;
 use std::time::Duration;
 
-/// The controls of every recipe that reads files.
-const CONTROLS: &str = include_str!("../../../../recipes/controls.toml");
+/// The baselines of every recipe that reads files.
+const BASELINES: &str = include_str!("../../../../recipes/baselines.toml");
 
 /// The ceilings of `plan`: memory with one thread and with all, direct reads of the device, and the
 /// tool's own overhead. Empty if the plan uses no file.
-pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
+pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
     let asked = || plan.cases.iter().map(|planned| &planned.case);
     let Some(largest) = asked().filter_map(Case::file_size).max() else {
         return Ok(Vec::new());
     };
-    let mut controls = parse(CONTROLS)?;
-    controls.size = units::bytes(largest);
+    let mut baselines = parse(BASELINES)?;
+    baselines.size = units::bytes(largest);
     let (reads, writes) =
         (asked().any(|case| case.read().is_some()), asked().any(|case| case.write().is_some()));
     let claims_device = asked()
@@ -32,9 +33,9 @@ pub(super) fn of(plan: &Plan, place: &Place) -> Result<Vec<Case>> {
         Work::Read(work) if work.io.cache == Cache::Direct => claims_device,
         Work::Read(_) => reads,
     };
-    let mut cases = controls.cases(&Changes::default(), place)?;
+    let mut cases = baselines.cases(&Changes::default(), environment)?;
     cases.retain(is_wanted);
-    let time = units::parse_time(&controls.time)?;
+    let time = units::parse_time(&baselines.time)?;
     cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
     let is_asked: HashSet<Case> = asked().map(without_time).collect();
     cases.retain(|case| !is_asked.contains(&without_time(case)));

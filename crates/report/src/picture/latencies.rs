@@ -9,7 +9,7 @@ use super::curves::capital;
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
 use crate::labels::Labels;
-use crate::told::Told;
+use crate::phrases::Factored;
 use crate::words::{count, listed};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -115,7 +115,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Dra
     }
     let void = part.things.len() - cases.len();
     let lines: Vec<Vec<&Summary>> = cases.iter().map(|summary| vec![*summary]).collect();
-    let Told { own, common } = labels(&lines, names);
+    let Factored { own, common } = labels(&lines, names);
     let curves: Vec<Vec<(f64, f64)>> =
         cases.iter().filter_map(|summary| Some(curve(latency(of, summary)?))).collect();
     let points = || curves.iter().flatten();

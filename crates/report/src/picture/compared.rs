@@ -11,7 +11,7 @@ use crate::versus;
 use crate::words::{count, difference, listed, times, times_interval};
 use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
-use assess::records::Versus;
+use assess::records::RecordComparison;
 
 /// Of more comparisons those come first that found a difference, and the last are left out.
 const ROWS_MOST: usize = 24;
@@ -35,7 +35,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
 }
 
 /// The cases of two records, B by A; none where nothing is compared.
-pub(super) fn compared_records(versus: &Versus) -> Option<Drawing> {
+pub(super) fn compared_records(versus: &RecordComparison) -> Option<Drawing> {
     let names = crate::records::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::records::name(versus.of(pair), &names);
     let rows = versus.pairs.iter().map(|pair| (row(pair), &pair.comparison));

@@ -19,7 +19,7 @@ pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
 
 /// What things that are shown together are called.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Factored {
     /// What each has for itself.
     pub(crate) own: Vec<String>,
     /// What all have in common; empty where it is one thing.
@@ -27,9 +27,9 @@ pub(crate) struct Told {
 }
 
 /// Labels without the words that all of them have.
-pub(crate) fn told_once(all: Vec<Vec<String>>) -> Told {
+pub(crate) fn factor_out(all: Vec<Vec<String>>) -> Factored {
     let Some((first, others)) = all.split_first() else {
-        return Told { own: Vec::new(), common: String::new() };
+        return Factored { own: Vec::new(), common: String::new() };
     };
     let is_common = |word: &&String| others.iter().all(|other| other.contains(word));
     let mut common: Vec<String> = match others {
@@ -43,5 +43,5 @@ pub(crate) fn told_once(all: Vec<Vec<String>>) -> Told {
     }
     let own =
         |words: &Vec<String>| joined(words.iter().filter(|word| !common.contains(word)).cloned());
-    Told { own: all.iter().map(own).collect(), common: listed(&common) }
+    Factored { own: all.iter().map(own).collect(), common: listed(&common) }
 }

@@ -7,7 +7,7 @@ use model::units;
 
 /// The outcome, if it is possible. A sample reports each thread once and no other, the bytes of its
 /// operations, every latency, and no more time than passed here. Otherwise the trial has failed.
-pub fn believe(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
+pub fn validate(job: &Job, outcome: Outcome, window_ns: u64) -> Outcome {
     let Outcome::Done(sample) = &outcome else { return outcome };
     match doubt(job, sample, window_ns) {
         None => outcome,

@@ -50,7 +50,7 @@ const END_STEP: Duration = Duration::from_millis(2);
 
 /// A worker process and its pipes.
 #[derive(Debug)]
-pub struct Courier {
+pub struct WorkerProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -73,12 +73,12 @@ enum Wait {
     ToSay,
 }
 
-impl Courier {
+impl WorkerProcess {
     /// Starts the worker `command` and receives its handshake.
     ///
     /// # Errors
     /// If it cannot be started, says nothing or speaks another protocol.
-    pub fn start(mut command: Command, stop: &Stop, patience: Duration) -> Result<Courier> {
+    pub fn start(mut command: Command, stop: &Stop, patience: Duration) -> Result<WorkerProcess> {
         // A process group of its own, so that an interrupt from the keyboard reaches only this
         // program.
         command.process_group(0);
@@ -91,7 +91,7 @@ impl Courier {
         let stderr = child.stderr.take().expect("stderr is a pipe");
         let pipes = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
         let unblocked = pipes.into_iter().try_for_each(|pipe| ioctl_fionbio(pipe, true));
-        let mut courier = Courier {
+        let mut worker = WorkerProcess {
             child,
             stdin: Some(stdin),
             stdout: BufReader::new(stdout),
@@ -103,8 +103,8 @@ impl Courier {
             worker: Some(worker),
         };
         unblocked.context("failed to make the worker's pipes non-blocking")?;
-        match courier.next(patience) {
-            Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(courier),
+        match worker.next(patience) {
+            Ok(Reply::Hello { protocol: PROTOCOL, .. }) => Ok(worker),
             Ok(other) => {
                 anyhow::bail!("unexpected handshake from the worker: '{}'", other.encode())
             }
@@ -135,7 +135,7 @@ impl Courier {
     /// Starts the prepared trial and waits for the outcome.
     ///
     /// # Errors
-    /// As for [`Courier::prepare`].
+    /// As for [`WorkerProcess::prepare`].
     pub fn perform(&mut self, time: Duration) -> Result<Outcome, String> {
         self.say(&Request::Go)?;
         let mut gather = Gather::default();
@@ -155,7 +155,7 @@ impl Courier {
     /// evidence.
     ///
     /// # Errors
-    /// As for [`Courier::prepare`].
+    /// As for [`WorkerProcess::prepare`].
     pub fn dismiss(&mut self) -> Result<(), String> {
         self.say(&Request::Go)
     }
@@ -339,7 +339,7 @@ impl Courier {
     }
 }
 
-impl Drop for Courier {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         self.end();
     }
@@ -364,13 +364,13 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
         let patience = Duration::from_millis(300);
-        let mut courier = Courier::start(command, &Stop::default(), patience)
+        let mut worker = WorkerProcess::start(command, &Stop::default(), patience)
             .map_err(|error| format!("{error:#}"))?;
         let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
-        match courier.prepare(&job)? {
+        match worker.prepare(&job)? {
             Some(outcome) => Ok(outcome),
-            None => courier.perform(Duration::from_millis(1)),
+            None => worker.perform(Duration::from_millis(1)),
         }
     }
 
@@ -416,27 +416,27 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 
-    /// A courier whose worker sends the handshake and then runs `script`.
-    fn courier(script: &str) -> Courier {
+    /// A worker whose worker sends the handshake and then runs `script`.
+    fn worker(script: &str) -> WorkerProcess {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{HELLO}{script}")]);
-        Courier::start(command, &Stop::default(), Duration::from_millis(300)).unwrap()
+        WorkerProcess::start(command, &Stop::default(), Duration::from_millis(300)).unwrap()
     }
 
     #[test]
     fn a_worker_that_does_not_read_is_given_up() {
-        let mut courier = courier("sleep 600");
-        let error = (0..1_000_000).find_map(|_| courier.dismiss().err()).unwrap();
+        let mut worker = worker("sleep 600");
+        let error = (0..1_000_000).find_map(|_| worker.dismiss().err()).unwrap();
         assert_eq!(error, "the worker did not read its stdin for 300ms");
     }
 
     #[test]
     fn a_worker_that_floods_stderr_is_heard() {
-        let mut courier = courier("yes >&2 & read job; echo unavailable reason=no; sleep 600");
+        let mut worker = worker("yes >&2 & read job; echo unavailable reason=no; sleep 600");
         let case = Case::own(Work::Read(zoo::plain()));
         let job = Job { case, seed: 1, file: Some("/tmp/x".into()), source: None };
         let reason = "no".to_string();
-        assert_eq!(courier.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));
+        assert_eq!(worker.prepare(&job), Ok(Some(Outcome::Unavailable { reason })));
     }
 
     #[test]
@@ -444,8 +444,9 @@ mod tests {
         let start = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
-            let courier = Courier::start(command, &Stop::default(), Duration::from_millis(300));
-            format!("{:#}", courier.expect_err("it is no worker"))
+            let worker =
+                WorkerProcess::start(command, &Stop::default(), Duration::from_millis(300));
+            format!("{:#}", worker.expect_err("it is no worker"))
         };
         assert!(start("echo hello protocol=1 name=x version=1").contains("unexpected handshake"));
         assert!(start("sleep 60").contains("sent nothing"));

@@ -9,8 +9,8 @@ use super::legend::{Key, Legend, Note, void_key};
 use super::measure::{width, wrapped};
 use super::palette::{Colour, FAINT, GRID, INK, SERIES, VOID};
 use crate::labels::Labels;
+use crate::phrases::{Factored, factor_out};
 use crate::survey::{RUNGS, Rate, Rung, label_on_rung, labels};
-use crate::told::{Told, told_once};
 use crate::words::{self, NOT_DURABLE, count, listed};
 use assess::Assessment;
 use assess::finding::Verdict;
@@ -55,7 +55,7 @@ struct Bar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     /// The calls had returned: nobody says that it is durable.
-    Accepted,
+    Acknowledged,
     Served(Option<ServedBy>),
 }
 
@@ -129,7 +129,7 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
             asked(&assessment.cases).filter(on_rung).map(move |summary| (rung, summary))
         })
         .collect();
-    let Told { own, common } = names(assessment, &on_rungs);
+    let Factored { own, common } = names(assessment, &on_rungs);
     let (mut rows, mut last) = (Vec::new(), None);
     for ((rung, summary), label) in on_rungs.into_iter().zip(own) {
         if last.replace(rung) != Some(rung) {
@@ -141,16 +141,16 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
 }
 
 /// What bars are called: in a survey as in its table.
-fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Told {
+fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
     if assessment.view.layout != Layout::Ladder {
         let names = Labels::of(assessment);
-        return told_once(
+        return factor_out(
             on_rungs.iter().map(|(_, summary)| label_words(summary, &names)).collect(),
         );
     }
     let labels = labels(assessment);
     let own = on_rungs.iter().map(|(_, summary)| label_on_rung(&labels, summary));
-    Told { own: own.collect(), common: String::new() }
+    Factored { own: own.collect(), common: String::new() }
 }
 
 fn bars(summary: &Summary, label: &str) -> Vec<Bar> {
@@ -164,7 +164,7 @@ fn bars(summary: &Summary, label: &str) -> Vec<Bar> {
         let label = format!("{label} {}", rate.name());
         let writing = summary.writing.as_ref();
         let (found, by) = match rate {
-            Rate::Accepted => (writing.and_then(|all| all.accepted), By::Accepted),
+            Rate::Acknowledged => (writing.and_then(|all| all.acknowledged), By::Acknowledged),
             Rate::Durable => (writing.and_then(|all| all.durable), By::Served(summary.served_by)),
             Rate::OnlySynced => (None, By::Served(summary.served_by)),
         };
@@ -232,7 +232,7 @@ fn bounds(assessment: &Assessment) -> Vec<Bound> {
 
 fn colour(by: By) -> Colour {
     match by {
-        By::Accepted | By::Served(None | Some(ServedBy::NoIo)) => SERIES[6],
+        By::Acknowledged | By::Served(None | Some(ServedBy::NoIo)) => SERIES[6],
         By::Served(Some(ServedBy::Ram)) => SERIES[3],
         By::Served(Some(ServedBy::PageCache)) => SERIES[2],
         By::Served(Some(ServedBy::Mixed)) => SERIES[4],
@@ -245,7 +245,7 @@ fn legend(bars: &[&Bar], bounds: &[Bound]) -> Legend {
     let mut entries: Vec<(Key, String)> = Vec::new();
     for bar in bars.iter().filter(|bar| bar.rate.is_some() && bar.worth != Worth::Void) {
         let text = match bar.by {
-            By::Accepted => "accepted, not durable yet".to_string(),
+            By::Acknowledged => "acknowledged, not durable yet".to_string(),
             By::Served(Some(ServedBy::PageCache)) => "served by the page cache".to_string(),
             By::Served(Some(ServedBy::NoIo)) => "no I/O".to_string(),
             By::Served(Some(ServedBy::Unverified)) => "unverified".to_string(),

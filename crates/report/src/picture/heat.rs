@@ -8,7 +8,7 @@ use super::curves::capital;
 use super::table::{Better, Cell, Table};
 use crate::heatmap::{self, Block, Content};
 use crate::labels::Labels;
-use crate::told::{Told, joined};
+use crate::phrases::{Factored, joined};
 use crate::words::{self, NOT_DURABLE, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -75,7 +75,7 @@ fn method(block: &Block, assessment: &Assessment, names: &Labels) -> Table {
     }
 }
 
-/// Each way to write, with what was accepted and what was durable.
+/// Each way to write, with what was acknowledged and what was durable.
 fn strategies(assessment: &Assessment) -> Option<Table> {
     let names = Labels::of(assessment);
     let writes = |summary: &&Summary| {
@@ -87,22 +87,22 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
             let rate = rate?;
             Some((rate.median, vec![units::rate(rate.median)]))
         };
-        let accepted = Cell::of(summary, rate(writing.and_then(|all| all.accepted)));
+        let acknowledged = Cell::of(summary, rate(writing.and_then(|all| all.acknowledged)));
         let durable = match writing.and_then(|all| all.durable) {
             None if words::is_not_durable(summary) => Cell::Void(vec![NOT_DURABLE.to_string()]),
             durable => Cell::of(summary, rate(durable)),
         };
-        (names.name(&summary.id), vec![accepted, durable])
+        (names.name(&summary.id), vec![acknowledged, durable])
     };
     let rows: Vec<(String, Vec<Cell>)> = assessment.cases.iter().filter(writes).map(row).collect();
     (rows.len() > 1).then(|| Table {
         name: "heat ways to write".to_string(),
-        title: "Ways to write, accepted and durable".to_string(),
-        note: "accepted: until the last write had returned; durable: until the last sync had \
+        title: "Ways to write, acknowledged and durable".to_string(),
+        note: "acknowledged: until the last write had returned; durable: until the last sync had \
                returned, where no evidence denies it"
             .to_string(),
         corner: "way".to_string(),
-        columns: vec!["accepted".to_string(), "durable".to_string()],
+        columns: vec!["acknowledged".to_string(), "durable".to_string()],
         rows,
         better: Better::High,
     })
@@ -152,12 +152,12 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
 }
 
 /// What is done before each sync, without its name: `1MiB every 16`.
-fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Told {
+fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     let label = |line: &Vec<&Summary>| {
         let phrases = line.first().map_or(Vec::new(), |summary| names.phrases(&summary.case));
         joined(phrases.into_iter().filter(|p| p.axis != "sync").map(|phrase| phrase.said))
     };
-    Told { own: lines.iter().map(label).collect(), common: String::new() }
+    Factored { own: lines.iter().map(label).collect(), common: String::new() }
 }
 
 fn common(common: &str) -> String {

@@ -4,18 +4,18 @@ use crate::line::{Fields, Line, ProtocolError};
 use crate::sample::{Seat, Span, Usage};
 
 /// Optional keys and numbers of a line.
-pub(crate) type Told = [(&'static str, Option<u64>)];
+pub(crate) type OptionalFields = [(&'static str, Option<u64>)];
 
 /// Appends the known values to a line.
-pub(crate) fn with_told(line: Line, told: &Told) -> Line {
-    told.iter().fold(line, |line, (key, number)| match number {
+pub(crate) fn with_known(line: Line, fields: &OptionalFields) -> Line {
+    fields.iter().fold(line, |line, (key, number)| match number {
         Some(number) => line.with(key, number),
         None => line,
     })
 }
 
 /// The optional values of a span.
-pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 8] {
+pub(crate) fn fields_of_span(span: &Span) -> [(&'static str, Option<u64>); 8] {
     let [start, end] = [span.start_seat, span.end_seat];
     [
         ("digest", span.digest),
@@ -30,7 +30,7 @@ pub(crate) fn told_of(span: &Span) -> [(&'static str, Option<u64>); 8] {
 }
 
 /// The optional values of a process.
-pub(crate) fn told_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
+pub(crate) fn fields_of_usage(usage: &Usage) -> [(&'static str, Option<u64>); 7] {
     [
         ("cpu_ns", usage.cpu_ns),
         ("user_ns", usage.user_ns),

@@ -24,14 +24,14 @@ pub(crate) use palette::scheme_css;
 
 use crate::style::printable;
 use assess::Assessment;
-use assess::records::Versus;
+use assess::records::RecordComparison;
 use canvas::WIDTH;
 use model::units::{self, ParseError};
 use model::view::Layout;
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figure {
+pub struct Picture {
     /// What it is asked for by: of small letters, digits and dashes, and no other of a report has
     /// it.
     pub name: String,
@@ -67,10 +67,10 @@ impl Drawing {
         Drawing { name: kebab(name), title: printable(title), alt: printable(&alt), height, body }
     }
 
-    fn figure(self) -> Figure {
+    fn picture(self) -> Picture {
         let svg = self.svg([0.0, 0.0, WIDTH, self.height], "");
         let Drawing { name, title, alt, .. } = self;
-        Figure { name, title, alt, svg }
+        Picture { name, title, alt, svg }
     }
 
     /// Its `svg` element, of which `view` is shown; it is drawn over `below`.
@@ -117,8 +117,8 @@ fn named(drawings: Vec<Drawing>) -> Vec<Drawing> {
 }
 
 /// The pictures that suit a judgement, the most important first.
-pub fn figures(assessment: &Assessment) -> Vec<Figure> {
-    drawings(assessment).into_iter().map(Drawing::figure).collect()
+pub fn pictures(assessment: &Assessment) -> Vec<Picture> {
+    drawings(assessment).into_iter().map(Drawing::picture).collect()
 }
 
 fn drawings(assessment: &Assessment) -> Vec<Drawing> {
@@ -136,15 +136,15 @@ fn drawings(assessment: &Assessment) -> Vec<Drawing> {
 }
 
 /// The pictures that suit two records beside each other.
-pub fn figures_of_records(versus: &Versus) -> Vec<Figure> {
-    compared::compared_records(versus).into_iter().map(Drawing::figure).collect()
+pub fn pictures_of_records(versus: &RecordComparison) -> Vec<Picture> {
+    compared::compared_records(versus).into_iter().map(Drawing::picture).collect()
 }
 
 /// A picture as a file of its own: on paper of its own, with its title and where it is from.
 ///
 /// # Errors
 /// When the assessment has no picture of that name.
-pub fn figure_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
+pub fn picture_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
     let drawings = drawings(assessment);
     let Some(drawing) = drawings.iter().find(|drawing| drawing.name == name) else {
         let known: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();

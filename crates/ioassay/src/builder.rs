@@ -7,7 +7,7 @@
 use crate::ownership;
 use crate::peers::{Program, Source};
 use crate::stop::Stop;
-use crate::tool::{self, Limits, Told};
+use crate::tool::{self, Finished, Limits};
 use anyhow::{Context, Result};
 use model::peer::Peer;
 use std::fs::Permissions;
@@ -157,7 +157,12 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn run(&self, command: Command, time: Duration, first_bytes: usize) -> Result<Told, String> {
+    fn run(
+        &self,
+        command: Command,
+        time: Duration,
+        first_bytes: usize,
+    ) -> Result<Finished, String> {
         tool::run(command, Limits { time, memory: self.memory, first_bytes }, self.stop)
     }
 
@@ -254,7 +259,7 @@ fn move_to(site: TempDir, folder: &Path) -> Result<()> {
 }
 
 /// The end of stderr, or of stdout if stderr is empty.
-fn said(told: &Told) -> String {
+fn said(told: &Finished) -> String {
     let [stdout, stderr] = [&told.stdout, &told.stderr].map(|stream| stream.last());
     if stderr.is_empty() { stdout } else { stderr }
 }

@@ -28,20 +28,20 @@ pub struct Part {
 
 /// Passes a client's decision to a team and the team's results to the client.
 #[derive(Debug)]
-pub struct Relay<'a, C> {
+pub struct JobReporter<'a, C> {
     client: &'a mut C,
     began_ns: u64,
     setup_ns: u64,
 }
 
-impl<'a, C: Client> Relay<'a, C> {
+impl<'a, C: Client> JobReporter<'a, C> {
     /// A relay for `client`. The job's setup time starts now.
-    pub fn new(client: &'a mut C) -> Relay<'a, C> {
-        Relay { client, began_ns: os_now_ns(), setup_ns: 0 }
+    pub fn new(client: &'a mut C) -> JobReporter<'a, C> {
+        JobReporter { client, began_ns: os_now_ns(), setup_ns: 0 }
     }
 }
 
-impl<C: Client> Conductor<Part> for Relay<'_, C> {
+impl<C: Client> Conductor<Part> for JobReporter<'_, C> {
     fn begin(&mut self) -> bool {
         self.setup_ns = os_now_ns() - self.began_ns;
         self.client.ready()

@@ -10,7 +10,7 @@ use super::canvas::{Anchor, Dash, LINE, MARKS, WIDTH};
 use super::legend::{Key, Legend, Note};
 use super::palette::{FAINT, SERIES};
 use crate::labels::Labels;
-use crate::told::Told;
+use crate::phrases::Factored;
 use crate::words::{Say, count, main_estimate};
 use assess::Assessment;
 use assess::stats::Estimate;
@@ -148,7 +148,7 @@ fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> 
         return None;
     }
     let cases: Vec<Vec<&Summary>> = lines.iter().map(|line| line.cases.clone()).collect();
-    let Told { own, common } = labels(&cases, names);
+    let Factored { own, common } = labels(&cases, names);
     let say: Say = if is_of_rates { units::rate } else { units::nanoseconds };
     let points = || lines.iter().flat_map(|line| &line.points);
     let mut values: Vec<f64> = points().map(|(x, _)| *x).collect();

@@ -13,7 +13,7 @@ pub(super) const TEXT: f64 = 12.0;
 pub(super) const LINE: f64 = 15.0;
 
 /// A place in pixels from the upper left corner.
-pub(super) type Place = (f64, f64);
+pub(super) type Point = (f64, f64);
 
 /// Which end of a text is at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,8 @@ fn rgb(colour: Colour) -> String {
     format!("#{:06X}", colour.light)
 }
 
-fn points(places: &[Place]) -> String {
-    let point = |(x, y): &Place| format!("{},{}", fine(*x), fine(*y));
+fn points(places: &[Point]) -> String {
+    let point = |(x, y): &Point| format!("{},{}", fine(*x), fine(*y));
     places.iter().map(point).collect::<Vec<_>>().join(" ")
 }
 
@@ -91,7 +91,7 @@ impl Canvas {
     }
 
     /// A line of text whose middle height is at `place`.
-    pub(super) fn text(&self, text: &str, place: Place, anchor: Anchor, colour: Colour) {
+    pub(super) fn text(&self, text: &str, place: Point, anchor: Anchor, colour: Colour) {
         self.weighed_text(text, place, anchor, colour, Weight::Normal);
     }
 
@@ -99,7 +99,7 @@ impl Canvas {
     pub(super) fn weighed_text(
         &self,
         text: &str,
-        place: Place,
+        place: Point,
         anchor: Anchor,
         colour: Colour,
         weight: Weight,
@@ -124,7 +124,7 @@ impl Canvas {
     }
 
     /// A filled rectangle.
-    pub(super) fn rect(&self, from: Place, to: Place, colour: Colour) {
+    pub(super) fn rect(&self, from: Point, to: Point, colour: Colour) {
         let (x, y, colour) = (fine(from.0), fine(from.1), rgb(colour));
         let (width, height) = (fine(fine(to.0) - x), fine(fine(to.1) - y));
         self.put(format_args!(
@@ -133,13 +133,13 @@ impl Canvas {
     }
 
     /// The edge of a rectangle.
-    pub(super) fn edge(&self, from: Place, to: Place, colour: Colour, width: f64) {
+    pub(super) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
         self.path(&corners, colour, width);
     }
 
     /// A rectangle of slanting lines.
-    pub(super) fn hatch(&self, from: Place, to: Place, colour: Colour) {
+    pub(super) fn hatch(&self, from: Point, to: Point, colour: Colour) {
         const APART: f64 = 6.0;
         let ((x0, y0), (x1, y1)) = (from, to);
         let height = y1 - y0;
@@ -155,16 +155,16 @@ impl Canvas {
     }
 
     /// A line through all of `places`.
-    pub(super) fn path(&self, places: &[Place], colour: Colour, width: f64) {
+    pub(super) fn path(&self, places: &[Point], colour: Colour, width: f64) {
         self.dashed(places, Dash::Whole, colour, width);
     }
 
     /// A straight line.
-    pub(super) fn line(&self, ends: [Place; 2], dash: Dash, colour: Colour, width: f64) {
+    pub(super) fn line(&self, ends: [Point; 2], dash: Dash, colour: Colour, width: f64) {
         self.dashed(&ends, dash, colour, width);
     }
 
-    fn dashed(&self, places: &[Place], dash: Dash, colour: Colour, width: f64) {
+    fn dashed(&self, places: &[Point], dash: Dash, colour: Colour, width: f64) {
         let dash = match dash {
             Dash::Whole => "",
             Dash::Long => " stroke-dasharray=\"7 3\"",
@@ -178,7 +178,7 @@ impl Canvas {
     }
 
     /// An interval: a line with a bar at each end.
-    pub(super) fn whiskers(&self, ends: [Place; 2], colour: Colour) {
+    pub(super) fn whiskers(&self, ends: [Point; 2], colour: Colour) {
         const HALF: f64 = 3.0;
         let [(x0, y0), (x1, y1)] = ends;
         let (across, along) = if y0 == y1 { (0.0, HALF) } else { (HALF, 0.0) };
@@ -189,15 +189,15 @@ impl Canvas {
     }
 
     /// A point.
-    pub(super) fn mark(&self, mark: Mark, (x, y): Place, colour: Colour) {
+    pub(super) fn mark(&self, mark: Mark, (x, y): Point, colour: Colour) {
         const R: f64 = 3.4;
-        let at = |(dx, dy): Place| (x + dx * R, y + dy * R);
+        let at = |(dx, dy): Point| (x + dx * R, y + dy * R);
         let circle = |paint: &str| {
             let (x, y) = (fine(x), fine(y));
             self.put(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{R}\" {paint}/>"));
         };
-        let filled = |corners: &[Place]| {
-            let corners: Vec<Place> = corners.iter().map(|place| at(*place)).collect();
+        let filled = |corners: &[Point]| {
+            let corners: Vec<Point> = corners.iter().map(|place| at(*place)).collect();
             let (colour, points) = (rgb(colour), points(&corners));
             self.put(format_args!("<polygon fill=\"{colour}\" points=\"{points}\"/>"));
         };

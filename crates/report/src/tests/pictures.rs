@@ -1,31 +1,31 @@
 //! Every picture of every assessment: whole, legible, and the same each time.
 
 use super::{all, made, made_memory, made_writing, two_records};
-use crate::figure::text_width;
-use crate::{Figure, figure_alone, figures, figures_of_records};
+use crate::picture::text_width;
+use crate::{Picture, picture_alone, pictures, pictures_of_records};
 use assess::Assessment;
 use assess::finding::Verdict;
 use roxmltree::{Document, Node};
 use std::collections::HashSet;
 
 /// All pictures there are.
-fn all_figures() -> Vec<Figure> {
+fn all_pictures() -> Vec<Picture> {
     let (a, b) = two_records(1.25);
-    let of_records = figures_of_records(&super::compare(&a, &b));
-    all().iter().flat_map(figures).chain(of_records).collect()
+    let of_records = pictures_of_records(&super::compare(&a, &b));
+    all().iter().flat_map(pictures).chain(of_records).collect()
 }
 
 fn names(assessment: &Assessment) -> Vec<String> {
-    figures(assessment).into_iter().map(|figure| figure.name).collect()
+    pictures(assessment).into_iter().map(|figure| figure.name).collect()
 }
 
-fn named(assessment: &Assessment, name: &str) -> Figure {
-    let found = figures(assessment).into_iter().find(|figure| figure.name == name);
+fn named(assessment: &Assessment, name: &str) -> Picture {
+    let found = pictures(assessment).into_iter().find(|figure| figure.name == name);
     found.unwrap_or_else(|| panic!("there is no {name} among {:?}", names(assessment)))
 }
 
 /// The texts of a picture, a space between two.
-fn texts(figure: &Figure) -> String {
+fn texts(figure: &Picture) -> String {
     let document = Document::parse(&figure.svg).unwrap();
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     texts.filter_map(|node| node.text()).map(str::trim).collect::<Vec<_>>().join(" ")
@@ -75,10 +75,10 @@ fn view_box(document: &Document) -> (f64, f64) {
 #[test]
 fn every_picture_is_whole_and_says_what_it_is() {
     for assessment in all() {
-        let figures = figures(&assessment);
+        let figures = pictures(&assessment);
         let mut ids: HashSet<String> = HashSet::new();
         for figure in &figures {
-            let Figure { name, title, alt, svg } = figure;
+            let Picture { name, title, alt, svg } = figure;
             let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(name.chars().all(is_plain) && !name.starts_with('-'), "{name}");
             assert!(title.chars().count() > 4 && alt.ends_with('.'), "{name}: {title}, {alt}");
@@ -102,7 +102,7 @@ fn every_picture_is_whole_and_says_what_it_is() {
 
 #[test]
 fn no_text_leaves_its_picture_or_lies_on_another() {
-    for Figure { name, svg, .. } in all_figures() {
+    for Picture { name, svg, .. } in all_pictures() {
         let document = Document::parse(&svg).expect("it is valid");
         let (width, height) = view_box(&document);
         let is_text = |node: &Node| node.has_tag_name("text");
@@ -125,7 +125,7 @@ fn no_text_leaves_its_picture_or_lies_on_another() {
 
 #[test]
 fn no_shape_leaves_its_picture() {
-    for Figure { name, svg, .. } in all_figures() {
+    for Picture { name, svg, .. } in all_pictures() {
         let document = Document::parse(&svg).expect("it is valid");
         let (width, height) = view_box(&document);
         let within = |node: &Node, x: f64, y: f64| {
@@ -161,18 +161,18 @@ fn no_shape_leaves_its_picture() {
 
 #[test]
 fn pictures_are_the_same_each_time() {
-    for (one, other) in all_figures().iter().zip(all_figures()) {
+    for (one, other) in all_pictures().iter().zip(all_pictures()) {
         assert_eq!(*one, other);
     }
 }
 
 #[test]
 fn a_picture_is_small() {
-    let sizes = all_figures().into_iter().map(|figure| (figure.svg.len(), figure.name));
+    let sizes = all_pictures().into_iter().map(|figure| (figure.svg.len(), figure.name));
     for (size, name) in sizes {
         assert!(size < 80_000, "{name}: {size} bytes");
     }
-    let survey: usize = figures(&made::rich()).iter().map(|figure| figure.svg.len()).sum();
+    let survey: usize = pictures(&made::rich()).iter().map(|figure| figure.svg.len()).sum();
     assert!(survey < 250_000, "{survey} bytes");
 }
 
@@ -203,7 +203,7 @@ fn each_recipe_has_the_pictures_that_suit_it() {
 /// The void row of the survey is drawn, but in no colour of what served it, and named.
 #[test]
 fn a_void_bar_is_named_and_has_no_colour_of_a_server() {
-    let sound = figures(&made::tmpfs()).remove(0);
+    let sound = pictures(&made::tmpfs()).remove(0);
     assert!(!texts(&sound).contains("void"), "{}", texts(&sound));
     let ladder = named(&made::rich(), "ladder");
     let said = texts(&ladder);
@@ -249,7 +249,7 @@ fn a_difference_is_told_by_a_word() {
     assert!(said.contains("1.31× (1.27-1.35) different"), "{said}");
     assert!(said.contains("inconclusive (n ≈ 24)"), "{said}");
     let (a, b) = two_records(1.25);
-    let of_records = figures_of_records(&super::compare(&a, &b));
+    let of_records = pictures_of_records(&super::compare(&a, &b));
     assert_eq!(of_records[0].name, "compared");
     assert!(texts(&of_records[0]).contains("0.80×"), "{}", texts(&of_records[0]));
 }
@@ -257,8 +257,8 @@ fn a_difference_is_told_by_a_word() {
 #[test]
 fn a_picture_that_stands_alone_has_paper_and_both_schemes() {
     let assessment = made::rich();
-    for figure in figures(&assessment) {
-        let svg = figure_alone(&assessment, &figure.name).expect("it is one of them");
+    for figure in pictures(&assessment) {
+        let svg = picture_alone(&assessment, &figure.name).expect("it is one of them");
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
         assert!(svg.contains("prefers-color-scheme:dark") && svg.contains(crate::MARK), "{svg}");
         let paper = document.descendants().find(|node| node.has_tag_name("rect"));
@@ -268,7 +268,7 @@ fn a_picture_that_stands_alone_has_paper_and_both_schemes() {
         );
         assert!(svg.contains(&figure.title.replace('&', "&amp;")), "{svg}");
     }
-    let unknown = figure_alone(&assessment, "lader").expect_err("there is none").to_string();
+    let unknown = picture_alone(&assessment, "lader").expect_err("there is none").to_string();
     assert!(
         unknown.starts_with("unknown figure 'lader' (did you mean 'ladder'?): known are "),
         "{unknown}"
@@ -283,7 +283,7 @@ fn a_record_cannot_write_into_the_svg() {
         summary.case.peer = "<script>\"&\u{1b}[2J".to_string();
         summary.id = summary.case.id();
     }
-    let figures = figures(&assessment);
+    let figures = pictures(&assessment);
     assert!(!figures.is_empty());
     for figure in figures {
         assert!(

@@ -10,7 +10,7 @@ use super::palette::{FAINT, GRID, INK, SERIES, VOID};
 use crate::labels::Labels;
 use crate::words::count;
 use assess::Assessment;
-use assess::course::{Change, Course};
+use assess::course::{Change, TimeSeries};
 use assess::summary::Summary;
 use model::units;
 
@@ -18,7 +18,7 @@ use model::units;
 #[derive(Debug)]
 struct Strip<'a> {
     label: Vec<String>,
-    course: &'a Course,
+    course: &'a TimeSeries,
     summary: &'a Summary,
 }
 
@@ -29,7 +29,7 @@ const BELOW: f64 = 8.0;
 /// Pictures of a few courses each, those with a step first.
 pub(super) fn courses(assessment: &Assessment) -> Vec<Drawing> {
     let names = Labels::of(assessment);
-    let mut all: Vec<(&Summary, &Course)> = asked(&assessment.cases)
+    let mut all: Vec<(&Summary, &TimeSeries)> = asked(&assessment.cases)
         .filter_map(|summary| Some((summary, summary.course.as_ref()?)))
         .filter(|(_, course)| course.rates.iter().any(|rate| *rate > 0.0))
         .collect();

@@ -1,0 +1,441 @@
+//! Where a plan runs, and which cases are impossible there.
+
+use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
+use crate::case::{Submission, Touch, Work, WriteWork};
+use crate::content::{STAMP_PAGE, STAMP_PERIOD};
+use crate::host::{Host, Storage};
+use crate::memory::{ARRAY_GRANULE, LINE};
+use crate::pattern::{Pattern, Share};
+use crate::peer::Peer;
+use crate::refusal;
+use crate::units;
+
+/// Where a plan runs, which determines the possible cases.
+#[derive(Debug)]
+pub struct Environment<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// The test file's file system; `None` if no file is used.
+    pub storage: Option<&'a Storage>,
+    /// The other programs that can measure, besides this program's own worker.
+    pub peers: &'a [Peer],
+}
+
+/// One part in this many of the available memory is left to other processes.
+const MEMORY_RESERVE_PARTS: u64 = 4;
+
+impl Environment<'_> {
+    /// Why `case` cannot be measured here, or would not measure what it claims.
+    pub fn refusal(&self, case: &Case) -> Option<String> {
+        self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
+            Work::Read(work) => cut_refusal(&work.io)
+                .or_else(|| engine_refusal(work))
+                .or_else(|| self.isa_refusal(work.isa))
+                .or_else(|| self.load_refusal(work))
+                .or_else(|| {
+                    let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
+                    self.buffer_refusal(&work.io).filter(|_| has_buffers)
+                })
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
+            Work::Write(work) => cut_refusal(&work.io)
+                .or_else(|| work.refusal())
+                .or_else(|| self.buffer_refusal(&work.io))
+                .or_else(|| self.data_refusal(work))
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
+            Work::Memory(work) => {
+                self.isa_refusal(work.isa).or_else(|| kernel_refusal(work)).or_else(|| {
+                    self.memory_refusal(
+                        "a working set",
+                        work.footprint(self.host.page, self.host.huge_page_bytes()),
+                    )
+                })
+            }
+        })
+    }
+
+    fn peer_refusal(&self, case: &Case) -> Option<String> {
+        if case.peer == OWN_PEER {
+            return None;
+        }
+        match self.peers.iter().find(|peer| peer.name == case.peer) {
+            Some(peer) => peer.refusal(case),
+            None => Some(format!("there is no peer '{}'", case.peer)),
+        }
+    }
+
+    fn isa_refusal(&self, isa: Isa) -> Option<String> {
+        let known = isa == Isa::Auto || self.host.isas.contains(&isa);
+        (!known).then(|| format!("this processor has no {isa}"))
+    }
+
+    /// Refuses excessive memory in advance: allocating it would make the OS kill this program or
+    /// another. If the size of memory is unknown, nothing is refused.
+    fn memory_refusal(&self, what: &str, bytes: u64) -> Option<String> {
+        let available = self.host.memory_available?;
+        let reserve = available / MEMORY_RESERVE_PARTS;
+        (bytes > available - reserve).then(|| {
+            format!(
+                "{what} of {} does not fit: {} of memory are available, and {} of that stay free \
+                 for other programs",
+                units::bytes(bytes),
+                units::bytes_rounded(available),
+                units::bytes_rounded(reserve),
+            )
+        })
+    }
+
+    fn load_refusal(&self, work: &ReadWork) -> Option<String> {
+        if work.engine != Engine::Load {
+            return None;
+        }
+        self.memory_refusal("a file loaded into memory", work.io.size)
+    }
+
+    fn buffer_refusal(&self, io: &Io) -> Option<String> {
+        let slots = u64::from(io.threads) * u64::from(io.depth);
+        let bytes = slots.saturating_mul(io.block);
+        let available = self.host.memory_available?;
+        (bytes > available / 4).then(|| {
+            format!(
+                "{slots} buffers of {} need more than a quarter of the {} of available memory",
+                units::bytes(io.block),
+                units::bytes_rounded(available),
+            )
+        })
+    }
+
+    /// The data to write is in memory before the clock starts: one period per thread, and whole
+    /// pages for each operation in flight.
+    fn data_refusal(&self, work: &WriteWork) -> Option<String> {
+        let window =
+            work.io.block.next_multiple_of(STAMP_PAGE).saturating_mul(work.io.depth.into());
+        let each = (STAMP_PERIOD + work.io.block).saturating_add(window);
+        self.memory_refusal("the data to write", each.saturating_mul(work.io.threads.into()))
+    }
+
+    fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
+        self.storage.and_then(|storage| refusal::of_storage(cache, block, storage))
+    }
+}
+
+/// Why a file cannot be divided like this, for any kind of work.
+fn cut_refusal(io: &Io) -> Option<String> {
+    let blocks = io.size.div_ceil(io.block);
+    if io.block > io.size {
+        let (block, size) = (units::bytes(io.block), units::bytes(io.size));
+        return Some(format!("the block of {block} is larger than the file of {size}"));
+    }
+    if blocks < u64::from(io.threads) {
+        return Some(format!(
+            "the file has {blocks} blocks, fewer than {} threads: some threads would have no work",
+            io.threads
+        ));
+    }
+    if io.ops > blocks {
+        return Some(format!(
+            "{} operations need as many different blocks, but the file has {blocks}",
+            io.ops
+        ));
+    }
+    (io.depth > 4096).then(|| format!("depth {} is above the maximum of 4096", io.depth))
+}
+
+/// Maximum number of threads: more are a mistake, and each costs memory.
+const THREADS_MAX: u32 = 4096;
+
+fn threads_refusal(case: &Case) -> Option<String> {
+    let threads = case.threads();
+    (threads > THREADS_MAX).then(|| {
+        format!(
+            "{threads} threads are more than the maximum of \
+                                             {THREADS_MAX}"
+        )
+    })
+}
+
+fn kernel_refusal(work: &MemoryWork) -> Option<String> {
+    let arrays = work.kernel.arrays() * u64::from(work.threads);
+    if work.working_set < ARRAY_GRANULE.saturating_mul(arrays) {
+        return Some(format!(
+            "a working set of {} is too small: each of the {arrays} arrays needs 4KiB",
+            units::bytes(work.working_set)
+        ));
+    }
+    if !work.step.is_multiple_of(LINE) {
+        return Some(format!("the step of {} is not a multiple of {LINE} bytes", work.step));
+    }
+    let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
+    without.then(|| format!("{} uses no vectors: use isa scalar", work.kernel))
+}
+
+fn engine_refusal(work: &ReadWork) -> Option<String> {
+    let waits = !matches!(work.engine, Engine::Uring | Engine::Null);
+    let is_one_run = work.io.pattern == Pattern::Sequential && work.io.share == Share::Contiguous;
+    let reason = match work.engine {
+        _ if waits && work.io.depth > 1 => format!(
+            "{} waits for each block: a thread has one in flight, not {}; use depth 1",
+            work.engine, work.io.depth
+        ),
+        Engine::Mmap if work.io.cache == Cache::Direct => {
+            "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
+        }
+        Engine::Mmap if work.touch == Touch::None => {
+            "a mapping moves nothing until it is touched: use another touch".to_string()
+        }
+        Engine::Load if work.touch == Touch::None => {
+            "loading a file without touching it answers no question: use pread".to_string()
+        }
+        Engine::Load if work.io.threads > 1 && !is_one_run => {
+            "each thread loads what it touches, which must be one contiguous part of the file: use \
+             pattern 'sequential' and share 'contiguous'"
+                .to_string()
+        }
+        Engine::Buffered if work.io.cache == Cache::Direct => {
+            "a program's own buffer is not aligned for O_DIRECT: use read".to_string()
+        }
+        Engine::Null if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
+            "null moves no data: use cache 'as-is' and touch 'none'".to_string()
+        }
+        _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
+            format!("only io_uring has a submission thread; {} has none", work.engine)
+        }
+        _ => return touch_refusal(work).or_else(|| advice_refusal(work)),
+    };
+    Some(reason)
+}
+
+fn touch_refusal(work: &ReadWork) -> Option<String> {
+    match work.touch {
+        Touch::Count if !work.io.block.is_multiple_of(4) => Some(format!(
+            "touch 'count' counts integers of 4 bytes, and blocks of {} would cut some in two",
+            units::bytes(work.io.block)
+        )),
+        Touch::None | Touch::Page if work.isa != Isa::Auto => {
+            Some(format!("touch '{}' computes nothing: use isa auto", work.touch))
+        }
+        _ => None,
+    }
+}
+
+fn advice_refusal(work: &ReadWork) -> Option<String> {
+    let fits = match work.advice {
+        Advice::Populate | Advice::TouchAhead => work.engine == Engine::Mmap,
+        Advice::HugePage => matches!(work.engine, Engine::Mmap | Engine::Load),
+        _ => true,
+    };
+    if !fits {
+        return Some(format!(
+            "advice '{}' is about a mapping, and {} has none",
+            work.advice, work.engine
+        ));
+    }
+    if work.advice != Advice::None && work.engine == Engine::Null {
+        return Some("null opens no file, so it can't take advice".to_string());
+    }
+    let about_cache = !matches!(work.advice, Advice::None | Advice::HugePage);
+    (about_cache && work.io.cache == Cache::Direct)
+        .then(|| "advice is about the page cache, which O_DIRECT bypasses".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Allocation, Fill, Op, Sync, WriteEngine};
+    use crate::zoo;
+
+    fn reason(work: ReadWork) -> String {
+        let (host, storage) = (zoo::host(), zoo::storage());
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_reason() {
+        let plain = zoo::plain();
+        let mmap = ReadWork { engine: Engine::Mmap, ..plain };
+        let direct = ReadWork { io: Io { cache: Cache::Direct, ..plain.io }, ..plain };
+        for (work, expected) in [
+            (
+                ReadWork { io: Io { cache: Cache::Direct, ..mmap.io }, ..mmap },
+                "O_DIRECT has no effect on mmap",
+            ),
+            (ReadWork { touch: Touch::None, ..mmap }, "moves nothing until it is touched"),
+            (ReadWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pread waits for each block"),
+            (
+                ReadWork { io: Io { block: 100, ..direct.io }, ..direct },
+                "multiples of 512B, and 100B is not",
+            ),
+            (ReadWork { advice: Advice::Random, ..direct }, "which O_DIRECT bypasses"),
+            (ReadWork { advice: Advice::Populate, ..plain }, "pread has none"),
+            (
+                ReadWork { io: Io { depth: 2, ..plain.io }, engine: Engine::Load, ..plain },
+                "load waits for",
+            ),
+            (ReadWork { engine: Engine::Load, touch: Touch::None, ..plain }, "use pread"),
+            (
+                ReadWork {
+                    io: Io { threads: 2, pattern: Pattern::Random, ..plain.io },
+                    engine: Engine::Load,
+                    ..plain
+                },
+                "one contiguous part of the file",
+            ),
+            (
+                ReadWork { io: Io { block: 6, ..plain.io }, touch: Touch::Count, ..plain },
+                "cut some in two",
+            ),
+            (ReadWork { touch: Touch::Page, isa: Isa::Scalar, ..plain }, "isa auto"),
+            (
+                ReadWork { io: Io { block: 2 << 20, ..plain.io }, ..plain },
+                "larger than the file of 1MiB",
+            ),
+            (
+                ReadWork { io: Io { ops: 257, ..plain.io }, ..plain },
+                "different blocks, but the file has 256",
+            ),
+            (
+                ReadWork { io: Io { threads: 257, ..plain.io }, ..plain },
+                "256 blocks, fewer than 257 threads",
+            ),
+            (ReadWork { submission: Submission::Sqpoll, ..plain }, "only io_uring"),
+            (ReadWork { engine: Engine::Null, ..plain }, "null moves no data"),
+        ] {
+            let reason = reason(work);
+            assert!(reason.contains(expected), "'{reason}' does not say '{expected}'");
+        }
+        assert_eq!(reason(plain), "");
+        assert_eq!(reason(mmap), "");
+    }
+
+    #[test]
+    fn nothing_is_warm_where_no_page_is_kept() {
+        let warm = ReadWork { io: Io { cache: Cache::Warm, ..zoo::plain().io }, ..zoo::plain() };
+        let reason = |keeps_pages, cache| {
+            let (host, storage) = (zoo::host(), Storage { keeps_pages, ..zoo::storage() });
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            let case = Case::own(Work::Read(ReadWork { io: Io { cache, ..warm.io }, ..warm }));
+            environment.refusal(&case).unwrap_or_default()
+        };
+        let said = reason(Some(false), Cache::Warm);
+        assert!(said.contains("keeps nothing in the page cache"), "{said}");
+        assert_eq!(reason(Some(false), Cache::AsIs), "");
+        for known in [Some(true), None] {
+            assert_eq!(reason(known, Cache::Warm), "");
+        }
+    }
+
+    #[test]
+    fn what_nobody_tells_is_no_limit() {
+        let huge = ReadWork {
+            io: Io { size: 1 << 50, ..zoo::plain().io },
+            engine: Engine::Load,
+            ..zoo::plain()
+        };
+        let reason = |memory_available| {
+            let (host, storage) = (Host { memory_available, ..zoo::host() }, zoo::storage());
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            environment.refusal(&Case::own(Work::Read(huge))).unwrap_or_default()
+        };
+        assert!(reason(Some(20 << 30)).contains("does not fit"));
+        assert!(reason(Some(0)).contains("does not fit"));
+        assert_eq!(reason(None), "");
+    }
+
+    #[test]
+    fn writing_that_cannot_be_is_refused_with_its_reason() {
+        let reason = |work: WriteWork| {
+            let (host, storage) = (zoo::host(), zoo::storage());
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            environment.refusal(&Case::own(Work::Write(work))).unwrap_or_default()
+        };
+        let plain = zoo::plain_write();
+        let mmap = WriteWork { engine: WriteEngine::Mmap, ..plain };
+        let copy = WriteWork { op: Op::Copy, engine: WriteEngine::Sendfile, ..plain };
+        let over = WriteWork { allocation: Allocation::Overwrite, ..plain };
+        let append = WriteWork { allocation: Allocation::Append, ..plain };
+        for (work, expected) in [
+            (WriteWork { io: Io { depth: 2, ..plain.io }, ..plain }, "pwrite waits for each block"),
+            (WriteWork { engine: WriteEngine::Splice, ..plain }, "op copy"),
+            (WriteWork { engine: WriteEngine::Pwrite, ..copy }, "pwrite does not copy"),
+            (WriteWork { fill: Fill::Zero, ..copy }, "what its source holds"),
+            (
+                WriteWork { io: Io { cache: Cache::Direct, ..copy.io }, ..copy },
+                "inside the page cache",
+            ),
+            (WriteWork { allocation: Allocation::Overwrite, ..copy }, "a new file"),
+            (mmap, "cannot grow a file"),
+            (WriteWork { sync: Sync::Dsync, ..over }, ""),
+            (
+                WriteWork { engine: WriteEngine::Mmap, sync: Sync::Dsync, ..over },
+                "no effect on stores",
+            ),
+            (WriteWork { sync: Sync::Msync, ..plain }, "pwrite maps nothing"),
+            (WriteWork { every: 4, sync: Sync::None, ..plain }, "is not a call"),
+            (
+                WriteWork { io: Io { cache: Cache::Warm, ..plain.io }, ..plain },
+                "is empty at the start",
+            ),
+            (append, "pwrite writes at offsets"),
+            (
+                WriteWork {
+                    io: Io { threads: 2, ..append.io },
+                    engine: WriteEngine::Write,
+                    ..append
+                },
+                "sequential, by one thread",
+            ),
+            (
+                WriteWork { io: Io { cache: Cache::Direct, size: 4097, ..over.io }, ..over },
+                "whole blocks",
+            ),
+            (WriteWork { op: Op::Sync, ..plain }, "an existing file"),
+            (WriteWork { op: Op::Sync, sync: Sync::None, ..over }, "op sync only calls a sync"),
+            (
+                WriteWork { io: Io { block: 2 << 20, ..plain.io }, ..plain },
+                "larger than the file of 1MiB",
+            ),
+            (WriteWork { engine: WriteEngine::Null, ..plain }, "null moves no data"),
+            (plain, ""),
+            (over, ""),
+            (copy, ""),
+        ] {
+            let id = Case::own(Work::Write(work)).id();
+            let reason = reason(work);
+            let is_right = reason.contains(expected) && reason.is_empty() == expected.is_empty();
+            assert!(is_right, "{id}: '{reason}' does not say '{expected}'");
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_refused() {
+        let host = zoo::host();
+        let environment = Environment { host: &host, storage: None, peers: &[] };
+        let refusal = |size| {
+            let load = ReadWork {
+                io: Io { size, ..zoo::plain().io },
+                engine: Engine::Load,
+                ..zoo::plain()
+            };
+            environment.refusal(&Case::own(Work::Read(load))).unwrap_or_default()
+        };
+        assert_eq!(refusal(15 << 30), "");
+        let reason = refusal(16 << 30);
+        assert!(reason.contains("16GiB does not fit: 20.0 GiB of memory"), "{reason}");
+    }
+
+    #[test]
+    fn a_peer_is_asked_for_what_it_has_only() {
+        let (host, peers) = (zoo::host(), [zoo::peer()]);
+        let environment = Environment { host: &host, storage: None, peers: &peers };
+        let refusal = |peer: &str, work: ReadWork| {
+            let case = Case { peer: peer.to_string(), work: Work::Read(work) };
+            environment.refusal(&case).unwrap_or_default()
+        };
+        assert_eq!(refusal("zebra", zoo::plain()), "");
+        let uring = ReadWork { engine: Engine::Uring, ..zoo::plain() };
+        assert_eq!(refusal("zebra", uring), "the peer zebra has no engine uring");
+        let vectors = ReadWork { isa: Isa::Avx2, ..zoo::plain() };
+        assert!(refusal("zebra", vectors).contains("isa auto"));
+        assert_eq!(refusal("gnu", zoo::plain()), "there is no peer 'gnu'");
+    }
+}
