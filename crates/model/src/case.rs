@@ -4,7 +4,7 @@
 //! command line, the wire, the record, the tables and the JSON all use it.
 
 use crate::named;
-use crate::pattern::{Pattern, Share};
+use crate::pattern::Pattern;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -54,45 +54,10 @@ pub struct Case {
 impl Case {
     /// A case of this kind with default axes, which are set later.
     pub(crate) fn blank(kind: Kind) -> Case {
-        let io = Io {
-            cache: Cache::AsIs,
-            pattern: Pattern::Sequential,
-            stride: 1,
-            size: 0,
-            block: 1,
-            depth: 1,
-            threads: 1,
-            share: Share::Contiguous,
-            ops: 0,
-            time: Duration::ZERO,
-        };
         Case::own(match kind {
-            Kind::Read => Work::Read(ReadWork {
-                io,
-                engine: Engine::Pread,
-                touch: Touch::Sum,
-                isa: Isa::Auto,
-                advice: Advice::None,
-                submission: Submission::Enter,
-            }),
-            Kind::Write => Work::Write(WriteWork {
-                io,
-                op: Op::Write,
-                engine: WriteEngine::Pwrite,
-                sync: Sync::None,
-                every: 0,
-                allocation: Allocation::None,
-                fill: Fill::Random,
-            }),
-            Kind::Memory => Work::Memory(MemoryWork {
-                kernel: Kernel::Read,
-                isa: Isa::Auto,
-                working_set: 0,
-                pages: Pages::Huge,
-                step: STEP,
-                threads: 1,
-                time: Duration::ZERO,
-            }),
+            Kind::Read => Work::Read(ReadWork::default()),
+            Kind::Write => Work::Write(WriteWork::default()),
+            Kind::Memory => Work::Memory(MemoryWork::default()),
         })
     }
 

@@ -30,6 +30,24 @@ pub struct Io {
     pub time: Duration,
 }
 
+/// The usual values, and the least where the size, the block and the time decide the work.
+impl Default for Io {
+    fn default() -> Io {
+        Io {
+            cache: Cache::AsIs,
+            pattern: Pattern::Sequential,
+            stride: 1,
+            size: 0,
+            block: 1,
+            depth: 1,
+            threads: 1,
+            share: Share::Contiguous,
+            ops: 0,
+            time: Duration::ZERO,
+        }
+    }
+}
+
 impl Io {
     /// Blocks in the file; the last may be short.
     pub fn blocks(&self) -> u64 {

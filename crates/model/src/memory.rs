@@ -143,6 +143,20 @@ pub fn huge_span(size: u64, huge: u64) -> Option<u64> {
     if huge <= SMALL_MOST { size.max(1).checked_next_multiple_of(huge) } else { Some(size) }
 }
 
+impl Default for MemoryWork {
+    fn default() -> MemoryWork {
+        MemoryWork {
+            kernel: Kernel::Read,
+            isa: Isa::Auto,
+            working_set: 0,
+            pages: Pages::Huge,
+            step: STEP,
+            threads: 1,
+            time: Duration::ZERO,
+        }
+    }
+}
+
 impl MemoryWork {
     /// The content of `thread`'s array in a trial with `seed`. Its size is the thread's part of the
     /// working set divided by the number of arrays, rounded up to a multiple of 4 KiB.

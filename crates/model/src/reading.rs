@@ -87,6 +87,19 @@ pub struct ReadWork {
     pub submission: Submission,
 }
 
+impl Default for ReadWork {
+    fn default() -> ReadWork {
+        ReadWork {
+            io: Io::default(),
+            engine: Engine::Pread,
+            touch: Touch::Sum,
+            isa: Isa::Auto,
+            advice: Advice::None,
+            submission: Submission::Enter,
+        }
+    }
+}
+
 impl ReadWork {
     /// Whether the file is read more than once if time allows. A cold file is not, because the
     /// second pass would be warm; nor is any file with a fixed number of operations.

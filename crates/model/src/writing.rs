@@ -140,6 +140,20 @@ impl Fill {
     }
 }
 
+impl Default for WriteWork {
+    fn default() -> WriteWork {
+        WriteWork {
+            io: Io::default(),
+            op: Op::Write,
+            engine: WriteEngine::Pwrite,
+            sync: Sync::None,
+            every: 0,
+            allocation: Allocation::None,
+            fill: Fill::Random,
+        }
+    }
+}
+
 impl WriteWork {
     /// Whether the file is written more than once if time allows. Only existing data can be
     /// overwritten repeatedly without changing the case.

@@ -18,30 +18,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 fn plain_io() -> Io {
-    Io {
-        cache: Cache::AsIs,
-        pattern: Pattern::Sequential,
-        stride: 1,
-        size: 1 << 20,
-        block: 4096,
-        depth: 1,
-        threads: 1,
-        share: Share::Contiguous,
-        ops: 0,
-        time: Duration::from_secs(60),
-    }
+    Io { size: 1 << 20, block: 4096, time: Duration::from_secs(60), ..Io::default() }
 }
 
 /// A plain case, the basis of variations.
 pub fn plain() -> ReadWork {
-    ReadWork {
-        io: plain_io(),
-        engine: Engine::Pread,
-        touch: Touch::Sum,
-        isa: Isa::Auto,
-        advice: Advice::None,
-        submission: Submission::Enter,
-    }
+    ReadWork { io: plain_io(), ..ReadWork::default() }
 }
 
 /// A stride for the strided pattern.
@@ -94,15 +76,7 @@ pub fn shapes() -> Vec<ReadWork> {
 
 /// A plain write case, the basis of variations.
 pub fn plain_write() -> WriteWork {
-    WriteWork {
-        io: plain_io(),
-        op: Op::Write,
-        engine: WriteEngine::Pwrite,
-        sync: Sync::Fdatasync,
-        every: 0,
-        allocation: Allocation::None,
-        fill: Fill::Random,
-    }
+    WriteWork { io: plain_io(), sync: Sync::Fdatasync, ..WriteWork::default() }
 }
 
 /// Like [`shapes`], for writing.

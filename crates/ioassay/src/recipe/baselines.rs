@@ -3,7 +3,7 @@
 use super::{Changes, parse};
 use anyhow::Result;
 use model::case::WriteWork;
-use model::case::{Advice, Cache, Case, Engine, Io, Isa, Op, ReadWork, Submission, Touch, Work};
+use model::case::{Cache, Case, Engine, Io, Op, ReadWork, Work};
 use model::environment::Environment;
 use model::plan::Plan;
 use model::units;
@@ -53,17 +53,9 @@ fn without_time(case: &Case) -> Case {
 /// unless a cache takes them (METHODOLOGY.md, HostCache).
 fn read_beside(work: &WriteWork, time: Duration) -> Option<Case> {
     let is_plain = work.op == Op::Write && work.io.cache == Cache::Direct;
-    let WriteWork {
-        io: Io { cache, pattern, stride, size, block, depth, threads, share, .. }, ..
-    } = *work;
     is_plain.then(|| {
-        Case::own(Work::Read(ReadWork {
-            io: Io { cache, pattern, stride, size, block, depth, threads, share, ops: 0, time },
-            engine: if depth == 1 { Engine::Pread } else { Engine::Uring },
-            touch: Touch::Sum,
-            isa: Isa::Auto,
-            advice: Advice::None,
-            submission: Submission::Enter,
-        }))
+        let engine = if work.io.depth == 1 { Engine::Pread } else { Engine::Uring };
+        let io = Io { ops: 0, time, ..work.io };
+        Case::own(Work::Read(ReadWork { io, engine, ..ReadWork::default() }))
     })
 }
