@@ -1,0 +1,115 @@
+//! What it costs to add an axis: `tests/axis.patch` adds one to a copy of the source, and the
+//! program built from it has the axis everywhere.
+
+use crate::sandbox::Sandbox;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The axis: the priority of the threads' I/O. The copy carries its value and does nothing with it.
+const PATCH: &str = include_str!("../axis.patch");
+
+/// Maximum number of files that an axis may touch: the structure with its field and default, and
+/// the table of axes. What the axis does comes on top.
+const FILES_MOST: usize = 2;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The copy. It has a fixed place in the build directory, so that a second build is short.
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axis");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Copies the sources: not what git or cargo keep.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (name, kind) = (entry.file_name(), entry.file_type().unwrap());
+        let is_source = name != "target" && name != ".git";
+        match () {
+            () if kind.is_dir() && is_source => copy(&entry.path(), &to.join(name)),
+            () if kind.is_file() => drop(fs::copy(entry.path(), to.join(name)).unwrap()),
+            () => {}
+        }
+    }
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    output
+}
+
+/// The program with the axis.
+fn program() -> PathBuf {
+    let (source, target) = (folder().join("source"), folder().join("target"));
+    let _ = fs::remove_dir_all(&source);
+    copy(&root(), &source);
+    let patch = folder().join("axis.patch");
+    fs::write(&patch, PATCH).unwrap();
+    // The copy is not a part of the repository around it.
+    let mut git = Command::new("git");
+    git.env("GIT_CEILING_DIRECTORIES", folder()).current_dir(&source);
+    succeed(git.args(["apply"]).arg(patch));
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(&source).env("CARGO_TARGET_DIR", &target);
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+    succeed(cargo.args(["build", "--quiet", "--package", "ioassay"]));
+    target.join("debug/ioassay")
+}
+
+fn said(program: &Path, line: &[&str]) -> String {
+    let output = succeed(Command::new(program).args(line));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn an_axis_is_a_field_and_a_row() {
+    let touched = PATCH.lines().filter(|line| line.starts_with("+++ ")).count();
+    assert!((1..=FILES_MOST).contains(&touched), "{touched} files");
+
+    let program = program();
+    assert!(said(&program, &["run", "-h"]).contains("--priority"));
+    assert!(
+        said(&program, &["run", "--help"]).contains("Priority of the threads' I/O [usual, idle]")
+    );
+    assert!(said(&program, &["man", "run"]).contains("priority"));
+    assert!(said(&program, &["completions", "bash"]).contains("--priority"));
+
+    let sandbox = Sandbox::new();
+    let record = sandbox.directory().join("record.jsonl");
+    let (directory, path) = (sandbox.directory().to_str().unwrap(), record.to_str().unwrap());
+    let axes = ["--engine", "pread", "--cache", "warm", "--priority", "usual,idle"];
+    let small = ["--size", "1MiB", "--time", "10ms", "--rounds", "1", "--invocations", "1"];
+    let mut run = Command::new(&program);
+    run.args(["run", "read-methods", directory, "--threads", "1", "--block", "4k"]);
+    let _ = run.args(axes).args(small).args(["--record", path, "--quiet"]).output().unwrap();
+
+    let text = said_of(&program, path, &[]);
+    assert!(text.contains("priority idle"), "{text}");
+    let report: Value = serde_json::from_str(&said_of(&program, path, &["--json"])).unwrap();
+    let priorities: Vec<&Value> = (report["cases"].as_array().unwrap().iter())
+        .filter(|case| case["role"] == "asked")
+        .map(|case| &case["case"]["priority"])
+        .collect();
+    assert!(priorities.contains(&&"usual".into()) && priorities.contains(&&"idle".into()));
+    let csv = said_of(&program, path, &["--csv"]);
+    assert!(csv.lines().next().unwrap().split(',').any(|column| column == "priority"), "{csv}");
+    // A record that is older than the axis.
+    let old = root().join("records/2026-11-22-quick.jsonl");
+    let report = said_of(&program, old.to_str().unwrap(), &["--json"]);
+    assert!(report.contains("\"priority\": \"usual\""), "an old record has the old value");
+}
+
+/// A report, whatever its exit status: the run may be too short to be sound.
+fn said_of(program: &Path, record: &str, form: &[&str]) -> String {
+    let output = Command::new(program).args(["report", record]).args(form).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
