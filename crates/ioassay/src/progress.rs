@@ -7,13 +7,15 @@ use crate::store;
 use assess::finding::{Code, Severity};
 use assess::stats::Estimate;
 use assess::{Assessment, RunFinding};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use model::case::{Case, Op};
 use model::printable::printable;
 use model::trial::{Outcome, Trial};
 use model::units;
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The lines on the terminal. Dropping this removes them.
@@ -55,7 +57,12 @@ const COLUMNS: usize = 80;
 impl Progress {
     /// Shows lines on stderr, if that is a terminal.
     pub fn new() -> Progress {
-        Progress::on(ProgressDrawTarget::stderr_with_hz(DRAWS_A_SECOND))
+        let terminal = Term::buffered_stderr();
+        if !terminal.is_term() {
+            return Progress::hidden();
+        }
+        let target = Box::new(Trimmed { terminal, text: Mutex::default() });
+        Progress::on(ProgressDrawTarget::term_like_with_hz(target, DRAWS_A_SECOND))
     }
 
     /// Never shows anything.
@@ -147,7 +154,7 @@ impl Progress {
         if self.bar.is_hidden() {
             return;
         }
-        let columns = columns();
+        let columns = columns().saturating_sub(MARGIN);
         let first = format!("{} {beside}", bar(done, all));
         let lines: Vec<String> =
             [&first].into_iter().chain(lines).map(|line| cut(line, columns)).collect();
@@ -207,7 +214,72 @@ fn bar(done: u64, all: u64) -> String {
     (0..BAR_COLUMNS).map(|column| if column < full { '█' } else { '░' }).collect()
 }
 
-/// Truncates a line to the terminal's width: a wrapped line could not be removed.
+/// A terminal whose cursor stays at the end of the text. The library fills the last line with
+/// spaces, and a terminal shows `^C` behind them: that would begin another line, and the view would
+/// be removed from the wrong place.
+#[derive(Debug)]
+struct Trimmed {
+    terminal: Term,
+    /// What was written since the last flush.
+    text: Mutex<String>,
+}
+
+/// Room behind each line for `^C`, pressed twice.
+const MARGIN: usize = 4;
+
+impl Trimmed {
+    fn write(&self, text: &str) -> io::Result<()> {
+        self.text.lock().map_err(|_| io::Error::other("a drawing thread panicked"))?.push_str(text);
+        Ok(())
+    }
+}
+
+impl TermLike for Trimmed {
+    fn width(&self) -> u16 {
+        TermLike::width(&self.terminal)
+    }
+
+    fn height(&self) -> u16 {
+        TermLike::height(&self.terminal)
+    }
+
+    fn move_cursor_up(&self, n: usize) -> io::Result<()> {
+        self.terminal.move_cursor_up(n)
+    }
+
+    fn move_cursor_down(&self, n: usize) -> io::Result<()> {
+        self.terminal.move_cursor_down(n)
+    }
+
+    fn move_cursor_right(&self, n: usize) -> io::Result<()> {
+        self.terminal.move_cursor_right(n)
+    }
+
+    fn move_cursor_left(&self, n: usize) -> io::Result<()> {
+        self.terminal.move_cursor_left(n)
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write(text).and_then(|()| self.write("\n"))
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.write(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.terminal.clear_line()
+    }
+
+    /// The library moves the cursor and clears lines before it writes, and then flushes.
+    fn flush(&self) -> io::Result<()> {
+        let text = self.text.lock().map(|mut text| std::mem::take(&mut *text)).unwrap_or_default();
+        self.terminal.write_str(text.trim_end_matches(' '))?;
+        self.terminal.flush()
+    }
+}
+
+/// Truncates a line to the view's width: a wrapped line could not be removed.
 fn cut(line: &str, columns: usize) -> String {
     let line = &*printable(line);
     if line.chars().count() < columns {

@@ -41,6 +41,7 @@ pub fn check_form(form: &FormArgs) -> Result<()> {
         ("--markdown", form.markdown),
         ("--csv", form.csv),
         ("--svg", form.svg.is_some()),
+        ("--svg-dir", form.svg_dir.is_some()),
         ("--html", form.html.is_some()),
         ("--openmetrics", form.openmetrics.is_some()),
     ];

@@ -3,16 +3,18 @@
 use super::{say, tell};
 use crate::args::FormArgs;
 use crate::store;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use assess::Assessment;
 use model::record::End;
 use report::Style;
+use std::path::Path;
 
 /// Refuses report files that could not be written later, before measuring anything.
 ///
 /// # Errors
 /// If such a path has another file, or cannot be written.
 pub fn check(form: &FormArgs) -> Result<()> {
+    form.svg_dir.iter().try_for_each(|folder| make_folder(folder))?;
     form.html.iter().chain(&form.openmetrics).try_for_each(|path| store::check_report(path))
 }
 
@@ -47,10 +49,29 @@ pub fn deliver_as(
     if let Some(path) = &form.html {
         store::keep_report(path, &report::page(assessment))?;
     }
+    if let Some(folder) = &form.svg_dir {
+        keep_pictures(assessment, folder)?;
+    }
     if let Some(path) = &form.openmetrics {
         store::keep_report(path, &report::openmetrics(assessment))?;
     }
     Ok(report::exit_code(assessment))
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| {
+        format!("failed to make the folder '{}' for the figures", folder.display())
+    })
+}
+
+/// Writes every picture to `folder`, each as `NAME.svg`.
+fn keep_pictures(assessment: &Assessment, folder: &Path) -> Result<()> {
+    make_folder(folder)?;
+    for report::Picture { name, .. } in report::pictures(assessment) {
+        let picture = report::picture_alone(assessment, &name)?;
+        store::keep_report(&folder.join(format!("{name}.svg")), &picture)?;
+    }
+    Ok(())
 }
 
 /// Prints what a table of trials cannot show: that the record is incomplete or has no trials.

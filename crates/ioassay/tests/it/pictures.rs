@@ -23,8 +23,32 @@ fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_t
         let drawn = text(&sandbox.ioassay(&[&report[..], &[name]].concat()).stdout);
         assert!(drawn.starts_with("<svg "), "{name}: {drawn}");
     }
+    let folder = sandbox.path("figures");
+    let whole = ["report", argument(&path), "--svg-dir", argument(&folder)];
+    for _ in 0..2 {
+        sandbox.ioassay(&whole);
+        let mut kept: Vec<String> = std::fs::read_dir(&folder).unwrap().map(file_name).collect();
+        let mut listed: Vec<String> = names.lines().map(first_word).collect();
+        (kept.sort(), listed.sort());
+        assert_eq!(kept, listed, "the second time, they are replaced");
+    }
+    std::fs::write(folder.join("rounds.svg"), "of another program").unwrap();
+    let refused = sandbox.ioassay(&whole);
+    assert_eq!(refused.status.code(), Some(2));
+    let says = text(&refused.stderr);
+    assert!(says.contains("rounds.svg") && says.contains("not a report of ioassay"), "{says}");
+    assert_eq!(std::fs::read_to_string(folder.join("rounds.svg")).unwrap(), "of another program");
     let expected = ["unknown figure 'round'", "did you mean 'rounds'?", "known are"];
     sandbox.refuses(&[&report[..], &["round"]].concat(), &expected);
     let both = [&report[..], &["rounds", "--json"]].concat();
     sandbox.refuses(&both, &["--svg", "--json", "cannot be used"]);
+}
+
+fn file_name(entry: std::io::Result<std::fs::DirEntry>) -> String {
+    entry.unwrap().file_name().into_string().unwrap()
+}
+
+/// The name of a listed figure, as a file.
+fn first_word(line: &str) -> String {
+    format!("{}.svg", line.split_whitespace().next().unwrap())
 }

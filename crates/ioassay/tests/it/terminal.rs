@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 struct Terminal {
     columns: u16,
     child: Child,
+    keyboard: File,
     written: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
 }
@@ -45,13 +46,14 @@ impl Terminal {
         let child = command.spawn().unwrap();
         // Without these copies, the terminal closes when the program ends.
         drop(command);
+        let keyboard = File::from(master.try_clone().unwrap());
         let written = Arc::new(Mutex::new(Vec::new()));
         #[expect(clippy::disallowed_methods, reason = "a test may panic")]
         let reader = Some(std::thread::spawn({
             let written = Arc::clone(&written);
             move || read(master, &written)
         }));
-        Terminal { columns, child, written, reader }
+        Terminal { columns, child, keyboard, written, reader }
     }
 
     /// Trials that outlast the test.
@@ -79,6 +81,12 @@ impl Terminal {
 
     fn wait_until_it_shows(&self, expected: &str) {
         wait_for(expected, || self.text().contains(expected).then_some(()));
+    }
+
+    /// Presses Ctrl-C: the terminal shows `^C`. It sends no signal, for it controls no session.
+    fn press_control_c(&mut self) {
+        self.keyboard.write_all(b"\x03").unwrap();
+        self.wait_until_it_shows("^C");
     }
 
     fn send(&self, signal: Signal) {
@@ -125,7 +133,7 @@ const RUN: [&str; 9] = [
 fn check_clean(terminal: &Terminal) {
     let text = terminal.text();
     assert!(text.starts_with("ioassay "), "{text}");
-    for left in ["so far", "no figure yet", "trial 1 of", "writing the test file", "░"] {
+    for left in ["^C", "so far", "no figure yet", "trial 1 of", "writing the test file", "░"] {
         assert!(!text.contains(left), "'{left}' is left in:\n{text}");
     }
 }
@@ -161,10 +169,15 @@ fn a_view_is_narrower_than_its_terminal() {
 
 #[test]
 fn a_view_is_gone_when_a_run_is_stopped() {
-    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+    for (signal, code, columns) in
+        [(Signal::INT, 130, 100), (Signal::INT, 130, 60), (Signal::TERM, 143, 100)]
+    {
         let sandbox = Sandbox::new();
-        let mut terminal = Terminal::long(&sandbox, 100);
+        let mut terminal = Terminal::long(&sandbox, columns);
         terminal.wait_until_it_shows("round 1 of 100, trial ");
+        if signal == Signal::INT {
+            terminal.press_control_c();
+        }
         terminal.send(signal);
         assert_eq!(terminal.end().code(), Some(code));
         check_clean(&terminal);
