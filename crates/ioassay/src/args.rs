@@ -6,6 +6,7 @@ pub mod tools;
 use crate::recipe;
 use crate::recipe::repetitions::{INVOCATIONS_MAX, ROUNDS_MAX};
 use axes::AxisArgs;
+use clap::builder::styling::{Ansi256Color, Styles};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -16,7 +17,7 @@ use tools::{CacheCommand, DataCommand, PeersCommand};
 /// Measures memory, page cache and storage, and reports for every figure what served the bytes, how
 /// certain it is and what bounds it.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(version, propagate_version = true, max_term_width = 100, styles = styles())]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -24,6 +25,11 @@ pub struct Cli {
     /// When to use color.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub color: Color,
+}
+
+/// The colors of clap's messages: its yellow is lost on a white terminal.
+fn styles() -> Styles {
+    Styles::styled().invalid(Ansi256Color(130).on_default())
 }
 
 /// When to use color.

@@ -34,6 +34,9 @@ const SHADE_CODES: [&str; SHADES as usize] = [
     "38;5;231;48;5;18",
 ];
 
+/// Dark orange, which reads on a white and on a black terminal. Yellow is lost on white.
+const DOUBT: &str = "38;5;130";
+
 impl Paint {
     /// The ANSI "select graphic rendition" parameters.
     fn code(self) -> Option<&'static str> {
@@ -41,7 +44,7 @@ impl Paint {
             Paint::Plain => None,
             Paint::Strong => Some("1"),
             Paint::Faint => Some("2"),
-            Paint::Doubt => Some("33"),
+            Paint::Doubt => Some(DOUBT),
             Paint::Void => Some("31"),
             Paint::Shade(shade) => Some(SHADE_CODES[usize::from(shade.min(SHADES - 1))]),
         }
@@ -234,6 +237,16 @@ mod tests {
             let found = contrast(paler, deeper);
             assert!(found >= 1.2, "{paler} beside {deeper}: {found:.2}");
         }
+    }
+
+    #[test]
+    fn a_doubt_is_readable_on_white_and_on_black() {
+        let code = DOUBT.strip_prefix("38;5;").expect("it is one of the 256");
+        let colour = code.parse().expect("a number");
+        let (white, black) = (231, 16);
+        assert!(contrast(colour, white) >= 4.5 && contrast(colour, black) >= 4.4);
+        // Yellow, as many terminals have it.
+        assert!(contrast(226, white) < 4.5);
     }
 
     #[test]
