@@ -126,11 +126,18 @@ pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<Stri
 pub(crate) fn difference(found: &Comparison) -> String {
     match found.needs {
         Some(needs) if found.invocations > 1 => {
-            format!("{} (≈ {needs} invocations)", found.difference)
+            format!("{} ({} invocations)", found.difference, about(needs))
         }
-        Some(pairs) => format!("{} (n ≈ {pairs})", found.difference),
+        Some(pairs) => format!("{} (n {})", found.difference, about(pairs)),
         None => found.difference.to_string(),
     }
+}
+
+/// More rounds or invocations than this nobody runs: the number says no more.
+const NEEDS_MOST: usize = 1_000;
+
+fn about(needs: usize) -> String {
+    if needs > NEEDS_MOST { format!("> {NEEDS_MOST}") } else { format!("≈ {needs}") }
 }
 
 /// The colour of what can be said of a comparison.

@@ -89,6 +89,35 @@ fn one_that_is_slower_is_different() {
     }
 }
 
+/// The ratio is that of the figures beside it, however much invocations and rounds differ.
+#[test]
+fn a_ratio_is_that_of_the_figures_beside_it() {
+    let mut rng = Rng::new(7);
+    let mut scattered = |invocations: u32| {
+        let mut record = record(1.0);
+        each(&mut record, |trial| {
+            let slowness = (3.0 * rng.unit()).exp();
+            for span in &mut sample(trial).spans {
+                let took_ns = (span.end_ns - span.start_ns) as f64;
+                span.end_ns = span.start_ns + (took_ns * slowness) as u64;
+            }
+        });
+        deal(&mut record, invocations);
+        record
+    };
+    for invocations in [3, 4, 5] {
+        for _ in 0..20 {
+            let versus = compare(&scattered(invocations), &scattered(invocations), &[]);
+            assert!(!versus.pairs.is_empty());
+            for pair in &versus.pairs {
+                let [a, b] = versus.of(pair).map(|summary| summary.throughput);
+                let shown = b.expect("it has rounds").median / a.expect("it has rounds").median;
+                assert!((pair.comparison.ratio / shown - 1.0).abs() < 1e-9, "{pair:#?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_decides_a_figure_stands_against_comparing() {
     check(|other| file(other, 0).io.block = 4096, &[("block", "1MiB", "4KiB", 1)]);
