@@ -29,7 +29,8 @@ fn a_picture_of_a_record_stands_alone_and_an_unknown_one_is_refused_with_those_t
         sandbox.ioassay(&whole);
         let mut kept: Vec<String> = std::fs::read_dir(&folder).unwrap().map(file_name).collect();
         let mut listed: Vec<String> = names.lines().map(first_word).collect();
-        (kept.sort(), listed.sort());
+        kept.sort();
+        listed.sort();
         assert_eq!(kept, listed, "the second time, they are replaced");
     }
     std::fs::write(folder.join("rounds.svg"), "of another program").unwrap();
