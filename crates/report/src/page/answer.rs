@@ -13,12 +13,49 @@ const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: some
                         it is not what it claims to be, or there is none; unavailable: this \
                         machine cannot do it";
 
-/// The verdicts counted, and the answer in sentences.
+/// The answer in sentences, the first paragraph large, and the verdicts counted.
 pub(super) fn said(assessment: &Assessment) -> Markup {
     let paragraphs = conclusion::answer(assessment);
     html! {
+        @for (index, text) in paragraphs.iter().enumerate() {
+            p.answer.hero[index == 0] { (with_strong_figures(text)) }
+        }
         (tally(assessment))
-        @for text in &paragraphs { p.answer { (text) } }
+    }
+}
+
+/// The units of figures in sentences: of rates, times and shares.
+const UNITS: [&str; 14] =
+    ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "/s", "k/s", "M/s", "IOPS", "ns", "µs", "ms", "s", "%"];
+
+/// A text whose figures stand out: a number with its unit, or a ratio.
+fn with_strong_figures(text: &str) -> Markup {
+    let is_number = |word: &str| {
+        let word = word.trim_start_matches('(');
+        word.starts_with(|c: char| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || c == '.')
+    };
+    let bare = |word: &'_ str| -> usize { word.trim_end_matches(['.', ',', ';', ':', ')']).len() };
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut parts: Vec<(bool, String)> = Vec::new();
+    let mut rest = words.as_slice();
+    while let [word, others @ ..] = rest {
+        let unit = others.first().filter(|_| is_number(word));
+        let unit = unit.filter(|unit| UNITS.contains(&&unit[..bare(unit)]));
+        let figure = match unit {
+            Some(unit) => format!("{word} {unit}"),
+            None => word.to_string(),
+        };
+        let is_figure = unit.is_some() || word[..bare(word)].ends_with('×');
+        rest = if unit.is_some() { &others[1..] } else { others };
+        parts.push((is_figure, figure));
+    }
+    html! {
+        @for (index, (is_figure, text)) in parts.iter().enumerate() {
+            @let (figure, after) = text.split_at(bare(text));
+            @if index > 0 { " " }
+            @if *is_figure { strong { (figure) } (after) } @else { (text) }
+        }
     }
 }
 
@@ -56,5 +93,26 @@ fn counted(assessment: &Assessment, all: usize) -> String {
     match baselines {
         0 => format!("{cases}."),
         baselines => format!("{cases}, and {} that bound or check them.", baselines),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_strong_figures;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(with_strong_figures(text).into_string(), expected);
+    }
+
+    #[test]
+    fn figures_stand_out_and_other_numbers_do_not() {
+        check(
+            "it moves 1.89 GB/s, 0.11× (0.091-0.14) of the 16.6 GB/s at depth 8.",
+            "it moves <strong>1.89 GB/s</strong>, <strong>0.11×</strong> (0.091-0.14) of the \
+             <strong>16.6 GB/s</strong> at depth 8.",
+        );
+        check("A read takes 80.6 µs.", "A read takes <strong>80.6 µs</strong>.");
+        check("2 threads & <b> 3", "2 threads &amp; &lt;b&gt; 3");
     }
 }
