@@ -35,7 +35,7 @@ use model::environment::Environment;
 use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
-use model::view::View;
+use model::view::{Layout, View};
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
@@ -148,7 +148,23 @@ pub fn text(name: &str) -> Result<&'static str> {
 /// plan without one.
 pub fn view_of(plan: &Plan) -> View {
     let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
-    plan.view.clone().or_else(built_in).unwrap_or_default()
+    plan.view.clone().map(current).or_else(built_in).unwrap_or_default()
+}
+
+/// The view with the table that its layout has today: older ones had a layout of their own for each
+/// recipe.
+fn current(view: View) -> View {
+    let recipe = match view.layout {
+        Layout::Table | Layout::Ladder | Layout::WorkingSets | Layout::Matrix => return view,
+        Layout::Percentiles => "page-latency",
+        Layout::Counts => "count-tens",
+        Layout::Builds => "compilers",
+        Layout::Durability => "write-strategies",
+        Layout::Touches => "touch-pages",
+        Layout::Syncs => "sync-latency",
+    };
+    let today = text(recipe).and_then(parse).expect("a built-in recipe can be read").view;
+    View { answer: view.answer, metric: view.metric, across: view.across, ..today }
 }
 
 fn unknown(name: &str) -> units::ParseError {
@@ -161,7 +177,8 @@ fn unknown(name: &str) -> units::ParseError {
 /// # Errors
 /// If it is invalid, or requests something impossible.
 pub fn parse(text: &str) -> Result<Recipe> {
-    let recipe: Recipe = toml::from_str(text)?;
+    let mut recipe: Recipe = toml::from_str(text)?;
+    recipe.view = current(recipe.view);
     let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
     for group in &recipe.cases {
         check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
@@ -181,12 +198,14 @@ fn check_view(view: &View) -> Result<()> {
     let unknown = |names: &[String], known: &[&str]| -> Option<String> {
         names.iter().find(|name| !known.contains(&name.as_str())).cloned()
     };
-    let of_axes = [&view.group[..], view.across.as_slice()].concat();
+    let group = view.group.iter().filter(|name| *name != "kind");
+    let of_axes: Vec<String> = group.chain(&view.across).cloned().collect();
     if let Some(axis) = unknown(&of_axes, &axes) {
         bail!(units::unknown_name("axis", &axis, &axes));
     }
     let columns = report::table_columns();
-    if let Some(column) = unknown(&view.columns, &columns) {
+    let asked = [&view.columns[..], &view.more.concat()].concat();
+    if let Some(column) = unknown(&asked, &columns) {
         bail!(units::unknown_name("column", &column, &columns));
     }
     Ok(())
@@ -396,6 +415,28 @@ mod tests {
 
     fn error(text: &str) -> String {
         format!("{:#}", check(text, &[]).expect_err(text))
+    }
+
+    /// Records and recipes of older programs name a layout for each question.
+    #[test]
+    fn an_older_layout_shows_the_table_that_its_recipe_has_today() {
+        for (layout, recipe) in [
+            ("percentiles", "page-latency"),
+            ("counts", "count-tens"),
+            ("builds", "compilers"),
+            ("durability", "write-strategies"),
+            ("touches", "touch-pages"),
+            ("syncs", "sync-latency"),
+        ] {
+            let text = format!("layout = '{layout}'\nanswer = []\nacross = 'depth'");
+            let read = current(toml::from_str(&text).unwrap());
+            let today = find(recipe).unwrap().view;
+            assert_eq!(read.layout, Layout::Table);
+            assert_eq!((read.group, read.columns, read.more), {
+                (today.group, today.columns, today.more)
+            });
+            assert_eq!((read.answer, read.across.as_deref()), (Vec::new(), Some("depth")));
+        }
     }
 
     #[test]

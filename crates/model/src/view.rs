@@ -10,21 +10,21 @@ named! {
         Table "table",
         /// Rows from memory to storage, with a heading for each cache state.
         Ladder "ladder",
-        /// Latency percentiles by number of operations.
-        Percentiles "percentiles",
-        /// Counts of the same data in memory, in the page cache and from storage.
-        Counts "counts",
-        /// Builds of one loop, with their vector widths.
-        Builds "builds",
         /// Working sets by loop, then a row for each other case.
         WorkingSets "working-sets",
         /// Threads by engine, for each cache state and block size.
         Matrix "matrix",
-        /// Acknowledged and durable rates side by side.
+        /// An older name: the table of `page-latency`.
+        Percentiles "percentiles",
+        /// An older name: the table of `count-tens`.
+        Counts "counts",
+        /// An older name: the table of `compilers`.
+        Builds "builds",
+        /// An older name: the table of `write-strategies`.
         Durability "durability",
-        /// The cost of touching a page, in memory and in a file.
+        /// An older name: the table of `touch-pages`.
         Touches "touches",
-        /// Syncs, by the data written before them.
+        /// An older name: the table of `sync-latency`.
         Syncs "syncs",
     }
 }
@@ -77,12 +77,16 @@ named! {
 pub struct View {
     /// The form of its table.
     pub layout: Layout,
-    /// The axes of the headings of the plain table: below each are the cases with its values.
+    /// The axes of the headings of the plain table, or `kind`: below each are the cases with its
+    /// values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub group: Vec<String>,
     /// The columns of the plain table, the most important first; the usual ones if none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
+    /// The columns of each further table of the same cases.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<Vec<String>>,
     /// The parts of the answer.
     pub answer: Vec<Answer>,
     /// The value in the cells of a heat map.
@@ -98,6 +102,7 @@ impl Default for View {
             layout: Layout::Table,
             group: Vec::new(),
             columns: Vec::new(),
+            more: Vec::new(),
             answer: vec![Answer::Fastest, Answer::Differences],
             metric: Metric::Main,
             across: None,

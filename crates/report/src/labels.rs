@@ -52,6 +52,8 @@ pub(crate) struct Labels<'a> {
     common: HashMap<GroupOfKind, Values>,
     /// The same of all cases of a kind, wherever they stand.
     everywhere: HashMap<Kind, Values>,
+    /// Axes of which the group has said the value.
+    said: Vec<&'a str>,
     /// An axis, and all else of cases that differ in it alone.
     alone: HashSet<(&'static str, u64)>,
 }
@@ -75,6 +77,13 @@ impl<'a> Labels<'a> {
         let measured = assessment.measured().map(|summary| (summary.id.clone(), &summary.case));
         let skipped = skipped.into_iter().map(|case| (case.id(), case));
         Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group))
+    }
+
+    /// The same where cases with the same values of these axes, or of the same `kind`, stand below
+    /// one heading.
+    pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [String]) -> Labels<'a> {
+        let labels = Labels::by(assessment, |case| heading(axes, case));
+        Labels { said: axes.iter().map(String::as_str).collect(), ..labels }
     }
 
     /// Labels for cases that are listed together.
@@ -110,7 +119,7 @@ impl<'a> Labels<'a> {
         let common = places.into_iter().map(|(place, all)| (place, common(&all))).collect();
         let everywhere =
             by_kind.into_iter().map(|(kind, all)| (kind, self::common(&all))).collect();
-        Labels { cases, group, kinds, common, everywhere, alone }
+        Labels { cases, group, kinds, common, everywhere, said: Vec::new(), alone }
     }
 
     /// What a label says of `case`, each axis by itself.
@@ -135,12 +144,15 @@ impl<'a> Labels<'a> {
             })
         };
         let is_known = |axis: &&Axis| differs(axis).is_some() && axis.name != "time";
-        let mut told: Vec<&Axis> = ordered().filter(is_told).collect();
-        if told.is_empty() && place.0.is_empty() {
-            told = ordered().filter(is_known).collect();
+        let is_open = |axis: &&Axis| !self.said.contains(&axis.name);
+        let mut told: Vec<&Axis> = ordered().filter(is_open).filter(is_told).collect();
+        let is_alone = !place.0.is_empty() && self.common.get(&place).is_none_or(Values::is_empty);
+        if told.is_empty() && (place.0.is_empty() || !self.said.is_empty()) && !is_alone {
+            told = ordered().filter(is_open).filter(is_known).collect();
         }
         let said = told.iter().filter_map(|axis| phrase(axis, case));
         let is_new = |p: &Phrase| p.axis != "cache" || p.said != place.0;
+        let of_kind = of_kind.filter(|phrase| !self.said.contains(&phrase.axis));
         of_kind.into_iter().chain(said.filter(is_new)).collect()
     }
 
@@ -225,7 +237,8 @@ impl<'a> Labels<'a> {
         };
         let own = common
             .iter()
-            .filter(|(axis, _)| !all.contains_key(*axis) && !["cache", "time"].contains(axis));
+            .filter(|(axis, _)| !all.contains_key(*axis) && !["cache", "time"].contains(axis))
+            .filter(|(axis, _)| !self.said.contains(axis));
         let own: Values = own.map(|(axis, value)| (*axis, value.clone())).collect();
         listed(&said_of(&own))
     }
@@ -237,6 +250,14 @@ pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
         common if common.is_empty() => String::new(),
         common => style.wrap("", Paint::Plain, &format!("common to all rows: {common}")),
     }
+}
+
+/// What these axes, or the `kind`, say of a case as a heading.
+pub(crate) fn heading(axes: &[String], case: &Case) -> String {
+    joined(axes.iter().filter_map(|name| match name.as_str() {
+        "kind" => Some(case.kind().name().to_string()),
+        name => Axis::named(name)?.label(case),
+    }))
 }
 
 /// All axes in the order in which labels name them.

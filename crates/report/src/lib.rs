@@ -23,16 +23,9 @@ mod missed;
 mod frame;
 mod versus;
 mod table;
-mod closing;
 mod survey;
-mod latency;
 mod memory;
-mod counting;
-mod compilers;
-mod strategies;
-mod touching;
-mod syncs;
-mod conclusion;
+mod answer;
 mod heatmap;
 mod command;
 mod plan;
@@ -74,18 +67,12 @@ pub const MARK: &str = "made by ioassay";
 /// The view that the recipe of the assessment asks for.
 pub fn text(assessment: &Assessment, style: &Style) -> String {
     let view = match assessment.view.layout {
-        Layout::Table => table::table,
         Layout::Ladder => survey::survey,
-        Layout::Percentiles => latency::latency,
-        Layout::Counts => counting::counting,
-        Layout::Builds => compilers::compilers,
         Layout::WorkingSets => memory::memory,
         Layout::Matrix => heatmap::heatmap,
-        Layout::Durability => strategies::strategies,
-        Layout::Touches => touching::touching,
-        Layout::Syncs => syncs::syncs,
+        _ => table::table,
     };
-    view(assessment, style) + &conclusion::below(assessment, style)
+    view(assessment, style) + &answer::below(assessment, style)
 }
 
 /// The exit status that an assessment asks for: 0 if every asked case is sound or doubtful, 1 if

@@ -1,7 +1,7 @@
 //! A judgement to paste into an issue or a README: Markdown with the tables of GitHub.
 
+use crate::answer;
 use crate::command;
-use crate::conclusion;
 use crate::control;
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
@@ -22,12 +22,12 @@ use model::plan::Role;
 
 /// A run as Markdown.
 pub fn markdown(assessment: &Assessment) -> String {
-    let labels = conclusion::labels(assessment);
+    let labels = answer::labels(assessment);
     let name = |id: &str| labels.name(id);
     let mut page = Page::titled(&frame::title(assessment));
     page.list(&frame::surroundings(assessment));
     page.warnings(&frame::missing(assessment));
-    page.paragraphs(&conclusion::answer(assessment));
+    page.paragraphs(&answer::answer(assessment));
     tables(&mut page, assessment, &labels);
     let control =
         assessment.control.as_ref().map(|control| control::said(assessment, control, &name));

@@ -6,6 +6,7 @@
 mod families;
 mod counters;
 mod table;
+mod cases;
 
 use crate::grid::{Column, left, right};
 use crate::style::Paint;
@@ -30,6 +31,8 @@ pub(crate) struct Metric {
     pub(crate) title: &'static str,
     pub(crate) unit: Unit,
     pub(crate) meaning: &'static str,
+    /// What a table says of it below, if anything.
+    pub(crate) legend: &'static str,
     /// How it is got for a case.
     case: Case,
     /// How it is got for a trial.
@@ -51,6 +54,7 @@ const PLAIN: Metric = Metric {
     title: "",
     unit: Unit::Number,
     meaning: "",
+    legend: "",
     case: Case::Nothing,
     trial: Trial::Nothing,
     column: "",
@@ -166,6 +170,11 @@ impl Metric {
         self.unit == Unit::Text
     }
 
+    /// Whether it is a percentile, which may rest on few operations.
+    pub(crate) fn is_percentile(&self) -> bool {
+        matches!(self.case, Case::Percentile(_))
+    }
+
     /// Its column in a table of cases; of all columns the one with the highest rank is left out
     /// first.
     pub(crate) fn in_grid(&self, rank: u8) -> Column {
@@ -174,9 +183,12 @@ impl Metric {
 
     /// The colour of its cells: figures have that of what they are worth.
     pub(crate) fn paint(&self, summary: &Summary) -> Paint {
-        match self.case {
-            Case::Words(_) if self.name != "verdict" => Paint::Plain,
-            _ => words::verdict_paint(summary),
+        match (&self.case, words::verdict_paint(summary)) {
+            (Case::Words(_), _) if self.name != "verdict" => Paint::Plain,
+            (Case::Percentile(of), Paint::Plain) if of(summary).is_some_and(|it| !it.solid) => {
+                Paint::Faint
+            }
+            (_, paint) => paint,
         }
     }
 
@@ -242,8 +254,10 @@ impl Metric {
 }
 
 /// The rates that have an interval, which stands in the column after theirs.
-const INTERVALS: [(&str, &str); 3] = [
+const INTERVALS: [(&str, &str); 5] = [
     ("throughput", "interval"),
+    ("iops", "iops_interval"),
+    ("memory_by_file", "memory_by_file_interval"),
     ("acknowledged", "acknowledged_interval"),
     ("durable", "durable_interval"),
 ];
@@ -251,7 +265,8 @@ const INTERVALS: [(&str, &str); 3] = [
 /// The names of what a table of cases may have as columns.
 pub fn table_columns() -> Vec<&'static str> {
     let is_interval = |name: &str| INTERVALS.iter().any(|(_, interval)| *interval == name);
-    let of_cases = all().filter(|metric| !matches!(metric.case, Case::Nothing));
+    let is_of_trials = |it: &Metric| matches!(it.case, Case::Nothing) && it.said.is_none();
+    let of_cases = all().filter(|metric| !is_of_trials(metric));
     of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
 }
 
@@ -263,7 +278,7 @@ pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
 
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
-    table::FIGURES.iter().chain(counters::COUNTERS)
+    table::FIGURES.iter().chain(cases::OF_CASES).chain(counters::COUNTERS)
 }
 
 /// Blocks are small up to this size: then people ask for operations per second.

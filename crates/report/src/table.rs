@@ -2,65 +2,118 @@
 
 use crate::frame;
 use crate::grid::{Cell, Grid, left};
-use crate::labels::{Labels, common_line};
+use crate::labels::{self, Labels, common_line};
 use crate::metric::{self, Metric, Small};
-use crate::phrases::joined;
 use crate::style::{Paint, Style};
 use crate::versus;
-use crate::words;
+use crate::words::{self, NONE};
 use crate::writes;
 use assess::Assessment;
+use assess::course::{Change, TimeSeries};
+use assess::finding::Verdict;
 use assess::summary::Summary;
-use model::axis::Axis;
 use model::plan::Role;
+use model::units;
 
-/// All cases of any recipe, as a table of at most the style's width: the columns that matter
-/// least are left out. Figures of void cases stand in brackets.
+/// All cases of any recipe, as tables of at most the style's width: the columns that matter least
+/// are left out. Figures of void cases stand in brackets.
 pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     let names = Labels::of(assessment);
+    let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
     out.push_str(&common_line(&names, style));
-    out.push('\n');
+    out.extend(versions(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     if assessment.cases.is_empty() {
-        out.push_str("no case was measured\n");
+        out.push_str("\nno case was measured\n");
     } else {
-        let table = rows(assessment, &names).render(style);
-        // A narrow table has no room for percentiles.
-        let head = table.lines().next().unwrap_or_default();
-        let has_percentiles = [" p50", " p9", " max"].iter().any(|title| head.contains(title));
-        out.push_str(&table);
-        if has_percentiles && assessment.measured().any(|it| it.latency.p50.is_some()) {
-            out.push_str(&style.wrap("", Paint::Faint, words::SERVICE_TIME));
+        let further =
+            assessment.view.more.iter().filter(|_| assessment.cases.iter().any(|it| it.n > 0));
+        let further = further.map(|columns| asked(columns));
+        for shown in [shown(assessment)].into_iter().chain(further) {
+            out.push_str(&format!("\n{}", part(assessment, &shown, style)));
+        }
+        let beside = beside(assessment, &name).into_iter().chain(overhead(assessment));
+        out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
+    }
+    let courses = courses(assessment, &name);
+    let courses: String = courses.iter().map(|text| style.wrap("", Paint::Plain, text)).collect();
+    for below in [courses, versus::list(assessment, &names, style)] {
+        if !below.is_empty() {
+            out.push_str(&format!("\n{below}"));
         }
     }
-    let versus = versus::list(assessment, &names, style);
-    if !versus.is_empty() {
-        out.push_str(&format!("\n{versus}"));
-    }
-    out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
+    out.push_str(&frame::below(assessment, style, &name));
     out
 }
 
-/// What the table says of cases, each with the rank of its column: what the view asks for, of which
-/// the last is left out first, or what is usual. The verdict is always there.
-fn shown(assessment: &Assessment) -> Vec<(&'static Metric, u8)> {
-    let known = |name: &String| metric::all().find(|metric| metric.name == name);
-    let asked: Vec<&Metric> = assessment.view.columns.iter().filter_map(known).collect();
-    if asked.is_empty() {
-        return usual(assessment);
+/// What each compiler, or other program, says of itself, once.
+fn versions(assessment: &Assessment) -> Vec<String> {
+    let mut versions: Vec<String> =
+        assessment.peers.iter().filter_map(|peer| peer.version.clone()).collect();
+    versions.sort();
+    versions.dedup();
+    versions
+}
+
+/// A metric, with the rank of its column.
+type Shown = (&'static Metric, u8);
+
+/// A table, and what its columns and marks mean.
+fn part(assessment: &Assessment, shown: &[Shown], style: &Style) -> String {
+    let table = rows(assessment, shown).render(style);
+    // A narrow table has not all columns.
+    let head = table.lines().next().unwrap_or_default();
+    let is_there = |metric: &&Metric| {
+        metric.title.split(' ').all(|word| head.split_whitespace().any(|title| title == word))
+    };
+    let metrics = || shown.iter().map(|(metric, _)| *metric).filter(is_there);
+    let measured: Vec<&Summary> = assessment.measured().filter(|it| it.n > 0).collect();
+    let is_timed = |metric: &Metric| {
+        let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
+        is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
+    };
+    let mut legend: Vec<String> = Vec::new();
+    legend.extend(metrics().any(is_timed).then(|| words::SERVICE_TIME.to_string()));
+    let explained = metrics().filter(|metric| !metric.legend.is_empty());
+    legend.extend(explained.map(|metric| format!("{}: {}", metric.title, metric.legend)));
+    let texts: Vec<String> = metrics()
+        .filter(|metric| metric.is_percentile())
+        .flat_map(|metric| measured.iter().map(|it| metric.cell(it, assessment)))
+        .collect();
+    let has = |mark: &str| texts.iter().any(|text| text.starts_with(mark));
+    let marks =
+        [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
+    legend.extend(marks.into_iter().filter(|(mark, _)| has(mark)).map(|(_, it)| it.to_string()));
+    let all = legend.join("; ");
+    if all.is_empty() { table } else { table + &style.wrap("", Paint::Faint, &all) }
+}
+
+/// The columns that the view asks for; the usual ones if it names none.
+fn shown(assessment: &Assessment) -> Vec<Shown> {
+    match assessment.view.columns.as_slice() {
+        [] => usual(assessment),
+        columns => asked(columns),
     }
-    let is_verdict = |metric: &&Metric| metric.name == "verdict";
-    let figures = asked.into_iter().filter(|metric| !is_verdict(metric));
+}
+
+/// An interval is left out before its figure, and before the figures of so many columns after it.
+const INTERVAL_RANKS: u8 = 4;
+
+/// Metrics with these names, of which the last is left out first. The verdict is always there.
+fn asked(columns: &[String]) -> Vec<Shown> {
+    let known = columns.iter().filter_map(|name| metric::all().find(|it| it.name == *name));
+    let figures = known.filter(|metric| metric.name != "verdict");
     let ranked = figures.zip((0..=u8::MAX).chain(std::iter::repeat(u8::MAX)));
-    let with_interval = |(figure, rank)| {
-        let interval = metric::interval_of(figure).map(|interval| (interval, rank));
+    let with_interval = |(figure, rank): Shown| {
+        let interval = metric::interval_of(figure);
+        let interval = interval.map(|interval| (interval, rank.saturating_add(INTERVAL_RANKS)));
         [(figure, rank)].into_iter().chain(interval)
     };
     ranked.flat_map(with_interval).chain([(Metric::named("verdict"), 0)]).collect()
 }
 
 /// What the table says where the view asks for nothing.
-fn usual(assessment: &Assessment) -> Vec<(&'static Metric, u8)> {
+fn usual(assessment: &Assessment) -> Vec<Shown> {
     // Which of its rates is the figure of a row that writes is said wherever one writes.
     let rate = if writes::any(assessment) { 0 } else { 1 };
     // The figure that people ask for where all blocks are small.
@@ -91,16 +144,18 @@ fn usual(assessment: &Assessment) -> Vec<(&'static Metric, u8)> {
     shown.map(|(name, rank)| (Metric::named(name), rank)).to_vec()
 }
 
-fn rows(assessment: &Assessment, names: &Labels) -> Grid {
-    let shown = shown(assessment);
+fn rows(assessment: &Assessment, shown: &[Shown]) -> Grid {
+    let labels = Labels::below_axes(assessment, &assessment.view.group);
     let metrics = shown.iter().map(|(metric, rank)| metric.in_grid(*rank));
     let mut grid = Grid::new([left("case", 0)].into_iter().chain(metrics).collect());
     for (heading, summaries) in groups(assessment) {
         if !heading.is_empty() {
-            grid.heading(&heading);
+            let common = labels.said_of_group(&heading, &summaries);
+            let common = if common.is_empty() { common } else { format!(": {common}") };
+            grid.heading(&format!("{heading}{common}"));
         }
         for summary in summaries {
-            let name = Cell::new(name(summary, assessment, names), Paint::Plain);
+            let name = Cell::new(name(summary, &heading, &labels), Paint::Plain);
             let cells = shown.iter().map(|(metric, _)| {
                 Cell::new(metric.cell(summary, assessment), metric.paint(summary))
             });
@@ -111,36 +166,101 @@ fn rows(assessment: &Assessment, names: &Labels) -> Grid {
 }
 
 /// The cases under their headings: of requested ones what the group axes of the view say, of the
-/// others why they were measured.
+/// others why they were measured. Those without a heading are first.
 fn groups(assessment: &Assessment) -> Vec<(String, Vec<&Summary>)> {
-    let group: Vec<&Axis> =
-        assessment.view.group.iter().filter_map(|axis| Axis::named(axis)).collect();
     let heading = |summary: &Summary| match summary.role {
-        Role::Asked => joined(group.iter().filter_map(|axis| axis.label(&summary.case))),
+        Role::Asked => labels::heading(&assessment.view.group, &summary.case),
         Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
     };
     let mut groups: Vec<(String, Vec<&Summary>)> = Vec::new();
-    for summary in assessment.measured() {
+    for summary in assessment.measured().filter(|summary| !is_beside(summary, assessment)) {
         let heading = heading(summary);
         match groups.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, members)) => members.push(summary),
             None => groups.push((heading, vec![summary])),
         }
     }
+    groups.sort_by_key(|(heading, _)| !heading.is_empty());
     groups
 }
 
 /// What a row is called: what its heading has not said.
-fn name(summary: &Summary, assessment: &Assessment, names: &Labels) -> String {
-    let group = &assessment.view.group;
-    if group.is_empty() || summary.role != Role::Asked {
-        return names.short(&summary.id);
+fn name(summary: &Summary, heading: &str, labels: &Labels) -> String {
+    match (summary.role, heading) {
+        (Role::Asked, "") => labels.short(&summary.id),
+        (Role::Asked, _) => format!("  {}", labels.below(summary)),
+        _ => labels.short(&summary.id),
     }
-    let phrases = names.phrases(&summary.case).into_iter();
-    let own = phrases.filter(|phrase| !group.iter().any(|axis| axis == phrase.axis));
-    match joined(own.map(|phrase| phrase.short)) {
-        own if own.is_empty() => format!("  {}", names.short(&summary.id)),
-        own => format!("  {own}"),
+}
+
+/// Whether a case has no row: where the view chooses its columns, they suit what was asked for.
+fn is_beside(summary: &Summary, assessment: &Assessment) -> bool {
+    summary.role == Role::Baseline && !assessment.view.columns.is_empty()
+}
+
+/// What was measured besides the rows, in one sentence; the null engine has one of its own.
+fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
+    let is_told = |summary: &&Summary| {
+        summary.n > 0 && is_beside(summary, assessment) && !summary.case.is_null()
+    };
+    let say = |summary: &Summary| {
+        let (median, _) = words::main_figure(summary);
+        let verdict = match summary.verdict {
+            Verdict::Sound => String::new(),
+            verdict => format!(" ({verdict})"),
+        };
+        format!("{} {}{verdict}", name(&summary.id), words::figure(summary, median))
+    };
+    let others: Vec<String> = assessment.measured().filter(is_told).map(say).collect();
+    (!others.is_empty()).then(|| format!("measured beside them: {}", words::listed(&others)))
+}
+
+/// What the tool itself costs.
+fn overhead(assessment: &Assessment) -> Option<String> {
+    let is_null = |summary: &&Summary| summary.case.is_null() && summary.verdict.stands();
+    let null = assessment.cases.iter().find(is_null)?;
+    Some(format!(
+        "{} itself costs {} an operation (the null engine in the same loop)",
+        assessment.tool.name,
+        units::nanoseconds(null.ns_per_op?.median)
+    ))
+}
+
+/// How rates went over time, where there is more to say than the figure does.
+fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+    let said = |summary: &Summary| {
+        let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;
+        let steady = assessment.sustain.and_then(|_| said_steady(course));
+        let said: Vec<String> = course.change.map(said_change).into_iter().chain(steady).collect();
+        (!said.is_empty()).then(|| format!("{}: {}.", name(&summary.id), said.join("; ")))
+    };
+    assessment.cases.iter().filter_map(said).collect()
+}
+
+fn said_change(change: Change) -> String {
+    let (before, after) = (units::rate(change.before), units::rate(change.after));
+    let bytes = units::bytes_rounded(change.at_bytes);
+    let at = units::nanoseconds(change.at_ns as f64);
+    if change.before > change.after {
+        return format!(
+            "acknowledged in a burst of {before} until {bytes} ({at}), then at {after}"
+        );
     }
+    format!("acknowledged at {before} until {bytes} ({at}), then faster, at {after}")
+}
+
+fn said_steady(course: &TimeSeries) -> Option<String> {
+    let steady = match (course.is_steady?, course.sustained) {
+        (true, Some(rate)) => format!("steady at the end, acknowledged at {}", units::rate(rate)),
+        (true, None) => "steady at the end".to_string(),
+        (false, _) => "not steady at the end".to_string(),
+    };
+    let step = units::nanoseconds(course.step_ns as f64);
+    let (all, of) = (course.rates.len(), format!("SNIA-5 in steps of {step}"));
+    Some(match course.snia {
+        Some(Some(first)) => format!("{steady}; {of}: met at step {} of {all}", first + 1),
+        Some(None) => format!("{steady}; {of}: not met in {all}"),
+        None => steady,
+    })
 }

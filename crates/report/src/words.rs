@@ -75,17 +75,21 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
 
 /// What bounds a figure, and how near it comes: `97.1 % of memory`.
 pub(crate) fn ceiling(summary: &Summary) -> String {
-    match summary.ceiling {
+    match ceiling_of(summary) {
         Some(ceiling) => format!("{} of {}", units::percent(ceiling.share), ceiling.kind),
         None if summary.is_ceiling => "the ceiling".to_string(),
         None => NONE.to_string(),
     }
 }
 
-/// The same in a narrow column: `97.1 % mem`; of what was loaded first, once it was loaded.
+/// The ceiling of a case; of what was loaded first, once it was loaded.
+fn ceiling_of(summary: &Summary) -> Option<Ceiling> {
+    summary.loaded.as_ref().map_or(summary.ceiling, |loaded| loaded.ceiling)
+}
+
+/// The same in a narrow column: `97.1 % mem`.
 pub(crate) fn ceiling_short(summary: &Summary) -> String {
-    let loaded = summary.loaded.as_ref();
-    match loaded.map_or(summary.ceiling, |loaded| loaded.ceiling) {
+    match ceiling_of(summary) {
         Some(Ceiling { kind, share }) => {
             let kind = match kind {
                 CeilingKind::Memory => "mem",

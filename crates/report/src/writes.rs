@@ -2,7 +2,6 @@
 
 use crate::words::{self, NONE, NOT_DURABLE};
 use assess::Assessment;
-use assess::finding::Verdict;
 use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::writing::Writing;
@@ -84,25 +83,4 @@ pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
          is nothing to flush."
             .to_string()
     })
-}
-
-/// What was measured besides the rows of a view, in one sentence; the null engine has one of its
-/// own.
-pub(crate) fn beside(
-    assessment: &Assessment,
-    is_beside: &dyn Fn(&Summary) -> bool,
-    name: &dyn Fn(&str) -> String,
-) -> Option<String> {
-    let is_told =
-        |summary: &&Summary| summary.n > 0 && is_beside(summary) && !summary.case.is_null();
-    let say = |summary: &Summary| {
-        let (median, _) = words::main_figure(summary);
-        let verdict = match summary.verdict {
-            Verdict::Sound => String::new(),
-            verdict => format!(" ({verdict})"),
-        };
-        format!("{} {}{verdict}", name(&summary.id), words::figure(summary, median))
-    };
-    let others: Vec<String> = assessment.cases.iter().filter(is_told).map(say).collect();
-    (!others.is_empty()).then(|| format!("measured beside them: {}", words::listed(&others)))
 }

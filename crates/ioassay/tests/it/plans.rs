@@ -85,7 +85,7 @@ fn a_question_of_a_strangers_has_its_table_and_its_answer() {
         found.unwrap_or_else(|| panic!("'{part}' is not in {text}"))
     };
     let head = at("sync p50");
-    let columns = ["case", "sync p50", "op/s", "durable", "95 % CI", "CPU/op", "verdict"];
+    let columns = ["case", "sync p50", "op/s", "95 % CI", "durable", "CPU/op", "verdict"];
     let places: Vec<Option<usize>> = columns.iter().map(|title| lines[head].find(title)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", lines[head]);
     for sync in ["fdatasync", "fsync"] {

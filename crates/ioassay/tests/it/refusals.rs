@@ -146,6 +146,7 @@ fn an_axis_that_no_case_has_is_refused_with_the_nearest() {
     check_recipe(&view("across = 'depht'"), &["unknown axis 'depht' (did you mean 'depth'?)"]);
     check_recipe(&view("group = ['depht']"), &["unknown axis 'depht' (did you mean 'depth'?)"]);
     check_recipe(&view("columns = ['p9']"), &["unknown column 'p9' (did you mean 'p99'?)"]);
+    check_recipe(&view("more = [['p9']]"), &["unknown column 'p9' (did you mean 'p99'?)"]);
     check_recipe(&view("colour = 'red'"), &["unknown field `colour`"]);
     let nearest = ["unknown axis 'blok' (did you mean 'block'?)"];
     check_recipe(&format!("{head}{groups}blok = \"4KiB\"\n"), &nearest);

@@ -1,25 +1,57 @@
 //! Figures: of cases, of trials, or of both.
 
-use super::families::{LATENCY, OPERATION, OPERATIONS, THROUGHPUT};
+use super::families::{LATENCY, OPERATIONS, THROUGHPUT};
 use super::families::{no_labels, percentile_labels, rate_labels, throughput_labels};
 use super::{Case, Metric, PLAIN, Trial, Unit};
 use crate::words::{self, NONE};
 use crate::writes;
+use assess::percentile::Percentile;
+use assess::stats::Estimate;
 use assess::summary::{Latency, Summary};
+use assess::trend::Quantity;
 use assess::writing::Writing;
+use model::case::Sync;
+use model::units;
 
-/// A loop over memory has operations, too, and nobody counts it in them.
-fn iops(summary: &Summary) -> String {
-    let iops = summary.iops.filter(|_| summary.case.io().is_some());
-    iops.map_or(NONE.to_string(), |iops| words::per_second(iops.median))
+/// Operations a second; of a loop over memory only where it is read for what one takes.
+pub(super) fn operations(summary: &Summary) -> Option<Estimate> {
+    let is_counted =
+        summary.case.io().is_some() || Quantity::of(&summary.case) == Quantity::NsPerOp;
+    summary.iops.filter(|_| is_counted)
 }
 
-fn writing(summary: &Summary) -> Option<&Writing> {
+fn iops(summary: &Summary) -> String {
+    operations(summary).map_or(NONE.to_string(), |iops| words::per_second(iops.median))
+}
+
+pub(super) fn writing(summary: &Summary) -> Option<&Writing> {
     summary.writing.as_ref()
 }
 
 fn sync(summary: &Summary) -> Option<&Latency> {
     Some(&writing(summary)?.sync)
+}
+
+/// Of what makes data durable: of a sync that is a call of its own, or of a write that is one.
+pub(super) fn until_durable(summary: &Summary) -> Option<&Latency> {
+    match summary.case.write()?.sync {
+        Sync::Dsync => Some(&summary.latency),
+        _ => sync(summary),
+    }
+}
+
+fn said_sync(summary: &Summary, of: fn(&Latency) -> Option<Percentile>) -> String {
+    words::percentile(until_durable(summary).and_then(of))
+}
+
+/// The median of the syncs; of few the longest.
+fn said_sync_median(summary: &Summary) -> String {
+    match until_durable(summary) {
+        Some(Latency { p50: None, max_ns: Some(longest), .. }) => {
+            format!("≤{}", units::nanoseconds(*longest as f64))
+        }
+        _ => said_sync(summary, |it| it.p50),
+    }
 }
 
 /// In the order of the columns of CSV, as far as they have one.
@@ -71,12 +103,14 @@ pub(crate) const FIGURES: &[Metric] = &[
         json: ("", "throughput"),
         said: Some(|it| words::main_figure(it).0),
         gauge: Some((THROUGHPUT, throughput_labels)),
+        ..PLAIN
     },
     Metric {
         name: "acknowledged",
         title: "acknowledged",
         unit: Unit::BytesPerSecond,
         meaning: "acknowledged throughput: until the last write returned",
+        legend: "until the last write returned",
         case: Case::Estimate(|it| writing(it)?.acknowledged),
         trial: Trial::Real(|it| it.acknowledged),
         column: "acknowledged_bytes_per_second",
@@ -89,6 +123,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         title: "durable",
         unit: Unit::BytesPerSecond,
         meaning: "until the last sync returned, if it made the data durable",
+        legend: "throughput including the final sync, unless contradicted",
         case: Case::Estimate(|it| writing(it)?.durable),
         trial: Trial::Real(|it| it.durable),
         column: "durable_bytes_per_second",
@@ -107,6 +142,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         json: ("", "iops"),
         said: Some(iops),
         gauge: Some((OPERATIONS, no_labels)),
+        ..PLAIN
     },
     Metric {
         name: "p50",
@@ -184,7 +220,9 @@ pub(crate) const FIGURES: &[Metric] = &[
         column: "sync_p50_ns",
         json: ("sync_latency_ns", "p50"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "50"))),
-        ..PLAIN
+        said: Some(said_sync_median),
+        legend: "service time (closed loop) of the syncs alone, or of a write with O_DSYNC; ≤ \
+                 the longest where they are few",
     },
     Metric {
         name: "sync_p90",
@@ -193,6 +231,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         meaning: "90th percentile of those syncs",
         case: Case::Percentile(|it| sync(it)?.p90),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "90"))),
+        said: Some(|it| said_sync(it, |it| it.p90)),
         ..PLAIN
     },
     Metric {
@@ -205,6 +244,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         column: "sync_p99_ns",
         json: ("sync_latency_ns", "p99"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99"))),
+        said: Some(|it| said_sync(it, |it| it.p99)),
         ..PLAIN
     },
     Metric {
@@ -217,6 +257,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         column: "sync_p99_9_ns",
         json: ("sync_latency_ns", "p99_9"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99.9"))),
+        said: Some(|it| said_sync(it, |it| it.p99_9)),
         ..PLAIN
     },
     Metric {
@@ -226,6 +267,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         meaning: "99.99th percentile of those syncs",
         case: Case::Percentile(|it| sync(it)?.p99_99),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "99.99"))),
+        said: Some(|it| said_sync(it, |it| it.p99_99)),
         ..PLAIN
     },
     Metric {
@@ -238,6 +280,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         column: "sync_max_ns",
         json: ("sync_latency_ns", "max"),
         gauge: Some((LATENCY, |_| percentile_labels("sync", "100"))),
+        said: Some(|it| words::ns(until_durable(it).and_then(|it| it.max_ns).map(|ns| ns as f64))),
         ..PLAIN
     },
     Metric {
@@ -265,102 +308,6 @@ pub(crate) const FIGURES: &[Metric] = &[
         trial: Trial::Whole(|it| it.span_system_ns),
         column: "span_system_ns",
         json: ("spent", "system_s"),
-        ..PLAIN
-    },
-    Metric {
-        name: "operation",
-        unit: Unit::Nanoseconds,
-        meaning: "of a thread for an operation, all it has in flight together",
-        case: Case::Estimate(|it| it.ns_per_op),
-        gauge: Some((OPERATION, no_labels)),
-        ..PLAIN
-    },
-    Metric {
-        name: "rounds",
-        title: "rounds",
-        unit: Unit::Number,
-        meaning: "trials that count",
-        case: Case::Words(|it, _| it.n.to_string()),
-        ..PLAIN
-    },
-    Metric {
-        name: "interval",
-        title: "95 % CI",
-        unit: Unit::Text,
-        meaning: "the 95 % interval of the throughput",
-        said: Some(|it| words::main_figure(it).1),
-        ..PLAIN
-    },
-    Metric {
-        name: "acknowledged_interval",
-        title: "95 % CI",
-        unit: Unit::Text,
-        meaning: "the 95 % interval of the acknowledged throughput",
-        said: Some(|it| writes::acknowledged(writing(it)).1),
-        ..PLAIN
-    },
-    Metric {
-        name: "durable_interval",
-        title: "95 % CI",
-        unit: Unit::Text,
-        meaning: "the 95 % interval of the durable throughput",
-        said: Some(|it| writes::durable(it).1),
-        ..PLAIN
-    },
-    Metric {
-        name: "rate",
-        title: "rate",
-        unit: Unit::Text,
-        meaning: "which rate the throughput is",
-        case: Case::Words(|it, _| words::rate_kind(it).to_string()),
-        ..PLAIN
-    },
-    Metric {
-        name: "spread",
-        title: "min/mean/max",
-        unit: Unit::Text,
-        meaning: "of the rounds",
-        said: Some(words::spread),
-        ..PLAIN
-    },
-    Metric {
-        name: "idle",
-        title: "idle",
-        unit: Unit::Percent,
-        meaning: "mean idle share of the threads",
-        case: Case::Plain(|it| it.imbalance_percent),
-        ..PLAIN
-    },
-    Metric {
-        name: "cpu_per_op",
-        title: "CPU/op",
-        unit: Unit::Nanoseconds,
-        meaning: "CPU time of an operation, over all threads",
-        case: Case::Plain(|it| it.cpu_ns_per_op),
-        ..PLAIN
-    },
-    Metric {
-        name: "ceiling",
-        title: "ceiling",
-        unit: Unit::Number,
-        meaning: "how near the throughput comes to what bounds it",
-        said: Some(words::ceiling),
-        ..PLAIN
-    },
-    Metric {
-        name: "served_by",
-        title: "served by",
-        unit: Unit::Text,
-        meaning: "what served the bytes, by the evidence",
-        case: Case::Words(|it, all| words::served_by(it, all.storage.as_ref())),
-        ..PLAIN
-    },
-    Metric {
-        name: "verdict",
-        title: "verdict",
-        unit: Unit::Text,
-        meaning: "what the figures are worth",
-        case: Case::Words(|it, _| words::verdict(it).to_string()),
         ..PLAIN
     },
 ];

@@ -1,7 +1,7 @@
 //! What a record answers, and what its figures are worth.
 
 use super::sheet::badge;
-use crate::conclusion;
+use crate::answer;
 use crate::words;
 use assess::Assessment;
 use assess::summary::Summary;
@@ -15,7 +15,7 @@ const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: some
 
 /// The answer in sentences, the first paragraph large, and the verdicts counted.
 pub(super) fn said(assessment: &Assessment) -> Markup {
-    let paragraphs = conclusion::answer(assessment);
+    let paragraphs = answer::answer(assessment);
     html! {
         @for (index, text) in paragraphs.iter().enumerate() {
             p.answer.hero[index == 0] { (with_strong_figures(text)) }

@@ -2,7 +2,7 @@
 
 use super::CASES_MAX;
 use super::sheet::{badge, class_of, scroll};
-use crate::conclusion;
+use crate::answer;
 use crate::metric::{self, Metric, Small};
 use crate::survey;
 use crate::words::{self, NONE};
@@ -71,7 +71,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
             }
         }
     };
-    let common = conclusion::labels(assessment).said_once();
+    let common = answer::labels(assessment).said_once();
     let all = assessment.measured().count();
     html! {
         @if all > CASES_MAX {

@@ -18,7 +18,6 @@ mod records;
 
 pub use records::page_of_records;
 
-use crate::conclusion;
 use crate::frame;
 use crate::picture;
 use crate::words::sentence;
@@ -33,7 +32,7 @@ const CASES_MAX: usize = 400;
 ///
 /// The same assessment gives the same bytes. Whatever a record holds is shown as text.
 pub fn page(assessment: &Assessment) -> String {
-    let labels = conclusion::labels(assessment);
+    let labels = crate::answer::labels(assessment);
     let name = |id: &str| labels.name(id);
     let anchors = evidence::Anchors::of(assessment);
     let link = |id: &str| anchors.link(id, &name(id));

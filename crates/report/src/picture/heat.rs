@@ -28,11 +28,16 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
     let tables = match (layout, across) {
         (Layout::Ladder, _) => Vec::new(),
         (Layout::Matrix, _) => methods(assessment),
-        (Layout::Durability, _) => strategies(assessment).into_iter().collect(),
+        _ if shows_both_rates(&assessment.view) => strategies(assessment).into_iter().collect(),
         (_, Some(axis)) => rows_by(assessment, axis, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
     };
     tables.iter().map(Table::draw).collect()
+}
+
+/// Whether the table has the acknowledged and the durable rate of each case.
+fn shows_both_rates(view: &View) -> bool {
+    ["acknowledged", "durable"].iter().all(|rate| view.columns.iter().any(|name| name == rate))
 }
 
 /// Threads by engines, for each cache state and block.

@@ -15,14 +15,10 @@ mod pictures;
 mod sentences;
 mod steering;
 
-use crate::closing::closing;
+use crate::answer;
 use crate::heatmap::heatmap;
-use crate::latency::latency;
-use crate::strategies::strategies;
 use crate::survey::survey;
-use crate::syncs::syncs;
 use crate::table::table;
-use crate::touching::touching;
 use crate::{Style, exit_code, plan, records, text};
 use assess::Assessment;
 use assess::answer::{Bottleneck, Fastest};
@@ -78,7 +74,25 @@ fn all() -> Vec<Assessment> {
 }
 
 /// Every view that suits any assessment.
-const VIEWS: [Show; 7] = [survey, latency, heatmap, table, strategies, touching, syncs];
+const VIEWS: [Show; 6] =
+    [survey, heatmap, table, in_view_of_writes, in_view_of_touches, in_view_of_syncs];
+
+fn in_view_of_writes(assessment: &Assessment, style: &Style) -> String {
+    in_view_of("write-strategies", assessment, style)
+}
+
+fn in_view_of_touches(assessment: &Assessment, style: &Style) -> String {
+    in_view_of("touch-pages", assessment, style)
+}
+
+fn in_view_of_syncs(assessment: &Assessment, style: &Style) -> String {
+    in_view_of("sync-latency", assessment, style)
+}
+
+/// The table that the view of another recipe makes of an assessment.
+fn in_view_of(recipe: &str, assessment: &Assessment, style: &Style) -> String {
+    table(&Assessment { view: build::view_of(recipe), ..assessment.clone() }, style)
+}
 
 type Show = fn(&Assessment, &Style) -> String;
 
@@ -347,7 +361,7 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn without_colour_the_text_is_the_same() {
     for assessment in all() {
-        for view in [survey, latency, table, strategies, touching, syncs] {
+        for view in VIEWS.into_iter().filter(|view| !std::ptr::fn_addr_eq(*view, heatmap as Show)) {
             let colour = without_colour(&view(&assessment, &COLOUR));
             let plain = view(&assessment, &PLAIN);
             assert_eq!(colour.trim_end(), plain.trim_end());
@@ -401,7 +415,7 @@ fn a_void_figure_cannot_be_mistaken_for_one() {
     for (assessment, rate) in
         [(made::rich(), "705 MB/s"), (made::pages(), "54.0 MB/s"), (made::methods(), "472 MB/s")]
     {
-        for view in [survey, latency, heatmap, table] {
+        for view in [survey, heatmap, table] {
             let text = view(&assessment, &Style { colour: false, width: 200 });
             let bare = text.matches(rate).count() - text.matches(&format!("({rate})")).count();
             assert_eq!(bare, 0, "{text}");
@@ -414,7 +428,7 @@ fn a_void_figure_cannot_be_mistaken_for_one() {
 #[test]
 fn what_is_not_durable_has_no_durable_figure() {
     let assessment = made_writing::strategies();
-    for view in [strategies, table] {
+    for view in [in_view_of_writes, table] {
         let text = view(&assessment, &Style { colour: false, width: 200 });
         assert!(text.contains("not durable"), "{text}");
         assert!(text.contains("(2.37 GB/s)"), "{text}");
@@ -506,7 +520,8 @@ fn the_exit_status_tells_of_asked_cases_that_are_void_or_unavailable() {
 fn check_closing(change: impl Fn(&mut Assessment), expected: &str) {
     let mut assessment = made::rich();
     change(&mut assessment);
-    let said = closing(&assessment, &|id| id.to_string());
+    let labels = answer::labels(&assessment);
+    let said = answer::said(model::view::Answer::DiskOrMemory, &assessment, &labels).join(" ");
     assert!(said.contains(expected), "'{said}' does not say '{expected}'");
 }
 
@@ -539,7 +554,7 @@ fn the_closing_answer_says_no_more_than_the_interval() {
     };
     check_closing(doubtful, "is faster than memory is not decided (a figure is doubtful)");
     check_closing(doubtful, "the highest but doubtful: which is fastest is not decided");
-    check_closing(doubtful, "Doubtful: uring direct sequential 1MiB d8 t1");
+    check_closing(doubtful, "Doubtful: direct 1MiB sequential depth 8 (Steal)");
 }
 
 #[test]

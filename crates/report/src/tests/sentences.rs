@@ -1,8 +1,8 @@
 //! Whatever a record holds: no sentence names a row that is void, and none names a doubtful one
 //! without saying so.
 
+use crate::answer;
 use crate::labels::Labels;
-use crate::{closing, conclusion};
 use assess::Assessment;
 use assess::finding::Verdict;
 use model::case::{Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Work};
@@ -131,23 +131,18 @@ proptest! {
         made in proptest::collection::vec((0.5f64..4.0, fault()), 8),
     ) {
         let assessment = assess::assess(&record(&made));
-        let place = |id: &str| {
-            let index = assessment.cases.iter().position(|summary| summary.id == id);
-            format!("<{}>", index.expect("a sentence names cases of the record"))
-        };
-        check(&assessment, &closing::closing(&assessment, &place));
         let labels = Labels::by(&assessment, |case| {
             let index = assessment.cases.iter().position(|summary| summary.case == *case);
             format!("<{}>", index.expect("a label is of a case of the record"))
         });
-        let parts = [Answer::Fastest, Answer::Differences];
-        for text in parts.iter().flat_map(|part| conclusion::said(*part, &assessment, &labels)) {
+        let said = |part: Answer| answer::said(part, &assessment, &labels);
+        for text in Answer::ALL.iter().flat_map(|part| said(*part)) {
             check(&assessment, &text);
         }
         // Nothing is decided of the disk by what is void or in doubt.
         let device = assessment.answer.as_ref().and_then(|answer| answer.device.as_ref());
         if let Some(device) = device.filter(|device| device.lead.best().row.is_doubtful()) {
-            let said = closing::closing(&assessment, &place);
+            let said = said(Answer::DiskOrMemory).join(" ");
             prop_assert!(said.contains("is not decided (a figure is doubtful)"), "{}", said);
             prop_assert_eq!(device.bound.name() == "device", false);
         }

@@ -1,15 +1,11 @@
-//! Page latency: warm and cold, random and sequential, by the number of iterations.
+//! What a read takes, and whether that depends on the number of reads.
 
-use crate::frame;
-use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Labels, common_line};
+use crate::labels::Labels;
 use crate::phrases::joined;
 use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
-use crate::style::{Paint, Style};
-use crate::words::{self, NONE, figure, listed};
+use crate::words::{self, NONE, listed};
 use assess::Assessment;
 use assess::decision::{Decided, Decision};
-use assess::percentile::Percentile;
 use assess::summary::Summary;
 use model::case::{Io, ReadWork};
 use model::plan::Role;
@@ -18,24 +14,6 @@ use model::plan::Role;
 struct Group<'a> {
     title: String,
     rows: Vec<(&'a ReadWork, &'a Summary)>,
-}
-
-/// Latency of pages by cache state, order and number of iterations, and how the answer changes
-/// with that number.
-pub(crate) fn latency(assessment: &Assessment, style: &Style) -> String {
-    let names = Labels::of(assessment);
-    let groups = groups(assessment, &names);
-    let mut out = frame::head(assessment, style);
-    out.push_str(&common_line(&names, style));
-    out.push('\n');
-    if groups.is_empty() {
-        out.push_str("no case was measured\n");
-    } else {
-        out.push_str(&rows(&groups, assessment).render(style));
-        out.push_str(&legend(&groups, style));
-    }
-    out.push_str(&frame::below(assessment, style, &|id| names.name(id)));
-    out
 }
 
 fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
@@ -77,73 +55,9 @@ fn iterations(work: &ReadWork) -> String {
     }
 }
 
-fn rows(groups: &[Group], assessment: &Assessment) -> Grid {
-    let mut grid = Grid::new(vec![
-        right("iterations", 0),
-        right("p50", 0),
-        right("p99", 0),
-        right("p99.9", 0),
-        right("max", 3),
-        right("throughput", 0),
-        left("95 % CI", 1),
-        left("served by", 2),
-        left("verdict", 0),
-    ]);
-    for group in groups {
-        grid.heading(&group.title);
-        for (work, summary) in &group.rows {
-            let verdict = words::verdict_paint(summary);
-            let said = |text: String| Cell::new(figure(summary, text), verdict);
-            let tail = |percentile: Option<Percentile>| match percentile {
-                Some(p) if !p.solid && verdict == Paint::Plain => {
-                    Cell::new(words::percentile(percentile), Paint::Faint)
-                }
-                _ => said(words::percentile(percentile)),
-            };
-            let (median, interval) = words::main_figure(summary);
-            let latency = &summary.latency;
-            grid.row(vec![
-                Cell::new(iterations(work), Paint::Plain),
-                tail(latency.p50),
-                tail(latency.p99),
-                tail(latency.p99_9),
-                said(words::ns(latency.max_ns.map(|ns| ns as f64))),
-                said(median),
-                said(interval),
-                Cell::new(words::served_by(summary, assessment.storage.as_ref()), Paint::Plain),
-                Cell::new(words::verdict(summary), verdict),
-            ]);
-        }
-    }
-    grid
-}
-
-/// The marks that are in the table, explained.
-fn legend(groups: &[Group], style: &Style) -> String {
-    let percentiles = |summary: &Summary| {
-        let latency = &summary.latency;
-        [latency.p50, latency.p99, latency.p99_9]
-    };
-    let all: Vec<Option<Percentile>> = groups
-        .iter()
-        .flat_map(|group| &group.rows)
-        .filter(|(_, summary)| summary.n > 0)
-        .flat_map(|(_, summary)| percentiles(summary))
-        .collect();
-    let mut marks = vec![words::SERVICE_TIME];
-    if all.iter().flatten().any(|percentile| !percentile.solid) {
-        marks.push("~ fewer than 100 reads were slower than this");
-    }
-    if all.contains(&None) {
-        marks.push("- too few reads to say");
-    }
-    style.wrap("", Paint::Faint, &marks.join("; "))
-}
-
 /// What a read takes, and how that changes with the number of iterations, for each group.
-pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
-    let names = Labels::of(assessment);
-    let groups = groups(assessment, &names);
+pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Vec<String> {
+    let groups = groups(assessment, names);
     let changes = groups.iter().map(|group| change(group, &assessment.iterations));
     let all = typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes);
     all.map(|sentences| paragraph(&sentences, &|id| names.name(id))).collect()

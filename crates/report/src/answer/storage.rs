@@ -11,7 +11,7 @@ use model::host::Medium;
 use model::units;
 
 /// The answer in a few sentences, whatever of it is known.
-pub(crate) fn closing(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
+pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
     let mut sentences = match &assessment.answer {
         None => vec![Sentence::plain(
             "There is no answer: it needs a valid figure for one thread reading memory, and one \

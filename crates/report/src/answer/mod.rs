@@ -1,13 +1,20 @@
 //! What follows from a run in plain sentences, and how its cases are called: as the view of its
 //! recipe has both.
 
+mod storage;
+mod reads;
+mod counting;
+mod memory;
+mod durability;
+mod touches;
+mod commits;
+mod builds;
+
 use crate::labels::Labels;
 use crate::sentence::{Sentence, beside_lead, paragraph};
 use crate::style::{Paint, Style};
 use crate::writes::said_rate;
-use crate::{
-    closing, compilers, counting, latency, memory, strategies, survey, syncs, touching, versus,
-};
+use crate::{survey, versus};
 use assess::Assessment;
 use assess::decision::Lead;
 use assess::summary::ServedBy;
@@ -17,8 +24,6 @@ use model::view::{Answer, Layout};
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     match assessment.view.layout {
         Layout::Ladder => survey::labels(assessment),
-        Layout::Counts => counting::labels(assessment),
-        Layout::Touches => touching::labels(assessment),
         _ => Labels::of(assessment),
     }
 }
@@ -40,15 +45,15 @@ pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Ve
     match part {
         Answer::Fastest => one(fastest(assessment, name)),
         Answer::Differences => one(versus::decided(assessment, labels)),
-        Answer::DiskOrMemory => vec![closing::closing(assessment, name)],
-        Answer::ReadLatency => latency::answer(assessment),
-        Answer::Counts => counting::answer(assessment),
+        Answer::DiskOrMemory => vec![storage::answer(assessment, name)],
+        Answer::ReadLatency => reads::answer(assessment, labels),
+        Answer::Counts => counting::answer(assessment, name),
         Answer::Levels => paragraphs(memory::levels(assessment)),
         Answer::Saturation => paragraphs(memory::saturation(assessment)),
-        Answer::Durability => strategies::closing(assessment, name),
-        Answer::Touches => touching::closing(assessment),
-        Answer::Commits => syncs::answer(assessment),
-        Answer::Builds => compilers::answer(assessment).into_iter().collect(),
+        Answer::Durability => durability::answer(assessment, name),
+        Answer::Touches => touches::answer(assessment, labels),
+        Answer::Commits => one(commits::answer(assessment)),
+        Answer::Builds => one(builds::answer(assessment, name)),
     }
 }
 

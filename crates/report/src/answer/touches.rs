@@ -1,0 +1,115 @@
+//! What it costs to touch a page of a file rather than one of memory.
+
+use crate::labels::Labels;
+use crate::phrases::joined;
+use crate::sentence::{Sentence, paragraph};
+use crate::words::{listed, times, times_interval};
+use assess::Assessment;
+use assess::summary::Summary;
+use assess::touching::{Phase, Touching};
+use model::case::{Cache, Case, Kernel, MemoryWork};
+use model::units;
+
+fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
+    assessment.cases.iter().find(|summary| summary.id == id)
+}
+
+/// What a page of a file costs, held against one of memory.
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<String> {
+    if assessment.touching.is_empty() {
+        let none = "There is no answer: it needs valid figures for pages of a file and of \
+                    memory, touched in the same way.";
+        return vec![none.to_string()];
+    }
+    let name = |id: &str| labels.name(id);
+    let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase, labels));
+    let all = phases.chain([intervals(assessment)]).chain(first_touch(assessment));
+    all.map(|sentence| paragraph(&[sentence], &name)).collect()
+}
+
+/// What a phase costs by each way, those together that found the file alike.
+fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
+    let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
+    let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
+    for held in of_phase() {
+        let Some(file) = find(assessment, &held.file.id) else { continue };
+        let cache = file_cache(&file.case);
+        let text = format!("{} {}", costs(held), by(file, labels));
+        match caches.iter_mut().find(|(known, _)| *known == cache) {
+            Some((_, ways)) => ways.push(text),
+            None => caches.push((cache, vec![text])),
+        }
+    }
+    if caches.is_empty() {
+        return None;
+    }
+    let say = |(state, ways): &(Cache, Vec<String>)| match state {
+        Cache::AsIs => format!("as it was found, {}", listed(ways)),
+        _ => format!("{state}, {}", listed(ways)),
+    };
+    let does = match phase {
+        Phase::Write => {
+            "To write a byte in each page of the file, until the OS has acknowledged it,"
+        }
+        Phase::Read => "To read a byte of each page of the file",
+    };
+    let all: Vec<String> = caches.iter().map(say).collect();
+    let text = format!(
+        "{does} costs so many times what it costs in memory, touched for the second time: {}.",
+        all.join("; ")
+    );
+    Some(Sentence::figures(text, of_phase().flat_map(|held| [&held.file, &held.memory])))
+}
+
+fn file_cache(case: &Case) -> Cache {
+    case.io().map_or(Cache::AsIs, |io| io.cache)
+}
+
+/// `132× (123-143)`; in doubt where either row is.
+fn costs(held: &Touching) -> String {
+    let interval = times_interval(held.ratio.low, held.ratio.high);
+    let is_doubtful = held.file.is_doubtful() || held.memory.is_doubtful();
+    let doubtful = is_doubtful.then(|| "doubtful".to_string());
+    let beside: Vec<String> = interval.into_iter().chain(doubtful).collect();
+    let beside = if beside.is_empty() { "".into() } else { format!(" ({})", beside.join(", ")) };
+    format!("{}{beside}", times(held.ratio.median))
+}
+
+/// By what a page of a file is touched: its label without what the sentence has said.
+fn by(file: &Summary, labels: &Labels) -> String {
+    let phrases = labels.phrases(&file.case).into_iter();
+    let said = phrases.filter(|phrase| !["kind", "cache", "block"].contains(&phrase.axis));
+    format!("by {}", joined(said.map(|phrase| phrase.said)))
+}
+
+/// What stands in brackets, once for all sentences.
+fn intervals(assessment: &Assessment) -> Sentence {
+    let has_one = |held: &Touching| held.ratio.low.is_some();
+    let with = assessment.touching.iter().filter(|held| has_one(held)).count();
+    Sentence::plain(match with {
+        0 => "There were too few rounds for intervals.",
+        _ if with == assessment.touching.len() => {
+            "In brackets: the 95 % intervals of these ratios."
+        }
+        _ => "In brackets: 95 % intervals; where there is none, there were too few rounds for it.",
+    })
+}
+
+/// The touches that are mistaken for each other.
+fn first_touch(assessment: &Assessment) -> Option<Sentence> {
+    let row = |kernel: Kernel| {
+        let is_it = |summary: &&Summary| {
+            let is_it = |work: &MemoryWork| work.kernel == kernel && work.threads == 1;
+            summary.case.memory().is_some_and(is_it) && summary.verdict.stands()
+        };
+        assessment.cases.iter().find(is_it)
+    };
+    let (first, second) = (row(Kernel::FirstTouch)?, row(Kernel::TouchPages)?);
+    let text = format!(
+        "A first touch of a page of memory, for which the OS finds and clears it, takes {}; a \
+         second one takes {}.",
+        units::nanoseconds(first.ns_per_op?.median),
+        units::nanoseconds(second.ns_per_op?.median)
+    );
+    Some(Sentence::of_summaries(text, [first, second]))
+}
