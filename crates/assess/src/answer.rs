@@ -1,34 +1,47 @@
 //! The closing answer of a survey: is this disk faster than memory, and what bounds it?
 
 use crate::ceiling::{MemoryReads, is_beyond_caches, plateau};
-use crate::decision::{Contestant, Decided, Lead, Named, Rated, is_faster, lead};
+use crate::decision::{Contestant, Decided, Decision, Lead, Named, Rated, is_faster, lead};
 use crate::finding::{Code, Severity};
+use crate::form::{As, FormOf};
 use crate::row::{self, Row};
 use crate::summary::ServedBy;
 use model::case::{Kernel, ReadWork};
 use model::host::Limit;
 use model::layer::Layer;
 use model::pattern::Pattern;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// The figures behind the answer. All rates are throughputs in bytes per second.
-#[derive(Debug, Clone, PartialEq)]
+/// The figures behind the answer to "is this disk faster than memory?". Throughputs are medians in
+/// bytes per second.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// One thread reading memory.
+    #[serde(with = "As::<Median>")]
     pub memory: Rated,
     /// The fastest non-void row that the page cache served, if any.
+    #[serde(with = "As::<Option<Median>>")]
     pub page_cache: Option<Rated>,
     /// The fastest non-void row that a device served, if any.
+    #[serde(with = "As::<Option<FastestForm>>")]
     pub device: Option<Fastest>,
-    /// Random 4 KiB reads from the device at depth 1: the median of the fastest such row.
+    /// Nanoseconds of a random 4 KiB read from the device at depth 1: the median of the fastest
+    /// such row.
+    #[serde(rename = "device_latency_ns", with = "As::<Option<WholeNs>>")]
     pub device_latency: Option<RowLatency>,
-    /// A load from memory that misses all caches, if measured.
+    /// Nanoseconds of a load from memory that misses all caches, if measured.
+    #[serde(rename = "memory_latency_ns")]
     pub memory_latency: Option<RowLatency>,
 }
 
 /// The time of a row's operation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
 pub struct RowLatency {
     /// The row.
+    #[serde(skip)]
     pub row: Named,
     /// Nanoseconds at the median.
     pub ns: f64,
@@ -80,6 +93,68 @@ impl Bottleneck {
             Bottleneck::Device(_) => device,
             Bottleneck::LimitOfPart => limit_of_part,
             Bottleneck::Unknown => unknown,
+        }
+    }
+}
+
+/// The median of a rate.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Median(f64);
+
+impl FormOf<Rated> for Median {
+    fn of(rated: &Rated) -> Median {
+        Median(rated.rate.median)
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct WholeNs(u64);
+
+impl FormOf<RowLatency> for WholeNs {
+    fn of(latency: &RowLatency) -> WholeNs {
+        WholeNs(latency.ns.round() as u64)
+    }
+}
+
+/// The fastest row that a device served.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FastestOfDevice")]
+struct FastestForm {
+    /// Its id.
+    id: Named,
+    /// Bytes per second.
+    throughput: f64,
+    /// Its throughput divided by that of one thread reading memory: median of the paired ratios.
+    of_memory: f64,
+    /// Lower end of the 95 % interval of that ratio.
+    low: Option<f64>,
+    /// Upper end of the interval.
+    high: Option<f64>,
+    /// Whether it is faster than one thread reading memory.
+    is_faster: Decision,
+    /// Ids of the other device rows that the data cannot distinguish from it.
+    alike: Vec<Named>,
+    /// Its bottleneck. `limit`: a limit of a control group; `limit of a part`: unknown, because a
+    /// control group limits devices that move an unknown share of the bytes; `unknown`: no sound
+    /// row shows that more I/Os in flight are not faster.
+    #[schemars(extend("enum" = Bottleneck::NAMES))]
+    bound: &'static str,
+}
+
+impl FormOf<Fastest> for FastestForm {
+    fn of(fastest: &Fastest) -> FastestForm {
+        let (Rated { row, rate }, ratio) = (fastest.lead.best(), fastest.of_memory.ratio());
+        FastestForm {
+            id: row.clone(),
+            throughput: rate.median,
+            of_memory: ratio.median,
+            low: ratio.low,
+            high: ratio.high,
+            is_faster: fastest.of_memory.decision(),
+            alike: fastest.lead.alike().to_vec(),
+            bound: fastest.bound.name(),
         }
     }
 }

@@ -29,13 +29,16 @@ use model::plan::{Role, Skip};
 use model::record::{End, Record, Tool};
 use model::trial::Trial;
 use model::view::View;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::HashSet;
 use std::time::Duration;
 
 /// A finding and its cases.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunFinding {
     /// The most severe finding with this code, with its message.
+    #[serde(flatten)]
     pub finding: Finding,
     /// Ids of the cases; empty if the finding concerns the whole run.
     pub cases: Vec<String>,

@@ -9,6 +9,8 @@ use model::axis::Axis;
 use model::case::{Case, OWN_PEER};
 use model::named;
 use model::plan::Role;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::HashSet;
 
 named! {
@@ -25,7 +27,7 @@ named! {
 }
 
 /// The ratio of the throughput of two cases.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Id of the compared case.
     pub case: String,
@@ -36,18 +38,18 @@ pub struct Comparison {
     /// The number of invocations (for two records, the smaller); with one, the interval holds
     /// within this run.
     pub invocations: usize,
-    /// Median of the paired ratios: case over baseline.
+    /// Median of the paired ratios, case over baseline; for two records, the ratio of the medians.
     pub ratio: f64,
-    /// Lower end of its 95 % interval; `None` with fewer than 6 pairs in a single invocation.
+    /// Lower end of its 95 % interval; null with fewer than 6 pairs in a single invocation.
     pub low: Option<f64>,
     /// Upper end of the interval.
     pub high: Option<f64>,
-    /// The outcome.
+    /// Whether they differ.
     pub difference: Difference,
-    /// The smallest effect of interest, as a share; it differs between devices and memory.
+    /// The smallest effect of interest, as a share: larger for devices than for memory.
     pub interest: f64,
-    /// For inconclusive cases: roughly how many pairs (or invocations, if there are several) would
-    /// detect the smallest effect of interest with 80 % power (METHODOLOGY.md).
+    /// If inconclusive: roughly how many pairs (or invocations, if there are several) would detect
+    /// the smallest effect of interest with 80 % power (METHODOLOGY.md). Otherwise null.
     pub needs: Option<usize>,
 }
 

@@ -5,6 +5,8 @@ use crate::finding::{Code, Finding, Severity};
 use crate::row::Row;
 use model::named;
 use model::units::percent;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 named! {
     /// The outcome of a run's controls.
@@ -19,16 +21,18 @@ named! {
     }
 }
 
-/// The outcome of a run's controls.
-#[derive(Debug, Clone, PartialEq)]
+/// The outcome of a run's A/A controls: cases measured twice in the same rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Control {
-    /// Each twin compared with the case that it repeats.
-    pub comparisons: Vec<Comparison>,
-    /// Their joint outcome.
+    /// Their joint outcome. `agrees`: each repeated case is equivalent to its first measurement;
+    /// `wide`: none differs, but an interval is wider than the smallest effect of interest, or
+    /// missing.
     pub outcome: Outcome,
     /// The end farthest from 1 of all their intervals, as a share: the same case may differ by this
-    /// much. None if an interval is missing.
+    /// much, so this run cannot resolve smaller effects. Null if an interval is missing.
     pub decides: Option<f64>,
+    /// Each repeated case compared with its first measurement.
+    pub comparisons: Vec<Comparison>,
 }
 
 /// Each twin compared with the row that it repeats; both rows get the finding if they differ. None

@@ -4,19 +4,22 @@
 //! Only valid rows of this program's own worker take part.
 
 use crate::ceiling::{MemoryReads, is_beyond_caches};
-use crate::decision::{Decided, Named, is_faster, is_faster_by};
+use crate::decision::{Decided, Decision, Named, is_faster, is_faster_by};
+use crate::form::{As, FormOf};
 use crate::measured::Rounds;
 use crate::ratio::Ratio;
 use crate::row::{Row, fastest};
 use crate::stats::Estimate;
 use crate::summary::ServedBy;
 use model::case::{Advice, Cache, Engine, Isa, Kernel, ReadWork, Touch};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The answer for one data size.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CountingAnswer {
-    /// Bytes of the data.
+    /// Size of the data in bytes.
     pub size: u64,
     /// Whether the data is smaller than four times the last-level cache, so that CPU caches may
     /// serve it instead of memory or the page cache.
@@ -31,16 +34,19 @@ pub struct CountingAnswer {
     /// The fastest row that a device served.
     pub device: Option<RowRate>,
     /// Whether counting from the device is faster than counting in memory with as many threads.
-    /// Without such a count, the comparison is with reading memory. `None` if neither was measured.
+    /// Without such a count, the comparison is with reading memory; undecided if neither was
+    /// measured.
+    #[serde(with = "As::<Decision>")]
     pub disk_is_faster: Option<Decided>,
     /// The claim that io_uring from disk beats mmap, in each measured cache state.
     pub claims: Vec<Claim>,
 }
 
 /// The figure of a row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RowRate {
-    /// The row.
+    /// The row's id.
+    #[serde(rename = "id")]
     pub row: Named,
     /// Its threads.
     pub threads: u32,
@@ -53,7 +59,7 @@ pub struct RowRate {
 }
 
 /// The claim that direct io_uring from disk beats mmap.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
     /// The cache state when mmap started.
     pub cache: Cache,
@@ -62,6 +68,7 @@ pub struct Claim {
     /// The fastest direct row of io_uring with the highest depth.
     pub uring: RowRate,
     /// Whether the claim holds: io_uring is faster than mmap.
+    #[serde(flatten, with = "As::<Held>")]
     pub holds: Decided,
     /// The same against rows that are fairer to memory: mappings that are populated or touched
     /// ahead, more threads, and a loaded file including its loading time.
@@ -69,12 +76,28 @@ pub struct Claim {
 }
 
 /// io_uring from disk compared with another row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Fair {
     /// The other row.
     pub figure: RowRate,
     /// Whether io_uring beats it.
+    #[serde(flatten, with = "As::<Held>")]
     pub holds: Decided,
+}
+
+/// The published form of a claim's decision.
+#[derive(Serialize, JsonSchema)]
+struct Held {
+    /// The throughput of io_uring over the other row's.
+    ratio: Ratio,
+    /// Whether io_uring is faster.
+    holds: Decision,
+}
+
+impl FormOf<Decided> for Held {
+    fn of(decided: &Decided) -> Held {
+        Held { ratio: decided.ratio(), holds: decided.decision() }
+    }
 }
 
 /// An answer for each data size, ascending, with a measured count in memory or both sides of the

@@ -6,27 +6,33 @@
 
 use crate::counted::{a_second, timed_ns};
 use crate::curve::{Curve, STEP_MISSING, full_steps};
+use crate::form::{As, Seconds};
 use crate::measured::Measured;
 use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
 use model::case::{Case, Op, Work, WriteWork};
 use model::sample::{PROGRESS_NS, Sample};
 use model::trial::Trial;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The time series of a case's rate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TimeSeries {
-    /// Duration of a step in nanoseconds; the mean, if each step is a trial.
+    /// Duration of a step in seconds; the mean, if each step is a trial.
+    #[serde(rename = "step_s", with = "As::<Seconds>")]
     pub step_ns: u64,
     /// Bytes per second in each step. If trials follow each other without a pause, they form one
     /// series; otherwise, each step has the median over the trials. If each of those trials ends
     /// with its only sync, a step is a trial, including that sync.
     pub rates: Vec<f64>,
-    /// Whether a window of five steps met the SNIA's limits (METHODOLOGY.md): the index of the last
-    /// step of the first such window. The outer `None` means fewer than five steps.
+    /// The index of the last step of the first window of five steps that met the SNIA's limits for
+    /// a steady state (METHODOLOGY.md); null if none did, or with fewer than five steps.
+    // The outer `None` means fewer than five steps.
+    #[serde(rename = "snia_5_at_step")]
     pub snia: Option<Option<usize>>,
     /// Whether ten steps also meet them: the last ten. If trials follow each other, it is the last
-    /// full window of ten seconds, or of ten trials. `None` with fewer than ten steps.
+    /// full window of ten seconds, or of ten trials. Null with fewer than ten steps.
     pub is_steady: Option<bool>,
     /// The throughput of that window in bytes per second, if trials follow each other until they
     /// are steady: the sustained figure.
@@ -36,7 +42,7 @@ pub struct TimeSeries {
 }
 
 /// A step in a rate: one level before, another after.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// Bytes per second before.
     pub before: f64,
@@ -44,7 +50,8 @@ pub struct Change {
     pub after: f64,
     /// Bytes moved before the step.
     pub at_bytes: u64,
-    /// Nanoseconds from the start to the step.
+    /// Seconds from the start to the step.
+    #[serde(rename = "at_s", with = "As::<Seconds>")]
     pub at_ns: u64,
 }
 

@@ -6,6 +6,7 @@
 
 use crate::comparison::{Comparison, Difference, compare_rounds};
 use crate::finding::{Code, Severity, Verdict};
+use crate::form::FormOf;
 use crate::invocations::{TwoLevel, exchangeable};
 use crate::measured::Rounds;
 use crate::ratio::{Ratio, log_ratios};
@@ -14,6 +15,8 @@ use crate::significance::{LEVEL, median_test, wholly_apart};
 use crate::stats::Estimate;
 use crate::summary::Summary;
 use model::named;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 named! {
     /// The outcome of a question about rows.
@@ -28,13 +31,19 @@ named! {
 }
 
 /// A row that a sentence names, with its doubts. A void row is never named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Published as the id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
 pub struct Named {
     /// Its case id.
     pub id: String,
     /// Sound or doubtful.
+    #[serde(skip)]
     pub verdict: Verdict,
     /// The findings that make it doubtful.
+    #[serde(skip)]
     pub doubts: Vec<Code>,
 }
 
@@ -140,6 +149,19 @@ impl Decided {
     /// Whether a doubtful row leaves it undecided.
     pub fn is_in_doubt(&self) -> bool {
         self.rows.iter().any(Named::is_doubtful)
+    }
+}
+
+impl FormOf<Decided> for Ratio {
+    fn of(decided: &Decided) -> Ratio {
+        decided.ratio()
+    }
+}
+
+/// No question is undecided.
+impl FormOf<Option<Decided>> for Decision {
+    fn of(decided: &Option<Decided>) -> Decision {
+        decided.as_ref().map_or(Decision::Undecided, Decided::decision)
     }
 }
 

@@ -4,6 +4,7 @@
 //! never for its own figure. Excluding slow rounds would decide the result.
 
 use crate::counted::{Counted, a_second};
+use crate::form::{As, ByReason};
 use crate::invocations::Round;
 use crate::measured::{Measured, with_mean_of};
 use crate::served::SHARE_NOISE;
@@ -12,15 +13,21 @@ use model::case::{Cache, Op, WriteWork};
 use model::evidence::Residency;
 use model::host::Medium;
 use model::plan::ROUNDS_MIN;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub use crate::measured::Gate;
 
-/// The excluded rounds of a case.
-#[derive(Debug, Clone, PartialEq)]
+/// The rounds of a case that are excluded because of what the machine did to them, by limits fixed
+/// in advance.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Excluded {
     /// Their number.
     pub trials: usize,
-    /// The number for each reason; only the first reason that applies counts.
+    /// The number for each reason; only the first reason that applies counts. `steal`: the
+    /// hypervisor took CPU time; `throttled`: a CPU quota held the worker back; `foreign`: other
+    /// processes read from the devices; `reclaimed`: the OS evicted part of a warm file.
+    #[serde(with = "As::<Vec<ByReason<Gate>>>")]
     pub reasons: Vec<(Gate, usize)>,
     /// The rate with these rounds included, in bytes per second, or operations per second if the
     /// case only calls a sync.

@@ -1,6 +1,8 @@
 //! Findings: what can be wrong with a figure.
 
 use model::named;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 named! {
     /// The kinds of findings, each defined in METHODOLOGY.md.
@@ -132,14 +134,14 @@ impl Verdict {
 }
 
 /// Something wrong with a figure, or worth knowing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// Its kind.
+    /// The kind; METHODOLOGY.md defines each.
     pub code: Code,
-    /// Its severity.
+    /// How severe it is.
     pub severity: Severity,
     /// The observation, with numbers, and the likely cause.
     pub message: String,
-    /// The remedy.
+    /// What to do about it.
     pub remedy: String,
 }

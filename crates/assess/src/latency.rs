@@ -1,7 +1,10 @@
 //! Percentiles and the distribution of latency over all rounds of a case.
 
+use crate::form::FormOf;
 use crate::percentile::{Distribution, Percentile};
 use model::sample::Latencies;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Latency percentiles over all rounds; `None` if the sample is too small.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +29,65 @@ pub struct Latency {
     pub longer: Vec<(u64, f64)>,
 }
 
+/// A value for each published percentile; null if fewer than 10 operations took longer.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Intervals")]
+struct Each<T> {
+    /// The median.
+    p50: Option<T>,
+    /// The 90th percentile.
+    p90: Option<T>,
+    /// The 99th percentile.
+    p99: Option<T>,
+    /// The 99.9th percentile.
+    p99_9: Option<T>,
+    /// The 99.99th percentile.
+    p99_99: Option<T>,
+}
+
+/// Latency percentiles in nanoseconds; null if fewer than 10 operations took longer.
+#[derive(Serialize, JsonSchema)]
+struct Percentiles {
+    #[serde(flatten)]
+    each: Each<u64>,
+    /// The longest latency, exact; null if no operation was timed.
+    max: Option<u64>,
+    /// Number of timed operations.
+    count: u64,
+}
+
+/// The published form of the latency of operations.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OfOperations {
+    /// Service times (closed loop) over all rounds: percentiles in nanoseconds.
+    latency_ns: Percentiles,
+    /// The 95 % intervals of those percentiles.
+    latency_ns_intervals: Each<Percentile>,
+}
+
+impl FormOf<Latency> for OfOperations {
+    fn of(latency: &Latency) -> OfOperations {
+        let (latency_ns, latency_ns_intervals) = latency.forms();
+        OfOperations { latency_ns, latency_ns_intervals }
+    }
+}
+
+/// The published form of the latency of syncs.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OfSyncs {
+    /// Percentiles of separate sync calls, in nanoseconds.
+    sync_latency_ns: Percentiles,
+    /// The 95 % intervals of those percentiles.
+    sync_latency_ns_intervals: Each<Percentile>,
+}
+
+impl FormOf<Latency> for OfSyncs {
+    fn of(latency: &Latency) -> OfSyncs {
+        let (sync_latency_ns, sync_latency_ns_intervals) = latency.forms();
+        OfSyncs { sync_latency_ns, sync_latency_ns_intervals }
+    }
+}
+
 /// Between two points of a distribution, the latency grows by this factor, or the share that took
 /// longer falls by it.
 const POINTS_APART: f64 = 1.05;
@@ -46,6 +108,16 @@ impl Latency {
             max_ns: (count > 0).then_some(merged.max_ns),
             longer: longer(&merged),
         }
+    }
+
+    /// The percentiles, and their intervals beside them.
+    fn forms(&self) -> (Percentiles, Each<Percentile>) {
+        let Latency { count, p50, p90, p99, p99_9, p99_99, max_ns, .. } = *self;
+        let intervals = Each { p50, p90, p99, p99_9, p99_99 };
+        let [p50, p90, p99, p99_9, p99_99] =
+            [p50, p90, p99, p99_9, p99_99].map(|percentile| percentile.map(|p| p.ns));
+        let each = Each { p50, p90, p99, p99_9, p99_99 };
+        (Percentiles { each, max: max_ns, count }, intervals)
     }
 }
 

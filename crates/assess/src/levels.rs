@@ -2,13 +2,16 @@
 
 use crate::caches::LADDER_LEAST;
 use crate::decision::Named;
+use crate::form::{As, FormOf};
 use crate::measured::Measured;
 use crate::row::{Row, grouped};
 use crate::stats::median;
 use model::case::{Kernel, OWN_PEER, Pages};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The levels that one thread sees with pages of one size.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Levels {
     /// The program that ran the chases.
     pub peer: String,
@@ -18,11 +21,12 @@ pub struct Levels {
     /// knee.
     pub levels: Vec<Level>,
     /// The doubtful rows among those used.
+    #[serde(skip)]
     pub doubtful: Vec<Named>,
 }
 
 /// Working sets with about the same load latency.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
     /// Its smallest working set in bytes.
     pub from: u64,
@@ -30,11 +34,12 @@ pub struct Level {
     pub to: u64,
     /// Load latency in nanoseconds: the median over its working sets.
     pub ns: f64,
-    /// The minimum of them.
+    /// The minimum of these latencies.
     pub least_ns: f64,
-    /// The maximum of them.
+    /// The maximum of these latencies.
     pub greatest_ns: f64,
     /// The reported cache of about that size, if any.
+    #[serde(flatten, with = "As::<KnownCache>")]
     pub cache: Option<Nominal>,
 }
 
@@ -45,6 +50,24 @@ pub struct Nominal {
     pub number: u32,
     /// Size in bytes.
     pub bytes: u64,
+}
+
+/// The published form of a level's cache.
+#[derive(Serialize, JsonSchema)]
+struct KnownCache {
+    /// The level of the reported cache of about that size, from 1; null if there is none.
+    cache_level: Option<u32>,
+    /// The reported size of that cache in bytes.
+    cache_bytes: Option<u64>,
+}
+
+impl FormOf<Option<Nominal>> for KnownCache {
+    fn of(cache: &Option<Nominal>) -> KnownCache {
+        KnownCache {
+            cache_level: cache.map(|cache| cache.number),
+            cache_bytes: cache.map(|cache| cache.bytes),
+        }
+    }
 }
 
 /// Medians of neighboring levels differ by at least this factor (METHODOLOGY.md).

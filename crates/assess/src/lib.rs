@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod form;
 mod binomial;
 mod significance;
 mod student;

@@ -7,15 +7,22 @@
 use crate::significance::LEVEL;
 use crate::student;
 use model::sample::Latencies;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// A percentile of latencies with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A percentile of latencies with its 95 % interval in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Interval")]
 pub struct Percentile {
     /// The percentile in nanoseconds.
+    #[serde(skip)]
     pub ns: u64,
-    /// Lower end of its interval; `None` with fewer than three units.
+    /// Lower end of the interval; null with fewer than three rounds, or invocations if there are
+    /// several.
+    #[serde(rename = "low")]
     pub low_ns: Option<u64>,
-    /// Upper end of its interval.
+    /// Upper end of the interval.
+    #[serde(rename = "high")]
     pub high_ns: Option<u64>,
     /// Whether at least 100 operations are above it; otherwise it is based on as few as 10.
     pub solid: bool,

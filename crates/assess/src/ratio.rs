@@ -3,23 +3,25 @@
 use crate::invocations::{Round, TwoLevel, exchangeable};
 use crate::measured::Rounds;
 use crate::stats::{Estimate, median};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The ratio of two quantities: the median over paired rounds, with its interval.
 ///
 /// A run's drifts affect both values of a round, so they cancel in its ratio. It therefore resolves
 /// far smaller differences than the ratio of two medians (METHODOLOGY.md).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
+    /// The median, computed on logarithms: the inverse ratio is its reciprocal.
+    pub median: f64,
+    /// Lower end of the 95 % interval; null with fewer than 6 pairs of one invocation.
+    pub low: Option<f64>,
+    /// Upper end of the interval.
+    pub high: Option<f64>,
     /// Number of rounds that measured both; 0 for a ratio of the two medians.
     pub pairs: usize,
     /// Number of invocations; with one, the interval is valid within this run.
     pub invocations: usize,
-    /// The median, computed on logarithms: the inverse ratio is its reciprocal.
-    pub median: f64,
-    /// Lower end of the 95 % interval; `None` with fewer than 6 pairs of one invocation.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
 }
 
 impl Ratio {

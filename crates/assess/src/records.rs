@@ -16,6 +16,8 @@ use model::axis::Across;
 use model::case::Case;
 use model::plan::Role;
 use model::record::{Header, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
@@ -97,8 +99,8 @@ pub enum Basis {
     Nothing,
 }
 
-/// A case that is not compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A requested case that is not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// The case's id.
     pub id: String,

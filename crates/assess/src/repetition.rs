@@ -1,30 +1,35 @@
 //! The repetition within a run: what its intervals are valid for, and how it could learn more in
 //! the same time.
 
+use crate::form::{As, FormOf};
 use crate::invocations::Spread;
 use crate::middle::median;
 use crate::rounds::UNITS_LEAST;
 use crate::row::Row;
 use model::plan::Role;
 use model::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The repetition within a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
-    /// Number of invocations, according to the plan.
+    /// Number of invocations, as planned.
     pub invocations: u32,
     /// Whether each had new test files; otherwise only new workers.
     pub has_new_files: bool,
-    /// The variation: medians over the requested cases; `None` with one invocation.
-    pub spread: Option<Spread>,
-    /// The cost of an invocation besides its rounds, and of a round; `None` if unknown.
-    pub costs: Option<Costs>,
-    /// The number of rounds per invocation that gives most information in the same time: median
-    /// over the requested cases (METHODOLOGY.md).
-    pub advised_rounds: Option<u32>,
     /// Whether there were enough rounds (or invocations, if there are several) to test whether they
     /// depend on each other.
     pub is_dependence_checked: bool,
+    /// The variation: medians over the requested cases; `None` with one invocation.
+    #[serde(skip)]
+    pub spread: Option<Spread>,
+    /// The cost of an invocation besides its rounds, and of a round; `None` if unknown.
+    #[serde(flatten, with = "As::<KnownCosts>")]
+    pub costs: Option<Costs>,
+    /// The number of rounds per invocation that gives most information in the same time: median
+    /// over the requested cases (METHODOLOGY.md); null if unknown.
+    pub advised_rounds: Option<u32>,
 }
 
 /// Costs in seconds.
@@ -34,6 +39,25 @@ pub struct Costs {
     pub invocation_s: f64,
     /// Running all cases once.
     pub round_s: f64,
+}
+
+/// The published form of costs.
+#[derive(Serialize, JsonSchema)]
+struct KnownCosts {
+    /// Seconds to begin an invocation: the pause, and creating everything again. Null with one
+    /// invocation.
+    invocation_s: Option<f64>,
+    /// Seconds to run all cases once; null with one invocation.
+    round_s: Option<f64>,
+}
+
+impl FormOf<Option<Costs>> for KnownCosts {
+    fn of(costs: &Option<Costs>) -> KnownCosts {
+        KnownCosts {
+            invocation_s: costs.map(|costs| costs.invocation_s),
+            round_s: costs.map(|costs| costs.round_s),
+        }
+    }
 }
 
 impl Repetition {

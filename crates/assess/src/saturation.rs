@@ -4,11 +4,13 @@ use crate::ceiling::is_beyond_caches;
 use crate::decision::{Decision, Named, is_faster_by};
 use crate::row::{Row, grouped};
 use model::case::{Isa, Kernel, MemoryWork, Pages};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How the throughput of a memory loop grows with the number of threads.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Saturation {
-    /// The program that ran it.
+    /// The program that ran the loop.
     pub peer: String,
     /// The loop.
     pub kernel: Kernel,
@@ -20,7 +22,7 @@ pub struct Saturation {
     pub working_set: u64,
     /// Whether `threads` saturate memory: more give no higher throughput.
     pub decision: Decision,
-    /// The smallest number of threads beyond which no tested number gives 5 % more; `None` if the
+    /// The smallest number of threads beyond which no tested number gives 5 % more; null if the
     /// largest number does, or may.
     pub threads: Option<u32>,
     /// The largest number of threads tested.
@@ -28,6 +30,7 @@ pub struct Saturation {
     /// The highest throughput in bytes per second.
     pub highest: f64,
     /// The compared rows.
+    #[serde(skip)]
     pub rows: Vec<Named>,
 }
 

@@ -1,10 +1,13 @@
 //! Medians with exact intervals.
 
 use crate::binomial;
+use crate::form::{As, FormOf};
 use crate::invocations::{Round, Spread, TwoLevel};
 use crate::middle::{middle, sorted};
 use model::named;
 use model::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 pub(crate) use crate::middle::median;
 
@@ -27,27 +30,63 @@ const WIDE: f64 = 4.0;
 /// With several invocations, the figure is the median of the invocations' medians, on logarithms,
 /// with an interval based on Student's t. With one invocation, it is the median of the rounds, with
 /// an interval from their order statistics (METHODOLOGY.md).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Number of rounds.
+    #[serde(skip)]
     pub n: usize,
-    /// Number of invocations.
-    pub invocations: usize,
-    /// The median.
+    /// The median of the rounds; with several invocations, of their medians.
     pub median: f64,
-    /// Lower end of the median's 95 % interval; `None` with fewer than 6 rounds of one invocation.
+    /// Lower end of the median's 95 % interval; null with fewer than 6 rounds of one invocation.
     pub low: Option<f64>,
-    /// Upper end of it.
+    /// Upper end of the interval.
     pub high: Option<f64>,
+    /// The minimum.
+    pub min: f64,
+    /// The maximum.
+    pub max: f64,
     /// The mean. For rates, it is the total work divided by the total time; otherwise the
     /// arithmetic mean.
     pub mean: f64,
-    /// The smallest.
-    pub min: f64,
-    /// The largest.
-    pub max: f64,
+    /// Number of invocations.
+    #[serde(flatten, with = "As::<Reach>")]
+    pub invocations: usize,
     /// The variation between invocations and between rounds; `None` with one invocation.
+    #[serde(flatten, with = "As::<Variation>")]
     pub spread: Option<Spread>,
+}
+
+/// The published form of the number of invocations.
+#[derive(Serialize, JsonSchema)]
+struct Reach {
+    /// Number of invocations.
+    invocations: usize,
+    /// What the interval is valid for. With one invocation, another run may give another figure.
+    holds: Holds,
+}
+
+impl FormOf<usize> for Reach {
+    fn of(invocations: &usize) -> Reach {
+        let holds = if *invocations > 1 { Holds::Invocations } else { Holds::WithinRun };
+        Reach { invocations: *invocations, holds }
+    }
+}
+
+/// The published form of a spread.
+#[derive(Serialize, JsonSchema)]
+struct Variation {
+    /// The standard deviation of the logarithm between invocations; null with one invocation.
+    between: Option<f64>,
+    /// The standard deviation of the logarithm between the rounds of an invocation; null with one
+    /// invocation, or with one round in each.
+    within: Option<f64>,
+}
+
+impl FormOf<Option<Spread>> for Variation {
+    fn of(spread: &Option<Spread>) -> Variation {
+        let between = spread.map(|spread| spread.between);
+        Variation { between, within: spread.and_then(|spread| spread.within) }
+    }
 }
 
 impl Estimate {
@@ -108,7 +147,7 @@ impl Estimate {
 
     /// What the interval is valid for.
     pub fn holds(&self) -> Holds {
-        if self.invocations > 1 { Holds::Invocations } else { Holds::WithinRun }
+        Reach::of(&self.invocations).holds
     }
 
     /// The estimate of `factor` times the quantity.

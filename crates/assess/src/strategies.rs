@@ -1,25 +1,62 @@
 //! The fastest way to write: acknowledged, and durable.
 
-use crate::decision::{Contestant, Decided, Lead, differs_by, lead};
+use crate::decision::{Contestant, Decided, Decision, Lead, Named, Rated, differs_by, lead};
+use crate::finding::Verdict;
+use crate::form::{As, FormOf};
 use crate::measured::{Measured, Rounds};
+use crate::ratio::Ratio;
 use crate::row::Row;
 use crate::stats::Estimate;
 use crate::touching::writes_pages;
 use crate::writing::{Writing, acknowledged_rates, durable_rates};
 use model::case::{Fill, Op, WriteEngine, WriteWork};
 use model::plan::Role;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The closing answer of a run that writes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WritingAnswer {
     /// The highest acknowledged rate: what a program that does not wait sees.
+    #[serde(with = "As::<Option<Fastest>>")]
     pub acknowledged: Option<Lead>,
     /// The highest durable rate.
+    #[serde(with = "As::<Option<Fastest>>")]
     pub durable: Option<Lead>,
     /// The cost of durability: the durable rate of the `acknowledged` case divided by its
     /// acknowledged rate in the same trials, if it has both. Otherwise the rate of `durable`
-    /// divided by that of `acknowledged`, from paired rounds. `None` if either is missing.
+    /// divided by that of `acknowledged`, from paired rounds. Null if either is missing.
+    #[serde(with = "As::<Option<Ratio>>")]
     pub cost: Option<Decided>,
+}
+
+/// The fastest row by one of its rates.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FastestWrite")]
+struct Fastest {
+    /// Its id.
+    id: Named,
+    /// Bytes per second.
+    rate: Estimate,
+    /// How far to trust it.
+    verdict: Verdict,
+    /// Whether it is faster than each other sound row.
+    is_fastest: Decision,
+    /// Ids of the other rows that the data cannot distinguish from it.
+    alike: Vec<Named>,
+}
+
+impl FormOf<Lead> for Fastest {
+    fn of(lead: &Lead) -> Fastest {
+        let Rated { row, rate } = lead.best();
+        Fastest {
+            id: row.clone(),
+            rate: *rate,
+            verdict: row.verdict,
+            is_fastest: lead.decision(),
+            alike: lead.alike().to_vec(),
+        }
+    }
 }
 
 /// The answer, if our own worker was asked to write data. Excludes copies, and cases that only

@@ -3,21 +3,26 @@
 use crate::counted::{Counted, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs};
 use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
+use crate::form::{As, ByReason};
 use crate::measured::{Measured, with_mean_of};
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
 use crate::writing::Writing;
+use model::axis::Axes;
 use model::case::{Case, Touch};
 use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
 use model::sample::{Span, Usage};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::cmp::Reverse;
 use std::time::Duration;
 
 pub use crate::course::{Change, TimeSeries};
 pub use crate::latency::Latency;
+use crate::latency::OfOperations;
 pub use crate::served::ServedBy;
 pub use crate::writing::Spent;
 
@@ -32,7 +37,7 @@ named! {
 }
 
 /// A figure relative to its ceiling.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Ceiling {
     /// The kind of ceiling.
     pub kind: CeilingKind,
@@ -41,7 +46,7 @@ pub struct Ceiling {
 }
 
 /// The figures of a case without its loading: mapping, populating, or reading the file into memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Loaded {
     /// Bytes per second: bytes of all threads by the longest span of a thread without its loading.
     pub throughput: Estimate,
@@ -55,31 +60,36 @@ pub struct Loaded {
     pub ceiling: Option<Ceiling>,
 }
 
-/// The summary of a case's trials.
-#[derive(Debug, Clone, PartialEq)]
+/// A case and the summary of its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// The case's short name.
+    /// A short name, unique in the run.
     pub id: String,
-    /// The case.
+    /// Its axes by name.
+    #[serde(with = "Axes")]
     pub case: Case,
-    /// The reason why it was measured.
+    /// Why it was measured. `asked`: to answer the question; `baseline`: to bound the answers;
+    /// `twin`: to repeat another case.
     pub role: Role,
     /// Completed trials that count.
     pub n: usize,
     /// The failures of the other trials, each reason with its count.
+    #[serde(with = "As::<Vec<ByReason<String>>>")]
     pub failures: Vec<(String, usize)>,
-    /// The rounds excluded for disturbances by the machine, if any.
+    /// The rounds excluded for disturbances by the machine; null if there are none.
     pub excluded: Option<Excluded>,
-    /// Its verdict.
+    /// How far to trust the figures. `void`: they do not mean what they say, or there is none;
+    /// `unavailable`: there is none, because this machine cannot run the case.
     pub verdict: Verdict,
-    /// The source that served the bytes.
+    /// The source that served the bytes, by the evidence. For writes: where they were when the
+    /// clock stopped.
     pub served_by: Option<ServedBy>,
-    /// The share of bytes that caused no device read, where known.
+    /// The share of bytes that caused no device read, 0 to 1.
     pub hit_share: Option<f64>,
-    /// Bytes per second, loading included. For writes: the durable rate if claimed, else the
-    /// acknowledged one. None for a case that only syncs.
+    /// Bytes per second, including mapping, populating and loading. For writes: the durable rate if
+    /// claimed, else the acknowledged one. Null for a case that only syncs.
     pub throughput: Option<Estimate>,
-    /// The same without loading; `None` for writes and where nothing is loaded.
+    /// The figures without loading; null for writes, and if nothing is loaded.
     pub loaded: Option<Loaded>,
     /// An estimate of the bytes per second on the memory bus, if nothing stays in a cache. Only for
     /// kernels over arrays beyond the caches.
@@ -91,49 +101,51 @@ pub struct Summary {
     /// `depth` times this latency.
     pub ns_per_op: Option<Estimate>,
     /// Latency percentiles.
+    #[serde(flatten, with = "As::<OfOperations>")]
     pub latency: Latency,
-    /// The figures of a writing case.
+    /// The figures of a writing case; null for others.
     pub writing: Option<Writing>,
-    /// The rate over time; `None` if trials are too short.
+    /// The rate over time; null if trials are too short.
     pub course: Option<TimeSeries>,
-    /// How a trial spent its time; `None` if the OS does not report it.
+    /// How a trial spent its time; null if the OS does not report it.
     pub spent: Option<Spent>,
-    /// Mean idle share of the threads in per cent; `None` for one thread.
+    /// Mean idle share of the threads in per cent; null for one thread.
     pub imbalance_percent: Option<f64>,
-    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds. `None`
+    /// Nanoseconds from the first thread's start to the last thread's: median of the rounds. Null
     /// for one thread.
     pub start_skew_ns: Option<f64>,
     /// Nanoseconds of setup before the clock of a trial starts: median of the rounds.
     pub setup_ns: Option<f64>,
+    /// Nanoseconds of the longest setup in which the worker's runtime had to warm up; null if none
+    /// had to. A runtime warms up once for all trials of a kind.
+    pub warm_up_ns: Option<u64>,
+    /// CPU nanoseconds per operation, over all threads: median of the rounds.
+    pub cpu_ns_per_op: Option<f64>,
     /// The OS counters of a trial.
     pub counters: Counters,
-    /// The longest setup in which the worker's runtime had to warm up, if any: a runtime warms up
-    /// once for all trials of a kind.
-    pub warm_up_ns: Option<u64>,
-    /// CPU time per operation, over all threads: median of the rounds.
-    pub cpu_ns_per_op: Option<f64>,
     /// Bytes moved by a trial: median of the rounds.
     pub bytes_per_trial: Option<u64>,
     /// Bytes read from devices for the worker in a trial: median of the rounds.
     pub device_bytes: Option<u64>,
-    /// Its ceiling.
+    /// Its ceiling, and how close it comes.
     pub ceiling: Option<Ceiling>,
     /// Whether it is a ceiling of other cases.
     pub is_ceiling: bool,
-    /// Throughput divided by that of one thread reading memory: "× of memory".
+    /// Throughput divided by that of one thread reading memory.
     pub of_memory: Option<f64>,
     /// The findings, most severe first.
     pub findings: Vec<Finding>,
-    /// Whether all bytes read, or read back, had the expected digest; `None` if nothing was summed.
+    /// Whether all bytes read, or read back, had the expected digest; null if nothing was summed.
     pub digest_verified: Option<bool>,
     /// What a trial counted, if every trial read the whole file once and all counts agree.
     pub counted: Option<u64>,
     /// The figures of each trial, in the order of rounds, including excluded ones.
+    #[serde(skip)]
     pub trials: Vec<TrialFigures>,
 }
 
-/// The OS counters of a worker in a trial: medians of the rounds, `None` where unavailable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The OS counters of a worker in a trial: medians of the rounds, null where unavailable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Counters {
     /// Page faults served from memory.
     pub minor_faults: Option<u64>,

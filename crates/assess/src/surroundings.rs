@@ -3,10 +3,12 @@
 use model::host::{Device, Storage, cpus_text};
 use model::record::Header;
 use model::units;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// A difference between two records.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Apart {
     /// What differs: an axis, or a fact about the machine, the storage or the run.
     pub what: String,

@@ -10,6 +10,8 @@ use model::case::{
 };
 use model::named;
 use model::pattern::Pattern;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 named! {
     /// How a byte of each page is touched.
@@ -22,14 +24,14 @@ named! {
 }
 
 /// A case that touches a byte of each page of a file, compared with one that does so in memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Touching {
     /// How the byte is touched.
     pub phase: Phase,
-    /// The case on a file.
+    /// Id of the case on a file.
     pub file: Named,
-    /// The case in memory: second touch, with as many threads, or the closest number measured; with
-    /// base pages, if those were measured.
+    /// Id of the case in memory: second touch, with as many threads, or the closest number
+    /// measured; with base pages, if those were measured.
     pub memory: Named,
     /// Operations per second in memory divided by those on the file, from paired rounds. Writes to
     /// the file count when they are acknowledged.

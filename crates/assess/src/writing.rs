@@ -1,23 +1,27 @@
 //! The figures of a writing case: acknowledged and durable.
 
 use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
-use crate::latency::Latency;
+use crate::form::{As, Seconds};
+use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
 use crate::stats::{Estimate, median};
 use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
 use model::sample::{Sample, Span};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The results of a case that writes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Writing {
-    /// The acknowledged rate in bytes per second, until the last write returned. `None` if unknown,
+    /// The acknowledged rate in bytes per second, until the last write returned. Null if unknown,
     /// as for a program timed as a whole.
     pub acknowledged: Option<Estimate>,
-    /// The durable rate in bytes per second, until the last sync returned. `None` if the case
+    /// The durable rate in bytes per second, until the last sync returned. Null if the case
     /// claims none, or the evidence contradicts it.
     pub durable: Option<Estimate>,
     /// Percentiles of separate sync calls.
+    #[serde(flatten, with = "As::<OfSyncs>")]
     pub sync: Latency,
     /// The number of sync calls per trial: median of the rounds.
     pub syncs_per_trial: Option<u64>,
@@ -25,23 +29,29 @@ pub struct Writing {
     pub flushes_per_trial: Option<u64>,
     /// Bytes that the devices wrote per trial: median of the rounds.
     pub device_write_bytes: Option<u64>,
-    /// Bytes of the file that were only in the page cache when the clock stopped: median.
+    /// Bytes of the file that were only in the page cache when the clock stopped: median of the
+    /// rounds.
+    #[serde(rename = "dirty_left_bytes")]
     pub dirty_left: Option<u64>,
-    /// Whether everything that was read back was correct in all trials; `None` if nothing was read
+    /// Whether everything that was read back was correct in all trials; null if nothing was read
     /// back.
+    #[serde(rename = "read_back_verified")]
     pub read_back: Option<bool>,
     /// Whether all of it was verified to come from below the page cache.
     pub read_back_past_cache: Option<bool>,
 }
 
 /// How a trial spent its time: medians of the rounds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Spent {
-    /// Nanoseconds from the first thread's start to the last thread's end, including syncs.
+    /// Seconds from the first thread's start to the last thread's end, including syncs.
+    #[serde(rename = "wall_s", with = "As::<Seconds>")]
     pub wall_ns: f64,
-    /// CPU nanoseconds in user mode; `None` if no tick of the OS fell into it.
+    /// CPU seconds in user mode; null if no tick of the OS fell into it.
+    #[serde(rename = "user_s", with = "As::<Option<Seconds>>")]
     pub user_ns: Option<f64>,
-    /// CPU nanoseconds in the kernel.
+    /// CPU seconds in the kernel.
+    #[serde(rename = "system_s", with = "As::<Option<Seconds>>")]
     pub system_ns: Option<f64>,
     /// CPU time of the whole worker divided by wall time: 1 is one processor.
     pub processors: f64,

@@ -6,13 +6,16 @@
 mod say;
 mod table;
 mod case;
+mod form;
 
 use crate::case::{Case, Kind};
 use crate::units::{self, ParseError};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 pub use case::ids;
+pub use form::Axes;
 pub use table::AXES;
 
 use say::Say;
@@ -68,7 +71,8 @@ pub enum Domain {
 }
 
 /// A value of an axis for programs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Quantity {
     /// A name.
     Text(String),

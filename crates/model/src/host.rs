@@ -6,6 +6,7 @@ use crate::layer::Layer;
 use crate::named;
 use crate::setup::Setup;
 use crate::units;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -182,7 +183,7 @@ named! {
 }
 
 /// A control group's limit on a device.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limit {
     /// The device's name.
     pub device: String,
@@ -255,27 +256,27 @@ pub struct Storage {
 }
 
 /// How a file is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Layout {
     /// Bytes without stored data: holes, and extents allocated but never written.
     pub unwritten: u64,
     /// Bytes stored in another form: compressed, or inside metadata.
     pub encoded: u64,
-    /// Number of extents; `None` if the file system does not report it.
+    /// Number of extents; null if the file system does not report it.
     pub extents: Option<u64>,
 }
 
-/// The file to read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A test file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fixture {
     /// Its path.
     #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
-    /// The seed of its content; `None` for a user's own file, whose content is unknown.
+    /// The seed of its content; null for a user's own file, whose content is unknown.
     pub seed: Option<u64>,
-    /// How it is stored; `None` if the file system does not report it.
+    /// How it is stored; null if the file system does not report it.
     pub layout: Option<Layout>,
 }
 
@@ -296,13 +297,12 @@ pub fn cpus_text(cpus: &[u32]) -> String {
 }
 
 /// The CPUs and the node that a run's workers are restricted to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Affinity {
-    /// The CPUs that threads are pinned to, one each, in turn; `None` if the OS places them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The CPUs that threads are pinned to, one each, in turn; null if the OS places them.
     pub pin: Option<Vec<u32>>,
-    /// The NUMA node whose CPUs and memory they use; `None` for all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The NUMA node whose CPUs and memory they use; null for all.
     pub node: Option<u32>,
 }
 

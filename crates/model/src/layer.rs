@@ -1,13 +1,14 @@
 //! The layers between a file system and its devices.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many bytes devices move for each byte that a file system moves: a mirror of two writes 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Amplification {
     /// The minimum.
     pub least: u32,
-    /// The maximum, not counting metadata; `None` if unbounded.
+    /// The maximum, not counting metadata; null if unbounded.
     pub most: Option<u32>,
 }
 
@@ -46,9 +47,9 @@ impl Amplification {
     }
 }
 
-/// Whether a device's counters moved when a canary file was read, written and synced; `None` if
+/// Whether a device's counters moved when a canary file was read, written and synced; null if
 /// untested.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// The read counters.
     pub reads: Option<bool>,
@@ -60,7 +61,7 @@ pub struct Counts {
 
 /// Block devices side by side that all bytes of a file system pass through: the members of an
 /// array, or the array itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {
     /// Their names.
     pub nodes: Vec<String>,

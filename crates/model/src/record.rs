@@ -8,6 +8,7 @@ use crate::peer::Peer;
 use crate::plan::{CASES_MAX, Plan, Planned, Skip, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +18,7 @@ use std::collections::HashMap;
 pub const VERSION: u32 = 1;
 
 /// The program that wrote a record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// `ioassay`.
     pub name: String,

@@ -1,58 +1,46 @@
 //! A machine's configuration: what can differ between two machines of one model, or over time.
 
 use crate::units;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The machine's configuration. Unknown values are `None` or empty.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The machine's configuration. Unknown values are null or empty.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Setup {
     /// The cpufreq governor; several if CPUs differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// The cpufreq driver: `intel_pstate`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency_driver: Option<String>,
     /// Where transparent huge pages are used: `always`, `madvise` or `never`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_pages: Option<String>,
     /// How hard the OS tries to find a huge page: `defer`, `madvise`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub huge_pages_defrag: Option<String>,
     /// Whether DAMON monitors memory and may reclaim it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub damon: Option<bool>,
     /// The `mitigations=` setting on the kernel command line: `off`, `auto,nosmt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<String>,
     /// The vulnerabilities that the OS knows, with its response: `Not affected`, `Vulnerable`,
     /// `Mitigation: PTI`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub vulnerabilities: BTreeMap<String, String>,
     /// The revision of the CPU microcode.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
     /// Whether SMT is on: two threads share a core.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub smt: Option<bool>,
     /// The kinds of cores, if there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub core_kinds: Vec<CoreKind>,
     /// The NUMA nodes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
     /// The load average of the minute before the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     /// The C library that the program uses: `glibc 2.39`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub libc: Option<String>,
 }
 
 /// A kind of core.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreKind {
     /// The OS's name for it: `cpu_core`, or `capacity 1024`.
     pub name: String,
@@ -63,7 +51,7 @@ pub struct CoreKind {
 }
 
 /// A NUMA node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Its number.
     pub number: u32,

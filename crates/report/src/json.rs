@@ -1,34 +1,44 @@
-//! The assessment as JSON, in the form of [`crate::contract`].
+//! The judgement as JSON: a contract that others rely on.
+//!
+//! The types of `assess` and `model` define it with their serde attributes, and their comments are
+//! the descriptions of its schema. This module adds only what has another shape than in memory.
+//! Quantities are plain numbers in the unit that the field's name or description states. Unknown
+//! values are null, never 0 and never absent. The schema's snapshot in the tests shows each change
+//! for readers.
 
-mod host;
-mod memory;
-mod records;
+mod machine;
 mod storage;
 mod trial;
-mod writing;
+mod case;
+mod records;
 
-use crate::contract as wire;
-use assess::answer::Answer;
 use assess::comparison::Comparison;
-use assess::decision::{Lead, Rated};
-use assess::disturbance::{Excluded, Gate};
-use assess::finding::Finding;
-use assess::percentile::Percentile;
+use assess::control::Control;
+use assess::counting::CountingAnswer;
+use assess::levels::Levels;
 use assess::records::RecordComparison;
 use assess::repetition::Repetition;
-use assess::stats::Estimate;
-use assess::summary::{Ceiling, Latency, Loaded, Summary};
-use assess::{Assessment, RunFinding};
-use model::peer::Peer;
-use model::plan::Skip;
-use model::record::End;
-use schemars::JsonSchema;
+use assess::saturation::Saturation;
+use assess::strategies::WritingAnswer;
+use assess::touching::Touching;
+use assess::{Assessment, RunFinding, answer::Answer};
+use case::{Case, Peer, Skip};
+use machine::Host;
+use model::host::{self, Affinity, Fixture};
+use model::record::{End, Tool};
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use std::io::{self, Write};
+use storage::Storage;
+
+/// The version of the form.
+const FORMAT: u32 = 2;
 
 /// The assessment as pretty JSON, with a line end.
 pub fn json(assessment: &Assessment) -> String {
-    pretty(&report(assessment))
+    pretty(&Report::of(assessment))
 }
 
 /// Writes two records compared as pretty JSON, with a line end; `paths` are where they are. Of the
@@ -41,258 +51,136 @@ pub fn json_of_records(
     paths: [&str; 2],
     mut out: impl Write,
 ) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, &records::versus(versus, paths))?;
+    serde_json::to_writer_pretty(&mut out, &records::Compared::of(versus, paths))?;
     writeln!(out)
 }
 
-fn pretty(contract: &impl serde::Serialize) -> String {
+fn pretty(contract: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(contract);
     text.expect("the contract holds plain data only") + "\n"
 }
 
 /// The JSON schema (draft 2020-12) of [`json`], pretty, with a line end.
 pub fn json_schema() -> String {
-    schema_of::<wire::Report<'static>>()
+    schema_of::<Report<'static>>()
 }
 
 /// The JSON schema of [`json_of_records`].
 pub fn json_schema_of_records() -> String {
-    schema_of::<wire::RecordComparison<'static>>()
+    schema_of::<records::Compared<'static>>()
 }
 
 fn schema_of<T: JsonSchema>() -> String {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<T>();
-    pretty(&schema)
+    // A default is for reading an older record. What is published has every field.
+    let no_default = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("default")));
+    let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(no_default);
+    pretty(&settings.into_generator().into_root_schema_for::<T>())
 }
 
-fn report(assessment: &Assessment) -> wire::Report<'_> {
-    wire::Report {
-        format: wire::FORMAT,
-        tool: wire::Tool {
-            name: &assessment.tool.name,
-            version: &assessment.tool.version,
-            command: &assessment.tool.command,
-        },
-        began: &assessment.began,
-        end: match assessment.end {
-            End::Complete => "complete",
-            End::Interrupted => "interrupted",
-            End::Missing => "missing",
-        },
-        damage: &assessment.damage,
-        recipe: &assessment.recipe,
-        rounds: assessment.rounds,
-        repetition: repetition(&assessment.repetition),
-        seed: assessment.seed,
-        host: host::host(&assessment.host),
-        storage: assessment.storage.as_ref().map(storage::storage),
-        source_storage: assessment.source_storage.as_ref().map(storage::storage),
-        fixtures: assessment.fixtures.iter().map(storage::fixture).collect(),
-        peers: assessment.peers.iter().map(peer).collect(),
-        cases: assessment.measured().map(case).collect(),
-        skips: assessment.skips.iter().map(skip).collect(),
-        comparisons: assessment.comparisons.iter().map(comparison).collect(),
-        control: assessment.control.as_ref().map(records::control),
-        findings: assessment.findings.iter().map(run_finding).collect(),
-        overhead_ns: assessment.overhead_ns,
-        answer: assessment.answer.as_ref().map(answer),
-        levels: assessment.levels.iter().map(memory::levels).collect(),
-        saturations: assessment.saturations.iter().map(memory::saturation).collect(),
-        counting: assessment.counting.iter().map(memory::counting).collect(),
-        writing: assessment.writing.as_ref().map(writing::answer),
-        touching: assessment.touching.iter().map(writing::touching).collect(),
-        sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
-        memory_limit: assessment.memory_limit,
-        bound: wire::Binding { pin: assessment.bound.pin.as_deref(), node: assessment.bound.node },
+/// The judgement of a run by ioassay. Quantities are in the unit that their name or description
+/// states. Null means unknown, or that nothing can be said.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay assessment", rename = "Assessment")]
+struct Report<'a> {
+    /// Version of this form. It increases when a field changes its meaning or goes away; new fields
+    /// may appear without.
+    format: u32,
+    /// The program that made the record.
+    tool: &'a Tool,
+    /// The start of the run: RFC 3339, UTC.
+    began: &'a str,
+    /// How the run ended. `missing`: the record is cut off, or the run continues.
+    #[schemars(extend("enum" = ["complete", "interrupted", "missing"]))]
+    end: &'static str,
+    /// The parts of the record that could not be read.
+    damage: &'a [String],
+    /// The recipe's name.
+    recipe: &'a str,
+    /// The planned rounds, over all invocations.
+    rounds: u32,
+    /// How the run was repeated within itself.
+    repetition: &'a Repetition,
+    /// Determines the data, the random orders and the order of cases.
+    seed: u64,
+    /// The machine.
+    #[serde(with = "Host")]
+    host: &'a host::Host,
+    /// The storage; null if the run used no file.
+    storage: Option<Storage<'a>>,
+    /// The storage of the file that copies read, if it differs from `storage`; otherwise null.
+    source_storage: Option<Storage<'a>>,
+    /// The files of the run.
+    fixtures: &'a [Fixture],
+    /// Programs that measured, besides this program's own worker.
+    peers: Vec<Peer<'a>>,
+    /// Each case, with baselines and then repeated cases last.
+    cases: Vec<Case<'a>>,
+    /// The skipped cases, with reasons.
+    skips: Vec<Skip<'a>>,
+    /// Comparisons of cases that differ only in engine, peer or advice, by their paired rounds.
+    comparisons: &'a [Comparison],
+    /// The outcome of the cases that were measured twice; null if none was.
+    control: Option<&'a Control>,
+    /// All findings, one entry per code, most severe first.
+    findings: &'a [RunFinding],
+    /// The tool's own overhead in nanoseconds per operation, from the null engine.
+    overhead_ns: Option<f64>,
+    /// Is this storage faster than memory, and what bounds it? Null unless both were measured.
+    answer: Option<&'a Answer>,
+    /// The memory levels that chases show, for each page size.
+    levels: &'a [Levels],
+    /// The number of threads that saturate memory.
+    saturations: &'a [Saturation],
+    /// Is disk faster than memory? For each data size that was counted.
+    counting: &'a [CountingAnswer],
+    /// The fastest way to write; null if no case writes.
+    writing: Option<&'a WritingAnswer>,
+    /// The cost of touching a page of a file, if pages of memory were touched too.
+    touching: &'a [Touching],
+    /// The time limit in seconds of `--sustain` for each case; null if cases took turns.
+    sustain_s: Option<f64>,
+    /// The workers' memory limit in bytes, including the page cache; null without a limit.
+    memory_limit: Option<u64>,
+    /// The CPUs and the node that workers are bound to.
+    bound: &'a Affinity,
+}
+
+impl Report<'_> {
+    fn of(assessment: &Assessment) -> Report<'_> {
+        Report {
+            format: FORMAT,
+            tool: &assessment.tool,
+            began: &assessment.began,
+            end: match assessment.end {
+                End::Complete => "complete",
+                End::Interrupted => "interrupted",
+                End::Missing => "missing",
+            },
+            damage: &assessment.damage,
+            recipe: &assessment.recipe,
+            rounds: assessment.rounds,
+            repetition: &assessment.repetition,
+            seed: assessment.seed,
+            host: &assessment.host,
+            storage: assessment.storage.as_ref().map(Storage::of),
+            source_storage: assessment.source_storage.as_ref().map(Storage::of),
+            fixtures: &assessment.fixtures,
+            peers: assessment.peers.iter().map(Peer::of).collect(),
+            cases: assessment.measured().map(Case::of).collect(),
+            skips: assessment.skips.iter().map(Skip::of).collect(),
+            comparisons: &assessment.comparisons,
+            control: assessment.control.as_ref(),
+            findings: &assessment.findings,
+            overhead_ns: assessment.overhead_ns,
+            answer: assessment.answer.as_ref(),
+            levels: &assessment.levels,
+            saturations: &assessment.saturations,
+            counting: &assessment.counting,
+            writing: assessment.writing.as_ref(),
+            touching: &assessment.touching,
+            sustain_s: assessment.sustain.map(|time| time.as_secs_f64()),
+            memory_limit: assessment.memory_limit,
+            bound: &assessment.bound,
+        }
     }
-}
-
-fn case(summary: &Summary) -> wire::Case<'_> {
-    wire::Case {
-        id: &summary.id,
-        case: wire::Axes(&summary.case),
-        role: summary.role.name(),
-        n: summary.n,
-        failures: summary
-            .failures
-            .iter()
-            .map(|(reason, trials)| wire::Failure { reason, trials: *trials })
-            .collect(),
-        excluded: summary.excluded.as_ref().map(excluded),
-        verdict: summary.verdict.name(),
-        served_by: summary.served_by.map(|served| served.name()),
-        hit_share: summary.hit_share,
-        throughput: summary.throughput.as_ref().map(estimate),
-        loaded: summary.loaded.as_ref().map(loaded),
-        bus: summary.bus.as_ref().map(estimate),
-        iops: summary.iops.as_ref().map(estimate),
-        ns_per_op: summary.ns_per_op.as_ref().map(estimate),
-        latency_ns: latency(&summary.latency),
-        latency_ns_intervals: intervals(&summary.latency),
-        writing: summary.writing.as_ref().map(writing::writing),
-        course: summary.course.as_ref().map(writing::course),
-        spent: summary.spent.map(writing::spent),
-        imbalance_percent: summary.imbalance_percent,
-        start_skew_ns: summary.start_skew_ns,
-        setup_ns: summary.setup_ns,
-        warm_up_ns: summary.warm_up_ns,
-        cpu_ns_per_op: summary.cpu_ns_per_op,
-        counters: trial::counters(summary.counters),
-        bytes_per_trial: summary.bytes_per_trial,
-        device_bytes: summary.device_bytes,
-        ceiling: summary.ceiling.map(ceiling),
-        is_ceiling: summary.is_ceiling,
-        of_memory: summary.of_memory,
-        findings: summary.findings.iter().map(finding).collect(),
-        digest_verified: summary.digest_verified,
-        counted: summary.counted,
-        trials: summary.trials.iter().map(trial::trial).collect(),
-    }
-}
-
-fn excluded(excluded: &Excluded) -> wire::Excluded {
-    let Excluded { trials, reasons, rate_with_them } = excluded;
-    let reason =
-        |(gate, trials): &(Gate, usize)| wire::Reason { reason: gate.name(), trials: *trials };
-    wire::Excluded {
-        trials: *trials,
-        reasons: reasons.iter().map(reason).collect(),
-        rate_with_them: estimate(rate_with_them),
-    }
-}
-
-fn ceiling(ceiling: Ceiling) -> wire::Ceiling {
-    wire::Ceiling { kind: ceiling.kind.name(), share: ceiling.share }
-}
-
-fn loaded(loaded: &Loaded) -> wire::Loaded {
-    wire::Loaded {
-        throughput: estimate(&loaded.throughput),
-        load_ns: estimate(&loaded.load_ns),
-        served_by: loaded.served_by.name(),
-        of_memory: loaded.of_memory,
-        ceiling: loaded.ceiling.map(ceiling),
-    }
-}
-
-fn peer(peer: &Peer) -> wire::Peer<'_> {
-    wire::Peer {
-        name: &peer.name,
-        version: peer.version.as_deref(),
-        build: peer.build.as_deref(),
-        vector_bits: peer.vector_bits,
-        unavailable: peer.unavailable.as_deref(),
-    }
-}
-
-fn repetition(repetition: &Repetition) -> wire::Repetition {
-    wire::Repetition {
-        invocations: repetition.invocations,
-        has_new_files: repetition.has_new_files,
-        is_dependence_checked: repetition.is_dependence_checked,
-        invocation_s: repetition.costs.map(|costs| costs.invocation_s),
-        round_s: repetition.costs.map(|costs| costs.round_s),
-        advised_rounds: repetition.advised_rounds,
-    }
-}
-
-fn estimate(estimate: &Estimate) -> wire::Estimate {
-    let Estimate { n: _, invocations, median, low, high, mean, min, max, spread } = *estimate;
-    let holds = estimate.holds().name();
-    let between = spread.map(|spread| spread.between);
-    let within = spread.and_then(|spread| spread.within);
-    wire::Estimate { median, low, high, min, max, mean, invocations, holds, between, within }
-}
-
-fn latency(latency: &Latency) -> wire::Latency {
-    let ns = |percentile: Option<Percentile>| percentile.map(|p| p.ns);
-    wire::Latency {
-        p50: ns(latency.p50),
-        p90: ns(latency.p90),
-        p99: ns(latency.p99),
-        p99_9: ns(latency.p99_9),
-        p99_99: ns(latency.p99_99),
-        max: latency.max_ns,
-        count: latency.count,
-    }
-}
-
-fn intervals(latency: &Latency) -> wire::LatencyIntervals {
-    let interval = |percentile: Option<Percentile>| {
-        percentile.map(|p| wire::Interval { low: p.low_ns, high: p.high_ns, solid: p.solid })
-    };
-    wire::LatencyIntervals {
-        p50: interval(latency.p50),
-        p90: interval(latency.p90),
-        p99: interval(latency.p99),
-        p99_9: interval(latency.p99_9),
-        p99_99: interval(latency.p99_99),
-    }
-}
-
-fn finding(finding: &Finding) -> wire::Finding<'_> {
-    wire::Finding {
-        code: finding.code.name(),
-        severity: finding.severity.name(),
-        message: &finding.message,
-        remedy: &finding.remedy,
-    }
-}
-
-fn run_finding(found: &RunFinding) -> wire::RunFinding<'_> {
-    wire::RunFinding {
-        code: found.finding.code.name(),
-        severity: found.finding.severity.name(),
-        message: &found.finding.message,
-        remedy: &found.finding.remedy,
-        cases: &found.cases,
-    }
-}
-
-fn skip(skip: &Skip) -> wire::Skip<'_> {
-    wire::Skip { id: skip.case.id(), case: wire::Axes(&skip.case), reason: &skip.reason }
-}
-
-fn comparison(comparison: &Comparison) -> wire::Comparison<'_> {
-    wire::Comparison {
-        case: &comparison.case,
-        base: &comparison.base,
-        pairs: comparison.pairs,
-        invocations: comparison.invocations,
-        ratio: comparison.ratio,
-        low: comparison.low,
-        high: comparison.high,
-        difference: comparison.difference.name(),
-        interest: comparison.interest,
-        needs: comparison.needs,
-    }
-}
-
-fn answer(answer: &Answer) -> wire::Answer<'_> {
-    let median = |rated: &Rated| rated.rate.median;
-    wire::Answer {
-        memory: median(&answer.memory),
-        page_cache: answer.page_cache.as_ref().map(median),
-        device: answer.device.as_ref().map(|fastest| {
-            let (lead, ratio) = (&fastest.lead, fastest.of_memory.ratio());
-            wire::Fastest {
-                id: &lead.best().row.id,
-                throughput: median(lead.best()),
-                of_memory: ratio.median,
-                low: ratio.low,
-                high: ratio.high,
-                is_faster: fastest.of_memory.decision().name(),
-                alike: alike(lead),
-                bound: fastest.bound.name(),
-            }
-        }),
-        device_latency_ns: answer.device_latency.as_ref().map(|waited| waited.ns.round() as u64),
-        memory_latency_ns: answer.memory_latency.as_ref().map(|waited| waited.ns),
-    }
-}
-
-/// The ids of what cannot be told apart from the fastest.
-fn alike(lead: &Lead) -> Vec<&str> {
-    lead.alike().iter().map(|row| row.id.as_str()).collect()
 }

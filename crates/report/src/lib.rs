@@ -35,7 +35,6 @@ mod trend;
 mod records;
 mod markdown;
 mod picture;
-mod contract;
 mod json;
 mod csv;
 mod openmetrics;

@@ -367,6 +367,7 @@ fn a_record_of_the_first_version_is_judged_the_same() {
         r#","warm_up_ns":0"#,
         r#","huge_bytes":null"#,
         r#","huge_bytes":0"#,
+        r#""huge_pages":null,"huge_pages_defrag":null,"#,
         r#""warm_up_ns":0,"#,
         r#","peers":[]"#,
         r#","content":"random""#,

@@ -1,66 +1,111 @@
-//! Two records compared, and the control of a run, in the form of [`crate::contract`].
+//! Two records compared.
 
-use super::{case, comparison};
-use crate::contract as wire;
+use super::FORMAT;
+use super::case::Case;
 use assess::Assessment;
+use assess::comparison::Comparison;
 use assess::control::Control;
-use assess::records::{Apart, Basis, RecordComparison};
+use assess::records::{self, Apart, Basis, LeftOut, RecordComparison};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub(super) fn control(control: &Control) -> wire::Control<'_> {
-    wire::Control {
-        outcome: control.outcome.name(),
-        decides: control.decides,
-        comparisons: control.comparisons.iter().map(comparison).collect(),
+/// Two records compared by ioassay. Ratios are B over A.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "ioassay comparison", rename = "RecordComparison")]
+pub(super) struct Compared<'a> {
+    /// Version of this form. It increases when a field changes its meaning or goes away; new fields
+    /// may appear without.
+    format: u32,
+    /// The first record.
+    a: Origin<'a>,
+    /// The second record.
+    b: Origin<'a>,
+    /// Whether both are the same record.
+    is_same: bool,
+    /// Differences that make figures incomparable; empty unless that was overruled.
+    obstacles: &'a [Apart],
+    /// Other differences.
+    others: &'a [Apart],
+    /// The cases in both records.
+    pairs: Vec<Pair<'a>>,
+    /// Requested cases that are not compared.
+    left_out: &'a [LeftOut],
+}
+
+impl<'a> Compared<'a> {
+    pub(super) fn of(versus: &'a RecordComparison, paths: [&str; 2]) -> Compared<'a> {
+        Compared {
+            format: FORMAT,
+            a: Origin::of(&versus.a, paths[0]),
+            b: Origin::of(&versus.b, paths[1]),
+            is_same: versus.is_same,
+            obstacles: &versus.obstacles,
+            others: &versus.others,
+            pairs: versus.pairs.iter().map(|pair| Pair::of(versus, pair)).collect(),
+            left_out: &versus.left_out,
+        }
     }
 }
 
-pub(super) fn versus<'a>(
-    versus: &'a RecordComparison,
-    paths: [&str; 2],
-) -> wire::RecordComparison<'a> {
-    let pair = |pair: &'a assess::records::Pair| wire::Pair {
-        a: case(versus.of(pair)[0]),
-        b: case(versus.of(pair)[1]),
-        comparison: comparison(&pair.comparison),
-        p_holm: pair.p,
-        basis: match pair.basis {
-            Basis::Invocations(_) => "invocations",
-            Basis::RunToRun(_) => "runs",
-            Basis::Nothing => "nothing",
-        },
-        run_to_run: match pair.basis {
-            Basis::RunToRun(spread) => Some(spread.deviation),
-            Basis::Invocations(_) | Basis::Nothing => None,
-        },
-    };
-    let left_out = |left_out: &'a assess::records::LeftOut| wire::LeftOut {
-        id: &left_out.id,
-        reason: &left_out.reason,
-    };
-    wire::RecordComparison {
-        format: wire::FORMAT,
-        a: origin(&versus.a, paths[0]),
-        b: origin(&versus.b, paths[1]),
-        is_same: versus.is_same,
-        obstacles: versus.obstacles.iter().map(apart).collect(),
-        others: versus.others.iter().map(apart).collect(),
-        pairs: versus.pairs.iter().map(pair).collect(),
-        left_out: versus.left_out.iter().map(left_out).collect(),
+/// The source of a record.
+#[derive(Serialize, JsonSchema)]
+struct Origin<'a> {
+    /// Its path.
+    record: String,
+    /// The start of its run: RFC 3339, UTC.
+    began: &'a str,
+    /// The recipe's name.
+    recipe: &'a str,
+    /// The name of the machine.
+    host: &'a str,
+    /// The directory that was measured; null if the run used no file.
+    directory: Option<String>,
+    /// The outcome of its control; null if it has none.
+    control: Option<&'a Control>,
+}
+
+impl Origin<'_> {
+    fn of<'a>(assessment: &'a Assessment, path: &str) -> Origin<'a> {
+        let directory = assessment.storage.as_ref();
+        Origin {
+            record: path.to_string(),
+            began: &assessment.began,
+            recipe: &assessment.recipe,
+            host: &assessment.host.name,
+            directory: directory.map(|storage| storage.directory.display().to_string()),
+            control: assessment.control.as_ref(),
+        }
     }
 }
 
-fn origin<'a>(assessment: &'a Assessment, path: &str) -> wire::Origin<'a> {
-    let directory = assessment.storage.as_ref();
-    wire::Origin {
-        record: path.to_string(),
-        began: &assessment.began,
-        recipe: &assessment.recipe,
-        host: &assessment.host.name,
-        directory: directory.map(|storage| storage.directory.display().to_string()),
-        control: assessment.control.as_ref().map(control),
-    }
+/// A case in both records.
+#[derive(Serialize, JsonSchema)]
+struct Pair<'a> {
+    /// The case in the first record.
+    a: Case<'a>,
+    /// The case in the second record.
+    b: Case<'a>,
+    /// The second record relative to the first.
+    comparison: &'a Comparison,
+    /// The p value of a t test, with Holm's correction over all pairs; null if undecidable.
+    p_holm: Option<f64>,
+    /// The basis of the comparison: `invocations` of both, the spread of earlier `runs`, or
+    /// `nothing`.
+    #[schemars(extend("enum" = ["invocations", "runs", "nothing"]))]
+    basis: &'static str,
+    /// The standard deviation of the logarithm from run to run, if the comparison is based on it;
+    /// otherwise null.
+    run_to_run: Option<f64>,
 }
 
-fn apart(apart: &Apart) -> wire::Apart<'_> {
-    wire::Apart { what: &apart.what, a: &apart.a, b: &apart.b, cases: apart.cases }
+impl<'a> Pair<'a> {
+    fn of(versus: &'a RecordComparison, pair: &'a records::Pair) -> Pair<'a> {
+        let [a, b] = versus.of(pair).map(Case::of);
+        let (basis, run_to_run) = match pair.basis {
+            Basis::Invocations(_) => ("invocations", None),
+            Basis::RunToRun(spread) => ("runs", Some(spread.deviation)),
+            Basis::Nothing => ("nothing", None),
+        };
+        Pair { a, b, comparison: &pair.comparison, p_holm: pair.p, basis, run_to_run }
+    }
 }

@@ -1,77 +1,121 @@
-//! Where files are, in the JSON.
+//! The storage: a record has more of its devices, and direct access as one value.
 
-use crate::contract as wire;
-use model::host::{Device, Direct, Fixture, Limit, Storage};
-use model::layer::{Amplification, Counts, Layer};
+use model::host::{self, Direct, Limit, Medium, WriteCache};
+use model::layer::Layer;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-fn layer(layer: &Layer) -> wire::Layer<'_> {
-    let times = |times: Amplification| wire::Amplification { least: times.least, most: times.most };
-    let Counts { reads, writes, flushes } = layer.counts;
-    wire::Layer {
-        nodes: &layer.nodes,
-        reads: times(layer.reads),
-        writes: times(layer.writes),
-        counts: wire::Counts { reads, writes, flushes },
+/// The file system of the test files, and what is below it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Storage<'a> {
+    /// The requested directory.
+    directory: String,
+    /// Its type, such as `ext4` or `tmpfs`.
+    file_system: &'a str,
+    /// Its mount point.
+    mount_point: String,
+    /// Its mount options.
+    mount_options: &'a str,
+    /// What is below.
+    medium: Medium,
+    /// The block devices it is on.
+    devices: Vec<Device<'a>>,
+    /// The layers down to the devices, the bottom first; empty in older records.
+    layers: &'a [Layer],
+    /// Maximum readahead for files here, in bytes; null if the OS does not report it.
+    read_ahead: Option<u64>,
+    /// Mounts whose syncs do not flush.
+    barriers_off: &'a [String],
+    /// The control groups' limits on those devices.
+    limits: &'a [Limit],
+    /// Total bytes of the file system; null if it has no fixed size.
+    capacity: Option<u64>,
+    /// Bytes that could still be written at the start of the run; null if unknown.
+    free: Option<u64>,
+    /// The probe that verified residency in the page cache: `cachestat`, `mincore`, or null.
+    residency_probe: Option<&'static str>,
+    /// Whether a canary file could be evicted from the page cache.
+    evictable: bool,
+    /// Whether a canary file stays in the page cache after reading; null if no probe works.
+    keeps_pages: Option<bool>,
+    /// Whether a file can be opened with `O_DIRECT`.
+    direct_accepted: bool,
+    /// The alignment in bytes of the offsets and lengths of direct reads.
+    direct_align: Option<u32>,
+    /// Whether a direct read left nothing in the page cache.
+    direct_bypasses: Option<bool>,
+    /// Notes for the reader.
+    notes: &'a [String],
+}
+
+impl Storage<'_> {
+    pub(super) fn of(storage: &host::Storage) -> Storage<'_> {
+        let (direct_accepted, direct_align, direct_bypasses) = match storage.direct {
+            Direct::Refused => (false, None, None),
+            Direct::Accepted { offset_align, bypasses } => (true, Some(offset_align), bypasses),
+        };
+        Storage {
+            directory: storage.directory.display().to_string(),
+            file_system: &storage.file_system,
+            mount_point: storage.mount_point.display().to_string(),
+            mount_options: &storage.mount_options,
+            medium: storage.medium,
+            devices: storage.devices.iter().map(Device::of).collect(),
+            layers: &storage.layers,
+            read_ahead: storage.read_ahead,
+            barriers_off: &storage.barriers_off,
+            limits: &storage.limits,
+            capacity: storage.capacity,
+            free: storage.room().map(|(_, free)| free),
+            residency_probe: storage.residency_probe.map(|probe| probe.name()),
+            evictable: storage.evictable,
+            keeps_pages: storage.keeps_pages,
+            direct_accepted,
+            direct_align,
+            direct_bypasses,
+            notes: &storage.notes,
+        }
     }
 }
 
-pub(super) fn storage(storage: &Storage) -> wire::Storage<'_> {
-    let (direct_accepted, direct_align, direct_bypasses) = match storage.direct {
-        Direct::Refused => (false, None, None),
-        Direct::Accepted { offset_align, bypasses } => (true, Some(offset_align), bypasses),
-    };
-    wire::Storage {
-        directory: storage.directory.display().to_string(),
-        file_system: &storage.file_system,
-        mount_point: storage.mount_point.display().to_string(),
-        mount_options: &storage.mount_options,
-        medium: storage.medium.name(),
-        devices: storage.devices.iter().map(device).collect(),
-        layers: storage.layers.iter().map(layer).collect(),
-        read_ahead: storage.read_ahead,
-        barriers_off: &storage.barriers_off,
-        limits: storage.limits.iter().map(limit).collect(),
-        capacity: storage.capacity,
-        free: storage.room().map(|(_, free)| free),
-        residency_probe: storage.residency_probe.map(|probe| probe.name()),
-        evictable: storage.evictable,
-        keeps_pages: storage.keeps_pages,
-        direct_accepted,
-        direct_align,
-        direct_bypasses,
-        notes: &storage.notes,
-    }
+/// A block device.
+#[derive(Serialize, JsonSchema)]
+struct Device<'a> {
+    /// Its name.
+    name: &'a str,
+    /// The model it reports.
+    model: Option<&'a str>,
+    /// The firmware revision it reports.
+    firmware: Option<&'a str>,
+    /// Whether the OS considers it a rotating disk.
+    rotational: Option<bool>,
+    /// The active I/O scheduler.
+    scheduler: Option<&'a str>,
+    /// Capacity of its request queue; further submitters must wait.
+    nr_requests: Option<u64>,
+    /// Whether a hypervisor emulates it, so that what is below is unknown.
+    is_virtual: bool,
+    /// Readahead in bytes.
+    read_ahead: Option<u64>,
+    /// Whether the OS considers its cache volatile unless flushed.
+    write_cache: Option<WriteCache>,
+    /// For a loop device, whether it accesses its backing file with direct I/O; null for others.
+    loop_direct: Option<bool>,
 }
 
-fn limit(limit: &Limit) -> wire::Limit<'_> {
-    let Limit { device, what, a_second, group } = limit;
-    wire::Limit { device, what: what.name(), a_second: *a_second, group }
-}
-
-fn device(device: &Device) -> wire::Device<'_> {
-    wire::Device {
-        name: &device.name,
-        model: device.model.as_deref(),
-        firmware: device.firmware.as_deref(),
-        rotational: device.rotational,
-        scheduler: device.scheduler.as_deref(),
-        nr_requests: device.nr_requests,
-        is_virtual: device.is_virtual,
-        read_ahead: device.read_ahead,
-        write_cache: device.write_cache.map(|cache| cache.name()),
-        loop_direct: device.loop_direct,
-    }
-}
-
-pub(super) fn fixture(fixture: &Fixture) -> wire::Fixture {
-    wire::Fixture {
-        path: fixture.path.display().to_string(),
-        size: fixture.size,
-        seed: fixture.seed,
-        layout: fixture.layout.as_ref().map(|layout| wire::Layout {
-            unwritten: layout.unwritten,
-            encoded: layout.encoded,
-            extents: layout.extents,
-        }),
+impl Device<'_> {
+    fn of(device: &host::Device) -> Device<'_> {
+        Device {
+            name: &device.name,
+            model: device.model.as_deref(),
+            firmware: device.firmware.as_deref(),
+            rotational: device.rotational,
+            scheduler: device.scheduler.as_deref(),
+            nr_requests: device.nr_requests,
+            is_virtual: device.is_virtual,
+            read_ahead: device.read_ahead,
+            write_cache: device.write_cache,
+            loop_direct: device.loop_direct,
+        }
     }
 }

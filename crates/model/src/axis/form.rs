@@ -1,16 +1,28 @@
-//! The form of the axes of a case, which the table of axes gives.
+//! The axes of a case as a JSON object, with numbers and seconds instead of their text.
 
-use model::axis::{Axis, Domain, Quantity};
-use model::case::{Case, Kind};
+use super::{Axis, Domain};
+use crate::case::{Case, Kind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+use serde::Serializer;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// The axes of a case.
-pub(crate) struct Axes<'a>(pub(crate) &'a Case);
+/// Writes a case as an object of its axes; for `#[serde(with = "Axes")]`.
+#[derive(Debug)]
+pub struct Axes;
 
-/// The name of an axis; that of a length of time says that it is in seconds.
+impl Axes {
+    /// Writes the axes of a case in the order of the table.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(case: &Case, serializer: S) -> Result<S::Ok, S::Error> {
+        let axes = Axis::all_of(case.kind()).map(|axis| (key(axis), axis.quantity(case)));
+        serializer.collect_map(axes)
+    }
+}
+
+/// The key of an axis: its name, with the unit of a duration.
 fn key(axis: &Axis) -> String {
     match axis.domain {
         Domain::Time => format!("{}_s", axis.name),
@@ -18,23 +30,7 @@ fn key(axis: &Axis) -> String {
     }
 }
 
-fn value(axis: &Axis, case: &Case) -> Value {
-    match axis.quantity(case) {
-        None => Value::Null,
-        Some(Quantity::Text(text)) => text.into(),
-        Some(Quantity::Whole(whole)) => whole.into(),
-        Some(Quantity::Seconds(seconds)) => seconds.into(),
-    }
-}
-
-impl Serialize for Axes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let axes = Axis::all_of(self.0.kind()).map(|axis| (key(axis), value(axis, self.0)));
-        serializer.collect_map(axes)
-    }
-}
-
-impl JsonSchema for Axes<'_> {
+impl JsonSchema for Axes {
     fn schema_name() -> Cow<'static, str> {
         "Axes".into()
     }
@@ -46,8 +42,8 @@ impl JsonSchema for Axes<'_> {
             (Kind::Memory, "Runs a loop over memory."),
         ];
         json_schema!({
-            "description": "The axes of a case, named as in recipes: bytes and counts are numbers, \
-                            a length of time is in seconds (`time_s`).",
+            "description": "The axes of a case, named as in recipes. Bytes and counts are numbers; \
+                            a duration is in seconds (`time_s`).",
             "anyOf": kinds.map(|(kind, meaning)| of_kind(kind, meaning)),
         })
     }

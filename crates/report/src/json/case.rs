@@ -1,0 +1,69 @@
+//! Cases with their trials, skipped cases, and the programs that measured.
+
+use super::trial::Trial;
+use assess::summary::Summary;
+use model::axis::Axes;
+use model::{case, peer, plan};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A case and the summary of its trials.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Case<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// The figures of each trial, in the order of rounds, including excluded ones.
+    trials: Vec<Trial<'a>>,
+}
+
+impl Case<'_> {
+    pub(super) fn of(summary: &Summary) -> Case<'_> {
+        Case { summary, trials: summary.trials.iter().map(Trial::of).collect() }
+    }
+}
+
+/// A requested case that was not measured.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Skip<'a> {
+    /// Its short name.
+    id: String,
+    /// Its axes by name.
+    #[serde(with = "Axes")]
+    case: &'a case::Case,
+    /// Why its figure would be meaningless.
+    reason: &'a str,
+}
+
+impl Skip<'_> {
+    pub(super) fn of(skip: &plan::Skip) -> Skip<'_> {
+        Skip { id: skip.case.id(), case: &skip.case, reason: &skip.reason }
+    }
+}
+
+/// A program that measured, besides this program's own worker.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Peer<'a> {
+    /// Its name.
+    name: &'a str,
+    /// The version that its compiler or runtime prints.
+    version: Option<&'a str>,
+    /// The command that built it.
+    build: Option<&'a str>,
+    /// Width in bits of the vectors in its counting loop, according to its object code. 0 means
+    /// scalar, null not inspected.
+    vector_bits: Option<u32>,
+    /// Why it could not run, if it could not.
+    unavailable: Option<&'a str>,
+}
+
+impl Peer<'_> {
+    pub(super) fn of(peer: &peer::Peer) -> Peer<'_> {
+        Peer {
+            name: &peer.name,
+            version: peer.version.as_deref(),
+            build: peer.build.as_deref(),
+            vector_bits: peer.vector_bits,
+            unavailable: peer.unavailable.as_deref(),
+        }
+    }
+}
