@@ -2,6 +2,7 @@
 
 use crate::invocations::{MEDIAN_BY_MEAN, Round, TwoLevel};
 use crate::measured::Rounds;
+use crate::middle::variance;
 use crate::ratio::{Ratio, log_ratios};
 use crate::row::{Row, fastest, grouped};
 use crate::summary::{ServedBy, Summary};
@@ -61,7 +62,7 @@ const INTEREST_MEMORY: f64 = 0.02;
 /// Compares requested cases that differ only in engine, only in peer, or only in advice.
 ///
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk.
-pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
+pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
     let asked = || rows.iter().filter(|row| row.stands() && row.measured.role == Role::Asked);
     // Peers' engines are compared with ioassay's own, if it has an equivalent, and otherwise with
     // each other.
@@ -72,18 +73,15 @@ pub(crate) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
         let ours = || Case { peer: OWN_PEER.to_string(), ..usual.clone() };
         (row.is_own() || !own.contains(&ours())).then_some(usual)
     });
-    let of_engines = engines
-        .iter()
-        .flat_map(|group| compare_with(group, usual_of(group, "engine").unwrap_or(group[0])));
     let peers = grouped(asked(), |row| at_usual(row, "peer").filter(|case| case.io().is_some()));
-    let of_peers = peers
-        .iter()
-        .flat_map(|group| compare_with(group, usual_of(group, "peer").unwrap_or(group[0])));
-    let advice = grouped(asked(), |row| at_usual(row, "advice"));
-    let of_advice = advice.iter().flat_map(|group| {
-        usual_of(group, "advice").map(|base| compare_with(group, base)).unwrap_or_default()
+    let mut advice = grouped(asked(), |row| at_usual(row, "advice"));
+    advice.retain(|group| usual_of(group, "advice").is_some());
+    let groups = [("engine", engines), ("peer", peers), ("advice", advice)];
+    let of_axes = groups.iter().flat_map(|(axis, groups)| {
+        let base = |group: &[&'a Row<'r>]| usual_of(group, axis).unwrap_or(group[0]);
+        groups.iter().flat_map(move |group| compare_with(group, base(group)))
     });
-    of_engines.chain(of_peers).chain(of_advice).chain(loops(asked())).collect()
+    of_axes.chain(loops(asked())).collect()
 }
 
 /// A row's case at the baseline of an axis; `None` for the null engine, which moves nothing.
@@ -204,14 +202,6 @@ fn pairs_needed(logs: &[Round], interest: f64) -> usize {
 pub(crate) fn invocations_needed(variance: f64, interest: f64) -> usize {
     let of_medians = variance * MEDIAN_BY_MEAN.powi(2);
     (POWER * of_medians / interest.ln_1p().powi(2)).ceil() as usize
-}
-
-/// The sample variance; 0 for a single value.
-fn variance(values: &[f64]) -> f64 {
-    let n = values.len();
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    if n < 2 { 0.0 } else { squares / (n - 1) as f64 }
 }
 
 /// The size of the effect of a ratio, as a share: half as fast equals twice as fast.

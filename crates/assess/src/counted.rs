@@ -5,8 +5,7 @@ use model::case::{Case, Op};
 use model::evidence::Evidence;
 use model::sample::{Sample, Span};
 use model::trial::{Outcome, ReadBack, Trial};
-
-pub(crate) const NS_PER_SECOND: f64 = 1e9;
+use model::units::NS_PER_SECOND;
 
 /// The prefix of the reason why a trial was impossible on this machine.
 pub(crate) const UNAVAILABLE: &str = "unavailable: ";

@@ -8,6 +8,7 @@ use crate::counted::{a_second, timed_ns};
 use crate::curve::{Curve, STEP_MISSING, full_steps};
 use crate::form::{As, Seconds};
 use crate::measured::Measured;
+use crate::middle::mean;
 use crate::permutation::{RARE, is_rare_split};
 use crate::stats::median;
 use model::case::{Case, Op, Work, WriteWork};
@@ -256,10 +257,6 @@ pub fn is_within_limits(window: &[f64]) -> bool {
     let most = window.iter().copied().fold(0.0, f64::max);
     let mean = mean(window);
     most - least <= RANGE_MOST * mean && excursion(window).abs() <= EXCURSION_MOST * mean
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// How much the line fitted to the values rises from the first to the last.

@@ -1,8 +1,9 @@
 //! Cumulative bytes over time, divided into steps.
 
-use crate::counted::{NS_PER_SECOND, timed_ns};
+use crate::counted::timed_ns;
 use model::case::Case;
 use model::sample::{PROGRESS_NS, Sample, Span};
+use model::units::NS_PER_SECOND;
 
 /// A step counts as full if at most this share of it is missing, because clocks differ.
 pub(crate) const STEP_MISSING: f64 = 0.01;

@@ -1,6 +1,7 @@
 //! What is published in another form than it has in memory: `#[serde(with = "As::<Form>")]` gives a
 //! field the JSON of a form, and its schema.
 
+use model::units::NS_PER_SECOND;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -52,8 +53,6 @@ impl<F: JsonSchema> JsonSchema for As<F> {
         F::json_schema(generator)
     }
 }
-
-const NS_PER_SECOND: f64 = 1e9;
 
 /// Nanoseconds, published in seconds.
 #[derive(Serialize, JsonSchema)]

@@ -5,7 +5,7 @@
 //! Everything is computed on logarithms, and the figure is a median of medians: one disturbed
 //! invocation has little effect.
 
-use crate::middle::median;
+use crate::middle::{mean, median, variance};
 use crate::significance::LEVEL;
 use crate::student;
 
@@ -229,17 +229,6 @@ pub(crate) fn run_to_run(figures: &[f64]) -> Option<RunToRun> {
 pub const RUNS_LEAST: usize = 4;
 /// The median absolute value of a normal variable, relative to its standard deviation.
 const MEDIAN_OF_NORMAL: f64 = 0.674_489_750_196_081_7;
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// The variance of a sample; 0 for a single value.
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    squares / (values.len().max(2) - 1) as f64
-}
 
 #[cfg(test)]
 mod tests {

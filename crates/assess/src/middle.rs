@@ -1,4 +1,4 @@
-//! The median of values.
+//! The middle of values, and their variance.
 
 /// The median. For an even number of values, it is the mean of the middle two; `None` without
 /// values.
@@ -25,4 +25,16 @@ pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
     let n = sorted.len();
     let upper = *sorted.get(n / 2)?;
     Some(if n % 2 == 1 { upper } else { f64::midpoint(sorted[n / 2 - 1], upper) })
+}
+
+/// The arithmetic mean; not a number without values.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The variance of a sample; 0 for a single value.
+pub(crate) fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len().max(2) - 1) as f64
 }

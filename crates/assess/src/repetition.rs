@@ -64,8 +64,7 @@ impl Repetition {
     /// The repetition of a record with these rows.
     pub(crate) fn of(record: &Record, rows: &[Row]) -> Repetition {
         let asked = || rows.iter().filter(|row| row.measured.role == Role::Asked && row.stands());
-        let spreads: Vec<Spread> =
-            asked().filter_map(|row| row.summary.throughput.or(row.summary.iops)?.spread).collect();
+        let spreads: Vec<Spread> = asked().filter_map(|row| row.summary.rate()?.spread).collect();
         let costs = costs(record);
         let best = |costs: Costs| {
             let ratio = costs.invocation_s / costs.round_s;

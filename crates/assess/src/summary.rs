@@ -1,6 +1,6 @@
 //! The summary of a case's trials.
 
-use crate::counted::{Counted, NS_PER_SECOND, UNAVAILABLE, a_second, only_syncs};
+use crate::counted::{Counted, UNAVAILABLE, a_second, only_syncs};
 use crate::disturbance::Excluded;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
@@ -15,6 +15,7 @@ use model::evidence::Evidence;
 use model::named;
 use model::plan::Role;
 use model::sample::{Span, Usage};
+use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -247,6 +248,11 @@ impl Summary {
             counted: counted(measured),
             trials: trials(measured),
         }
+    }
+
+    /// Its main rate: bytes per second, or operations per second if it moves none.
+    pub(crate) fn rate(&self) -> Option<Estimate> {
+        self.throughput.or(self.iops)
     }
 
     /// Adds findings to the earlier ones and updates the verdict.

@@ -1,6 +1,6 @@
 //! The figures of a writing case: acknowledged and durable.
 
-use crate::counted::{Counted, NS_PER_SECOND, a_second, only_syncs};
+use crate::counted::{Counted, a_second, only_syncs};
 use crate::form::{As, Seconds};
 use crate::latency::{Latency, OfSyncs};
 use crate::measured::{Measured, Rounds, with_mean_of};
@@ -8,6 +8,7 @@ use crate::stats::{Estimate, median};
 use model::case::{Allocation, Cache, Op, Sync, WriteWork};
 use model::host::{Device, Medium, WriteCache};
 use model::sample::{Sample, Span};
+use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,6 +5,9 @@
 
 use std::time::Duration;
 
+/// Nanoseconds in a second.
+pub const NS_PER_SECOND: f64 = 1e9;
+
 /// A quantity or name that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {

@@ -1,11 +1,12 @@
 //! What a rule sees, and what it returns.
 
-use crate::counted::Counted;
+use crate::counted::{Counted, only_syncs};
 use crate::finding::{Code, Finding, Severity};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, ReadWork, WriteWork};
+use model::units::{rate, scaled};
 
 /// A case before its rules apply: at least one trial, and their summary.
 #[derive(Debug)]
@@ -42,6 +43,15 @@ impl Draft {
     pub(crate) fn named(self, code: Code) -> Finding {
         let Draft { severity, message, remedy } = self;
         Finding { code, severity, message, remedy }
+    }
+}
+
+/// `Note` above the first limit, `Doubt` above the second, nothing below.
+pub(super) fn graded(value: f64, [note, doubt]: [f64; 2]) -> Option<Severity> {
+    match value {
+        value if value > doubt => Some(Severity::Doubt),
+        value if value > note => Some(Severity::Note),
+        _ => None,
     }
 }
 
@@ -87,6 +97,11 @@ impl Context<'_> {
             (sum.0 + u128::from(part), sum.1 + u128::from(whole))
         });
         (whole > 0).then(|| part as f64 / whole as f64)
+    }
+
+    /// A rate in words: bytes per second, or IOPS if the case only syncs.
+    pub(crate) fn rate(&self, value: f64) -> String {
+        if only_syncs(self.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
     }
 
     /// `3 of 10 trials`: the number of trials that are `seen`.

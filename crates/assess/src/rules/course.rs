@@ -1,7 +1,7 @@
 //! Whether the rate was the same from the first second to the last.
 
-use super::context::{Context, Draft};
-use crate::counted::{Counted, only_syncs};
+use super::context::{Context, Draft, graded};
+use crate::counted::Counted;
 use crate::course::{Change, TimeSeries};
 use crate::finding::Severity;
 use crate::rounds::{Levels, drift};
@@ -135,11 +135,6 @@ fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
     are_rounds.then(|| context.measured.units())
 }
 
-/// A rate in words: bytes per second, or IOPS if the case only syncs.
-fn told(context: &Context, value: f64) -> String {
-    if only_syncs(context.measured.case) { format!("{}IOPS", scaled(value)) } else { rate(value) }
-}
-
 fn parts(context: &Context) -> &'static str {
     let several = context.measured.trials.iter().any(|trial| trial.invocation > 0);
     if several { "invocations" } else { "rounds" }
@@ -150,7 +145,7 @@ fn step_between(context: &Context) -> Option<Draft> {
     let rates = rates_of_rounds(context)?;
     let Levels { at, before, after } = Levels::of(&rates)?;
     let (n, is_rise) = (rates.len(), after > before);
-    let [before, after] = [before, after].map(|level| told(context, level));
+    let [before, after] = [before, after].map(|level| context.rate(level));
     let parts = parts(context);
     let levels = format!("{before} in the first {at} of {n} {parts}, {after} in the others");
     if is_rise && at as f64 <= START * n as f64 {
@@ -181,8 +176,8 @@ pub(super) fn drifting(context: &Context) -> Option<Draft> {
         "the {} depend on each other (autocorrelation {correlation:.2}), from {} in the first \
          third to {} in the last: the interval is too narrow{}",
         parts(context),
-        told(context, first),
-        told(context, last),
+        context.rate(first),
+        context.rate(last),
         if last > first { ", and the rate rises, as in a warm-up" } else { "" }
     );
     let remedy = "ask for more rounds over a longer time; comparisons within rounds are valid";
@@ -214,10 +209,7 @@ pub(super) fn stalled(context: &Context) -> Option<Draft> {
     }
     let is_few = stalls.count > 0 && stalls.count as f64 <= STALLED_MOST * all.count as f64;
     let share = stalls.ns / all.ns.max(1.0);
-    if !is_few || share <= STALL_NOTE {
-        return None;
-    }
-    let severity = if share > STALL_DOUBT { Severity::Doubt } else { Severity::Note };
+    let severity = graded(share, [STALL_NOTE, STALL_DOUBT]).filter(|_| is_few)?;
     let is_stalled = |trial: &Counted| {
         let mut part = Part::default();
         part.add(&trial.sample.latencies, least_ns);

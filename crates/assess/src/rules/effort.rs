@@ -1,6 +1,6 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
-use super::context::{Context, Draft, Overhead};
+use super::context::{Context, Draft, Overhead, graded};
 use crate::counted::UNAVAILABLE;
 use crate::finding::Severity;
 use crate::invocations::INVOCATIONS_LEAST;
@@ -90,17 +90,16 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
 /// of one and no rounds: rule Transient judges their number.
 pub(super) fn too_few(context: &Context) -> Option<Draft> {
     let n = context.measured.n();
-    let invocations = context.summary.throughput.or(context.summary.iops)?.invocations;
-    if invocations > 1 {
-        return too_few_invocations(invocations);
+    let estimate = context.summary.rate()?;
+    if estimate.invocations > 1 {
+        return too_few_invocations(estimate.invocations);
     }
     if n >= ROUNDS_MIN as usize || context.measured.sustain.is_some() {
         return None;
     }
-    let interval = if context.summary.throughput.or(context.summary.iops)?.low.is_some() {
-        "its 95 % interval is the whole range"
-    } else {
-        "fewer than 6 give no 95 % interval"
+    let interval = match estimate.low {
+        Some(_) => "its 95 % interval is the whole range",
+        None => "fewer than 6 give no 95 % interval",
     };
     let failed: usize = context.measured.failed.len();
     let others = if failed > 0 { format!(", {failed} failed") } else { String::new() };
@@ -111,7 +110,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
 /// The interval is so wide that the figure is known to no better than a factor of two
 /// (METHODOLOGY.md). With `--sustain`, trials are no rounds.
 pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
-    let estimate = context.summary.throughput.or(context.summary.iops)?;
+    let estimate = context.summary.rate()?;
     if !estimate.is_wide() || context.measured.sustain.is_some() {
         return None;
     }
@@ -154,10 +153,8 @@ fn too_few_invocations(invocations: usize) -> Option<Draft> {
     if invocations >= INVOCATIONS_LEAST {
         return None;
     }
-    let message = format!(
-        "only {invocations} invocations count: too few to know how much they \
-                           vary"
-    );
+    let message =
+        format!("only {invocations} invocations count: too few to know how much they vary");
     let remedy = "ask for at least 3 invocations, or 5 if time allows";
     Draft::new(Severity::Doubt, message, remedy)
 }
@@ -189,11 +186,7 @@ pub(super) fn too_short(context: &Context) -> Option<Draft> {
 /// Threads started during a large part of the trials: until then fewer worked.
 fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
     let skew_ns = context.summary.start_skew_ns?;
-    let severity = match skew_ns / elapsed {
-        share if share > SKEW_DOUBT => Severity::Doubt,
-        share if share > SKEW_NOTE => Severity::Note,
-        _ => return None,
-    };
+    let severity = graded(skew_ns / elapsed, [SKEW_NOTE, SKEW_DOUBT])?;
     let message = format!(
         "the last of {} threads started {} after the first, which is {} of a trial",
         context.measured.case.threads(),
@@ -206,8 +199,8 @@ fn starts_late(context: &Context, elapsed: f64) -> Option<Draft> {
 
 /// Threads waited for others (METHODOLOGY.md).
 pub(super) fn imbalanced(context: &Context) -> Option<Draft> {
-    let percent = context.summary.imbalance_percent.filter(|idle| *idle > IMBALANCE_NOTE)?;
-    let severity = if percent > IMBALANCE_DOUBT { Severity::Doubt } else { Severity::Note };
+    let percent = context.summary.imbalance_percent?;
+    let severity = graded(percent, [IMBALANCE_NOTE, IMBALANCE_DOUBT])?;
     let message = format!(
         "some threads were idle while others worked (imbalance {percent:.0} %): the slowest of {} \
          decides",

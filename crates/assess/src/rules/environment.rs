@@ -1,7 +1,7 @@
 //! Whether the figure shows the worker's surroundings: limits, noisy neighbors, swapping.
 
-use super::context::{Context, Draft};
-use crate::counted::{Counted, NS_PER_SECOND, only_syncs};
+use super::context::{Context, Draft, graded};
+use crate::counted::{Counted, only_syncs};
 use crate::disturbance::{Gate, throttled_parts};
 use crate::finding::Severity;
 use crate::stats::{Estimate, median};
@@ -9,7 +9,7 @@ use crate::summary::ServedBy;
 use model::case::{Cache, Engine, Op, WriteEngine};
 use model::host::{Limit, Limited, Storage};
 use model::layer::Layer;
-use model::units::{bytes_rounded, percent, rate, scaled};
+use model::units::{NS_PER_SECOND, bytes_rounded, percent, rate};
 
 /// A CPU quota that takes this share of the time is noted (METHODOLOGY.md).
 const QUOTA_NOTE: f64 = 0.01;
@@ -31,15 +31,6 @@ const STEAL_DOUBT: f64 = 0.05;
 /// Swapped bytes, as a share of those moved, that make figures doubtful (METHODOLOGY.md).
 const SWAPPED_DOUBT: f64 = 0.01;
 
-/// `note` above the one share, `doubt` above the other, nothing below.
-fn severity(share: f64, note: f64, doubt: f64) -> Option<Severity> {
-    match share {
-        share if share > doubt => Some(Severity::Doubt),
-        share if share > note => Some(Severity::Note),
-        _ => None,
-    }
-}
-
 /// A control group's limit sets the figure: that of a device, or of the CPU (METHODOLOGY.md).
 pub(super) fn throttled(context: &Context) -> Option<Draft> {
     limited(context).or_else(|| held_back(context))
@@ -49,7 +40,7 @@ pub(super) fn throttled(context: &Context) -> Option<Draft> {
 fn held_back(context: &Context) -> Option<Draft> {
     let measured = context.measured;
     let share = context.total_share(|trial| throttled_parts(measured, trial))?;
-    let severity = severity(share, QUOTA_NOTE, QUOTA_DOUBT).filter(|_| context.moves())?;
+    let severity = graded(share, [QUOTA_NOTE, QUOTA_DOUBT]).filter(|_| context.moves())?;
     let allowed = match measured.host.cpu_quota {
         Some(quota) => format!(", which allows {quota:.2} processors,"),
         None => String::new(),
@@ -166,7 +157,7 @@ pub(super) fn contended(context: &Context) -> Option<Draft> {
         Some((waited_ns, trial.wall_ns().saturating_mul(threads.into())))
     };
     let share = context.total_share(waited)?;
-    let severity = severity(share, WAIT_NOTE, WAIT_DOUBT)?;
+    let severity = graded(share, [WAIT_NOTE, WAIT_DOUBT])?;
     let message = format!(
         "the worker's threads waited for a processor for {} of their time, while others ran on it",
         percent(share)
@@ -184,9 +175,8 @@ fn has_workers_of_the_os(context: &Context) -> bool {
 /// The hypervisor took CPU time away (METHODOLOGY.md).
 pub(super) fn steal(context: &Context) -> Option<Draft> {
     let share = context
-        .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))
-        .filter(|share| *share > STEAL_NOTE)?;
-    let severity = if share > STEAL_DOUBT { Severity::Doubt } else { Severity::Note };
+        .total_share(|trial| Some((trial.evidence.steal_ns?, trial.evidence.machine_cpu_ns?)))?;
+    let severity = graded(share, [STEAL_NOTE, STEAL_DOUBT])?;
     let message = format!(
         "the hypervisor gave {} of this machine's CPU time to others: CPU-bound figures and long \
          latencies are worse than on a quiet host",
@@ -220,17 +210,12 @@ pub(super) fn excluded(context: &Context) -> Option<Draft> {
     let excluded = context.summary.excluded.as_ref().filter(|_| context.moves())?;
     let reasons: Vec<String> =
         excluded.reasons.iter().map(|(gate, trials)| format!("{trials}: {}", why(*gate))).collect();
-    let value = |value: f64| match only_syncs(context.measured.case) {
-        true => format!("{}IOPS", scaled(value)),
-        false => rate(value),
+    let told = |estimate: Estimate| {
+        let [low, high] = [estimate.low, estimate.high].map(|end| Some(context.rate(end?)));
+        let interval = low.zip(high).map(|(low, high)| format!(" [{low}, {high}]"));
+        context.rate(estimate.median) + &interval.unwrap_or_default()
     };
-    let told = |estimate: Estimate| match estimate.low.zip(estimate.high) {
-        Some((low, high)) => {
-            format!("{} [{}, {}]", value(estimate.median), value(low), value(high))
-        }
-        None => value(estimate.median),
-    };
-    let figure = context.summary.throughput.or(context.summary.iops)?;
+    let figure = context.summary.rate()?;
     let (with, without) = (told(excluded.rate_with_them), told(figure));
     let message = format!(
         "{} of {} rounds {} not count ({}): the figure is {without} without them and {with} with \

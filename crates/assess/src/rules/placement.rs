@@ -1,11 +1,10 @@
 //! Whether the figure depends on where the threads ran.
 
-use super::context::{Context, Draft};
-use crate::counted::{Counted, only_syncs};
-use crate::finding::Severity;
+use super::context::{Context, Draft, graded};
+use crate::counted::Counted;
 use crate::stats::median;
 use model::sample::Seat;
-use model::units::{percent, rate, scaled};
+use model::units::percent;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Levels this far apart are noted (METHODOLOGY.md).
@@ -28,18 +27,11 @@ pub(super) fn cpu_levels(context: &Context) -> Option<Draft> {
     let by_cpu = || Some(("CPU", levels(context, |seat| seat.cpu).filter(|_| is_alone)?));
     let (what, Levels { slow, fast }) = by_node.or_else(by_cpu)?;
     let apart = fast.rate / slow.rate - 1.0;
-    let severity = match apart {
-        apart if apart > APART_DOUBT => Severity::Doubt,
-        apart if apart > APART_NOTE => Severity::Note,
-        _ => return None,
-    };
+    let severity = graded(apart, [APART_NOTE, APART_DOUBT])?;
     let units = if context.measured.is_one_invocation() { "rounds" } else { "invocations" };
     let told = |level: &Level| {
-        let figure = match only_syncs(context.measured.case) {
-            true => format!("{}IOPS", scaled(level.rate)),
-            false => rate(level.rate),
-        };
         let numbers: Vec<String> = level.place.iter().map(u32::to_string).collect();
+        let figure = context.rate(level.rate);
         format!("{what} {}: {figure} in {} {units}", numbers.join(","), level.rounds)
     };
     let message = format!(

@@ -3,6 +3,7 @@
 use crate::metric::{self, Metric};
 use crate::words::fate;
 use assess::trials::{self, TrialFigures};
+use model::units::NS_PER_SECOND;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -37,8 +38,6 @@ impl Trial<'_> {
 
 /// The figures of a successful trial, as the table of metrics has them.
 struct Figures<'a>(&'a trials::Figures);
-
-const NS_PER_SECOND: f64 = 1e9;
 
 /// The objects in the figures, in their order, each with what it holds.
 const PARTS: [(&str, &str); 4] = [
