@@ -17,9 +17,13 @@ pub(crate) enum Side {
 pub(crate) struct Column {
     title: String,
     side: Side,
-    /// The column with the highest rank is left out first; one of rank 0 never.
+    /// The column with the highest rank is left out first; one of rank 0 never, and one of rank
+    /// [`LAST`] only where folding the first column is not enough.
     rank: u8,
 }
+
+/// The rank of a column that is left out at last.
+pub(crate) const LAST: u8 = u8::MAX;
 
 /// A column of text.
 pub(crate) fn left(title: &str, rank: u8) -> Column {
@@ -164,20 +168,30 @@ impl Grid {
             return (shown, 1);
         }
         while self.total(&shown, 2) > width {
-            let least = shown.iter().copied().filter(|&c| self.columns[c].rank > 0);
+            let least =
+                shown.iter().copied().filter(|&c| ![0, LAST].contains(&self.columns[c].rank));
             match least.max_by_key(|&column| self.columns[column].rank) {
                 Some(least) => shown.retain(|&column| column != least),
                 None => break,
             }
         }
-        (shown, 2)
+        // The first column is folded now, which may not be enough.
+        let title = self.columns[shown[0]].title.chars().count();
+        let first = self.column_width(shown[0]).min(FIRST_MIN).max(title);
+        let folded = |shown: &[usize], gap| first + gap + self.total(&shown[1..], gap);
+        if folded(&shown, 2) > width && folded(&shown, 1) > width {
+            shown.retain(|&column| self.columns[column].rank != LAST);
+        }
+        let gap = if folded(&shown, 2) > width { 1 } else { 2 };
+        (shown, gap)
     }
 
     /// The columns that have content, and those of rank 0.
     fn with_content(&self) -> Vec<usize> {
         let has_content = |column: &usize| {
             let rank = self.columns[*column].rank;
-            rank == 0 || self.rows().any(|row| !["", NONE].contains(&row[*column].text.as_str()))
+            [0, LAST].contains(&rank)
+                || self.rows().any(|row| !["", NONE].contains(&row[*column].text.as_str()))
         };
         (0..self.columns.len()).filter(has_content).collect()
     }

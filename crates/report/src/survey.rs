@@ -1,7 +1,7 @@
 //! The survey on one screen: the ladder from memory to storage, and the answer.
 
 use crate::frame;
-use crate::grid::{Cell, Grid, left, right};
+use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
 use crate::phrases::joined;
 use crate::style::{Paint, Style};
@@ -121,7 +121,7 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
     let mut grid = Grid::new(vec![
         left("", 0),
         right("throughput", 0),
-        left("95 % CI", 0),
+        left("95 % CI", LAST),
         right("of ceiling", 2),
         right("p50", 1),
         right("p99", 3),

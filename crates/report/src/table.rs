@@ -1,7 +1,7 @@
 //! The table that suits any recipe: a row for each case.
 
 use crate::frame;
-use crate::grid::{Cell, Grid, left};
+use crate::grid::{Cell, Grid, LAST, left};
 use crate::labels::{self, Labels, common_line};
 use crate::metric::{self, Metric, Small};
 use crate::style::{Paint, Style};
@@ -103,7 +103,7 @@ const INTERVAL_RANKS: u8 = 4;
 fn asked(columns: &[String]) -> Vec<Shown> {
     let known = columns.iter().filter_map(|name| metric::all().find(|it| it.name == *name));
     let figures = known.filter(|metric| metric.name != "verdict");
-    let ranked = figures.zip((0..=u8::MAX).chain(std::iter::repeat(u8::MAX)));
+    let ranked = figures.zip((0..LAST).chain(std::iter::repeat(LAST - 1)));
     let with_interval = |(figure, rank): Shown| {
         let interval = metric::interval_of(figure);
         let interval = interval.map(|interval| (interval, rank.saturating_add(INTERVAL_RANKS)));

@@ -34,7 +34,7 @@ pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
         comparisons.len() <= LISTED_MAX || found.difference == Difference::Different
     };
     let mut grid = Grid::new(vec![
-        left("compared, round by round", 0),
+        left("paired by round", 0),
         right("ratio", 0),
         left("95 % CI", 0),
         left("finding", 0),

@@ -10,6 +10,7 @@ mod markdown;
 mod tables;
 mod damaged;
 mod kept;
+mod narrow;
 mod page;
 mod pictures;
 mod sentences;
