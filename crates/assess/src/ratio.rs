@@ -53,6 +53,17 @@ impl Ratio {
         })
     }
 
+    /// The ratio the other way round.
+    pub fn inverse(&self) -> Ratio {
+        let inverse = |value: f64| 1.0 / value;
+        Ratio {
+            median: inverse(self.median),
+            low: self.high.map(inverse),
+            high: self.low.map(inverse),
+            ..*self
+        }
+    }
+
     /// The same, or the ratio of the two medians, without an interval, if they share no round.
     /// `None` if one of them has no rounds at all.
     pub(crate) fn of_any(values: &Rounds, base: &Rounds) -> Option<Ratio> {

@@ -364,15 +364,18 @@ impl Apart {
     }
 }
 
+impl Apart {
+    /// What both share, behind a comma; empty if nothing.
+    pub(crate) fn beside(&self) -> String {
+        let shared = joined(self.shared.iter().map(|word| word.short.clone()));
+        if shared.is_empty() { shared } else { format!(", {shared}") }
+    }
+}
+
 /// `mmap vs pread, cold 4KiB`.
 impl fmt::Display for Apart {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Apart { one, other, shared } = self;
-        let shared = joined(shared.iter().map(|word| word.short.clone()));
-        match shared.is_empty() {
-            true => write!(f, "{one} vs {other}"),
-            false => write!(f, "{one} vs {other}, {shared}"),
-        }
+        write!(f, "{} vs {}{}", self.one, self.other, self.beside())
     }
 }
 
