@@ -10,9 +10,11 @@ named! {
         Table "table",
         /// Rows from memory to storage, with a heading for each cache state.
         Ladder "ladder",
-        /// Working sets by loop, then a row for each other case.
+        /// The values of one axis as rows, and of all others as columns.
+        Pivot "pivot",
+        /// An older name: the pivot of `memory`.
         WorkingSets "working-sets",
-        /// Threads by engine, for each cache state and block size.
+        /// An older name: the pivot of `read-methods`.
         Matrix "matrix",
         /// An older name: the table of `page-latency`.
         Percentiles "percentiles",
@@ -84,6 +86,12 @@ pub struct View {
     /// The columns of the plain table, the most important first; the usual ones if none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
+    /// The axis of the rows of a pivot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
+    /// The lines of a cell of a pivot.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<String>,
     /// The columns of each further table of the same cases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<Vec<String>>,
@@ -102,6 +110,8 @@ impl Default for View {
             layout: Layout::Table,
             group: Vec::new(),
             columns: Vec::new(),
+            rows: None,
+            cells: Vec::new(),
             more: Vec::new(),
             answer: vec![Answer::Fastest, Answer::Differences],
             metric: Metric::Main,

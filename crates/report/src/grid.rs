@@ -47,7 +47,7 @@ impl Cell {
         Cell { text: printable(&text.into()), paint }
     }
 
-    fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.text.chars().count()
     }
 }

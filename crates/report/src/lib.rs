@@ -23,10 +23,9 @@ mod missed;
 mod frame;
 mod versus;
 mod table;
+mod pivot;
 mod survey;
-mod memory;
 mod answer;
-mod heatmap;
 mod command;
 mod plan;
 mod needs;
@@ -67,8 +66,7 @@ pub const MARK: &str = "made by ioassay";
 pub fn text(assessment: &Assessment, style: &Style) -> String {
     let view = match assessment.view.layout {
         Layout::Ladder => survey::survey,
-        Layout::WorkingSets => memory::memory,
-        Layout::Matrix => heatmap::heatmap,
+        Layout::Pivot => pivot::pivot,
         _ => table::table,
     };
     view(assessment, style) + &answer::below(assessment, style)

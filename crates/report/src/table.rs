@@ -18,23 +18,23 @@ use model::units;
 /// All cases of any recipe, as tables of at most the style's width: the columns that matter least
 /// are left out. Figures of void cases stand in brackets.
 pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
+    let body = match assessment.cases.is_empty() {
+        true => "\nno case was measured\n".to_string(),
+        false => parts(assessment, &|_| true, style),
+    };
+    around(assessment, &body, style)
+}
+
+/// A view with this body: what is above and below every table.
+pub(crate) fn around(assessment: &Assessment, body: &str, style: &Style) -> String {
     let names = Labels::of(assessment);
     let name = |id: &str| names.name(id);
     let mut out = frame::head(assessment, style);
     out.push_str(&common_line(&names, style));
     out.extend(versions(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
-    if assessment.cases.is_empty() {
-        out.push_str("\nno case was measured\n");
-    } else {
-        let further =
-            assessment.view.more.iter().filter(|_| assessment.cases.iter().any(|it| it.n > 0));
-        let further = further.map(|columns| asked(columns));
-        for shown in [shown(assessment)].into_iter().chain(further) {
-            out.push_str(&format!("\n{}", part(assessment, &shown, style)));
-        }
-        let beside = beside(assessment, &name).into_iter().chain(overhead(assessment));
-        out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
-    }
+    out.push_str(body);
+    let beside = beside(assessment, &name).into_iter().chain(overhead(assessment));
+    out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     let courses = courses(assessment, &name);
     let courses: String = courses.iter().map(|text| style.wrap("", Paint::Plain, text)).collect();
     for below in [courses, versus::list(assessment, &names, style)] {
@@ -44,6 +44,22 @@ pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     }
     out.push_str(&frame::below(assessment, style, &name));
     out
+}
+
+/// The tables of the view for these cases; nothing where there are none.
+pub(crate) fn parts(
+    assessment: &Assessment,
+    is_here: &dyn Fn(&Summary) -> bool,
+    style: &Style,
+) -> String {
+    let groups = groups(assessment, is_here);
+    if groups.is_empty() {
+        return String::new();
+    }
+    let has_figures = assessment.cases.iter().any(|summary| summary.n > 0);
+    let more = assessment.view.more.iter().filter(|_| has_figures);
+    let all = [shown(assessment)].into_iter().chain(more.map(|columns| asked(columns)));
+    all.map(|shown| format!("\n{}", part(assessment, &groups, &shown, style))).collect()
 }
 
 /// What each compiler, or other program, says of itself, once.
@@ -58,16 +74,20 @@ fn versions(assessment: &Assessment) -> Vec<String> {
 /// A metric, with the rank of its column.
 type Shown = (&'static Metric, u8);
 
+/// A heading, and the cases below it.
+type Group<'a> = (String, Vec<&'a Summary>);
+
 /// A table, and what its columns and marks mean.
-fn part(assessment: &Assessment, shown: &[Shown], style: &Style) -> String {
-    let table = rows(assessment, shown).render(style);
+fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown], style: &Style) -> String {
+    let table = rows(assessment, groups, shown).render(style);
     // A narrow table has not all columns.
     let head = table.lines().next().unwrap_or_default();
     let is_there = |metric: &&Metric| {
         metric.title.split(' ').all(|word| head.split_whitespace().any(|title| title == word))
     };
     let metrics = || shown.iter().map(|(metric, _)| *metric).filter(is_there);
-    let measured: Vec<&Summary> = assessment.measured().filter(|it| it.n > 0).collect();
+    let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
+    let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
     let is_timed = |metric: &Metric| {
         let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
         is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
@@ -144,18 +164,18 @@ fn usual(assessment: &Assessment) -> Vec<Shown> {
     shown.map(|(name, rank)| (Metric::named(name), rank)).to_vec()
 }
 
-fn rows(assessment: &Assessment, shown: &[Shown]) -> Grid {
+fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
     let labels = Labels::below_axes(assessment, &assessment.view.group);
     let metrics = shown.iter().map(|(metric, rank)| metric.in_grid(*rank));
     let mut grid = Grid::new([left("case", 0)].into_iter().chain(metrics).collect());
-    for (heading, summaries) in groups(assessment) {
+    for (heading, summaries) in groups {
         if !heading.is_empty() {
-            let common = labels.said_of_group(&heading, &summaries);
+            let common = labels.said_of_group(heading, summaries);
             let common = if common.is_empty() { common } else { format!(": {common}") };
             grid.heading(&format!("{heading}{common}"));
         }
         for summary in summaries {
-            let name = Cell::new(name(summary, &heading, &labels), Paint::Plain);
+            let name = Cell::new(name(summary, heading, &labels), Paint::Plain);
             let cells = shown.iter().map(|(metric, _)| {
                 Cell::new(metric.cell(summary, assessment), metric.paint(summary))
             });
@@ -167,14 +187,15 @@ fn rows(assessment: &Assessment, shown: &[Shown]) -> Grid {
 
 /// The cases under their headings: of requested ones what the group axes of the view say, of the
 /// others why they were measured. Those without a heading are first.
-fn groups(assessment: &Assessment) -> Vec<(String, Vec<&Summary>)> {
+fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Group<'a>> {
     let heading = |summary: &Summary| match summary.role {
         Role::Asked => labels::heading(&assessment.view.group, &summary.case),
         Role::Baseline => "baselines".to_string(),
         Role::Twin => "measured a second time (A/A)".to_string(),
     };
-    let mut groups: Vec<(String, Vec<&Summary>)> = Vec::new();
-    for summary in assessment.measured().filter(|summary| !is_beside(summary, assessment)) {
+    let mut groups: Vec<Group> = Vec::new();
+    let is_row = |it: &&Summary| is_here(it) && !is_beside(it, assessment);
+    for summary in assessment.measured().filter(is_row) {
         let heading = heading(summary);
         match groups.iter_mut().find(|(known, _)| *known == heading) {
             Some((_, members)) => members.push(summary),

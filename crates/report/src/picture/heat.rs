@@ -6,9 +6,10 @@ use super::alike::{
 };
 use super::curves::capital;
 use super::table::{Better, Cell, Table};
-use crate::heatmap::{self, Block, Content};
+
 use crate::labels::Labels;
 use crate::phrases::{Factored, joined};
+use crate::pivot::{self, Block, Content};
 use crate::words::{self, NOT_DURABLE, listed, main_estimate};
 use assess::Assessment;
 use assess::summary::{Latency, Summary};
@@ -24,10 +25,10 @@ const FILLED_LEAST: f64 = 0.6;
 
 /// The heat maps of an assessment.
 pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
-    let View { layout, metric, across, .. } = &assessment.view;
+    let View { layout, metric, across, group, .. } = &assessment.view;
     let tables = match (layout, across) {
         (Layout::Ladder, _) => Vec::new(),
-        (Layout::Matrix, _) => methods(assessment),
+        (Layout::Pivot, _) if !group.is_empty() => methods(assessment),
         _ if shows_both_rates(&assessment.view) => strategies(assessment).into_iter().collect(),
         (_, Some(axis)) => rows_by(assessment, axis, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
@@ -40,42 +41,40 @@ fn shows_both_rates(view: &View) -> bool {
     ["acknowledged", "durable"].iter().all(|rate| view.columns.iter().any(|name| name == rate))
 }
 
-/// Threads by engines, for each cache state and block.
+/// The tables of a pivot, for each of its headings.
 fn methods(assessment: &Assessment) -> Vec<Table> {
-    let names = Labels::of(assessment);
-    heatmap::blocks(assessment).iter().map(|block| method(block, assessment, &names)).collect()
+    pivot::blocks(assessment).iter().map(|block| method(block, assessment)).collect()
 }
 
-fn method(block: &Block, assessment: &Assessment, names: &Labels) -> Table {
-    let ways = block.ways();
+fn method(block: &Block, assessment: &Assessment) -> Table {
     let cell = |content: Option<Content>| match content {
         None => Cell::Empty,
         Some(Content::Skipped) => Cell::Skipped,
         Some(Content::Measured(summary)) => Cell::of(summary, said(summary, Metric::Main)),
     };
-    let row = |threads: u32| {
-        let cells = ways.iter().map(|way| cell(block.content(way, threads))).collect();
-        (threads.to_string(), cells)
-    };
-    let title = heatmap::title(block, names);
-    let has_skips = ways.iter().any(|way| {
-        let is_skip =
-            |threads: &u32| matches!(block.content(way, *threads), Some(Content::Skipped));
-        block.threads().iter().any(is_skip)
-    });
+    let rows: Vec<(String, Vec<Cell>)> = block
+        .rows()
+        .iter()
+        .map(|row| {
+            let cells = block.series.iter().map(|series| cell(series.content(row)));
+            (row.1.clone(), cells.collect())
+        })
+        .collect();
+    let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
     let skips = if has_skips { "; skip: not measured, for the reason told" } else { "" };
     let note = format!(
         "throughput, median of the rounds, and the mean idle share of the threads; served by \
          {}{skips}",
-        heatmap::served_by(block, assessment)
+        pivot::served_by(block, assessment)
     );
+    let corner = pivot::corner(assessment);
     Table {
-        name: format!("heat {title}"),
-        title: format!("Threads by engine: {title}"),
+        name: format!("heat {}", block.title),
+        title: format!("By {corner}: {}", block.title),
         note,
-        corner: "threads".to_string(),
-        columns: ways.iter().map(heatmap::Way::name).collect(),
-        rows: block.threads().into_iter().map(row).collect(),
+        corner,
+        columns: block.series.iter().map(|series| series.name.clone()).collect(),
+        rows,
         better: Better::High,
     }
 }

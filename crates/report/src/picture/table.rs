@@ -5,7 +5,7 @@ use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
 use super::legend::{Key, Legend, Note};
 use super::measure::{bold_width, round, shortened, width, wrapped};
 use super::palette::{FAINT, GRID, INK, SHADES, VOID, on_shade};
-use crate::heatmap::SHADE_SHARES;
+use crate::pivot::SHADE_SHARES;
 use crate::words::count;
 use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;

@@ -17,7 +17,7 @@ mod sentences;
 mod steering;
 
 use crate::answer;
-use crate::heatmap::heatmap;
+use crate::pivot::pivot;
 use crate::survey::survey;
 use crate::table::table;
 use crate::{Style, exit_code, plan, records, text};
@@ -76,7 +76,11 @@ fn all() -> Vec<Assessment> {
 
 /// Every view that suits any assessment.
 const VIEWS: [Show; 6] =
-    [survey, heatmap, table, in_view_of_writes, in_view_of_touches, in_view_of_syncs];
+    [survey, in_view_of_methods, table, in_view_of_writes, in_view_of_touches, in_view_of_syncs];
+
+fn in_view_of_methods(assessment: &Assessment, style: &Style) -> String {
+    pivot(&Assessment { view: build::view_of("read-methods"), ..assessment.clone() }, style)
+}
 
 fn in_view_of_writes(assessment: &Assessment, style: &Style) -> String {
     in_view_of("write-strategies", assessment, style)
@@ -362,13 +366,16 @@ fn without_colour(text: &str) -> String {
 #[test]
 fn without_colour_the_text_is_the_same() {
     for assessment in all() {
-        for view in VIEWS.into_iter().filter(|view| !std::ptr::fn_addr_eq(*view, heatmap as Show)) {
+        for view in VIEWS
+            .into_iter()
+            .filter(|view| !std::ptr::fn_addr_eq(*view, in_view_of_methods as Show))
+        {
             let colour = without_colour(&view(&assessment, &COLOUR));
             let plain = view(&assessment, &PLAIN);
             assert_eq!(colour.trim_end(), plain.trim_end());
             assert!(!plain.contains('\x1b'));
         }
-        assert!(!heatmap(&assessment, &PLAIN).contains('\x1b'));
+        assert!(!in_view_of_methods(&assessment, &PLAIN).contains('\x1b'));
     }
 }
 
@@ -416,7 +423,7 @@ fn a_void_figure_cannot_be_mistaken_for_one() {
     for (assessment, rate) in
         [(made::rich(), "705 MB/s"), (made::pages(), "54.0 MB/s"), (made::methods(), "472 MB/s")]
     {
-        for view in [survey, heatmap, table] {
+        for view in [survey, in_view_of_methods, table] {
             let text = view(&assessment, &Style { colour: false, width: 200 });
             let bare = text.matches(rate).count() - text.matches(&format!("({rate})")).count();
             assert_eq!(bare, 0, "{text}");

@@ -1,0 +1,320 @@
+//! One axis as rows and all others as columns, a table for each heading; what makes no column is in
+//! a table below.
+
+use crate::grid::{Cell, Grid, left};
+use crate::labels::{self, Labels};
+use crate::metric::Metric;
+use crate::phrases::joined;
+use crate::style::{Paint, Style};
+use crate::table;
+use crate::words::{self, NONE, listed};
+use assess::Assessment;
+use assess::finding::{Finding, Severity, Verdict};
+use assess::summary::Summary;
+use assess::trend::Quantity;
+use model::axis::{self, Axis};
+use model::case::{Case, OWN_PEER};
+use model::plan::Role;
+use model::units;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Least shares of the fastest in a table for the shades from the second to the deepest.
+pub(crate) const SHADE_SHARES: [(f64, u8); 4] = [(0.9, 4), (0.7, 3), (0.5, 2), (0.3, 1)];
+
+/// Fewer rows than this, or than half of those of its table, are no column.
+const STEPS_LEAST: usize = 2;
+
+/// What is in a cell of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    Measured(&'a Summary),
+    Skipped,
+}
+
+/// A row: its value as a number, and as text.
+type Row = (u64, String);
+
+/// Cases that differ in the axis of the rows only.
+#[derive(Debug)]
+pub(crate) struct Series<'a> {
+    pub(crate) name: String,
+    /// Any of its cases.
+    case: &'a Case,
+    cells: BTreeMap<Row, Content<'a>>,
+}
+
+/// A table: the cases below one heading.
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) title: String,
+    pub(crate) series: Vec<Series<'a>>,
+}
+
+impl<'a> Series<'a> {
+    pub(crate) fn content(&self, row: &Row) -> Option<Content<'a>> {
+        self.cells.get(row).copied()
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &'a Summary> {
+        self.cells.values().filter_map(|content| match content {
+            Content::Measured(summary) => Some(*summary),
+            Content::Skipped => None,
+        })
+    }
+}
+
+impl<'a> Block<'a> {
+    fn measured(&self) -> impl Iterator<Item = &'a Summary> {
+        self.series.iter().flat_map(Series::measured)
+    }
+
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let all = self.series.iter().flat_map(|series| series.cells.keys().cloned());
+        all.collect::<BTreeSet<Row>>().into_iter().collect()
+    }
+
+    /// What another peer does not have at all is told below, and what has too few rows is in the
+    /// table below.
+    fn keep_columns(&mut self) {
+        self.series
+            .retain(|series| series.case.peer == OWN_PEER || series.measured().next().is_some());
+        let most = self.series.iter().map(|series| series.cells.len()).max().unwrap_or_default();
+        let least = STEPS_LEAST.max(most.div_ceil(2));
+        self.series.retain(|series| series.cells.len() >= least);
+    }
+
+    /// The fastest figure that stands.
+    fn fastest(&self) -> f64 {
+        self.measured().filter(|it| it.verdict.stands()).filter_map(rate).fold(0.0, f64::max)
+    }
+}
+
+/// The tables of the view; none where it names no axis for the rows.
+pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
+    let view = &assessment.view;
+    let Some(rows) = view.rows.as_deref().and_then(Axis::named) else { return Vec::new() };
+    let labels = Labels::below_axes(assessment, &view.group);
+    let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
+    let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
+    let skipped = assessment.skips.iter().map(|skip| (&skip.case, Content::Skipped));
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut of_title, mut of_alike) = (HashMap::new(), HashMap::new());
+    for (case, content) in measured.chain(skipped) {
+        let Some(row) = row(rows, case) else { continue };
+        let title = labels::heading(&view.group, case);
+        let block = *of_title.entry(title.clone()).or_insert_with(|| {
+            blocks.push(Block { title, series: Vec::new() });
+            blocks.len() - 1
+        });
+        let others = axis::AXES.iter().filter(|axis| axis.name != rows.name && axis.name != "time");
+        let alike: Vec<Option<String>> = others.map(|axis| axis.value(case)).collect();
+        let all = &mut blocks[block].series;
+        let series = *of_alike.entry((block, alike)).or_insert_with(|| {
+            all.push(Series { name: String::new(), case, cells: BTreeMap::new() });
+            all.len() - 1
+        });
+        all[series].cells.insert(row, content);
+    }
+    blocks.iter_mut().for_each(Block::keep_columns);
+    // A table of skips only says nothing that the skips below do not say.
+    blocks.retain(|block| block.measured().next().is_some());
+    for series in blocks.iter_mut().flat_map(|block| &mut block.series) {
+        series.name = name(&labels, rows, series.case);
+    }
+    blocks
+}
+
+fn row(axis: &Axis, case: &Case) -> Option<Row> {
+    match axis.quantity(case)? {
+        axis::Quantity::Whole(number) => Some((number, axis.value(case)?)),
+        _ => Some((0, axis.value(case)?)),
+    }
+}
+
+/// What a column is called: the label of any of its cases, without what differs among them.
+fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
+    let phrases = labels.phrases(case).into_iter().filter(|phrase| phrase.axis != rows.name);
+    match joined(phrases.map(|phrase| phrase.short)) {
+        name if name.is_empty() => case.kind().name().to_string(),
+        name => name,
+    }
+}
+
+/// The tables, and a row for each case that has no cell.
+pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
+    let blocks = blocks(assessment);
+    let lines: Vec<&Metric> =
+        assessment.view.cells.iter().map(|name| Metric::named(name)).collect();
+    let mut body = String::new();
+    if !blocks.is_empty() {
+        body.push_str(&style.wrap("", Paint::Faint, &legend(&lines)));
+        body.push_str(&shades(style));
+    }
+    if assessment.view.rows.as_deref() == Some("working_set") {
+        body.push_str(&style.wrap("", Paint::Plain, &caches(assessment)));
+    }
+    for block in &blocks {
+        let title = match block.title.as_str() {
+            "" => format!("by {}", corner(assessment)),
+            title => title.to_string(),
+        };
+        let title = format!("{title}, served by {}", served_by(block, assessment));
+        body.push_str(&format!("\n{}", style.wrap("", Paint::Strong, &title)));
+        body.push_str(&parts(block, &lines, assessment, style));
+    }
+    let measured = blocks.iter().flat_map(Block::measured);
+    let with_cell: HashSet<&str> = measured.map(|summary| summary.id.as_str()).collect();
+    let is_rest = |summary: &Summary| !with_cell.contains(summary.id.as_str());
+    let rest = table::parts(assessment, &is_rest, style);
+    table::around(assessment, &(body + &rest), style)
+}
+
+/// The axis of the rows, as people say it.
+pub(crate) fn corner(assessment: &Assessment) -> String {
+    assessment.view.rows.as_deref().unwrap_or_default().replace('_', " ")
+}
+
+fn legend(lines: &[&Metric]) -> String {
+    let said = "each cell: the median of the rounds, ? if in doubt, and the mean idle share of its \
+                threads";
+    let below: Vec<String> = lines.iter().skip(1).map(|line| line.title.to_string()).collect();
+    match below.is_empty() {
+        true => said.to_string(),
+        false => format!("{said}; below it {} of the rounds", listed(&below)),
+    }
+}
+
+/// What the colours mean; nothing without colours.
+fn shades(style: &Style) -> String {
+    if !style.colour {
+        return String::new();
+    }
+    let mut out = String::from("share of a table's fastest: ");
+    for (share, shade) in SHADE_SHARES {
+        let text = format!(" ≥ {} ", units::percent(share));
+        out.push_str(&style.paint(&text, Paint::Shade(shade)));
+    }
+    out.push_str(&style.paint(" less ", Paint::Shade(0)));
+    out.push('\n');
+    out
+}
+
+fn caches(assessment: &Assessment) -> String {
+    let sizes: Vec<String> =
+        assessment.host.caches.iter().map(|bytes| units::bytes(*bytes)).collect();
+    match sizes.is_empty() {
+        true => "the OS reports no caches".to_string(),
+        false => format!("data caches, as the OS reports them: {}", listed(&sizes)),
+    }
+}
+
+/// The name of a column, and the lines of each of its cells.
+type Column<'a> = (&'a str, Vec<Vec<Cell>>);
+
+/// A table, in as many parts as its columns need beside each other.
+fn parts(block: &Block, lines: &[&Metric], assessment: &Assessment, style: &Style) -> String {
+    let rows = block.rows();
+    let corner = corner(assessment);
+    let fastest = block.fastest();
+    let first = rows.iter().map(|(_, text)| text.len()).chain([corner.len()]).max().unwrap_or(0);
+    let columns = block.series.iter().map(|series| {
+        let cells: Vec<Vec<Cell>> =
+            rows.iter().map(|row| cell(series.content(row), lines, assessment, fastest)).collect();
+        (series.name.as_str(), cells)
+    });
+    let mut parts: Vec<Vec<Column>> = vec![Vec::new()];
+    let mut width = first;
+    for (name, cells) in columns {
+        let widest = cells.iter().flatten().map(Cell::width).chain([name.chars().count()]).max();
+        let own = widest.unwrap_or(0) + 2;
+        if width + own > style.width && width > first {
+            parts.push(Vec::new());
+            width = first;
+        }
+        width += own;
+        parts.last_mut().expect("there is one").push((name, cells));
+    }
+    parts.iter().map(|part| grid(&corner, &rows, part, lines.len()).render(style)).collect()
+}
+
+fn grid(corner: &str, rows: &[Row], part: &[Column], lines: usize) -> Grid {
+    let columns = part.iter().map(|(name, _)| left(name, 0));
+    let mut grid = Grid::new([left(corner, 0)].into_iter().chain(columns).collect());
+    for (index, (_, text)) in rows.iter().enumerate() {
+        for line in 0..lines {
+            let first = Cell::new(if line == 0 { text } else { "" }, Paint::Plain);
+            let cells = part.iter().map(|(_, cells)| cells[index][line].clone());
+            grid.row([first].into_iter().chain(cells).collect());
+        }
+    }
+    grid
+}
+
+/// A figure and the lines below it.
+fn cell(
+    content: Option<Content>,
+    lines: &[&Metric],
+    assessment: &Assessment,
+    fastest: f64,
+) -> Vec<Cell> {
+    let with = |first: Cell| {
+        let below = lines.iter().skip(1).map(|_| Cell::new("", Paint::Plain));
+        [first].into_iter().chain(below).collect()
+    };
+    let summary = match content {
+        None => return with(Cell::new("", Paint::Plain)),
+        Some(Content::Skipped) => return with(Cell::new("skip", Paint::Faint)),
+        Some(Content::Measured(summary)) => summary,
+    };
+    let texts: Vec<String> = lines.iter().map(|line| line.cell(summary, assessment)).collect();
+    let Some(figure) = texts.first().filter(|text| *text != NONE) else {
+        return with(Cell::new(words::verdict(summary), Paint::Void));
+    };
+    let (mark, paint) = match summary.verdict {
+        Verdict::Void => ("", Paint::Void),
+        Verdict::Doubtful => ("?", shade(summary, fastest)),
+        _ => ("", shade(summary, fastest)),
+    };
+    let idle = summary.imbalance_percent.filter(|_| summary.verdict.stands());
+    let idle = idle.map_or(String::new(), |idle| format!(" {idle:.0}%"));
+    let grave = |finding: &&Finding| finding.severity == Severity::Void;
+    let void = summary.findings.iter().find(grave).map(|found| found.code.name());
+    let below = texts.iter().skip(1).enumerate().map(|(index, text)| {
+        let why = void.filter(|_| index == 0).map(str::to_string);
+        Cell::new(why.unwrap_or_else(|| text.clone()), Paint::Faint)
+    });
+    [Cell::new(format!("{figure}{mark}{idle}"), paint)].into_iter().chain(below).collect()
+}
+
+/// The rate of what is read for its bytes.
+fn rate(summary: &Summary) -> Option<f64> {
+    let is_of_bytes = Quantity::of(&summary.case) == Quantity::BytesPerSecond;
+    Some(summary.throughput.filter(|_| is_of_bytes)?.median)
+}
+
+fn shade(summary: &Summary, fastest: f64) -> Paint {
+    let Some(rate) = rate(summary) else { return words::verdict_paint(summary) };
+    let shade = SHADE_SHARES.iter().find(|(share, _)| rate >= share * fastest);
+    Paint::Shade(shade.map_or(0, |(_, shade)| *shade))
+}
+
+/// What served the cells, the most first: `device`; `device in 5 and mixed in 1`.
+pub(crate) fn served_by(block: &Block, assessment: &Assessment) -> String {
+    let mut served: Vec<(String, usize)> = Vec::new();
+    for summary in block.measured().filter(|summary| summary.n > 0) {
+        let by = words::server(summary, assessment.storage.as_ref());
+        match served.iter_mut().find(|(known, _)| *known == by) {
+            Some((_, count)) => *count += 1,
+            None => served.push((by, 1)),
+        }
+    }
+    match served.as_slice() {
+        [] => "nothing: no case has a figure".to_string(),
+        [(by, _)] => by.clone(),
+        _ => {
+            served.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let each = |(by, count): &(String, usize)| format!("{by} in {count}");
+            listed(&served.iter().map(each).collect::<Vec<_>>())
+        }
+    }
+}
