@@ -162,7 +162,12 @@ impl Metric {
     /// # Panics
     /// If there is none.
     pub(crate) fn named(name: &str) -> &'static Metric {
-        all().find(|metric| metric.name == name).expect("only names of metrics are asked for")
+        Metric::known(name).expect("only names of metrics are asked for")
+    }
+
+    /// The metric that a view names; none if there is none, as in a damaged record.
+    pub(crate) fn known(name: &str) -> Option<&'static Metric> {
+        all().find(|metric| metric.name == name)
     }
 
     /// Whether its cells are words, which stand left, or figures.

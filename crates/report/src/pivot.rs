@@ -144,7 +144,7 @@ fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
 pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
     let blocks = blocks(assessment);
     let lines: Vec<&Metric> =
-        assessment.view.cells.iter().map(|name| Metric::named(name)).collect();
+        assessment.view.cells.iter().filter_map(|name| Metric::known(name)).collect();
     let mut body = String::new();
     if !blocks.is_empty() {
         body.push_str(&style.wrap("", Paint::Faint, &legend(&lines)));

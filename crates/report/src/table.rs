@@ -121,7 +121,7 @@ const INTERVAL_RANKS: u8 = 4;
 
 /// Metrics with these names, of which the last is left out first. The verdict is always there.
 fn asked(columns: &[String]) -> Vec<Shown> {
-    let known = columns.iter().filter_map(|name| metric::all().find(|it| it.name == *name));
+    let known = columns.iter().filter_map(|name| Metric::known(name));
     let figures = known.filter(|metric| metric.name != "verdict");
     let ranked = figures.zip((0..LAST).chain(std::iter::repeat(LAST - 1)));
     let with_interval = |(figure, rank): Shown| {
