@@ -353,8 +353,8 @@ pub struct FormArgs {
     /// Print one figure as SVG; 'list' prints the names of the figures that the run has
     #[arg(long, value_name = "NAME", group = "form")]
     pub svg: Option<String>,
-    /// Also write every figure to this folder, each as NAME.svg; replaces earlier figures of ioassay,
-    /// but no other file
+    /// Also write every figure to this folder, each as NAME.svg; replaces earlier figures of
+    /// ioassay, but no other file
     #[arg(long, value_name = "DIR")]
     pub svg_dir: Option<PathBuf>,
     /// Also write an HTML page to this file; replaces an earlier page of ioassay, but no other file

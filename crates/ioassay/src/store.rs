@@ -146,7 +146,7 @@ pub fn kept(folders: &[PathBuf], recipe: &str) -> Vec<Record> {
     few.filter_map(|path| read(&path).ok()).collect()
 }
 
-/// A report has its mark ([`report::MARK`]) within this many bytes: a picture has it after its names.
+/// A report has its mark ([`report::MARK`]) within this many bytes: a picture, after its names.
 const MARK_WITHIN: u64 = 1024;
 
 /// Refuses a path at which [`keep_report`] could not write a report.
