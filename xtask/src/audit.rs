@@ -51,7 +51,7 @@ struct Auditor {
 impl Auditor {
     fn new(root: &Path) -> Result<Auditor> {
         // A debug build is fast enough: the audit judges records and needs no meaningful timings.
-        let ioassay = programs::build_for_tests(root, &["--package=ioassay", "--bin=ioassay"])?;
+        let ioassay = programs::build_for_tests(root, &programs::IOASSAY)?;
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
         let python = python(&target.join("audit"))?;
         Ok(Auditor { root: root.to_owned(), target, python, ioassay })

@@ -1,7 +1,10 @@
 //! Documents written by commands: a head, and sections that can be rewritten one at a time.
 
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::fmt::Write;
+use std::fs;
+use std::path::Path;
 
 /// Line width of paragraphs.
 const COLUMNS: usize = 100;
@@ -17,6 +20,12 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
+    /// Writes the `fresh` sections into the document at `path`, which need not exist yet.
+    pub(crate) fn write(&self, path: &Path, fresh: &[(&str, String)]) -> Result<()> {
+        let old = fs::read_to_string(path).unwrap_or_default();
+        write(path, &self.document(&old, fresh))
+    }
+
     /// The document with the `fresh` sections, given as title and text. The other sections come
     /// from `old`, the previous document.
     pub(crate) fn document(&self, old: &str, fresh: &[(&str, String)]) -> String {
@@ -31,6 +40,13 @@ impl Outline {
         }
         document
     }
+}
+
+/// Writes a file and reports its path.
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| path.display().to_string())?;
+    println!("wrote {}", path.display());
+    Ok(())
 }
 
 /// The text of a section without its title.

@@ -13,6 +13,7 @@ mod programs;
 mod audit;
 mod document;
 mod generated;
+mod stage;
 mod shown;
 mod simulate;
 mod fuzz;

@@ -48,6 +48,15 @@ pub(crate) fn output(mut command: Command, good: RangeInclusive<i32>) -> Result<
     Ok(output)
 }
 
+/// Cargo's options that select ioassay.
+pub(crate) const IOASSAY: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
+
+/// Builds ioassay in release mode and returns its path.
+pub(crate) fn ioassay(root: &Path) -> Result<PathBuf> {
+    println!("building");
+    build(root, &IOASSAY)
+}
+
 /// Builds `target` in release mode and returns the executable's path.
 pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
     build_with(root, &[&["--release"], target].concat())

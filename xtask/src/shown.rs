@@ -1,7 +1,7 @@
 //! Rewrites the output and pictures of records in the documents, using the current `ioassay
 //! report`.
 
-use crate::programs;
+use crate::{document, programs};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -32,8 +32,7 @@ const DARK: [&str; 2] = ["@media screen and (prefers-color-scheme:dark){\n", "\n
 /// # Errors
 /// If a record cannot be read, or a block is missing.
 pub(crate) fn run(root: &Path) -> Result<()> {
-    println!("building");
-    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
+    let program = programs::ioassay(root)?;
     let report = |record: &str, options: &[&str]| {
         let mut command = Command::new(&program);
         command.arg("report").arg(root.join("records").join(record)).args(options);
@@ -42,19 +41,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for name in DOCUMENTS {
         let old = fs::read_to_string(root.join(name)).context(name)?;
         let new = with_blocks(&old, &|record| report(record, &[])).context(name)?;
-        write(&root.join(name), &new)?;
+        document::write(&root.join(name), &new)?;
     }
     for (name, record) in PICTURES {
         let [light, dark] = schemes(&report(record, &["--svg", name])?).context(name)?;
-        write(&root.join(format!("{FOLDER}/{name}-light.svg")), &light)?;
-        write(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark)?;
+        document::write(&root.join(format!("{FOLDER}/{name}-light.svg")), &light)?;
+        document::write(&root.join(format!("{FOLDER}/{name}-dark.svg")), &dark)?;
     }
-    Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| path.display().to_string())?;
-    println!("wrote {}", path.display());
     Ok(())
 }
 

@@ -5,20 +5,18 @@
 
 mod figure;
 mod rows;
-mod stage;
 mod solos;
 mod page;
 
+use crate::stage::{Circumstances, Stage};
 use crate::{install, programs};
 use anyhow::{Context, Result, bail, ensure};
 use figure::Row;
 use model::random::Rng;
 use model::units;
-use page::Circumstances;
 use rows::Asked;
 use serde::Deserialize;
 use serde_json::Value;
-use stage::Stage;
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
@@ -81,45 +79,33 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     let shell = Shell::new()?;
     shell.change_dir(root);
-    fs::create_dir_all(&options.directory)
-        .with_context(|| options.directory.display().to_string())?;
-    println!("building");
-    let stage = Stage::new(root, &options.directory)?;
-    let host = stage.ioassay(&["host", &options.directory.display().to_string()])?;
-    let host: Value = serde_json::from_str(&host)?;
+    let stage = Stage::new(root, &options.directory, "bench")?;
+    // A peer that its recipe starts with `cargo run`.
+    programs::build(root, &["--package=worker", "--example=bare_pread"])?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
     let mut written = Vec::new();
     for title in &options.titles {
-        let mut circumstances = Circumstances {
-            host: host.clone(),
-            date: programs::date(root)?,
-            versions: vec![programs::own_version(root, stage.program())?],
-            method: String::new(),
-        };
-        let rows = match sections.section.iter().find(|section| section.title == *title) {
+        let mut circumstances = stage.circumstances(root)?;
+        let (method, rows) = match sections.section.iter().find(|section| section.title == *title) {
             Some(section) => measure(section, &options, &shell, &stage, &mut circumstances)?,
-            None => program(&stage, &options, &mut circumstances)?,
+            None => program(&stage, &options)?,
         };
-        written.push((*title, page::section(&circumstances, &rows)));
+        written.push((*title, page::section(&circumstances, &method, &rows)));
     }
-    let document = root.join(DOCUMENT);
-    let old = fs::read_to_string(&document).unwrap_or_default();
-    fs::write(&document, page::OUTLINE.document(&old, &written))?;
-    println!("wrote {}", document.display());
-    Ok(())
+    page::OUTLINE.write(&root.join(DOCUMENT), &written)
 }
 
 /// The table of sections, in [`FOLDER`].
 const TABLE: &str = "sections.toml";
 
-/// Runs the recipes of a section and formats its rows.
+/// Runs the recipes of a section and returns its method and rows.
 fn measure(
     section: &Section,
     options: &Options,
     shell: &Shell,
     stage: &Stage,
     circumstances: &mut Circumstances,
-) -> Result<Vec<Row>> {
+) -> Result<(String, Vec<Row>)> {
     for (package, program) in &section.needs {
         // If a peer is missing, its rows say so.
         if let Err(error) = install::program(shell, package, program) {
@@ -127,7 +113,7 @@ fn measure(
         }
     }
     let folder = shell.current_dir().join(FOLDER);
-    circumstances.method = format!("{} {} rounds.", section.method.trim(), options.rounds);
+    let method = format!("{} {} rounds.", section.method.trim(), options.rounds);
     let mut rows = Vec::new();
     for Run { recipe, row } in &section.run {
         let recipe = folder.join(recipe).display().to_string();
@@ -144,7 +130,7 @@ fn measure(
             rows.push(row);
         }
     }
-    Ok(rows)
+    Ok((method, rows))
 }
 
 /// The report on a run of `recipe`.
@@ -172,14 +158,10 @@ fn run_recipe(
     Ok(serde_json::from_str(&stage.ioassay(&["report", &record, "--json"])?)?)
 }
 
-/// The rows of the section about the program itself.
-fn program(
-    stage: &Stage,
-    options: &Options,
-    circumstances: &mut Circumstances,
-) -> Result<Vec<Row>> {
+/// The method and rows of the section about the program itself.
+fn program(stage: &Stage, options: &Options) -> Result<(String, Vec<Row>)> {
     let (times, mut rng) = (options.rounds.into(), Rng::new(SEED));
-    circumstances.method = format!(
+    let method = format!(
         "The size of the program as `cargo build --release` makes it, with its recipes and peers. \
          The time to start it ({} times, in turn with `true`), to plan and to report ({times} \
          times each). Memory is the greatest resident size (`VmHWM`), read every millisecond.",
@@ -192,7 +174,7 @@ fn program(
     }
     rows.push(solos::memory(stage)?);
     rows.iter().for_each(|row| print!("{}", page::line(row)));
-    Ok(rows)
+    Ok((method, rows))
 }
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {

@@ -1,8 +1,8 @@
 //! The document: a head, and one section per part of the benchmark.
 
 use super::figure::Row;
-use crate::document::{Outline, cell, describe, paragraph};
-use serde_json::Value;
+use crate::document::{Outline, cell, paragraph};
+use crate::stage::Circumstances;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
@@ -28,29 +28,11 @@ const HEAD: [&str; 3] = [
      so `Contended` appears mostly on ioassay's side.",
 ];
 
-/// What a section states besides its rows.
-#[derive(Debug)]
-pub(super) struct Circumstances {
-    /// What `ioassay host` prints.
-    pub(super) host: Value,
-    pub(super) date: String,
-    /// The versions of all programs involved.
-    pub(super) versions: Vec<String>,
-    /// What is measured, and how.
-    pub(super) method: String,
-}
-
 /// Formats a section.
-pub(super) fn section(circumstances: &Circumstances, rows: &[Row]) -> String {
-    let Circumstances { host, date, versions, method } = circumstances;
-    let mut text = format!(
-        "- Host: {}\n- Date: {date}\n- Versions: {}\n\n{}\
-         | row | ioassay | peer | ratio, or the figure itself | target | | evidence |\n\
-         |---|---|---|---|---|---|---|\n",
-        describe(host),
-        versions.join("; "),
-        paragraph(method)
-    );
+pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[Row]) -> String {
+    let mut text = circumstances.text() + &paragraph(method);
+    text += "| row | ioassay | peer | ratio, or the figure itself | target | | evidence |\n\
+             |---|---|---|---|---|---|---|\n";
     rows.iter().for_each(|row| text += &line(row));
     text + "\n### Missed\n\n" + &missed(rows)
 }

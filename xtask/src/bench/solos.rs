@@ -1,7 +1,7 @@
 //! Figures about ioassay alone: how long planning and reporting take, and how much memory it uses.
 
 use super::figure::{Goal, Row, Unit};
-use super::stage::Stage;
+use crate::stage::Stage;
 use anyhow::{Context, Result, ensure};
 use assess::stats::Estimate;
 use model::random::Rng;

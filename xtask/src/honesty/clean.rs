@@ -1,7 +1,7 @@
 //! Runs without a planted fault: the warnings that ioassay gives anyway.
 
-use super::page::Circumstances;
 use crate::document::{cell, paragraph};
+use crate::stage::Circumstances;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;

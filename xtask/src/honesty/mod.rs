@@ -15,14 +15,13 @@ mod scene;
 mod page;
 mod clean;
 
-use crate::programs::{self, Interrupt};
-use crate::{document, install};
+use crate::stage::{Circumstances, Stage};
+use crate::{document, install, programs};
 use anyhow::{Context, Result, bail, ensure};
 use clean::{Survey, Tally};
 use fault::Fault;
 use faults::FAULTS;
-use page::{Circumstances, OUTLINE, Played, SECTIONS};
-use scene::Stage;
+use page::{OUTLINE, Played, SECTIONS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
@@ -70,13 +69,7 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
     let shell = Shell::new()?;
     shell.change_dir(root);
-    let directory = options.directory.display().to_string();
-    fs::create_dir_all(&options.directory).context(directory.clone())?;
-    println!("building");
-    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
-    let folder = tempfile::Builder::new().prefix("ioassay-honesty-").tempdir_in(&options.directory);
-    let folder = folder.with_context(|| format!("a folder in '{directory}'"))?;
-    let stage = Stage { folder, program, interrupt: Interrupt::watch()? };
+    let stage = Stage::new(root, &options.directory, "honesty")?;
     let fresh = match &options.asked {
         Asked::Faults | Asked::Some(_) => {
             for (package, program) in NEEDS {
@@ -105,21 +98,17 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
         println!("{}", fresh.1);
         return Ok(());
     }
-    let document = root.join(DOCUMENT);
-    let old = fs::read_to_string(&document).unwrap_or_default();
-    fs::write(&document, OUTLINE.document(&old, &[fresh]))?;
-    println!("wrote {}", document.display());
-    Ok(())
+    OUTLINE.write(&root.join(DOCUMENT), &[fresh])
 }
 
 /// Plants each fault whose name contains `part`.
 fn play_all(stage: &Stage, part: &str) -> Result<Vec<Played<'static>>> {
-    fs::write(stage.folder.path().join("write.toml"), scene::WRITE_RECIPE)?;
+    fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
     let mut all = Vec::new();
     for fault in FAULTS.iter().filter(|fault| fault.name.contains(part)) {
         println!("{}", fault.name);
         let played = play(fault, stage);
-        stage.interrupt.go_on()?;
+        stage.go_on()?;
         if let Err(reason) = &played {
             println!("  not planted: {reason}");
         }
@@ -137,7 +126,7 @@ fn play(fault: &Fault, stage: &Stage) -> Result<Vec<scene::Ran>, String> {
 
 /// A storage's name for readers.
 fn storage(stage: &Stage, directory: &Path) -> Result<String> {
-    let facts = host(stage, directory)?;
+    let facts = stage.host(directory)?;
     let line = document::describe(&facts);
     let (_, storage) = line.split_once("; ").context("`ioassay host` names no storage")?;
     Ok(storage.to_owned())
@@ -148,36 +137,26 @@ fn survey(stage: &Stage, directory: &Path, n: usize) -> Result<Tally> {
     let ticks = || -> Result<(u64, u64)> {
         clean::cpu_ticks(&fs::read_to_string("/proc/stat")?).context("/proc/stat reports no time")
     };
+    let place = directory.display().to_string();
     let mut surveys = Vec::new();
     for i in 0..n {
-        println!("survey {} of {n} in '{}'", i + 1, directory.display());
+        println!("survey {} of {n} in '{place}'", i + 1);
         let (all, stolen) = ticks()?;
-        let mut command = stage.command();
-        command.args(["survey", "--quick", "--json"]).arg(directory);
-        let text = programs::read(command, 0..=1)?;
+        let text = stage.ioassay(&["survey", "--quick", "--json", &place])?;
         let (all_after, stolen_after) = ticks()?;
-        stage.interrupt.go_on()?;
         let steal_share = (stolen_after - stolen) as f64 / (all_after - all).max(1) as f64;
         surveys.push(Survey { report: serde_json::from_str(&text)?, steal_share });
     }
     Ok(Tally::of(&surveys))
 }
 
-/// The output of `ioassay host` for `directory`.
-fn host(stage: &Stage, directory: &Path) -> Result<serde_json::Value> {
-    let mut command = stage.command();
-    command.arg("host").arg(directory);
-    Ok(serde_json::from_str(&programs::read(command, 0..=1)?)?)
-}
-
 /// The circumstances; `others` are further programs with their version options.
 fn circumstances(root: &Path, stage: &Stage, others: &[(&str, &str)]) -> Result<Circumstances> {
-    let mut versions = vec![programs::own_version(root, &stage.program)?];
+    let mut circumstances = stage.circumstances(root)?;
     // A missing program has no version.
     let others = others.iter().map(|(name, option)| programs::first_line(root, name, &[option]));
-    versions.extend(others.flatten());
-    let host = host(stage, stage.folder.path())?;
-    Ok(Circumstances { host, date: programs::date(root)?, versions })
+    circumstances.versions.extend(others.flatten());
+    Ok(circumstances)
 }
 
 fn parse(root: &Path, words: &[&str]) -> Result<Options> {

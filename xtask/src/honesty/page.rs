@@ -3,9 +3,9 @@
 use super::fault::{Fault, Meanwhile};
 use super::limit::Limit;
 use super::scene::{self, Ran, TOOLS, WRITE_RECIPE};
-use crate::document::{Outline, cell, commands, describe, paragraph};
+use crate::document::{Outline, cell, commands, paragraph};
+use crate::stage::Circumstances;
 use model::units;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
@@ -24,25 +24,6 @@ pub(super) const OUTLINE: Outline = Outline {
     ],
     sections: &SECTIONS,
 };
-
-/// What every section starts with.
-#[derive(Debug)]
-pub(super) struct Circumstances {
-    /// The output of `ioassay host`.
-    pub(super) host: Value,
-    pub(super) date: String,
-    /// The versions of all programs involved.
-    pub(super) versions: Vec<String>,
-}
-
-impl Circumstances {
-    /// The start of a section.
-    pub(super) fn text(&self) -> String {
-        let Circumstances { host, date, versions } = self;
-        let host = describe(host);
-        format!("- Host: {host}\n- Date: {date}\n- Versions: {}\n\n", versions.join("; "))
-    }
-}
 
 /// A fault and the tools' results, or why it could not be planted.
 pub(super) type Played<'a> = (&'a Fault, Result<Vec<Ran>, String>);

@@ -5,7 +5,8 @@ use super::fixture::{self, Mounted, Setup, Zram};
 use super::guards::Neighbours;
 use super::limit::Group;
 use super::said::{self, Said};
-use crate::programs::{self, Interrupt};
+use crate::programs;
+use crate::stage::Stage;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -36,29 +37,6 @@ block = \"1MiB\"
 /// The tools, in the order they are run.
 pub(super) const TOOLS: [&str; 3] = ["ioassay", "fio", "dd"];
 
-/// The programs and a folder, which is removed with its content when this is dropped.
-#[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) folder: TempDir,
-    pub(super) program: PathBuf,
-    pub(super) interrupt: Interrupt,
-}
-
-impl Stage {
-    /// ioassay, set up to keep its records in the folder.
-    pub(super) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command.env("XDG_STATE_HOME", self.folder.path().join("state"));
-        command
-    }
-
-    fn ioassay(&self, arguments: &[&str]) -> Result<String> {
-        let mut command = self.command();
-        command.args(arguments);
-        programs::read(command, 0..=1)
-    }
-}
-
 /// A tool's result for a fault.
 #[derive(Debug, Clone)]
 pub(super) struct Ran {
@@ -79,11 +57,11 @@ pub(super) fn play(fault: &Fault, stage: &Stage) -> Result<Vec<Ran>> {
     let scene = Scene::plant(fault, stage)?;
     let mut all = Vec::new();
     for (place, tool) in TOOLS.into_iter().enumerate() {
-        stage.interrupt.go_on()?;
+        stage.go_on()?;
         scene.prepare().with_context(|| format!("before {tool}"))?;
         all.push(scene.run(place, tool)?);
     }
-    stage.interrupt.go_on()?;
+    stage.go_on()?;
     Ok(all)
 }
 
@@ -127,7 +105,7 @@ impl<'a> Scene<'a> {
     /// Sets up the mounts for `place` and returns the directory for the file.
     fn mount(&mut self, place: Place) -> Result<PathBuf, String> {
         let stage = self.stage;
-        let folder = || TempDir::new_in(stage.folder.path()).map_err(|error| error.to_string());
+        let folder = || TempDir::new_in(stage.folder()).map_err(|error| error.to_string());
         match place {
             Place::Memory => {
                 let folder = TempDir::new_in("/dev/shm").map_err(|e| format!("/dev/shm: {e}"))?;
@@ -284,7 +262,7 @@ impl<'a> Scene<'a> {
         let fault = self.fault;
         let line = [fault.ioassay, fault.fio, fault.dd][place];
         let directory = self.file.parent().expect("the file is in a directory");
-        let recipe = self.stage.folder.path().join("write.toml");
+        let recipe = self.stage.path("write.toml");
         let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];
         words.extend(self.group.iter().flat_map(|group| group.enter()));
         if let Some(inject) = fault.inject {
@@ -292,16 +270,15 @@ impl<'a> Scene<'a> {
         }
         words.extend(line.split(' ').map(str::to_owned));
         let words = words.into_iter().map(|word| match word.as_str() {
-            "ioassay" => self.stage.program.display().to_string(),
+            "ioassay" => self.stage.program().display().to_string(),
             "WRITE" => recipe.display().to_string(),
             "DIR" => directory.display().to_string(),
             _ => word.replace("FILE", &self.text()),
         });
         let words: Vec<String> = words.collect();
         let (program, arguments) = words.split_first().expect("a command has a program");
-        let mut command = Command::new(program);
-        command.args(arguments).env("LC_ALL", "C").current_dir(self.stage.folder.path());
-        command.env("XDG_STATE_HOME", self.stage.folder.path().join("state"));
+        let mut command = self.stage.command(program);
+        command.args(arguments).env("LC_ALL", "C").current_dir(self.stage.folder());
         command
     }
 

@@ -9,6 +9,7 @@ mod image;
 mod guest;
 mod page;
 
+use crate::document;
 use crate::options;
 use crate::programs::{self, Interrupt};
 use anyhow::{Context, Result, ensure};
@@ -16,7 +17,6 @@ use guest::Booted;
 use image::Images;
 use kernel::Arch;
 use scenario::Machine;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -50,11 +50,10 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let images = options.images(&chosen)?;
     let done = options.boot(root, &chosen, &images)?;
     if options.is_whole() {
-        let built = programs::build(root, &PROGRAM)?;
+        let built = programs::build(root, &programs::IOASSAY)?;
         let version = programs::own_version(root, &built)?;
         let text = page::document(&chosen, &done, &table.absent, &programs::date(root)?, &version);
-        fs::write(root.join(DOCUMENT), text)?;
-        println!("wrote {DOCUMENT}");
+        document::write(&root.join(DOCUMENT), &text)?;
     }
     judge(&chosen, &done)
 }
@@ -94,9 +93,6 @@ fn judge(machines: &[Machine], done: &[Booted]) -> Result<()> {
     println!("{} scenarios in {} machines", all.len(), machines.len());
     Ok(())
 }
-
-/// The target for cargo to build.
-const PROGRAM: [&str; 2] = ["--package=ioassay", "--bin=ioassay"];
 
 /// The program for each required architecture.
 struct Program {
@@ -139,7 +135,7 @@ impl Options {
         };
         // The tests' debug build already exists, and an emulated machine runs it in the same time.
         let release = if self.is_whole() { &["--release"][..] } else { &[] };
-        let target = [release, &PROGRAM].concat();
+        let target = [release, &programs::IOASSAY].concat();
         let arm64 = machines.iter().any(is_arm).then(|| programs::build_for_arm(root, &target));
         let built = programs::build_with(root, &target)?;
         let amd64 = self.folder.join("ioassay");

@@ -39,8 +39,7 @@ struct Options {
 /// continues after them.
 pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     let options = parse(root, options)?;
-    println!("building");
-    let program = programs::build(root, &["--package=ioassay", "--bin=ioassay"])?;
+    let program = programs::ioassay(root)?;
     fs::create_dir_all(&options.records).context(options.records.display().to_string())?;
     let recipe = options.records.join("repetitions.toml");
     fs::write(&recipe, RECIPE)?;
@@ -57,11 +56,9 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     }
     let text = circumstances(root, &program, &paths[0])? + &tally(&program, &paths)?.text();
     println!("{text}");
-    let document = root.join(DOCUMENT);
-    let old = fs::read_to_string(&document)?;
-    fs::write(&document, generated::replace(&old, "repetitions", &text)?)?;
-    println!("wrote {}", document.display());
-    Ok(())
+    let path = root.join(DOCUMENT);
+    let old = fs::read_to_string(&path)?;
+    document::write(&path, &generated::replace(&old, "repetitions", &text)?)
 }
 
 /// Makes one record. Exit status 1 is fine: a doubtful figure is still a figure.
