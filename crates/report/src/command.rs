@@ -1,20 +1,20 @@
-//! The command that makes a run again.
+//! The command that repeats a run.
 
 use assess::Assessment;
 use model::record::Tool;
 
-/// Options that say where and how a result is told, and take a value.
+/// Options with a value that affect only the output.
 const OF_OUTPUT: [&str; 5] = ["--record", "--html", "--openmetrics", "--svg", "--color"];
 
-/// Such options without a value.
+/// The same without a value.
 const OF_OUTPUT_ALONE: [&str; 6] =
     ["--json", "--markdown", "--csv", "--keep", "--quiet", "--dry-run"];
 
-/// Commands that measure and take a seed.
+/// Commands that measure and accept a seed.
 const SEEDED: [&str; 2] = ["survey", "run"];
 
-/// The command line that made the run, for a shell: without what says where its result goes, and
-/// with the seed, which decides its data and its orders.
+/// The shell command that repeats the run: without output options, and with the seed, which
+/// determines the data and the orders.
 pub(crate) fn again(assessment: &Assessment) -> String {
     let Tool { name, command, .. } = &assessment.tool;
     let mut words = vec![name.clone()];
@@ -38,7 +38,7 @@ pub(crate) fn again(assessment: &Assessment) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word for a shell: between quotes, unless all of it is plain.
+/// Quotes a word for a shell, unless it contains only plain characters.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -47,7 +47,7 @@ fn quoted(word: &str) -> String {
     if !word.chars().any(char::is_control) {
         return format!("'{}'", word.replace('\'', r"'\''"));
     }
-    // A control character cannot be shown as such: bash, zsh and ksh know it by its number.
+    // Control characters are written as codes, which bash, zsh and ksh understand.
     let escaped = |c: char| match c {
         '\'' | '\\' => format!("\\{c}"),
         c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect(),

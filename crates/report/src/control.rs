@@ -1,4 +1,4 @@
-//! What the A/A control says of a run, in a sentence for each kind of case.
+//! The result of the A/A control, in a sentence for each kind of case.
 
 use crate::words::{times, times_interval};
 use assess::Assessment;
@@ -7,7 +7,7 @@ use assess::control::{Control, apart};
 use model::case::{Cache, Case, Work};
 use model::units::percent;
 
-/// The sentences; `name` gives the name that a case has in this view.
+/// The sentences; `name` returns a case's name in this view.
 pub(crate) fn said(
     assessment: &Assessment,
     control: &Control,
@@ -27,7 +27,7 @@ pub(crate) fn said(
     format!("The same case measured a second time in the same rounds. {}.", all.join("; "))
 }
 
-/// What holds for a kind of case, and for no other.
+/// The result for one kind of case.
 fn outcome(found: &Comparison) -> String {
     let Some(interval) = times_interval(found.low, found.high) else {
         return format!("{}, too few rounds to say more", times(found.ratio));
@@ -44,7 +44,7 @@ fn outcome(found: &Comparison) -> String {
     }
 }
 
-/// The kinds that have a control each: the kind of work, in each cache state.
+/// The kinds of case with a control each: the kind of work in each cache state.
 fn kind(case: &Case) -> String {
     let of = |cache: Cache, what: &str| match cache {
         Cache::AsIs => what.to_string(),

@@ -1,7 +1,7 @@
-//! Each trial of a run as a row of a table for other programs: tidy CSV (RFC 4180) with units in
-//! the names of columns, which docs/formats.md defines.
+//! Each trial of a run as a row of tidy CSV (RFC 4180), with units in the column names;
+//! docs/formats.md defines the columns.
 //!
-//! What is not known, or does not apply, is an empty field, never 0.
+//! Unknown and inapplicable values are empty fields, never 0.
 
 use crate::metric::{self, Metric, Unit, Value};
 use crate::style::printable;
@@ -12,19 +12,19 @@ use assess::summary::Summary;
 use assess::trials::TrialFigures;
 use model::axis::{AXES, Axis, Domain, Quantity};
 
-/// What a row is of.
+/// The data of a row.
 struct Row<'a> {
     assessment: &'a Assessment,
     summary: &'a Summary,
     trial: &'a TrialFigures,
 }
 
-/// What is in a field.
+/// The content of a field.
 enum Field {
-    /// Nothing is known, or nothing applies.
+    /// Unknown or not applicable.
     Empty,
     Number(String),
-    /// What this program or a record says: it may be anything.
+    /// Text from this program or from a record; it can contain anything.
     Text(String),
 }
 
@@ -45,7 +45,7 @@ const fn column(
     Column { name, kind, meaning, field }
 }
 
-/// What a row is of: the same in all rows of a run.
+/// Columns that have the same value in all rows of a run.
 const OF_RUN: &[Column] = &[
     column("recipe", "text", "name of the recipe", |row| text(&row.assessment.recipe)),
     column("began", "text", "start of the run: RFC 3339, UTC", |row| text(&row.assessment.began)),
@@ -72,7 +72,7 @@ const OF_RUN: &[Column] = &[
     ),
 ];
 
-/// The same in all rows of a case, besides its axes.
+/// Columns that have the same value in all rows of a case, besides its axes.
 const OF_CASE: &[Column] = &[
     column("case", "text", "short name, unique in the run", |row| text(&row.summary.id)),
     column("role", "text", "asked, baseline or twin", |row| text(row.summary.role.name())),
@@ -84,7 +84,7 @@ const OF_CASE: &[Column] = &[
     }),
 ];
 
-/// What a row is of within its case.
+/// Columns that identify and describe the trial.
 const OF_TRIAL: &[Column] = &[
     column("invocation", "number", "from 0", |row| number(Some(row.trial.invocation))),
     column("round", "number", "from 0, numbered across invocations", |row| {
@@ -101,7 +101,7 @@ const OF_TRIAL: &[Column] = &[
     ),
 ];
 
-/// The names of all columns, in their order, each with the kind of its fields and its meaning.
+/// The name of each column, in order, with the type of its fields and its meaning.
 pub fn csv_columns() -> Vec<[String; 3]> {
     let fixed = |column: &Column| [column.name, column.kind, column.meaning].map(str::to_string);
     let axis = |axis: &Axis| {
@@ -115,7 +115,7 @@ pub fn csv_columns() -> Vec<[String; 3]> {
     of_case.chain(OF_TRIAL.iter().map(fixed)).chain(metric::of_trials().map(metric)).collect()
 }
 
-/// What the fields of an axis are.
+/// The type of an axis's fields.
 fn kind(axis: &Axis) -> &'static str {
     match axis.domain {
         Domain::Peer | Domain::Names(_) => Unit::Text.name(),
@@ -125,8 +125,7 @@ fn kind(axis: &Axis) -> &'static str {
     }
 }
 
-/// A row for each trial of each case, below the names of the columns; of a record without a trial
-/// those names alone.
+/// A header, and a row for each trial of each case; only the header if the record has no trials.
 pub fn csv(assessment: &Assessment) -> String {
     let mut table = Writer::from_writer(Vec::new());
     table.write_record(csv_columns().into_iter().map(|[name, ..]| name)).expect(TAKEN);
@@ -144,7 +143,7 @@ pub fn csv(assessment: &Assessment) -> String {
         }
     }
     let bytes = table.into_inner().expect(TAKEN);
-    String::from_utf8(bytes).expect("whole texts were written")
+    String::from_utf8(bytes).expect("only valid UTF-8 was written")
 }
 
 fn of_axis(axis: &Axis, summary: &Summary) -> Field {
@@ -168,14 +167,14 @@ fn of_metric(metric: &Metric, trial: &TrialFigures) -> Field {
     }
 }
 
-const TAKEN: &str = "all rows have as many fields, and memory takes them";
+const TAKEN: &str = "all rows have the same number of fields, and memory accepts them";
 
-/// What begins a formula in one spreadsheet or another.
+/// The characters that start a formula in some spreadsheet.
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 impl Field {
-    /// Control characters become spaces, so that each row is one line. A text that a spreadsheet
-    /// would take for a formula has an apostrophe before it, as OWASP advises ("CSV Injection").
+    /// Control characters become spaces, so that each row is one line. Text that a spreadsheet
+    /// would take for a formula gets a leading apostrophe, as OWASP advises ("CSV Injection").
     fn written(&self) -> String {
         match self {
             Field::Empty => String::new(),
@@ -209,9 +208,9 @@ mod tests {
             let table = csv(&assessment);
             let mut reader = ::csv::Reader::from_reader(table.as_bytes());
             let row: HashMap<String, String> =
-                reader.deserialize().next().expect("a trial").expect("a row");
+                reader.deserialize().next().expect("a trial has a row").expect("the row is valid");
             for (name, value) in case.axes() {
-                let axis = Axis::named(name).expect("it was just named");
+                let axis = Axis::named(name).expect("the name comes from an axis");
                 let field = &row[axis.column().as_ref()];
                 let is_number = field.parse::<f64>().is_ok();
                 let is_text = matches!(axis.domain, Domain::Peer | Domain::Names(_));

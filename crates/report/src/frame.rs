@@ -1,5 +1,5 @@
-//! What stands above and below the figures in every view: where they were made, and what was
-//! found, what failed and what was left out.
+//! The lines above and below the figures, the same in every view: where the run was made, and its
+//! findings, failures and skips.
 
 use crate::control;
 use crate::missed::{failures, missed, whom, without_figure};
@@ -16,13 +16,13 @@ use model::record::End;
 use model::setup::Node;
 use model::units;
 
-/// What was run, with what and when: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
+/// The title of a run: `ioassay 0.1.0 · survey · 2026-11-21T10:00:00Z`.
 pub(crate) fn title(assessment: &Assessment) -> String {
     let tool = &assessment.tool;
     format!("{} {} · {} · {}", tool.name, tool.version, assessment.recipe, assessment.began)
 }
 
-/// The lines above: the run, the machine, the storage, and what is missing of the record.
+/// The lines above the figures: the title, the machine, the storage, and warnings about the record.
 pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
     let mut out = style.paint(&title(assessment), Paint::Strong);
     out.push('\n');
@@ -32,7 +32,7 @@ pub(crate) fn head(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// Where it was run: the machine, the storage, and what was set for the whole run, a line each.
+/// The machine, the storage and the settings of the whole run, in lines.
 pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     let mut lines = vec![machine(assessment)];
     lines.extend(assessment.storage.as_ref().map(|storage| place(storage, assessment)));
@@ -46,7 +46,7 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     lines
 }
 
-/// How the run was repeated within itself, and what its intervals hold for.
+/// How the run was repeated within itself, and what its intervals are valid for.
 fn repetition(assessment: &Assessment) -> String {
     let Repetition { invocations, has_new_files, is_dependence_checked, .. } =
         assessment.repetition;
@@ -76,7 +76,7 @@ fn repetition(assessment: &Assessment) -> String {
     )
 }
 
-/// What varies on both levels, and the split of rounds that tells most in the same time.
+/// The variation between and within invocations, and the most informative split of the same time.
 fn split(repetition: &Repetition) -> Option<String> {
     let Spread { between, within } = repetition.spread?;
     let within = within.map_or(String::new(), |within| match between {
@@ -115,7 +115,7 @@ fn machine(assessment: &Assessment) -> String {
     machine.join(" · ")
 }
 
-/// The processors that threads can use, and how many there are where that is not the same.
+/// The usable CPUs, out of how many if there is a quota.
 fn cores(host: &Host) -> String {
     let (usable, all) = (host.parallelism(), host.cores);
     let kinds: Vec<String> =
@@ -127,19 +127,19 @@ fn cores(host: &Host) -> String {
     }
 }
 
-/// How a machine is set up that is not the usual way and moves figures.
+/// Unusual settings that influence figures.
 fn unusual(host: &Host) -> Vec<String> {
     let setup = &host.setup;
     let nodes = (setup.nodes.len() > 1).then(|| nodes(&setup.nodes));
     let governor = setup.governor.as_ref().filter(|name| *name != GOVERNOR_USUAL);
     let governor = governor.map(|name| format!("governor {name}"));
-    // Where fewer threads want to run than there are processors others took none of them.
+    // A lower load leaves CPUs free for the run's own threads.
     let load = setup.load.filter(|load| *load >= 0.5 * f64::from(host.cores));
     let load = load.map(|load| format!("load {load:.1} when it began"));
     nodes.into_iter().chain(governor).chain(load).collect()
 }
 
-/// Where there are more, their number tells enough.
+/// If there are more, only their number is shown.
 const NODES_TOLD: usize = 4;
 
 /// NUMA nodes with their CPUs and memory: `2 NUMA nodes (node 0: CPUs 0-1, 512 MiB; …)`.
@@ -152,10 +152,10 @@ fn nodes(nodes: &[Node]) -> String {
     format!("{number} ({})", each.join("; "))
 }
 
-/// It keeps the frequency where it is highest, so that no trial pays for the way up to it.
+/// With this governor, no trial pays for raising the CPU frequency.
 const GOVERNOR_USUAL: &str = "performance";
 
-/// What was set for the whole run and decides what its figures mean.
+/// Limits and settings of the whole run that influence what its figures mean.
 fn limits(assessment: &Assessment) -> Vec<String> {
     let memory = assessment.memory_limit.map(|bytes| {
         let bytes = units::bytes_rounded(bytes);
@@ -173,7 +173,7 @@ fn limits(assessment: &Assessment) -> Vec<String> {
     memory.into_iter().chain(sustain).chain(bound(&assessment.bound)).collect()
 }
 
-/// What the workers are bound to, if anything.
+/// The CPUs and the node that workers are bound to, if any.
 fn bound(bound: &Affinity) -> Option<String> {
     let pin = bound.pin.as_ref().map(|cpus| {
         format!(
@@ -188,7 +188,7 @@ fn bound(bound: &Affinity) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The storage, and what of it is free: how full it is matters to what writes only.
+/// The storage and its free space; for runs that write, also how full it is.
 fn place(storage: &Storage, assessment: &Assessment) -> String {
     let mut parts = on(storage, assessment);
     parts.extend(storage.room().map(|(capacity, free)| {
@@ -206,7 +206,7 @@ fn place(storage: &Storage, assessment: &Assessment) -> String {
     parts.join(" · ")
 }
 
-/// The directory, and the file system with what it is on.
+/// The directory, and the file system with its devices.
 pub(crate) fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
     let is_written = writes::any(assessment);
     let devices: Vec<String> =
@@ -220,7 +220,7 @@ pub(crate) fn on(storage: &Storage, assessment: &Assessment) -> Vec<String> {
     vec![storage.directory.display().to_string(), format!("{}{bottom}", storage.file_system)]
 }
 
-/// A device with what is known of it: what it does with what is written only where some is.
+/// A device and what is known about it; its write cache only if something is written.
 fn device(device: &Device, is_written: bool) -> String {
     let is_virtual = device.is_virtual.then(|| "virtual".to_string());
     let cache = device.write_cache.filter(|_| is_written).map(|cache| cache.to_string());
@@ -232,7 +232,7 @@ fn device(device: &Device, is_written: bool) -> String {
     format!("{} ({})", device.name, about.join(", "))
 }
 
-/// What is missing of the record, a line each; nothing where it is whole.
+/// Warnings about an incomplete record, in lines; none if it is complete.
 pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
     let end = match assessment.end {
         End::Complete => None,
@@ -243,8 +243,8 @@ pub(crate) fn missing(assessment: &Assessment) -> Vec<String> {
     end.into_iter().chain(damage).map(str::to_string).collect()
 }
 
-/// The lines below: failures, findings, skips, notes about the storage, and what the control says.
-/// `name` gives the name that a case has in this view.
+/// The lines below the figures: failures, findings, skips, notes and the control. `name` returns a
+/// case's name in this view.
 pub(crate) fn below(
     assessment: &Assessment,
     style: &Style,
@@ -268,8 +268,8 @@ pub(crate) fn below(
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 
-/// What else is to be known: what runtimes needed to become fast, which is in no figure, and what
-/// was found out about the machine and the storage.
+/// Notes: baselines without figures, the warm-up of runtimes, which no figure includes, and
+/// observations about the machine and the storage.
 pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     let mut longest: Vec<(&str, u64)> = Vec::new();
     for summary in &assessment.cases {
@@ -297,7 +297,7 @@ fn finding(found: &RunFinding, style: &Style, name: &dyn Fn(&str) -> String) -> 
     style.wrap(&lead, severity_paint(found.finding.severity), &said_finding(found, name))
 }
 
-/// A finding: what was seen in the gravest case, and what to do; a note needs no remedy.
+/// A finding in its worst case, with its remedy; notes need none.
 pub(crate) fn said_finding(found: &RunFinding, name: &dyn Fn(&str) -> String) -> String {
     let finding = &found.finding;
     let whom = match found.cases.as_slice() {
@@ -311,19 +311,19 @@ pub(crate) fn said_finding(found: &RunFinding, name: &dyn Fn(&str) -> String) ->
     text
 }
 
-/// Skips, those with one reason together.
+/// Skips, grouped by reason.
 pub(crate) fn skips(skips: &[Skip], style: &Style, name: &dyn Fn(&str) -> String) -> String {
     let all = said_skips(skips, name);
     all.iter().map(|text| style.wrap("skip   ", Paint::Faint, &sentence(text))).collect()
 }
 
-/// The same, a line for each reason.
+/// Skips as a line for each reason.
 pub(crate) fn said_skips(skips: &[Skip], name: &dyn Fn(&str) -> String) -> Vec<String> {
     let say = |(reason, ids): &(&str, Vec<String>)| format!("{}: {reason}", whom(ids, name));
     by_reason(skips).iter().map(say).collect()
 }
 
-/// The ids of skips by their reasons, in the order of the first of each.
+/// The ids of skipped cases by reason, in order of first appearance.
 pub(crate) fn by_reason(skips: &[Skip]) -> Vec<(&str, Vec<String>)> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for skip in skips {

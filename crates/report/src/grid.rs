@@ -1,11 +1,11 @@
-//! A table without borders that fits a width: the columns that matter least are left out.
+//! A table without borders that fits a width by omitting the least important columns.
 
 use crate::markup::inline;
 use crate::style::{Paint, Style, fold, printable};
 use crate::words::NONE;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-/// On which side the text of a column begins.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -17,12 +17,12 @@ pub(crate) enum Side {
 pub(crate) struct Column {
     title: String,
     side: Side,
-    /// The column with the highest rank is left out first; one of rank 0 never, and one of rank
-    /// [`LAST`] only where folding the first column is not enough.
+    /// The column with the highest rank is omitted first. Rank 0 is never omitted; [`LAST`] only if
+    /// folding the first column is not enough.
     rank: u8,
 }
 
-/// The rank of a column that is left out at last.
+/// The rank of a column that is omitted last.
 pub(crate) const LAST: u8 = u8::MAX;
 
 /// A column of text.
@@ -66,7 +66,7 @@ pub(crate) struct Grid {
     lines: Vec<Line>,
 }
 
-/// The first column is not folded to less than this.
+/// The minimum width of a folded first column.
 const FIRST_MIN: usize = 16;
 
 impl Grid {
@@ -74,7 +74,7 @@ impl Grid {
         Grid { columns, lines: Vec::new() }
     }
 
-    /// A line that says what the following rows are.
+    /// A heading for the rows that follow.
     pub(crate) fn heading(&mut self, text: &str) {
         self.lines.push(Line::Heading(text.to_string()));
     }
@@ -111,20 +111,20 @@ impl Grid {
                 Side::Left => CellAlignment::Left,
                 Side::Right => CellAlignment::Right,
             };
-            let column = table.column_mut(index).expect("each column has a title");
+            let column = table.column_mut(index).expect("every shown column is in the table");
             column.set_cell_alignment(side);
             column.set_padding((0, gap));
         }
         let widths: Vec<usize> =
             table.column_max_content_widths().into_iter().map(usize::from).collect();
         let mut laid_out = table.lines();
-        let title = laid_out.next().expect("a table has a line of titles");
+        let title = laid_out.next().expect("a table has a header");
         let mut out = format!("{}\n", style.paint(title.trim_end(), Paint::Strong));
         for line in &rows {
             match line {
                 Line::Heading(text) => out.push_str(&style.paint(text, Paint::Strong)),
                 Line::Cells(cells) => {
-                    let text = laid_out.next().expect("each row is one line");
+                    let text = laid_out.next().expect("each row has one line");
                     out.push_str(&painted(&text, cells, &widths, usize::from(gap), style));
                 }
             }
@@ -133,8 +133,8 @@ impl Grid {
         out
     }
 
-    /// The table in the Markdown of GitHub, with all columns that have content. There, nothing can
-    /// stand over the rows that follow: a heading is a row of its own.
+    /// The table as GitHub Markdown, with all columns that are not empty. Markdown tables have no
+    /// headings between rows, so a heading becomes a row.
     pub(crate) fn markdown(&self) -> String {
         let shown = self.with_content();
         let row = |texts: &mut dyn Iterator<Item = String>| {
@@ -160,8 +160,8 @@ impl Grid {
         out
     }
 
-    /// The columns that are shown, and the spaces between them. A narrower gap is tried before a
-    /// column is left out; a column without any content is always left out.
+    /// The columns to show, and the gap between them. Narrows the gap before it omits a column;
+    /// always omits empty columns.
     fn fit(&self, width: usize) -> (Vec<usize>, u16) {
         let mut shown = self.with_content();
         if self.total(&shown, 2) > width && self.total(&shown, 1) <= width {
@@ -175,7 +175,7 @@ impl Grid {
                 None => break,
             }
         }
-        // The first column is folded now, which may not be enough.
+        // The first column will be folded, but that may not be enough.
         let title = self.columns[shown[0]].title.chars().count();
         let first = self.column_width(shown[0]).min(FIRST_MIN).max(title);
         let folded = |shown: &[usize], gap| first + gap + self.total(&shown[1..], gap);
@@ -186,7 +186,7 @@ impl Grid {
         (shown, gap)
     }
 
-    /// The columns that have content, and those of rank 0.
+    /// The columns that are not empty, and those of rank 0 or [`LAST`].
     fn with_content(&self) -> Vec<usize> {
         let has_content = |column: &usize| {
             let rank = self.columns[*column].rank;
@@ -206,15 +206,15 @@ impl Grid {
         content + gap * shown.len().saturating_sub(1)
     }
 
-    /// How wide the first column may be, so that the others fit beside it.
+    /// The maximum width of the first column that leaves enough for the others.
     fn first_width(&self, shown: &[usize], gap: u16, width: usize) -> usize {
         let others = self.total(&shown[1..], gap.into()) + usize::from(gap);
         width.saturating_sub(others).max(FIRST_MIN)
     }
 }
 
-/// A line with the shown columns only, and more lines below it if the first column is too wide, or
-/// a heading for the whole table.
+/// The shown columns of a line; if the first column is too wide, it continues on more lines.
+/// Headings span the whole table.
 fn unfold(line: &Line, shown: &[usize], first: usize, width: usize) -> Vec<Line> {
     let cells = match line {
         Line::Cells(cells) => cells,
@@ -240,7 +240,7 @@ fn unfold(line: &Line, shown: &[usize], first: usize, width: usize) -> Vec<Line>
     lines
 }
 
-/// A laid out line with the colours of its cells: the text of each column is found by its width.
+/// Adds the cells' colors to a laid out line; `widths` locates each column's text.
 fn painted(line: &str, cells: &[Cell], widths: &[usize], gap: usize, style: &Style) -> String {
     let mut characters = line.chars();
     let mut out = String::new();
@@ -309,7 +309,7 @@ mod tests {
         assert_ne!(plain, colour);
         let mut stripped = String::new();
         for (index, piece) in colour.split("\x1b[").enumerate() {
-            let text = if index == 0 { piece } else { piece.split_once('m').expect("SGR").1 };
+            let text = if index == 0 { piece } else { piece.split_once('m').expect("ends in m").1 };
             stripped.push_str(text);
         }
         let trim = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");

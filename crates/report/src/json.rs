@@ -1,10 +1,10 @@
-//! The judgement as JSON: a contract that others rely on.
+//! The assessment as JSON: a contract that other programs rely on.
 //!
-//! The types of `assess` and `model` define it with their serde attributes, and their comments are
-//! the descriptions of its schema. This module adds only what has another shape than in memory.
+//! The serde attributes of the types in `assess` and `model` define it, and their comments are the
+//! descriptions in its schema. This module adds only what is shaped differently in memory.
 //! Quantities are plain numbers in the unit that the field's name or description states. Unknown
-//! values are null, never 0 and never absent. The schema's snapshot in the tests shows each change
-//! for readers.
+//! values are null, never 0 and never absent. A snapshot of the schema in the tests reveals every
+//! change.
 
 mod machine;
 mod storage;
@@ -33,19 +33,19 @@ use serde::Serialize;
 use std::io::{self, Write};
 use storage::Storage;
 
-/// The version of the form.
+/// The version of the format.
 const FORMAT: u32 = 2;
 
-/// The assessment as pretty JSON, with a line end.
+/// The assessment as indented JSON, with a final newline.
 pub fn json(assessment: &Assessment) -> String {
     pretty(&Report::of(assessment))
 }
 
-/// Writes two records compared as pretty JSON, with a line end; `paths` are where they are. Of the
-/// largest records this is 190 MB, too much to hold in memory.
+/// Writes a comparison of two records as indented JSON, with a final newline; `paths` are the
+/// records' paths. For the largest records this is 190 MB, too much to build in memory.
 ///
 /// # Errors
-/// When `out` cannot be written.
+/// If `out` cannot be written.
 pub fn json_of_records(
     versus: &RecordComparison,
     paths: [&str; 2],
@@ -60,7 +60,7 @@ fn pretty(contract: &impl Serialize) -> String {
     text.expect("the contract holds plain data only") + "\n"
 }
 
-/// The JSON schema (draft 2020-12) of [`json`], pretty, with a line end.
+/// The JSON schema (draft 2020-12) of [`json`], indented, with a final newline.
 pub fn json_schema() -> String {
     schema_of::<Report<'static>>()
 }
@@ -71,7 +71,7 @@ pub fn json_schema_of_records() -> String {
 }
 
 fn schema_of<T: JsonSchema>() -> String {
-    // A default is for reading an older record. What is published has every field.
+    // Defaults are for reading older records. Published JSON always has every field.
     let no_default = RecursiveTransform(|schema: &mut Schema| drop(schema.remove("default")));
     let settings = SchemaSettings::draft2020_12().for_serialize().with_transform(no_default);
     pretty(&settings.into_generator().into_root_schema_for::<T>())

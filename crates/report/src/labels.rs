@@ -1,4 +1,4 @@
-//! Labels of cases that are shown together, made of the axes in which they differ.
+//! Labels for cases that are shown together: they name only the axes in which the cases differ.
 
 use crate::phrases::joined;
 use crate::style::{Paint, Style};
@@ -13,48 +13,48 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Labels name these axes first, in this order; the others follow as the table has them.
+/// Labels name these axes first, in this order; the others follow in the order of the table.
 const FIRST: [&str; 10] =
     ["peer", "op", "cache", "kernel", "working_set", "isa", "engine", "block", "pattern", "stride"];
 
-/// What a label says of one axis.
+/// The part of a label that names one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
-    /// The axis; `kind` for what is done at all, `group` for where the case stands.
+    /// The axis, or `kind` for the kind of work, or `group` for the case's group.
     pub(crate) axis: &'static str,
-    /// As a sentence has it: `depth 8`.
+    /// For sentences: `depth 8`.
     pub(crate) said: String,
-    /// As a cell has it: `d8`.
+    /// For cells: `d8`.
     pub(crate) short: String,
 }
 
-/// Cases of one group and one kind.
+/// A group and a kind of work.
 type GroupOfKind = (String, Kind);
-/// A value, as labels tell values apart, and the same in full words.
+/// A value: `text` tells values apart, `phrase` is for readers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Value {
     text: String,
     phrase: String,
-    /// Whether it is worth a word where all have it.
+    /// Whether to mention it if all cases share it.
     is_told: bool,
 }
 
-/// A value of each axis that has one.
+/// A value for each axis that has one.
 type Values = BTreeMap<&'static str, Value>;
 
-/// How the cases of a report are called.
+/// Labels of the cases of a report.
 pub(crate) struct Labels<'a> {
     cases: HashMap<String, &'a Case>,
     group: Box<dyn Fn(&Case) -> String + 'a>,
     /// The kinds of work in each group.
     kinds: HashMap<String, HashSet<Kind>>,
-    /// What all cases of a place have in common.
+    /// The values that all cases of a group and kind share.
     common: HashMap<GroupOfKind, Values>,
-    /// The same of all cases of a kind, wherever they stand.
+    /// The values that all cases of a kind share, in any group.
     everywhere: HashMap<Kind, Values>,
-    /// Axes of which the group has said the value.
+    /// Axes that the heading of a group names already.
     said: Vec<&'a str>,
-    /// An axis, and all else of cases that differ in it alone.
+    /// An axis, with a hash of all other values, if some cases differ only in this axis.
     alone: HashSet<(&'static str, u64)>,
 }
 
@@ -64,8 +64,8 @@ impl<'a> Labels<'a> {
         Labels::by(assessment, |_| String::new())
     }
 
-    /// The same where the cases stand in groups: `group` has the words that tell one from another,
-    /// and a label names what differs within its group.
+    /// Labels for cases in groups. `group` returns a group's distinctive words; labels name only
+    /// the differences within a group.
     pub(crate) fn by(
         assessment: &'a Assessment,
         group: impl Fn(&Case) -> String + 'a,
@@ -79,8 +79,8 @@ impl<'a> Labels<'a> {
         Labels::new(&shown, skipped.chain(measured).collect(), Box::new(group))
     }
 
-    /// The same where cases with the same values of these axes, or of the same `kind`, stand below
-    /// one heading.
+    /// Labels for cases below headings: cases with the same values of these axes (or of the same
+    /// `kind`) share one.
     pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [String]) -> Labels<'a> {
         let labels = Labels::by(assessment, |case| heading(axes, case));
         Labels { said: axes.iter().map(String::as_str).collect(), ..labels }
@@ -122,7 +122,7 @@ impl<'a> Labels<'a> {
         Labels { cases, group, kinds, common, everywhere, said: Vec::new(), alone }
     }
 
-    /// What a label says of `case`, each axis by itself.
+    /// The phrases of the label of `case`, one for each axis.
     pub(crate) fn phrases(&self, case: &Case) -> Vec<Phrase> {
         let (group, values) = ((self.group)(case), values(case));
         let of_kind = self.said_of_kind(&group, case.kind());
@@ -156,10 +156,10 @@ impl<'a> Labels<'a> {
         of_kind.into_iter().chain(said.filter(is_new)).collect()
     }
 
-    /// What a kind of work is called where others stand beside it.
+    /// The name of a kind of work, if it needs one beside the other kinds in its group.
     fn said_of_kind(&self, group: &str, kind: Kind) -> Option<Phrase> {
         let has = |wanted: Kind| self.kinds.get(group).is_some_and(|kinds| kinds.contains(&wanted));
-        // Memory is named where anything else is, writing where something is read.
+        // Memory is named beside anything else, and writing beside reading.
         let is_told = match kind {
             Kind::Read => false,
             Kind::Write => has(Kind::Read),
@@ -169,14 +169,15 @@ impl<'a> Labels<'a> {
         said.map(|said| Phrase { axis: "kind", said: said.to_string(), short: said.to_string() })
     }
 
-    /// What the cases of a place have in common; of one alone, what all of its kind have.
+    /// The values that the cases of a group and kind share; if it has only one case, the values
+    /// that all cases of the kind share.
     fn common_of(&self, place: &GroupOfKind) -> &Values {
         static NONE: Values = Values::new();
         let of_place = self.common.get(place).filter(|common| !common.is_empty());
         of_place.or_else(|| self.everywhere.get(&place.1)).unwrap_or(&NONE)
     }
 
-    /// The words of the label of the case with this id, and of its group.
+    /// The phrases that identify a case, starting with its group.
     fn with_group(&self, id: &str) -> Option<Vec<Phrase>> {
         let case = self.cases.get(id)?;
         let group = (self.group)(case);
@@ -185,7 +186,7 @@ impl<'a> Labels<'a> {
         Some(group.into_iter().chain(self.phrases(case)).collect())
     }
 
-    /// The same as phrases of which no two are of one axis; the id where that is not known.
+    /// The same, with the id as a fallback.
     pub(crate) fn words(&self, id: &str) -> Vec<Phrase> {
         let unknown = || vec![Phrase { axis: "id", said: id.to_string(), short: id.to_string() }];
         self.with_group(id).filter(|words| !words.is_empty()).unwrap_or_else(unknown)
@@ -197,17 +198,17 @@ impl<'a> Labels<'a> {
         if said.is_empty() { case.id() } else { said }
     }
 
-    /// The label of the case with this id, for a sentence.
+    /// The label of a case, for a sentence.
     pub(crate) fn name(&self, id: &str) -> String {
         joined(self.words(id).into_iter().map(|phrase| phrase.said))
     }
 
-    /// The same for a cell.
+    /// The label of a case, for a cell.
     pub(crate) fn short(&self, id: &str) -> String {
         joined(self.words(id).into_iter().map(|phrase| phrase.short))
     }
 
-    /// The same below the heading of its group.
+    /// The label of a case, for a cell below the heading of its group.
     pub(crate) fn below(&self, summary: &Summary) -> String {
         let phrases = self.phrases(&summary.case);
         if phrases.is_empty() {
@@ -216,7 +217,7 @@ impl<'a> Labels<'a> {
         joined(phrases.into_iter().map(|phrase| phrase.short))
     }
 
-    /// What is common to all, in full words: `pread, depth 1 and a file of 256MiB`.
+    /// What all cases share, in full words: `pread, depth 1 and a file of 256MiB`.
     pub(crate) fn said_once(&self) -> String {
         let of = |kind: Kind| {
             let said = said_of(self.everywhere.get(&kind)?);
@@ -227,7 +228,7 @@ impl<'a> Labels<'a> {
         first.map_or(String::new(), |(_, said)| said + &others.collect::<String>())
     }
 
-    /// What the cases of a group have in common and not all of their kind have, in full words.
+    /// What the cases of a group share, but not all cases of their kind, in full words.
     pub(crate) fn said_of_group(&self, group: &str, summaries: &[&Summary]) -> String {
         let Some(first) = summaries.first() else { return String::new() };
         let kind = first.case.kind();
@@ -244,7 +245,7 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// What is common to all rows, as a line above them; nothing where that is nothing.
+/// A line above the rows with what they all share; empty if they share nothing.
 pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
     match labels.said_once() {
         common if common.is_empty() => String::new(),
@@ -252,7 +253,7 @@ pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
     }
 }
 
-/// What these axes, or the `kind`, say of a case as a heading.
+/// The heading of a case, by these axes or its `kind`.
 pub(crate) fn heading(axes: &[String], case: &Case) -> String {
     joined(axes.iter().filter_map(|name| match name.as_str() {
         "kind" => Some(case.kind().name().to_string()),
@@ -260,7 +261,7 @@ pub(crate) fn heading(axes: &[String], case: &Case) -> String {
     }))
 }
 
-/// All axes in the order in which labels name them.
+/// All axes in the order of labels.
 fn ordered() -> impl Iterator<Item = &'static Axis> {
     let first = FIRST.iter().filter_map(|name| Axis::named(name));
     first.chain(AXES.iter().filter(|axis| !FIRST.contains(&axis.name)))
@@ -274,23 +275,24 @@ fn phrase(axis: &Axis, case: &Case) -> Option<Phrase> {
     Some(Phrase { axis: axis.name, said, short })
 }
 
-/// Whether rows are held against others that differ in this axis alone: then each says its value.
+/// Whether rows that differ only in this axis are meant to be compared. Then each label names its
+/// value, even a usual one.
 fn is_held_against(axis: &Axis) -> bool {
     axis.baseline.is_some() || matches!(axis.domain, Domain::Count(1)) || axis.name == "time"
 }
 
-/// Whether an axis tells what is written where nothing is.
+/// Whether an axis describes written data, in a case that only syncs.
 fn is_of_what_is_written(axis: &Axis, case: &Case) -> bool {
     let only_syncs = case.write().is_some_and(|work| work.op == Op::Sync);
     only_syncs && ["cache", "engine", "block", "pattern", "stride", "every"].contains(&axis.name)
 }
 
-/// Whether each block is moved once: how many that are is told by the block and the size.
+/// Whether each block is moved exactly once: then the block and the file size imply the number.
 fn is_whole(case: &Case) -> bool {
     case.io().is_some_and(|io| io.ops == io.blocks())
 }
 
-/// The values of a case, without those that mean nothing in it.
+/// The values of a case, without those that have no meaning in it.
 fn values(case: &Case) -> Values {
     let strided = case.io().is_some_and(|io| io.pattern == Pattern::Strided);
     let has_vectors = case.memory().is_none_or(|work| work.kernel.has_vectors());
@@ -311,7 +313,7 @@ fn values(case: &Case) -> Values {
     AXES.iter().filter(has_meaning).filter_map(value).collect()
 }
 
-/// What several cases have in common, of the axes that they have; one alone has nothing.
+/// The values that several cases share; a single case shares nothing.
 fn common(all: &[Values]) -> Values {
     let mut common = Values::new();
     if all.len() < 2 {
@@ -327,13 +329,13 @@ fn common(all: &[Values]) -> Values {
     common
 }
 
-/// Values in full words, without those that nobody misses.
+/// Values in full words, without those that need no mention.
 fn said_of(values: &Values) -> Vec<String> {
     let told = ordered().filter_map(|axis| values.get(axis.name));
     told.filter(|value| value.is_told).map(|value| value.phrase.clone()).collect()
 }
 
-/// All that a case has besides one axis.
+/// A hash of a case's values, except for one axis.
 fn all_but(axis: &str, group: &str, values: &Values) -> u64 {
     let mut hasher = DefaultHasher::new();
     group.hash(&mut hasher);
@@ -343,7 +345,7 @@ fn all_but(axis: &str, group: &str, values: &Values) -> u64 {
     hasher.finish()
 }
 
-/// Two labels as one: what tells them from each other, and what they share.
+/// Two labels compared: how they differ, and what they share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Apart {
     pub(crate) one: String,
@@ -356,7 +358,7 @@ impl Apart {
         let own = |words: &[Phrase], other: &[Phrase]| {
             let own = words.iter().filter(|word| !other.contains(word));
             let own = joined(own.map(|word| word.said.clone()));
-            // Where all else is left out of the labels, one that tells nothing has none.
+            // One side may have nothing of its own, because labels omit usual values.
             if own.is_empty() { "without".to_string() } else { own }
         };
         let shared = one.iter().filter(|word| other.contains(word)).cloned().collect();
@@ -365,7 +367,7 @@ impl Apart {
 }
 
 impl Apart {
-    /// What both share, behind a comma; empty if nothing.
+    /// The shared words after a comma; empty if there are none.
     pub(crate) fn beside(&self) -> String {
         let shared = joined(self.shared.iter().map(|word| word.short.clone()));
         if shared.is_empty() { shared } else { format!(", {shared}") }
@@ -387,7 +389,7 @@ mod tests {
     use model::zoo;
     use proptest::prelude::*;
 
-    /// The labels of all of these, as a table has them.
+    /// The labels of these cases in one table.
     fn labels_of(cases: &[Case]) -> Vec<String> {
         let labels = Labels::of_cases(cases.iter());
         cases.iter().map(|case| labels.label(case)).collect()
@@ -450,7 +452,7 @@ mod tests {
         assert_eq!(of(&[cold.clone(), mmap], &[cold]), "mmap vs without, cold");
     }
 
-    /// A case of the zoo with a few axes at values of their own.
+    /// A case of the zoo, with some axes changed.
     fn any_case() -> impl Strategy<Value = Case> {
         let all = zoo::cases();
         let values = |axis: &'static Axis, case: &Case| -> Vec<String> {
@@ -465,10 +467,10 @@ mod tests {
                 for (axis, value) in changes {
                     let axis = &AXES[axis.index(AXES.len())];
                     let values = values(axis, &case);
-                    // A value that the axis has not leaves the case as it was.
+                    // A value that the axis rejects leaves the case unchanged.
                     let _ = axis.set(&mut case, &values[value.index(values.len())]);
                 }
-                Case::from_axes(&case.axes()).expect("it was just written")
+                Case::from_axes(&case.axes()).expect("a case reads its own axes")
             },
         )
     }
@@ -484,9 +486,9 @@ mod tests {
         ) {
             let mut cases = cases;
             let mut known = HashSet::new();
-            // Of what only syncs, what it would write means nothing.
+            // A case that only syncs has axes for data that it never writes.
             let only_syncs = |case: &Case| case.write().is_some_and(|work| work.op == Op::Sync);
-            // Nor has a loop without vectors an instruction set.
+            // A loop without vectors has no instruction set.
             let has_isa = |case: &Case| case.memory().is_none_or(|work| work.kernel.has_vectors());
             let is_known = |case: &Case| !only_syncs(case) && has_isa(case);
             cases.retain(|case| is_known(case) && known.insert(case.clone()));

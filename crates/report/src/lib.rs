@@ -1,8 +1,8 @@
-//! Says the judgement: an [`assess::Assessment`] as text for eyes, as Markdown for pages, and as
+//! Presents an [`assess::Assessment`]: as text, Markdown, HTML and pictures for people, and as
 //! JSON, CSV or metrics for programs.
 //!
-//! Pure: the text is a function of the assessment and the [`Style`], and no figure is computed
-//! here; figures are only scaled to a unit and rounded.
+//! Pure: the output is a function of the assessment and the [`Style`]. No figure is computed here;
+//! figures are only scaled to a unit and rounded.
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
@@ -58,11 +58,11 @@ use assess::summary::Summary;
 use model::plan::Role;
 use model::view::Layout;
 
-/// What every report that is made to be kept in a file has near its beginning, so that it can be
-/// told from what others made.
+/// Every report that is kept in a file has this near its beginning, which tells it from other
+/// files.
 pub const MARK: &str = "made by ioassay";
 
-/// The view that the recipe of the assessment asks for.
+/// The view that the assessment's recipe asks for.
 pub fn text(assessment: &Assessment, style: &Style) -> String {
     let view = match assessment.view.layout {
         Layout::Ladder => survey::survey,
@@ -72,8 +72,8 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
     view(assessment, style) + &answer::below(assessment, style)
 }
 
-/// The exit status that an assessment asks for: 0 if every asked case is sound or doubtful, 1 if
-/// one is void or unavailable. What nobody asked for (a baseline) is reported, and changes nothing.
+/// The exit status: 0 if every requested case is sound or doubtful, 1 if one is void or
+/// unavailable. Baselines are reported, but do not change it.
 pub fn exit_code(assessment: &Assessment) -> u8 {
     let is_missing = |summary: &Summary| summary.role == Role::Asked && !summary.verdict.stands();
     u8::from(assessment.cases.iter().any(is_missing))

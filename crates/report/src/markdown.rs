@@ -1,4 +1,4 @@
-//! A judgement to paste into an issue or a README: Markdown with the tables of GitHub.
+//! An assessment as GitHub Markdown, to paste into an issue or a README.
 
 use crate::answer;
 use crate::command;
@@ -49,7 +49,7 @@ pub fn markdown(assessment: &Assessment) -> String {
     page.text
 }
 
-/// Two records compared, as Markdown; `paths` are where they are.
+/// A comparison of two records as Markdown; `paths` are the records' paths.
 pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
     let tool = &versus.a.tool.name;
     let mut page = Page::titled(&format!("{tool} · {} · B compared with A", versus.a.recipe));
@@ -64,12 +64,12 @@ pub fn markdown_of_records(versus: &RecordComparison, paths: [&str; 2]) -> Strin
     page.text
 }
 
-/// Lines of a list, as sentences.
+/// Turns lines into sentences.
 fn said(lines: &[String]) -> Vec<String> {
     lines.iter().map(|line| block(&sentence(line))).collect()
 }
 
-/// Markdown in the making: blocks with an empty line between them.
+/// Builds a Markdown page of blocks with blank lines between them.
 struct Page {
     text: String,
 }
@@ -95,7 +95,7 @@ impl Page {
         self.part(&lines.iter().map(|line| format!("- {}\n", block(line))).collect::<String>());
     }
 
-    /// What a reader has to know before the figures.
+    /// Warnings that a reader must see before the figures.
     fn warnings(&mut self, lines: &[String]) {
         for line in said(lines) {
             self.part(&format!("> **Note:** {line}\n"));
@@ -106,7 +106,7 @@ impl Page {
         self.part(&grid.markdown());
     }
 
-    /// A list of Markdown under its title; nothing where it has no lines.
+    /// A titled list; omitted if it has no lines.
     fn section(&mut self, title: &str, lines: Vec<String>) {
         if !lines.is_empty() {
             let list: String = lines.iter().map(|line| format!("- {line}\n")).collect();
@@ -121,8 +121,8 @@ impl Page {
     }
 }
 
-/// The asked cases: those that read, and those that write, with what was acknowledged and what was
-/// durable apart.
+/// The requested cases in two tables: reads and memory, and writes with their acknowledged and
+/// durable rates.
 fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     let (written, read): (Vec<&Summary>, Vec<&Summary>) =
@@ -142,7 +142,7 @@ fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     page.paragraph(&legend(assessment, &read, &written));
 }
 
-/// What has to be known to read the tables, as far as it is in them.
+/// What a reader must know about the columns that the tables have.
 fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> String {
     let all = || read.iter().chain(written);
     let syncs = || written.iter().filter_map(|summary| Some(&summary.writing.as_ref()?.sync));
@@ -176,11 +176,11 @@ fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> S
     sentence(&said.join("; "))
 }
 
-/// What a table of cases says of them: those that read, and loops over memory.
+/// The metrics of reads and memory loops.
 const READ: [&str; 8] =
     ["throughput", "interval", "iops", "p50", "p99", "ceiling", "served_by", "verdict"];
 
-/// The same of those that write.
+/// The metrics of writes.
 const WRITTEN: [&str; 12] = [
     "acknowledged",
     "acknowledged_interval",
@@ -196,7 +196,7 @@ const WRITTEN: [&str; 12] = [
     "verdict",
 ];
 
-/// The columns that a table without content in them leaves out.
+/// Columns that are omitted if empty.
 const OPTIONAL: [&str; 6] = ["iops", "p50", "p99", "sync_p50", "sync_p99", "ceiling"];
 
 fn grid(

@@ -1,12 +1,11 @@
-//! CommonMark in which what a record says is text: nothing in it can end a cell, begin a block or
-//! become HTML.
+//! Escapes texts from records for CommonMark: they cannot end a cell, start a block or become HTML.
 
 use crate::style::printable;
 
-/// What means something within a line of CommonMark or of GitHub's additions to it.
+/// Characters with a meaning within a line of CommonMark or of GitHub's extensions.
 const MARKS: &str = r"\`*_[]<>|~&#$";
 
-/// `text` within a line: on one line, with every mark escaped.
+/// `text` within a line: control characters become spaces, and every mark is escaped.
 pub(crate) fn inline(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
@@ -18,7 +17,7 @@ pub(crate) fn inline(text: &str) -> String {
     out
 }
 
-/// `text` at the beginning of a block, where more can mean something.
+/// `text` at the start of a block, where more characters have a meaning.
 pub(crate) fn block(text: &str) -> String {
     let text = inline(text);
     let after_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -30,7 +29,7 @@ pub(crate) fn block(text: &str) -> String {
     if text.starts_with(['-', '+', '=']) { format!("\\{text}") } else { text }
 }
 
-/// `code` in a fence that it cannot end.
+/// `code` in a fence that is longer than any within it.
 pub(crate) fn fenced(code: &str, language: &str) -> String {
     let code = one_line(code);
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -53,7 +52,7 @@ mod tests {
         Parser::new_ext(markdown, GITHUB).collect()
     }
 
-    /// What is left of `text` when it was put into a block by itself, and read.
+    /// The text that a CommonMark parser reads from `markdown`.
     fn read_back(markdown: &str) -> String {
         let events = events(markdown);
         let [Event::Start(Tag::Paragraph), inner @ .., Event::End(TagEnd::Paragraph)] = &events[..]

@@ -1,6 +1,6 @@
-//! What a case, or a trial of one, comes to: one table.
+//! Metrics of cases and of trials: one table.
 //!
-//! Text tables, the page, Markdown, CSV, the trials in JSON and OpenMetrics take their figures
+//! Text tables, the page, Markdown, CSV, the trials in JSON and OpenMetrics all take their figures
 //! from it.
 
 mod families;
@@ -25,30 +25,30 @@ pub(crate) use families::FAMILIES;
 
 /// A metric.
 pub(crate) struct Metric {
-    /// Its name here, which no other has.
+    /// Its unique name in the program.
     pub(crate) name: &'static str,
     /// Its heading in tables for people.
     pub(crate) title: &'static str,
     pub(crate) unit: Unit,
     pub(crate) meaning: &'static str,
-    /// What a table says of it below, if anything.
+    /// Its explanation below a table, if it needs one.
     pub(crate) legend: &'static str,
-    /// How it is got for a case.
+    /// How to get it for a case.
     case: Case,
-    /// How it is got for a trial.
+    /// How to get it for a trial.
     trial: Trial,
-    /// Its column in CSV, where it is of trials.
+    /// Its column in CSV, if trials have it.
     pub(crate) column: &'static str,
-    /// Where the JSON of a trial has it: an object in it, or none, and the key there.
+    /// Its place in the JSON of a trial: the object, or empty if none, and the key.
     pub(crate) json: (&'static str, &'static str),
-    /// Its text for people, where that is not the figure alone.
+    /// Its text, if it is not just the figure.
     said: Option<fn(&Summary) -> String>,
-    /// The family of OpenMetrics that it belongs to, and its labels besides those of the case;
-    /// none where it is no figure of the case.
+    /// Its OpenMetrics family, and its labels besides those of the case; `None` if it is not
+    /// exported.
     pub(crate) gauge: Option<Gauge>,
 }
 
-/// What most metrics have.
+/// The defaults of a metric.
 const PLAIN: Metric = Metric {
     name: "",
     title: "",
@@ -63,10 +63,10 @@ const PLAIN: Metric = Metric {
     gauge: None,
 };
 
-/// What a quantity is counted in.
+/// The unit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// It is words.
+    /// Words, without a unit.
     Text,
     Number,
     Percent,
@@ -77,44 +77,44 @@ pub(crate) enum Unit {
     PerSecond,
 }
 
-/// How a metric is got for a case.
+/// How to get a metric for a case.
 enum Case {
-    /// It is of trials alone.
+    /// Only trials have it.
     Nothing,
     Estimate(fn(&Summary) -> Option<Estimate>),
     Percentile(fn(&Summary) -> Option<Percentile>),
-    /// A number that has no interval.
+    /// A number without an interval.
     Plain(fn(&Summary) -> Option<f64>),
-    /// What is said beside figures, of void cases as well.
+    /// Words beside the figures, in void cases too.
     Words(fn(&Summary, &Assessment) -> String),
 }
 
-/// How a metric is got for a trial.
+/// How to get a metric for a trial.
 enum Trial {
-    /// It is of cases alone.
+    /// Only cases have it.
     Nothing,
-    /// Each trial that was done has it.
+    /// Every successful trial has it.
     Always(fn(&Figures) -> u64),
     Whole(fn(&Figures) -> Option<u64>),
     Real(fn(&Figures) -> Option<f64>),
     Nodes(fn(&Figures) -> Option<&BTreeMap<u32, u64>>),
 }
 
-/// Labels of a sample: names and values.
+/// The labels of a sample: names and values.
 pub(crate) type Labels = Vec<(Cow<'static, str>, String)>;
 
 pub(crate) fn label(name: &'static str, value: impl Into<String>) -> (Cow<'static, str>, String) {
     (name.into(), value.into())
 }
 
-/// Metrics of OpenMetrics that differ in labels alone: for the figure, and where it has an
-/// interval for the ends of that, a name without this program's and what it is.
+/// OpenMetrics metrics that differ in labels only: name (without prefix) and help, for the figure,
+/// and if it has an interval, for its lower and upper end.
 pub(crate) type Family = &'static [(&'static str, &'static str)];
 
-/// A family, and the labels of a sample of it.
+/// A family, and the labels of its sample for a case.
 type Gauge = (Family, fn(&Summary) -> Option<Labels>);
 
-/// What a trial has of a metric.
+/// A trial's value of a metric.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Whole(u64),
@@ -124,7 +124,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl Unit {
-    /// As the documents say it.
+    /// Its name in the documentation.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Unit::Text => "text",
@@ -138,7 +138,7 @@ impl Unit {
         }
     }
 
-    /// A quantity for people.
+    /// Formats a quantity for people.
     fn said(self, value: f64) -> String {
         match self {
             Unit::Text | Unit::Number | Unit::Pages => value.to_string(),
@@ -150,43 +150,42 @@ impl Unit {
         }
     }
 
-    /// What OpenMetrics divides a quantity by: it knows base units only.
+    /// The divisor that converts to OpenMetrics's base unit.
     fn base(self) -> f64 {
         if self == Unit::Nanoseconds { 1e9 } else { 1.0 }
     }
 }
 
 impl Metric {
-    /// The metric of this name.
+    /// The metric with this name.
     ///
     /// # Panics
     /// If there is none.
     pub(crate) fn named(name: &str) -> &'static Metric {
-        Metric::known(name).expect("only names of metrics are asked for")
+        Metric::known(name).expect("the name is one of a metric")
     }
 
-    /// The metric that a view names; none if there is none, as in a damaged record.
+    /// The metric that a view names; `None` if it is unknown, as in a damaged record.
     pub(crate) fn known(name: &str) -> Option<&'static Metric> {
         all().find(|metric| metric.name == name)
     }
 
-    /// Whether its cells are words, which stand left, or figures.
+    /// Whether its cells are words, which are aligned left, or figures.
     pub(crate) fn is_text(&self) -> bool {
         self.unit == Unit::Text
     }
 
-    /// Whether it is a percentile, which may rest on few operations.
+    /// Whether it is a percentile, which may be based on few operations.
     pub(crate) fn is_percentile(&self) -> bool {
         matches!(self.case, Case::Percentile(_))
     }
 
-    /// Its column in a table of cases; of all columns the one with the highest rank is left out
-    /// first.
+    /// Its column in a table of cases; the column with the highest rank is omitted first.
     pub(crate) fn in_grid(&self, rank: u8) -> Column {
         if self.is_text() { left(self.title, rank) } else { right(self.title, rank) }
     }
 
-    /// The colour of its cells: figures have that of what they are worth.
+    /// The color of its cell: figures have the color of their verdict.
     pub(crate) fn paint(&self, summary: &Summary) -> Paint {
         match (&self.case, words::verdict_paint(summary)) {
             (Case::Words(_), _) if self.name != "verdict" => Paint::Plain,
@@ -197,7 +196,7 @@ impl Metric {
         }
     }
 
-    /// Its text in a table of cases; that of a void case's figure stands in brackets.
+    /// Its text in a table of cases; figures of void cases are in brackets.
     pub(crate) fn cell(&self, summary: &Summary, assessment: &Assessment) -> String {
         let said =
             |value: Option<f64>| value.map_or(NONE.to_string(), |value| self.unit.said(value));
@@ -212,7 +211,7 @@ impl Metric {
         words::figure(summary, text)
     }
 
-    /// The figure of a case in the base unit, and the ends of its interval.
+    /// A case's figure in the base unit, and the ends of its interval.
     pub(crate) fn based(&self, summary: &Summary) -> [Option<f64>; 3] {
         let all = match self.case {
             Case::Estimate(of) => match of(summary) {
@@ -226,7 +225,7 @@ impl Metric {
         all.map(|value| Some(value? / self.unit.base()))
     }
 
-    /// What a trial has of it.
+    /// A trial's value.
     pub(crate) fn of_trial<'a>(&self, figures: &'a Figures) -> Option<Value<'a>> {
         match self.trial {
             Trial::Nothing => None,
@@ -237,17 +236,17 @@ impl Metric {
         }
     }
 
-    /// Whether a trial has whole numbers of it.
+    /// Whether its values for trials are whole numbers.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.trial, Trial::Whole(_) | Trial::Always(_)) && !self.is_in_seconds()
     }
 
-    /// Whether each trial that was done has it.
+    /// Whether every successful trial has it.
     pub(crate) fn is_always(&self) -> bool {
         matches!(self.trial, Trial::Always(_))
     }
 
-    /// Whether it is bytes by NUMA node.
+    /// Whether it is bytes per NUMA node.
     pub(crate) fn is_of_nodes(&self) -> bool {
         matches!(self.trial, Trial::Nodes(_))
     }
@@ -258,7 +257,7 @@ impl Metric {
     }
 }
 
-/// The rates that have an interval, which stands in the column after theirs.
+/// The rates with an interval, which is shown in the next column.
 const INTERVALS: [(&str, &str); 5] = [
     ("throughput", "interval"),
     ("iops", "iops_interval"),
@@ -267,7 +266,7 @@ const INTERVALS: [(&str, &str); 5] = [
     ("durable", "durable_interval"),
 ];
 
-/// The names of what a table of cases may have as columns.
+/// The names of all metrics that a table of cases can have as columns.
 pub fn table_columns() -> Vec<&'static str> {
     let is_interval = |name: &str| INTERVALS.iter().any(|(_, interval)| *interval == name);
     let is_of_trials = |it: &Metric| matches!(it.case, Case::Nothing) && it.said.is_none();
@@ -275,7 +274,7 @@ pub fn table_columns() -> Vec<&'static str> {
     of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
 }
 
-/// The interval of a rate.
+/// The metric for the interval of a rate.
 pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
     let (_, interval) = INTERVALS.iter().find(|(rate, _)| *rate == metric.name)?;
     Some(Metric::named(interval))
@@ -286,10 +285,10 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
     table::FIGURES.iter().chain(cases::OF_CASES).chain(counters::COUNTERS)
 }
 
-/// Blocks are small up to this size: then people ask for operations per second.
+/// Up to this block size, people ask for operations per second.
 const SMALL: u64 = 64 << 10;
 
-/// How many of the cases that were asked for move small blocks: none, some or all.
+/// How many requested cases move small blocks: none, some or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Small {
     None,
@@ -307,7 +306,7 @@ pub(crate) fn small_blocks<'a>(cases: impl Iterator<Item = &'a Summary>) -> Smal
     }
 }
 
-/// The metrics that trials have.
+/// The metrics of trials.
 pub(crate) fn of_trials() -> impl Iterator<Item = &'static Metric> {
     all().filter(|metric| !matches!(metric.trial, Trial::Nothing))
 }

@@ -1,4 +1,4 @@
-//! What has no figure: trials that failed or were unavailable, and baselines without any.
+//! Missing figures: trials that failed or were unavailable, and baselines without a valid figure.
 
 use crate::style::{Paint, Style};
 use crate::words::{self, count, sentence};
@@ -7,7 +7,7 @@ use assess::finding::Verdict;
 use assess::summary::Summary;
 use model::plan::Role;
 
-/// Baselines that have no figure which stands: what they would bound or check is not.
+/// Baselines without a valid figure; they bound and check nothing.
 pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
     let is_such = |summary: &&Summary| {
         let has_trials = summary.n > 0 || !summary.failures.is_empty();
@@ -25,10 +25,10 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
     })
 }
 
-/// Trials without a figure: the reason, the ids of the cases and the number of trials.
+/// Missing trials: the reason, the ids of the cases, and the number of trials.
 pub(crate) type Failure<'a> = (&'a str, Vec<String>, usize);
 
-/// Why trials failed or were unavailable, each reason once.
+/// The reasons why trials failed or were unavailable, each once.
 pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
     let mut reasons: Vec<Failure> = Vec::new();
     for summary in assessment.measured() {
@@ -45,7 +45,7 @@ pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
     reasons
 }
 
-/// The same, a line for each reason.
+/// The failures as a line for each reason.
 pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let say = |(reason, ids, trials): &Failure| said_failure(reason, ids, *trials, name);
     failures(assessment).iter().map(say).collect()
@@ -60,7 +60,7 @@ fn said_failure(
     format!("{}, {}: {reason}", whom(ids, name), count(trials, "trial"))
 }
 
-/// The same of one reason, under the word that says what became of the trials.
+/// A failure, after a word for the outcome: failed or unavailable.
 pub(crate) fn missed(failure: &Failure, style: &Style, name: &dyn Fn(&str) -> String) -> String {
     let (reason, ids, trials) = failure;
     let unavailable = Verdict::Unavailable.name();
@@ -70,7 +70,7 @@ pub(crate) fn missed(failure: &Failure, style: &Style, name: &dyn Fn(&str) -> St
     style.wrap(&format!("{lead} "), Paint::Void, &sentence(&said))
 }
 
-/// One case by its name, more by their number.
+/// The name of a single case, or the number of cases.
 pub(crate) fn whom(ids: &[String], name: &dyn Fn(&str) -> String) -> String {
     match ids {
         [id] => name(id),

@@ -1,4 +1,4 @@
-//! What a plan needs to be carried out, told before it is.
+//! The resources that a plan needs, shown before it runs.
 
 use crate::style::{Paint, Style};
 use crate::words::count;
@@ -7,43 +7,43 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a plan needs at most.
+/// The maximum resources that a plan needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Needs {
-    /// How many trials; none where they go on until a rate is steady.
+    /// The number of trials; `None` if they continue until a rate is steady.
     pub trials: Option<u64>,
-    /// How long the run takes on a usual machine; none where nobody can tell.
+    /// The duration on a typical machine; `None` if it cannot be estimated.
     pub expected: Option<Duration>,
-    /// How long the trials are at most. What is done between them takes its own time.
+    /// The maximum time of all trials, without the work between them.
     pub measuring: Duration,
-    /// Whether some trials end by their number of operations, long before their time is over.
+    /// Whether some trials end after a number of operations, long before their time limit.
     pub ends_by_operations: bool,
-    /// Where files are made.
+    /// The space for files, by directory.
     pub disk: Vec<Room>,
-    /// Bytes of memory that a worker takes.
+    /// Bytes of memory that a worker uses.
     pub memory_bytes: u64,
-    /// Bytes of the page cache that warm files take.
+    /// Bytes of page cache that warm files use.
     pub page_cache_bytes: u64,
-    /// Bytes of memory that can be had; none where the OS does not tell.
+    /// Bytes of available memory; `None` if the OS does not report it.
     pub available_bytes: Option<u64>,
-    /// The file that the record goes to; the folder, where nobody named a file.
+    /// The path of the record; its directory if no file was named.
     pub record: PathBuf,
-    /// Whether that is a file somebody named.
+    /// Whether `record` is a file that was named.
     pub record_is_named: bool,
 }
 
-/// Where files are made, and how much of it they take.
+/// A directory for files, and the space they need there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Room {
     /// The directory.
     pub directory: PathBuf,
-    /// Bytes of all files that are there at once.
+    /// The maximum total size in bytes of all files that exist at a time.
     pub bytes: u64,
-    /// Bytes that are free; none where the file system has no size.
+    /// Free bytes; `None` if the file system has no fixed size.
     pub free: Option<u64>,
 }
 
-/// To whole minutes from an hour on, and to whole seconds from a minute on: finer is not known.
+/// Rounds up to minutes above an hour, and to seconds above a minute: the estimate is no finer.
 fn rounded_up(time: Duration) -> Duration {
     let unit = match time.as_secs() {
         3600.. => 60_000,
@@ -54,7 +54,7 @@ fn rounded_up(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(steps).unwrap_or(u64::MAX))
 }
 
-/// The needs of a plan, below the plan itself.
+/// The needs of a plan, to print after it.
 pub fn needs(needs: &Needs, style: &Style) -> String {
     let mut out = format!("\n{}\n", style.paint("needed", Paint::Strong));
     let mut tell = |lead: &str, text: &str| out.push_str(&style.wrap(lead, Paint::Faint, text));

@@ -1,8 +1,9 @@
-//! A judgement for monitoring: what the textfile collector of Prometheus's node exporter takes.
+//! An assessment for monitoring, in the text format that the textfile collector of Prometheus's
+//! node exporter reads.
 //!
-//! The text exposition format of Prometheus, of which this is also OpenMetrics but for its last
-//! line; names and base units by the conventions of both. docs/formats.md defines each metric.
-//! What is not known has no sample, and no figure of a void case has one.
+//! With a final `# EOF` line it would also be valid OpenMetrics; names and base units follow the
+//! conventions of both. docs/formats.md defines each metric. Unknown values and figures of void
+//! cases have no samples.
 
 use crate::MARK;
 use crate::metric::{self, FAMILIES, Family, Labels, Metric, label};
@@ -18,17 +19,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "ioassay_";
 
-/// What a run has of one name: what it is, and its samples.
+/// A metric: its name, its meaning and its samples.
 struct Gauge {
     name: &'static str,
     help: &'static str,
     samples: fn(&Assessment) -> Vec<(Labels, f64)>,
 }
 
-/// What is said of the run. All are gauges: a run is over, and what it found is what it is.
+/// Metrics of the run. All are gauges: the run is over, so nothing counts up.
 const OF_RUN: [Gauge; 5] = [
     Gauge { name: "run_info", help: "What was run, and where; always 1.", samples: run_info },
     Gauge {
@@ -54,7 +55,7 @@ const OF_RUN: [Gauge; 5] = [
     },
 ];
 
-/// The same of cases, besides their figures.
+/// Metrics of cases, besides their figures.
 const OF_CASES: [Gauge; 4] = [
     Gauge {
         name: "case_verdict",
@@ -78,7 +79,7 @@ const OF_CASES: [Gauge; 4] = [
     },
 ];
 
-/// The names of all metrics, in their order.
+/// The names of all metrics, in order.
 pub fn metric_names() -> Vec<String> {
     let of = |gauges: &[Gauge]| gauges.iter().map(|gauge| gauge.name).collect::<Vec<_>>();
     let figures = FAMILIES.into_iter().flatten().map(|(name, _)| *name);
@@ -86,7 +87,7 @@ pub fn metric_names() -> Vec<String> {
     names.map(|name| format!("{PREFIX}{name}")).collect()
 }
 
-/// A run as metrics, each with the recipe and the directory as labels.
+/// A run as metrics; each has the recipe and the directory as labels.
 pub fn openmetrics(assessment: &Assessment) -> String {
     let mut out = format!("# {MARK} {}\n", printable(&assessment.tool.version));
     let common = common(assessment);
@@ -114,7 +115,7 @@ pub fn openmetrics(assessment: &Assessment) -> String {
     out
 }
 
-/// The samples of a family: of the figures, or of an end of their intervals.
+/// The samples of a family: the figures (`end` 0), or one end of their intervals.
 fn figures(assessment: &Assessment, family: Family, end: usize) -> Vec<(Labels, f64)> {
     let sample = |summary: &Summary, metric: &Metric| {
         let (_, labels) = metric.gauge.filter(|(of, _)| *of == family)?;
@@ -127,7 +128,7 @@ fn figures(assessment: &Assessment, family: Family, end: usize) -> Vec<(Labels, 
         .collect()
 }
 
-/// What all samples have, so that those of several files stay apart.
+/// Labels of all samples; they tell the samples of several files apart.
 fn common(assessment: &Assessment) -> Labels {
     let directory = assessment.storage.as_ref().map(|storage| storage.directory.display());
     let directory = directory.map_or(String::new(), |directory| directory.to_string());
@@ -139,7 +140,7 @@ fn said<'a>(labels: impl Iterator<Item = &'a (Cow<'static, str>, String)>) -> St
     labels.map(label).collect::<Vec<_>>().join(",")
 }
 
-/// A label's value between its quotes; control characters become spaces.
+/// Escapes the value of a label; control characters become spaces.
 fn escaped(value: &str) -> String {
     printable(value).replace('\\', r"\\").replace('"', "\\\"")
 }
@@ -170,12 +171,12 @@ fn run_timestamp(assessment: &Assessment) -> Vec<(Labels, f64)> {
     since.map(|since| (Labels::new(), since.as_secs_f64())).into_iter().collect()
 }
 
-/// The labels that tell a case.
+/// The labels that identify a case.
 fn of_case(summary: &Summary) -> Labels {
     vec![label("case", &summary.id), label("role", summary.role.name())]
 }
 
-/// Its axes, named as in CSV.
+/// The axes of a case, with the same names as in CSV.
 fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> {
     AXES.iter().filter_map(|axis| {
         let value = match axis.quantity(&summary.case)? {
@@ -187,7 +188,7 @@ fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> 
     })
 }
 
-/// What a case can be called: the verdicts, and why it has no figure.
+/// Every verdict, and every reason for having no figure.
 const VERDICTS: [&str; 6] = ["sound", "doubtful", "void", "failed", "unavailable", "not run"];
 
 fn verdicts(assessment: &Assessment) -> Vec<(Labels, f64)> {

@@ -1,8 +1,8 @@
-//! Phrases as one text, and what several texts share said once.
+//! Joins phrases, and factors out the words that several texts share.
 
 use crate::words::listed;
 
-/// Phrases beside each other: what counts things has a comma before it.
+/// Joins phrases with spaces, and with a comma before a count.
 pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
     let mut out = String::new();
     for phrase in phrases {
@@ -17,16 +17,16 @@ pub(crate) fn joined(phrases: impl IntoIterator<Item = String>) -> String {
     out
 }
 
-/// What things that are shown together are called.
+/// The labels of things that are shown together.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Factored {
-    /// What each has for itself.
+    /// The words of each label that the others do not share.
     pub(crate) own: Vec<String>,
-    /// What all have in common; empty where it is one thing.
+    /// The words that all labels share; empty if there is only one label.
     pub(crate) common: String,
 }
 
-/// Labels without the words that all of them have.
+/// Splits labels into shared words and their own.
 pub(crate) fn factor_out(all: Vec<Vec<String>>) -> Factored {
     let Some((first, others)) = all.split_first() else {
         return Factored { own: Vec::new(), common: String::new() };
@@ -36,7 +36,7 @@ pub(crate) fn factor_out(all: Vec<Vec<String>>) -> Factored {
         [] => Vec::new(),
         _ => first.iter().filter(is_common).cloned().collect(),
     };
-    // A label that has no other word keeps the first.
+    // No label may become empty, so the first shared word stays in each.
     let is_bare = |words: &Vec<String>| words.iter().all(|word| common.contains(word));
     if all.iter().any(is_bare) && !common.is_empty() {
         common.remove(0);

@@ -1,5 +1,5 @@
-//! One axis as rows and all others as columns, a table for each heading; what makes no column is in
-//! a table below.
+//! Tables with one axis as rows and all others as columns, one for each heading. Cases that would
+//! make no column get rows in a table below.
 
 use crate::grid::{Cell, Grid, left};
 use crate::labels::{self, Labels};
@@ -18,13 +18,14 @@ use model::plan::Role;
 use model::units;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Least shares of the fastest in a table for the shades from the second to the deepest.
+/// The shades from the deepest to the second, each with the minimum share of the table's fastest
+/// figure.
 pub(crate) const SHADE_SHARES: [(f64, u8); 4] = [(0.9, 4), (0.7, 3), (0.5, 2), (0.3, 1)];
 
-/// Fewer rows than this, or than half of those of its table, are no column.
+/// Series with fewer rows, or with less than half of the longest, become no column.
 const STEPS_LEAST: usize = 2;
 
-/// What is in a cell of a table.
+/// The content of a cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     Measured(&'a Summary),
@@ -34,7 +35,7 @@ pub(crate) enum Content<'a> {
 /// A row: its value as a number, and as text.
 type Row = (u64, String);
 
-/// Cases that differ in the axis of the rows only.
+/// A column: cases that differ only in the axis of the rows.
 #[derive(Debug)]
 pub(crate) struct Series<'a> {
     pub(crate) name: String,
@@ -73,8 +74,8 @@ impl<'a> Block<'a> {
         all.collect::<BTreeSet<Row>>().into_iter().collect()
     }
 
-    /// What another peer does not have at all is told below, and what has too few rows is in the
-    /// table below.
+    /// Drops columns that another peer only skipped, because the skips list them, and columns with
+    /// too few rows, because the table below has them.
     fn keep_columns(&mut self) {
         self.series
             .retain(|series| series.case.peer == OWN_PEER || series.measured().next().is_some());
@@ -83,13 +84,13 @@ impl<'a> Block<'a> {
         self.series.retain(|series| series.cells.len() >= least);
     }
 
-    /// The fastest figure that stands.
+    /// The fastest valid figure.
     fn fastest(&self) -> f64 {
         self.measured().filter(|it| it.verdict.stands()).filter_map(rate).fold(0.0, f64::max)
     }
 }
 
-/// The tables of the view; none where it names no axis for the rows.
+/// The tables of the view; empty if it names no axis for the rows.
 pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
     let view = &assessment.view;
     let Some(rows) = view.rows.as_deref().and_then(Axis::named) else { return Vec::new() };
@@ -116,7 +117,7 @@ pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
         all[series].cells.insert(row, content);
     }
     blocks.iter_mut().for_each(Block::keep_columns);
-    // A table of skips only says nothing that the skips below do not say.
+    // A table with only skips would repeat the list of skips.
     blocks.retain(|block| block.measured().next().is_some());
     for series in blocks.iter_mut().flat_map(|block| &mut block.series) {
         series.name = name(&labels, rows, series.case);
@@ -131,7 +132,7 @@ fn row(axis: &Axis, case: &Case) -> Option<Row> {
     }
 }
 
-/// What a column is called: the label of any of its cases, without what differs among them.
+/// The name of a column: the label of any of its cases, without the axis of the rows.
 fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
     let phrases = labels.phrases(case).into_iter().filter(|phrase| phrase.axis != rows.name);
     match joined(phrases.map(|phrase| phrase.short)) {
@@ -140,7 +141,7 @@ fn name(labels: &Labels, rows: &Axis, case: &Case) -> String {
     }
 }
 
-/// The tables, and a row for each case that has no cell.
+/// The tables, and a row for each case that is in none of them.
 pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
     let blocks = blocks(assessment);
     let lines: Vec<&Metric> =
@@ -169,7 +170,7 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
     table::around(assessment, &(body + &rest), style)
 }
 
-/// The axis of the rows, as people say it.
+/// The name of the rows' axis, for readers.
 pub(crate) fn corner(assessment: &Assessment) -> String {
     assessment.view.rows.as_deref().unwrap_or_default().replace('_', " ")
 }
@@ -184,7 +185,7 @@ fn legend(lines: &[&Metric]) -> String {
     }
 }
 
-/// What the colours mean; nothing without colours.
+/// The meaning of the colors; empty without colors.
 fn shades(style: &Style) -> String {
     if !style.colour {
         return String::new();
@@ -208,10 +209,10 @@ fn caches(assessment: &Assessment) -> String {
     }
 }
 
-/// The name of a column, and the lines of each of its cells.
+/// A column: its name, and the lines of each cell.
 type Column<'a> = (&'a str, Vec<Vec<Cell>>);
 
-/// A table, in as many parts as its columns need beside each other.
+/// A table, split into parts that fit the width.
 fn parts(block: &Block, lines: &[&Metric], assessment: &Assessment, style: &Style) -> String {
     let rows = block.rows();
     let corner = corner(assessment);
@@ -232,7 +233,7 @@ fn parts(block: &Block, lines: &[&Metric], assessment: &Assessment, style: &Styl
             width = first;
         }
         width += own;
-        parts.last_mut().expect("there is one").push((name, cells));
+        parts.last_mut().expect("there is always a last part").push((name, cells));
     }
     parts.iter().map(|part| grid(&corner, &rows, part, lines.len()).render(style)).collect()
 }
@@ -250,7 +251,7 @@ fn grid(corner: &str, rows: &[Row], part: &[Column], lines: usize) -> Grid {
     grid
 }
 
-/// A figure and the lines below it.
+/// A figure, and the lines below it.
 fn cell(
     content: Option<Content>,
     lines: &[&Metric],
@@ -286,7 +287,7 @@ fn cell(
     [Cell::new(format!("{figure}{mark}{idle}"), paint)].into_iter().chain(below).collect()
 }
 
-/// The rate of what is read for its bytes.
+/// The throughput; `None` if the main figure is a time.
 fn rate(summary: &Summary) -> Option<f64> {
     let is_of_bytes = Quantity::of(&summary.case) == Quantity::BytesPerSecond;
     Some(summary.throughput.filter(|_| is_of_bytes)?.median)
@@ -298,7 +299,7 @@ fn shade(summary: &Summary, fastest: f64) -> Paint {
     Paint::Shade(shade.map_or(0, |(_, shade)| *shade))
 }
 
-/// What served the cells, the most first: `device`; `device in 5 and mixed in 1`.
+/// What served the cells, most frequent first: `device`; `device in 5 and mixed in 1`.
 pub(crate) fn served_by(block: &Block, assessment: &Assessment) -> String {
     let mut served: Vec<(String, usize)> = Vec::new();
     for summary in block.measured().filter(|summary| summary.n > 0) {

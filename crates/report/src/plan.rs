@@ -1,4 +1,4 @@
-//! A plan before it is run: what would be measured, what not, and why not.
+//! A plan before it runs: the cases to measure, and the skips with reasons.
 
 use crate::frame;
 use crate::labels::Labels;
@@ -7,10 +7,10 @@ use crate::words::count;
 use model::plan::{Plan, Role};
 use model::units;
 
-/// Of more skips with one reason than this, the first are named and the others counted.
+/// If more skips share a reason, only the first are named, and the others are counted.
 const NAMED_MAX: usize = 4;
 
-/// The cases of a plan and its skips with their reasons.
+/// The cases of a plan, and its skips with reasons.
 pub fn plan(plan: &Plan, style: &Style) -> String {
     let all = plan.cases.iter().map(|planned| (&planned.case, planned.role));
     let asked = all.filter(|(_, role)| *role == Role::Asked).map(|(case, _)| case);

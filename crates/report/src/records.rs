@@ -1,4 +1,4 @@
-//! Two records beside each other: what differs, each case in both, and what follows.
+//! Two records compared: their differences, each case in both, and the conclusions.
 
 use crate::frame::on;
 use crate::grid::{Cell, Grid, left, right};
@@ -16,15 +16,16 @@ use assess::summary::Summary;
 use assess::trend::Quantity;
 use model::units;
 
-/// Of more cases than this that are left out for one reason, the first are named.
+/// If there are more cases with the same reason, only the first are named.
 const NAMED_MAX: usize = 3;
 
-/// What makes the records incomparable, a line each: `size (2 cases): 1MiB in A, 2MiB in B`.
+/// Differences that make the records incomparable, in lines: `size (2 cases): 1MiB in A, 2MiB in
+/// B`.
 pub fn obstacles(versus: &RecordComparison) -> Vec<String> {
     versus.obstacles.iter().map(apart).collect()
 }
 
-/// Two records compared; `paths` are where they are.
+/// A comparison of two records; `paths` are the records' paths.
 pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> String {
     let [a, b] = origins(versus, paths);
     let mut out = style.wrap("A  ", Paint::Strong, &a);
@@ -46,22 +47,22 @@ pub fn records(versus: &RecordComparison, paths: [&str; 2], style: &Style) -> St
     out
 }
 
-/// Where both records are, and of what.
+/// The paths and the runs of both records.
 pub(crate) fn origins(versus: &RecordComparison, paths: [&str; 2]) -> [String; 2] {
     [origin(paths[0], &versus.a), origin(paths[1], &versus.b)]
 }
 
-/// What else differs, a line each.
+/// Other differences, in lines.
 pub(crate) fn others(versus: &RecordComparison) -> Vec<String> {
     versus.others.iter().map(apart).collect()
 }
 
-/// The names of the cases that both have.
+/// The labels of the cases in both records.
 pub(crate) fn names(versus: &RecordComparison) -> Labels<'_> {
     Labels::of_cases(versus.pairs.iter().map(|pair| &versus.of(pair)[0].case))
 }
 
-/// Where a record is, and of what: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
+/// A record's path and run: `a.jsonl · survey of 2026-11-21T10:00:00Z · ext4 on vda`.
 pub(crate) fn origin(path: &str, assessment: &Assessment) -> String {
     let run = format!("{} of {} on {}", assessment.recipe, assessment.began, assessment.host.name);
     let mut parts = vec![path.to_string(), run];
@@ -79,7 +80,7 @@ pub(crate) fn apart(apart: &Apart) -> String {
     format!("{what}{whom}: {} in A, {} in B", shown(a), shown(b))
 }
 
-/// Each case in both.
+/// A row for each case in both records.
 pub(crate) fn table(versus: &RecordComparison) -> Grid {
     let names = names(versus);
     let mut grid = Grid::new(vec![
@@ -109,14 +110,14 @@ pub(crate) fn table(versus: &RecordComparison) -> Grid {
     grid
 }
 
-/// The name of a case; of two that are not the same, both.
+/// The name of a case; both names if they differ.
 pub(crate) fn name(pair: [&Summary; 2], names: &Labels) -> String {
     let [a, b] = pair.map(|summary| names.label(&summary.case));
     if a == b { a } else { format!("{a} → {b}") }
 }
 
-/// The median of what the ratio is of: bytes a second; where bytes are beside the point,
-/// operations; with a question mark if it is doubtful.
+/// The median of the compared quantity, bytes or operations per second; with a question mark if it
+/// is doubtful.
 pub(crate) fn speed(summary: &Summary) -> String {
     let said = match Quantity::of(&summary.case) {
         Quantity::BytesPerSecond => summary.throughput.map(|found| units::rate(found.median)),
@@ -126,7 +127,7 @@ pub(crate) fn speed(summary: &Summary) -> String {
     said.map_or(NONE.to_string(), |said| said + doubt)
 }
 
-/// Cases that are not compared, by the reason.
+/// Cases that are not compared, by reason.
 pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for LeftOut { id, reason } in all {
@@ -144,7 +145,7 @@ pub(crate) fn left_out(all: &[LeftOut]) -> Vec<String> {
     reasons.into_iter().map(say).collect()
 }
 
-/// What follows, in plain words.
+/// The conclusions in plain words.
 pub(crate) fn closing(versus: &RecordComparison) -> String {
     if versus.is_same {
         return "A and B are one record: there is nothing to compare.".to_string();
@@ -152,7 +153,7 @@ pub(crate) fn closing(versus: &RecordComparison) -> String {
     format!("{} {} {}", verdicts(versus, &names(versus)), basis(versus), controls(versus))
 }
 
-/// What the comparison goes by, and what it cannot see.
+/// The basis of the comparison, and its blind spots.
 fn basis(versus: &RecordComparison) -> String {
     let of = |is: fn(&Basis) -> bool| versus.pairs.iter().filter(|pair| is(&pair.basis)).count();
     let by_runs = |basis: &Basis| matches!(basis, Basis::RunToRun(_));
@@ -193,13 +194,13 @@ fn basis(versus: &RecordComparison) -> String {
     }
 }
 
-/// A case of both records, and whether the two differ.
+/// A case in both records, and the decision whether they differ.
 struct Asked<'a> {
     pair: &'a Pair,
     decided: Decided,
 }
 
-/// In how many cases B is faster, slower, or neither.
+/// The number of cases in which B is faster, slower or equivalent.
 fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
     let asked = versus.pairs.iter().filter_map(|pair| {
         let decided = {
@@ -237,7 +238,7 @@ fn verdicts(versus: &RecordComparison, names: &Labels) -> String {
     }
 }
 
-/// Why cases are not decided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
+/// Why cases are undecided: `: 2 have a doubtful figure (?), 1 takes up to 24 invocations`.
 fn reasons(open: &[&Asked]) -> String {
     let (doubtful, wide): (Vec<&Asked>, Vec<&Asked>) =
         open.iter().partition(|one| one.decided.is_in_doubt());
@@ -257,7 +258,7 @@ fn reasons(open: &[&Asked]) -> String {
     if all.is_empty() { String::new() } else { format!(": {}", all.join("; ")) }
 }
 
-/// What controls say of how far a machine is from itself.
+/// How far a case was from itself in each record, according to the controls.
 fn controls(versus: &RecordComparison) -> String {
     let decides = |assessment: &Assessment| assessment.control.as_ref()?.decides;
     match (decides(&versus.a), decides(&versus.b)) {

@@ -6,25 +6,25 @@ use assess::{Assessment, Tally};
 use model::record::End;
 use serde::Serialize;
 
-/// What is told of a record in a list.
+/// The entry of a record in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
-    /// Where the record is.
+    /// The record's path.
     pub path: String,
-    /// When the run began, as RFC 3339 in UTC.
+    /// The start of the run: RFC 3339, UTC.
     pub began: String,
     /// The machine's name.
     pub host: String,
     /// The recipe's name.
     pub recipe: String,
-    /// The directory, the file of the user's own, or the device; none where no file was used.
+    /// The directory, the user's own file or the device; `None` if the run used no file.
     pub place: Option<String>,
-    /// How it ended: `complete`, `interrupted`, or `missing` where it was cut off.
+    /// How the run ended: `complete`, `interrupted`, or `missing` if the record is cut off.
     pub end: End,
-    /// How many cases are worth what.
+    /// The number of cases with each verdict.
     #[serde(with = "TallyFields")]
     pub cases: Tally,
-    /// Codes of what was found, gravest first.
+    /// The codes of the findings, most severe first.
     pub findings: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ struct TallyFields {
 }
 
 impl Listed {
-    /// What is told of the record at `path`.
+    /// The entry of the record at `path`.
     pub fn of(path: String, assessment: &Assessment) -> Listed {
         let own = assessment.fixtures.iter().find(|fixture| fixture.seed.is_none());
         let own = own.map(|fixture| fixture.path.display().to_string());
@@ -61,8 +61,8 @@ impl Listed {
     }
 }
 
-/// Records, three lines each: when, of what and how it came out; where and what was found; the
-/// record itself. Below them what could not be read, with its reason.
+/// Lists records in three lines each: the time, recipe and verdicts; the place and the findings;
+/// the path. Then the unreadable records, with reasons.
 pub fn runs(records: &[Listed], unreadable: &[String], style: &Style) -> String {
     let mut out: String = records.iter().map(|record| lines(record, style)).collect();
     if !unreadable.is_empty() {

@@ -1,5 +1,5 @@
-//! The sentences of a conclusion. Each knows the rows it names, so that what speaks against one is
-//! told with it; and what concludes is made of what passed the gate of [`assess::decision`].
+//! The sentences of a conclusion. Each knows the rows it names, so that a paragraph can add the
+//! doubts about them. Conclusions need a decision from [`assess::decision`].
 
 use crate::words::{count, listed, times, times_interval};
 use assess::decision::{Decided, Decision, Lead, Named};
@@ -14,23 +14,23 @@ pub(crate) struct Sentence {
 }
 
 impl Sentence {
-    /// A conclusion: `say` has words for each outcome.
+    /// A conclusion: `say` returns the words for each decision.
     pub(crate) fn decided(decided: &Decided, say: impl FnOnce(Decision) -> String) -> Sentence {
         Sentence { text: say(decided.decision()), rows: decided.rows().to_vec() }
     }
 
-    /// Which row is the fastest: `say` has the words.
+    /// A conclusion about which row is the fastest, in the words of `text`.
     pub(crate) fn led(lead: &Lead, text: String) -> Sentence {
         let best = std::iter::once(&lead.best().row);
         Sentence { text, rows: best.chain(lead.alike()).cloned().collect() }
     }
 
-    /// Figures of rows, which conclude nothing.
+    /// Figures of rows, without a conclusion.
     pub(crate) fn figures<'a>(text: String, rows: impl IntoIterator<Item = &'a Named>) -> Sentence {
         Sentence { text, rows: rows.into_iter().cloned().collect() }
     }
 
-    /// Figures of the rows with these summaries, none of them void.
+    /// Figures of the rows with these summaries, none of which may be void.
     pub(crate) fn of_summaries<'a>(
         text: String,
         rows: impl IntoIterator<Item = &'a Summary>,
@@ -38,13 +38,13 @@ impl Sentence {
         Sentence { text, rows: rows.into_iter().filter_map(Named::of).collect() }
     }
 
-    /// What is missing, or what a storage is: no row is named.
+    /// A sentence that names no row.
     pub(crate) fn plain(text: impl Into<String>) -> Sentence {
         Sentence { text: text.into(), rows: Vec::new() }
     }
 }
 
-/// Sentences that belong together, with what speaks against the rows they name.
+/// A paragraph of sentences, followed by the doubts about the rows they name.
 pub(crate) fn paragraph(sentences: &[Sentence], name: &dyn Fn(&str) -> String) -> String {
     let mut doubtful: Vec<&Named> = Vec::new();
     for row in sentences.iter().flat_map(|sentence| &sentence.rows) {
@@ -87,11 +87,11 @@ pub(crate) fn said_ratio(ratio: &Ratio) -> String {
     format!("{}{interval}", times(ratio.median))
 }
 
-/// Of more than this their number is told.
+/// If there are more, only their number is shown.
 const NAMED_MOST: usize = 3;
 
-/// What stands beside the fastest of some rows: those that cannot be told apart from it, and how
-/// many take no part. Begins with a comma; nothing where it is alone.
+/// The rows that cannot be told apart from the fastest, and the number left out. Starts with a
+/// comma; empty if the fastest is alone.
 pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> String {
     let left_out = match lead.left_out() {
         0 => String::new(),

@@ -1,13 +1,13 @@
 //! A rate over time in one line of blocks.
 
-/// From an eighth of the highest rate to all of it.
+/// From an eighth of the highest rate to the highest rate.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A line is at most this long.
+/// The maximum length of a line.
 pub(crate) const STEPS_MAX: usize = 20;
 
-/// The rates as blocks, from 0 to the highest of them. Of more than fit every n-th is shown:
-/// nothing is averaged, so what lies between two of them is not seen.
+/// The rates as blocks, from 0 to their maximum. If there are too many, shows every n-th: rates are
+/// not averaged, so those in between are not visible.
 pub(crate) fn sparkline(rates: &[f64]) -> String {
     let highest = rates.iter().copied().fold(0.0, f64::max);
     let every = rates.len().div_ceil(STEPS_MAX).max(1);

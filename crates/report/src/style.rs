@@ -1,16 +1,16 @@
-//! How the text may look: its width and whether it may have colours. The caller decides both;
-//! nothing here asks a terminal or the environment.
+//! The width and the colors of text. The caller chooses both; nothing here queries a terminal or
+//! the environment.
 
-/// How the text may look.
+/// The style of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether colours may be used; without, the text says the same.
+    /// Whether to use colors; the text is the same without.
     pub colour: bool,
-    /// The most columns of a line. Only a single word that is longer goes beyond.
+    /// The maximum columns of a line. Only a single longer word exceeds it.
     pub width: usize,
 }
 
-/// What a piece of text is, for its colour.
+/// The role of a piece of text, which determines its color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
     Plain,
@@ -18,14 +18,14 @@ pub(crate) enum Paint {
     Faint,
     Doubt,
     Void,
-    /// The background of a heat map, from 0 (coolest) to [`SHADES`] - 1.
+    /// A background of a heat map, from 0 (palest) to [`SHADES`] - 1.
     Shade(u8),
 }
 
-/// How many backgrounds a heat map has.
+/// The number of backgrounds of a heat map.
 pub(crate) const SHADES: u8 = 5;
 
-/// From pale to deep blue. Text and background are both set, so it reads on any terminal.
+/// From pale to deep blue. Both text and background are set, so it is readable on any terminal.
 const SHADE_CODES: [&str; SHADES as usize] = [
     "38;5;16;48;5;195",
     "38;5;16;48;5;153",
@@ -34,7 +34,7 @@ const SHADE_CODES: [&str; SHADES as usize] = [
     "38;5;231;48;5;18",
 ];
 
-/// Dark orange, which reads on a white and on a black terminal. Yellow is lost on white.
+/// Dark orange, which is readable on white and on black. Yellow is lost on white.
 const DOUBT: &str = "38;5;130";
 
 impl Paint {
@@ -59,8 +59,8 @@ impl Style {
         }
     }
 
-    /// `text` in lines of at most the width: the first begins with `lead`, the others are
-    /// indented as far.
+    /// Wraps `text` to the width: the first line starts with `lead`, and the others are indented by
+    /// its length.
     pub(crate) fn wrap(&self, lead: &str, paint: Paint, text: &str) -> String {
         let indent = lead.chars().count();
         let room = self.width.saturating_sub(indent).max(20);
@@ -79,13 +79,12 @@ impl Style {
     }
 }
 
-/// Units that stay on the line of their number.
+/// Units that stay on the same line as their numbers.
 const UNITS: [&str; 13] =
     ["%", "ns", "µs", "ms", "s", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "KiB", "MiB", "GiB"];
 
-/// `text` in lines of at most `room` characters, broken at spaces but not before a unit. What a
-/// record says may hold control characters: they become spaces, so that no record can steer a
-/// terminal.
+/// Wraps `text` to lines of at most `room` characters, at spaces but not before a unit. Control
+/// characters become spaces, because text from a record must not control a terminal.
 pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in printable(text).split_whitespace() {
@@ -113,17 +112,16 @@ pub(crate) fn fold(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// `text` in which nothing steers a terminal.
+/// `text` without characters that control a terminal.
 pub(crate) fn printable(text: &str) -> String {
     model::printable::printable(text).into_owned()
 }
 
-/// Codes that clap's messages have besides those of [`Paint`].
+/// Codes in clap's messages, besides those of [`Paint`].
 const CLAP_CODES: [&str; 3] = ["4", "32", "0"];
 
-/// What may be written to a terminal: lines, in the colours of this program and of clap. Whatever
-/// else steers one is taken out. All that is printed passes here last, so that what was forgotten
-/// above does no harm.
+/// Text that is safe for a terminal: lines, in the colors of this program and of clap. Removes all
+/// other control characters. All output passes through here last, in case earlier code forgot.
 pub fn to_terminal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -139,7 +137,7 @@ pub fn to_terminal(text: &str) -> String {
     out
 }
 
-/// How long the code is that `text` begins with, if it is one of a colour.
+/// The length of the color code at the start of `text`, if it is one of ours.
 fn own_code(text: &str) -> Option<usize> {
     let code = text.strip_prefix("\x1b[")?;
     let code = &code[..code.find('m')?];
@@ -187,7 +185,7 @@ mod tests {
         assert_eq!(Style { colour: true, width: 80 }.paint(text, Paint::Plain), "void");
     }
 
-    /// Red, green and blue of a colour of the 256 that xterm has, from 0 to 1.
+    /// Red, green and blue of one of xterm's 256 colors, from 0 to 1.
     fn rgb(colour: u8) -> [f64; 3] {
         let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * step };
         let [r, g, b] = match colour {
@@ -216,9 +214,9 @@ mod tests {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// A cell of a heat map brings both its colours, so it reads alike on a light and on a dark
-    /// terminal: with the contrast that WCAG asks for of text (AA), each shade darker than the
-    /// last.
+    /// Cells of a heat map set both their colors, so they look the same on light and dark
+    /// terminals: with the contrast that WCAG requires for text (AA), and each shade darker than
+    /// the last.
     #[test]
     fn shades_are_readable_on_any_terminal() {
         let colours = |code: &str| -> (u8, u8) {
@@ -241,11 +239,11 @@ mod tests {
 
     #[test]
     fn a_doubt_is_readable_on_white_and_on_black() {
-        let code = DOUBT.strip_prefix("38;5;").expect("it is one of the 256");
+        let code = DOUBT.strip_prefix("38;5;").expect("it is one of xterm's 256 colors");
         let colour = code.parse().expect("a number");
         let (white, black) = (231, 16);
         assert!(contrast(colour, white) >= 4.5 && contrast(colour, black) >= 4.4);
-        // Yellow, as many terminals have it.
+        // Yellow, as many terminals show it.
         assert!(contrast(226, white) < 4.5);
     }
 

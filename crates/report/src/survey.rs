@@ -14,7 +14,7 @@ use model::case::{Work, WriteWork};
 use model::host::Storage;
 use model::units;
 
-/// The rows of a survey by what is below each other on the way to the disk.
+/// The rungs of a survey: the layers on the way to the disk, from top to bottom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rung {
     Memory,
@@ -29,7 +29,7 @@ pub(crate) const RUNGS: [Rung; 6] =
     [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs, Rung::Writing];
 
 impl Rung {
-    /// None for the null engine, which is told of in a line of its own.
+    /// The rung of a case; `None` for the null engine, which has a line of its own.
     pub(crate) fn of(case: &Case) -> Option<Rung> {
         match &case.work {
             _ if case.is_null() => None,
@@ -44,7 +44,7 @@ impl Rung {
         }
     }
 
-    /// The word that a label has for it.
+    /// Its word in labels.
     fn word(self) -> &'static str {
         match self {
             Rung::Memory => "memory",
@@ -56,7 +56,7 @@ impl Rung {
         }
     }
 
-    /// What it is called.
+    /// Its title.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Rung::Memory => "memory",
@@ -68,7 +68,7 @@ impl Rung {
         }
     }
 
-    /// The same over a table, where its words are told too.
+    /// Its title in a table, with explanations of the words there.
     fn heading(self) -> &'static str {
         match self {
             Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
@@ -102,12 +102,12 @@ pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {
     out
 }
 
-/// How the cases of this view are called: below its rung a row says what differs there.
+/// The labels of this view: below the heading of a rung, a row names only the differences there.
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     Labels::by(assessment, |case| Rung::of(case).map_or("", Rung::word).to_string())
 }
 
-/// The cases on each rung of the ladder, with its title; none where it is empty.
+/// The cases on each rung with its title, without empty rungs.
 pub(crate) fn rungs(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
     let on = |rung: Rung| {
         let cases = assessment.cases.iter();
@@ -158,7 +158,7 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
     grid
 }
 
-/// The label of a row below its rung, where the rung has said its word.
+/// The label of a row below the heading of its rung.
 pub(crate) fn label_on_rung(labels: &Labels, summary: &Summary) -> String {
     let short = |short: String| match short.as_str() {
         "sequential" => "seq.".to_string(),
@@ -175,7 +175,7 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
     let verdict = words::verdict_paint(summary);
     let is_void = !summary.verdict.stands();
     let said = |text: String| Cell::new(figure(summary, text), verdict);
-    // Of a void row only the throughput is told, so that its finding has something to refute.
+    // A void row shows only the throughput, because its finding refers to it.
     let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, verdict);
     let (median, interval) = words::main_figure(summary);
     vec![
@@ -191,18 +191,18 @@ fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cel
     ]
 }
 
-/// Which rate of a case that writes a row tells.
+/// The rate that a row of a writing case shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rate {
     Acknowledged,
     Durable,
-    /// Neither: nothing is written.
+    /// Neither: the case only syncs.
     OnlySynced,
 }
 
 impl Rate {
-    /// Of what is synced all the time only the durable rate says something: to accept the next
-    /// write is to have waited for the sync before it.
+    /// If every write is synced, or syncs come between writes, accepting a write includes waiting
+    /// for syncs. Then only the durable rate means something.
     pub(crate) fn of(work: &WriteWork) -> &'static [Rate] {
         match (work.op, work.sync) {
             (Op::Sync, _) => &[Rate::OnlySynced],
@@ -222,10 +222,10 @@ impl Rate {
     }
 }
 
-/// A row for one rate of a case that writes, with the latency of what ends it: of the write calls,
-/// or of the syncs. What holds for the whole trial stands beside its last rate.
+/// A row for one rate of a writing case, with the latency of its writes or of its syncs. Values of
+/// the whole trial go into the row of its last rate.
 fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Rate) -> Vec<Cell> {
-    let work = summary.case.write().expect("only what writes has such rows");
+    let work = summary.case.write().expect("only writing cases have rates");
     let paint = words::verdict_paint(summary);
     let is_void = !summary.verdict.stands();
     let said = |text: String| Cell::new(figure(summary, text), paint);

@@ -1,4 +1,4 @@
-//! The table that suits any recipe: a row for each case.
+//! The table for any recipe: a row for each case.
 
 use crate::frame;
 use crate::grid::{Cell, Grid, LAST, left};
@@ -15,8 +15,8 @@ use assess::summary::Summary;
 use model::plan::Role;
 use model::units;
 
-/// All cases of any recipe, as tables of at most the style's width: the columns that matter least
-/// are left out. Figures of void cases stand in brackets.
+/// All cases in tables that fit the style's width, without the least important columns if
+/// necessary. Figures of void cases are in brackets.
 pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     let body = match assessment.cases.is_empty() {
         true => "\nno case was measured\n".to_string(),
@@ -25,7 +25,7 @@ pub(crate) fn table(assessment: &Assessment, style: &Style) -> String {
     around(assessment, &body, style)
 }
 
-/// A view with this body: what is above and below every table.
+/// Adds the lines above and below the tables, which all views share, to `body`.
 pub(crate) fn around(assessment: &Assessment, body: &str, style: &Style) -> String {
     let names = Labels::of(assessment);
     let name = |id: &str| names.name(id);
@@ -46,7 +46,7 @@ pub(crate) fn around(assessment: &Assessment, body: &str, style: &Style) -> Stri
     out
 }
 
-/// The tables of the view for these cases; nothing where there are none.
+/// The tables of the view for these cases; empty if there are none.
 pub(crate) fn parts(
     assessment: &Assessment,
     is_here: &dyn Fn(&Summary) -> bool,
@@ -62,7 +62,7 @@ pub(crate) fn parts(
     all.map(|shown| format!("\n{}", part(assessment, &groups, &shown, style))).collect()
 }
 
-/// What each compiler, or other program, says of itself, once.
+/// The version of each compiler or other program, once.
 fn versions(assessment: &Assessment) -> Vec<String> {
     let mut versions: Vec<String> =
         assessment.peers.iter().filter_map(|peer| peer.version.clone()).collect();
@@ -71,16 +71,16 @@ fn versions(assessment: &Assessment) -> Vec<String> {
     versions
 }
 
-/// A metric, with the rank of its column.
+/// A metric and the rank of its column.
 type Shown = (&'static Metric, u8);
 
-/// A heading, and the cases below it.
+/// A heading and its cases.
 type Group<'a> = (String, Vec<&'a Summary>);
 
-/// A table, and what its columns and marks mean.
+/// A table with explanations of its columns and marks.
 fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown], style: &Style) -> String {
     let table = rows(assessment, groups, shown).render(style);
-    // A narrow table has not all columns.
+    // A narrow table omits columns.
     let head = table.lines().next().unwrap_or_default();
     let is_there = |metric: &&Metric| {
         metric.title.split(' ').all(|word| head.split_whitespace().any(|title| title == word))
@@ -108,7 +108,7 @@ fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown], style: &Styl
     if all.is_empty() { table } else { table + &style.wrap("", Paint::Faint, &all) }
 }
 
-/// The columns that the view asks for; the usual ones if it names none.
+/// The columns that the view requests; the usual ones if it names none.
 fn shown(assessment: &Assessment) -> Vec<Shown> {
     match assessment.view.columns.as_slice() {
         [] => usual(assessment),
@@ -116,10 +116,11 @@ fn shown(assessment: &Assessment) -> Vec<Shown> {
     }
 }
 
-/// An interval is left out before its figure, and before the figures of so many columns after it.
+/// An interval's rank exceeds its figure's by this, so it is omitted before the figure and the next
+/// few columns.
 const INTERVAL_RANKS: u8 = 4;
 
-/// Metrics with these names, of which the last is left out first. The verdict is always there.
+/// The metrics with these names; the last is omitted first. Always includes the verdict.
 fn asked(columns: &[String]) -> Vec<Shown> {
     let known = columns.iter().filter_map(|name| Metric::known(name));
     let figures = known.filter(|metric| metric.name != "verdict");
@@ -132,11 +133,11 @@ fn asked(columns: &[String]) -> Vec<Shown> {
     ranked.flat_map(with_interval).chain([(Metric::named("verdict"), 0)]).collect()
 }
 
-/// What the table says where the view asks for nothing.
+/// The columns if the view names none.
 fn usual(assessment: &Assessment) -> Vec<Shown> {
-    // Which of its rates is the figure of a row that writes is said wherever one writes.
+    // If any case writes, each row must say which rate its figure is.
     let rate = if writes::any(assessment) { 0 } else { 1 };
-    // The figure that people ask for where all blocks are small.
+    // The figure that people ask for if all blocks are small.
     let iops = match metric::small_blocks(assessment.measured()) {
         Small::All => 2,
         Small::Some => 3,
@@ -185,8 +186,8 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
     grid
 }
 
-/// The cases under their headings: of requested ones what the group axes of the view say, of the
-/// others why they were measured. Those without a heading are first.
+/// The cases by heading: for requested cases, from the group axes of the view; for others, their
+/// role. Cases without a heading come first.
 fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) -> Vec<Group<'a>> {
     let heading = |summary: &Summary| match summary.role {
         Role::Asked => labels::heading(&assessment.view.group, &summary.case),
@@ -206,7 +207,7 @@ fn groups<'a>(assessment: &'a Assessment, is_here: &dyn Fn(&Summary) -> bool) ->
     groups
 }
 
-/// What a row is called: what its heading has not said.
+/// The name of a row, without words that its heading has already.
 fn name(summary: &Summary, heading: &str, labels: &Labels) -> String {
     match (summary.role, heading) {
         (Role::Asked, "") => labels.short(&summary.id),
@@ -215,12 +216,12 @@ fn name(summary: &Summary, heading: &str, labels: &Labels) -> String {
     }
 }
 
-/// Whether a case has no row: where the view chooses its columns, they suit what was asked for.
+/// Whether a case gets no row: if the view names its columns, they suit only requested cases.
 fn is_beside(summary: &Summary, assessment: &Assessment) -> bool {
     summary.role == Role::Baseline && !assessment.view.columns.is_empty()
 }
 
-/// What was measured besides the rows, in one sentence; the null engine has one of its own.
+/// A sentence with all cases without rows, except for the null engine, which has its own.
 fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<String> {
     let is_told = |summary: &&Summary| {
         summary.n > 0 && is_beside(summary, assessment) && !summary.case.is_null()
@@ -237,7 +238,7 @@ fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Stri
     (!others.is_empty()).then(|| format!("measured beside them: {}", words::listed(&others)))
 }
 
-/// What the tool itself costs.
+/// The tool's own overhead.
 fn overhead(assessment: &Assessment) -> Option<String> {
     let is_null = |summary: &&Summary| summary.case.is_null() && summary.verdict.stands();
     let null = assessment.cases.iter().find(is_null)?;
@@ -248,7 +249,7 @@ fn overhead(assessment: &Assessment) -> Option<String> {
     ))
 }
 
-/// How rates went over time, where there is more to say than the figure does.
+/// The time series of each write, in words; only those that say more than the figure.
 fn courses(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let said = |summary: &Summary| {
         let course = summary.course.as_ref().filter(|_| summary.case.write().is_some())?;

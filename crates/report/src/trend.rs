@@ -1,4 +1,4 @@
-//! How the figures of a recipe went from run to run.
+//! The trend of a recipe's figures from run to run.
 
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::{Labels, common_line};
@@ -8,14 +8,13 @@ use crate::words::{self, NONE, interval, say, tally, times};
 use assess::Assessment;
 use assess::trend::{Trend, Trends};
 
-/// A run without a figure that stands, in a line of blocks.
+/// Marks a run without a valid figure in a line of blocks.
 const GAP: char = '·';
 
-/// Below so many runs no step can be told from chance, of many cases below some more
-/// (METHODOLOGY.md).
+/// With fewer runs, no step can be told from chance; many cases need a few more (METHODOLOGY.md).
 const STEP_RUNS: usize = 10;
 
-/// The trend of all cases, after the run that `last` judges; `number` is which it was, from 1.
+/// The trend of all cases after the run `last`, which is run `number`, counted from 1.
 pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -> String {
     let all = trends.all();
     let names = Labels::of(last);
@@ -64,7 +63,7 @@ fn cells(trend: &Trend, names: &Labels) -> Vec<Cell> {
     ]
 }
 
-/// The last runs as blocks, from 0 to the highest of them.
+/// The last runs as blocks, from 0 to their highest figure.
 fn blocks(trend: &Trend) -> String {
     let first = trend.runs.len().saturating_sub(STEPS_MAX);
     let last: Vec<Option<f64>> =

@@ -15,11 +15,10 @@ use model::case::Engine;
 use model::plan::Role;
 use std::collections::HashMap;
 
-/// Of more comparisons than this only those that found a difference are listed; the others are
-/// counted.
+/// If there are more, only those that found a difference are listed, and the others are counted.
 const LISTED_MAX: usize = 12;
 
-/// The comparisons as a table, or nothing if there are none.
+/// The comparisons as a table; empty if there are none.
 pub(crate) fn list(assessment: &Assessment, labels: &Labels, style: &Style) -> String {
     if assessment.comparisons.is_empty() {
         return String::new();
@@ -30,7 +29,7 @@ pub(crate) fn list(assessment: &Assessment, labels: &Labels, style: &Style) -> S
     out
 }
 
-/// The comparisons that are listed.
+/// The listed comparisons.
 pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
     let (comparisons, label) = (&assessment.comparisons, self::labels(assessment, labels));
     let is_listed = |found: &&Comparison| {
@@ -51,7 +50,7 @@ pub(crate) fn grid(assessment: &Assessment, labels: &Labels) -> Grid {
     grid
 }
 
-/// How many are not listed, if any: `and 5 equivalent and 3 inconclusive`.
+/// The number of comparisons that are not listed, if any: `and 5 equivalent and 3 inconclusive`.
 pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     if comparisons.len() <= LISTED_MAX {
         return None;
@@ -67,12 +66,12 @@ pub(crate) fn unlisted(comparisons: &[Comparison]) -> Option<String> {
     (!others.is_empty()).then(|| format!("and {}", listed(&others)))
 }
 
-/// What two compared cases are called beside each other.
+/// The labels of two compared cases.
 fn apart(found: &Comparison, labels: &Labels) -> Apart {
     Apart::of(&labels.words(&found.case), &labels.words(&found.base))
 }
 
-/// What a comparison is called: `mmap vs pread, cold (in doubt)` where a row is doubtful.
+/// The label of a comparison: `mmap vs pread, cold (in doubt)` if a row is doubtful.
 pub(crate) fn labels<'a>(
     assessment: &'a Assessment,
     labels: &'a Labels,
@@ -81,21 +80,21 @@ pub(crate) fn labels<'a>(
     move |found| format!("{}{}", apart(found, labels), doubt(found, &cases))
 }
 
-/// ` (in doubt)` where a row of a comparison is doubtful.
+/// ` (in doubt)` if a row of a comparison is doubtful.
 fn doubt(found: &Comparison, cases: &HashMap<&str, &Summary>) -> &'static str {
     let mut rows = [&found.case, &found.base].into_iter().filter_map(|id| cases.get(id.as_str()));
     if rows.any(|row| row.verdict != Verdict::Sound) { " (in doubt)" } else { "" }
 }
 
-/// The cases by their id: of thousands, each is asked for.
+/// An index of the cases, because there can be thousands of lookups.
 fn by_id(assessment: &Assessment) -> HashMap<&str, &Summary> {
     assessment.cases.iter().map(|summary| (summary.id.as_str(), summary)).collect()
 }
 
-/// Of more than this the clearest are told.
+/// If there are more, only the clearest are shown.
 const DECIDED_MOST: usize = 6;
 
-/// What the rounds decide, whatever the number of threads, and how many comparisons they do not:
+/// How many comparisons the rounds decided, and the clearest, for all numbers of threads together:
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`.
 pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Option<Vec<Sentence>> {
     let all = asked(assessment);
@@ -130,7 +129,7 @@ pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Option<Vec<Se
     Some(sentences.into_iter().flatten().collect())
 }
 
-/// Whether the cases of each comparison differ.
+/// Asks for each comparison whether its cases differ.
 fn asked(assessment: &Assessment) -> Vec<Decided> {
     let cases = by_id(assessment);
     let ask = |found: &Comparison| {
@@ -162,7 +161,7 @@ fn counted(all: &[Decided]) -> String {
     )
 }
 
-/// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`: the faster one comes first.
+/// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`: the faster one is first.
 fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
     let is_more = members.iter().all(|decided| decided.comparison().ratio > 1.0);
     let ratios = members.iter().map(|decided| match is_more {
@@ -183,7 +182,7 @@ fn clause((apart, members): &(Apart, Vec<&Decided>)) -> String {
     format!("{fast} is {said} as fast as {slow}{}", apart.beside())
 }
 
-/// That io_uring was not given what it is for, where each of its rows has one read in flight.
+/// A warning if io_uring had only one read in flight in every row, which defeats its purpose.
 fn depth_of_uring(assessment: &Assessment) -> Option<Sentence> {
     let depth = |summary: &Summary| {
         let work = summary.case.read().filter(|work| work.engine == Engine::Uring)?;
@@ -224,7 +223,7 @@ mod tests {
         }
     }
 
-    /// A run of these comparisons, whose cases all stand, sound or in doubt.
+    /// A run with these comparisons, and this verdict on all their cases.
     fn run_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Assessment {
         let one = || made::rich().cases.remove(0);
         let summary =

@@ -1,5 +1,5 @@
-//! Figures and names as they are said in every view. Units come from [`model::units`]; what is
-//! done here is to put texts beside each other.
+//! The wording of figures and names in every view. Units come from [`model::units`]; this module
+//! only combines texts.
 
 use crate::style::Paint;
 use assess::Tally;
@@ -14,24 +14,24 @@ use model::case::{Op, Sync, WriteEngine, WriteWork};
 use model::host::Storage;
 use model::units;
 
-/// Stands where there is no figure.
+/// Shown for a missing figure.
 pub(crate) const NONE: &str = "-";
 
-/// Stands where a durable rate was claimed, or would be mistaken for one, and there is none.
+/// Shown for a missing durable rate, if one was claimed or could be assumed.
 pub(crate) const NOT_DURABLE: &str = "not durable";
 
-/// What every latency is, once for each table: a closed loop submits the next operation when one is
-/// done, so a load that arrives by itself may wait longer.
+/// The meaning of every latency, once for each table. A closed loop submits the next operation when
+/// the last is done; operations that arrive on their own may wait longer.
 pub(crate) const SERVICE_TIME: &str = "p50 to max: service time (closed loop) at the row's depth";
 
-/// The same where there is little room.
+/// The same for narrow places.
 pub(crate) const SERVICE_TIME_SHORT: &str = "p50, p99: service time (closed loop)";
 
-/// How a figure is said with its unit.
+/// Formats a figure with its unit.
 pub(crate) type Say = fn(f64) -> String;
 
-/// Texts with a unit, joined without it: `598-631` if all have one unit; otherwise each keeps
-/// the first letter of its own, `998M-1.05G`.
+/// Joins figures without their units: `598-631` if they all have the same unit. Otherwise, each
+/// keeps the first letter of its own: `998M-1.05G`.
 fn joined(texts: &[String], between: &str) -> String {
     let parts: Vec<(&str, &str)> =
         texts.iter().map(|text| text.split_once(' ').unwrap_or((text, ""))).collect();
@@ -44,7 +44,7 @@ fn joined(texts: &[String], between: &str) -> String {
     said.join(between)
 }
 
-/// The ends of an interval: `598-631`, without the unit that its median names.
+/// An interval without the unit, which its median has: `598-631`.
 pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: Say) -> String {
     match (low, high) {
         (Some(low), Some(high)) => joined(&[say(low), say(high)], "-"),
@@ -52,19 +52,19 @@ pub(crate) fn interval(low: Option<f64>, high: Option<f64>, say: Say) -> String 
     }
 }
 
-/// `598/612/631`: the least, the mean and the greatest of the rounds, in the unit of their
-/// median; where they differ in it, each with its letter.
+/// The minimum, mean and maximum of the rounds, without the unit, which their median has:
+/// `598/612/631`. If their units differ, each keeps its first letter.
 pub(crate) fn min_mean_max(estimate: &Estimate, say: Say) -> String {
     joined(&[say(estimate.min), say(estimate.mean), say(estimate.max)], "/")
 }
 
-/// The same of what a row is read for.
+/// The same for the main figure of a row.
 pub(crate) fn spread(summary: &Summary) -> String {
     let estimate = main_estimate(summary);
     estimate.map_or(NONE.to_string(), |(all, say)| min_mean_max(&all, say))
 }
 
-/// A percentile: `83.2 µs`; `~83.2 µs` where it rests on few operations.
+/// A percentile: `83.2 µs`, or `~83.2 µs` if it is based on few operations.
 pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
     match percentile {
         None => NONE.to_string(),
@@ -73,7 +73,7 @@ pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
     }
 }
 
-/// What bounds a figure, and how near it comes: `97.1 % of memory`.
+/// The ceiling of a figure, and the share of it that was reached: `97.1 % of memory`.
 pub(crate) fn ceiling(summary: &Summary) -> String {
     match ceiling_of(summary) {
         Some(ceiling) => format!("{} of {}", units::percent(ceiling.share), ceiling.kind),
@@ -82,12 +82,12 @@ pub(crate) fn ceiling(summary: &Summary) -> String {
     }
 }
 
-/// The ceiling of a case; of what was loaded first, once it was loaded.
+/// The ceiling of a case; if data was loaded first, the ceiling after loading.
 fn ceiling_of(summary: &Summary) -> Option<Ceiling> {
     summary.loaded.as_ref().map_or(summary.ceiling, |loaded| loaded.ceiling)
 }
 
-/// The same in a narrow column: `97.1 % mem`.
+/// The same for a narrow column: `97.1 % mem`.
 pub(crate) fn ceiling_short(summary: &Summary) -> String {
     match ceiling_of(summary) {
         Some(Ceiling { kind, share }) => {
@@ -102,7 +102,7 @@ pub(crate) fn ceiling_short(summary: &Summary) -> String {
     }
 }
 
-/// Operations a second: `11.0 k/s`, `708 /s`.
+/// Operations per second: `11.0 k/s`, `708 /s`.
 pub(crate) fn per_second(value: f64) -> String {
     format!("{}/s", units::scaled(value))
 }
@@ -119,14 +119,14 @@ pub(crate) fn times(ratio: f64) -> String {
     }
 }
 
-/// The ends of a ratio's interval: `1.25-1.38`.
+/// The interval of a ratio: `1.25-1.38`.
 pub(crate) fn times_interval(low: Option<f64>, high: Option<f64>) -> Option<String> {
     let bare = |ratio| times(ratio).trim_end_matches('×').to_string();
     Some(format!("{}-{}", bare(low?), bare(high?)))
 }
 
-/// What can be said of a comparison; where nothing can, about how many pairs it would take:
-/// `inconclusive (n ≈ 24)`, or `inconclusive (≈ 12 invocations)`.
+/// The result of a comparison, and if it is inconclusive, roughly how many pairs or invocations it
+/// needs: `inconclusive (n ≈ 24)`, `inconclusive (≈ 12 invocations)`.
 pub(crate) fn difference(found: &Comparison) -> String {
     match found.needs {
         Some(needs) if found.invocations > 1 => {
@@ -137,14 +137,14 @@ pub(crate) fn difference(found: &Comparison) -> String {
     }
 }
 
-/// More rounds or invocations than this nobody runs: the number says no more.
+/// Nobody runs more rounds or invocations than this, so the exact number is useless.
 const NEEDS_MOST: usize = 1_000;
 
 fn about(needs: usize) -> String {
     if needs > NEEDS_MOST { format!("> {NEEDS_MOST}") } else { format!("≈ {needs}") }
 }
 
-/// The colour of what can be said of a comparison.
+/// The color of a comparison's result.
 pub(crate) fn difference_paint(difference: Difference) -> Paint {
     match difference {
         Difference::Different => Paint::Plain,
@@ -152,18 +152,18 @@ pub(crate) fn difference_paint(difference: Difference) -> Paint {
     }
 }
 
-/// Per cent, given as such: `3.40 %`.
+/// A percentage: `3.40 %`.
 pub(crate) fn percent(percent: f64) -> String {
     units::percent(percent / 100.0)
 }
 
-/// What a row is read for, and how it is said.
+/// The main figure of a row, and how to format it.
 pub(crate) fn main_estimate(summary: &Summary) -> Option<(Estimate, Say)> {
     let (estimate, quantity) = trend::main_estimate(summary)?;
     Some((estimate, say(quantity)))
 }
 
-/// How a quantity is said.
+/// How to format a quantity.
 pub(crate) fn say(quantity: Quantity) -> Say {
     match quantity {
         Quantity::BytesPerSecond => units::rate,
@@ -171,7 +171,7 @@ pub(crate) fn say(quantity: Quantity) -> Say {
     }
 }
 
-/// The median of [`main_estimate`] and its interval.
+/// The median and the interval of [`main_estimate`].
 pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     match main_estimate(summary) {
         None if is_not_durable(summary) => (NOT_DURABLE.to_string(), NONE.to_string()),
@@ -180,7 +180,7 @@ pub(crate) fn main_figure(summary: &Summary) -> (String, String) {
     }
 }
 
-/// Which of the two rates the figure of a case that writes is; nothing for one that has neither.
+/// The kind of rate that a writing case's main figure is; empty if it has neither.
 pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     match summary.case.write() {
         None => "",
@@ -191,15 +191,14 @@ pub(crate) fn rate_kind(summary: &Summary) -> &'static str {
     }
 }
 
-/// Whether bytes were written that somebody might think durable by what was called, and the
-/// evidence does not bear that out.
+/// Whether a case called a sync and yet has no durable rate, because the evidence contradicts it.
 pub(crate) fn is_not_durable(summary: &Summary) -> bool {
     let is_synced = |work: &&WriteWork| work.op != Op::Sync && work.sync != Sync::None;
     let has_no_rate = summary.writing.as_ref().is_some_and(|writing| writing.durable.is_none());
     summary.n > 0 && has_no_rate && summary.case.write().filter(is_synced).is_some()
 }
 
-/// A time, if there is one.
+/// A time, or [`NONE`].
 pub(crate) fn ns(value: Option<f64>) -> String {
     value.map_or(NONE.to_string(), units::nanoseconds)
 }
@@ -209,7 +208,7 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// `text` as a sentence: with its full stop.
+/// `text` with a final period.
 pub(crate) fn sentence(text: &str) -> String {
     let text = text.trim();
     let ends = text.is_empty() || text.ends_with(['.', '!', '?']);
@@ -225,7 +224,7 @@ pub(crate) fn listed(names: &[String]) -> String {
     }
 }
 
-/// Whether a hypervisor presents a device of this storage.
+/// Whether a hypervisor emulates a device of this storage.
 pub(crate) fn is_virtual(storage: Option<&Storage>) -> bool {
     storage.is_some_and(|storage| storage.devices.iter().any(|device| device.is_virtual))
 }
@@ -239,7 +238,7 @@ pub(crate) fn server(summary: &Summary, storage: Option<&Storage>) -> String {
     }
 }
 
-/// What served the bytes, and of a mixture the share of the cache: `mixed (37.2 %)`.
+/// What served the bytes; if mixed, with the page cache's share: `mixed (37.2 %)`.
 pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String {
     match (summary.served_by, summary.hit_share) {
         (Some(ServedBy::Mixed), Some(share)) => format!("mixed ({})", units::percent(share)),
@@ -247,7 +246,7 @@ pub(crate) fn served_by(summary: &Summary, storage: Option<&Storage>) -> String 
     }
 }
 
-/// What a case is worth: its verdict, or that there is no figure.
+/// The verdict on a case, or why it has no figure.
 pub(crate) fn verdict(summary: &Summary) -> &'static str {
     match (summary.n, summary.verdict) {
         (0, Verdict::Void) if summary.failures.is_empty() => "not run",
@@ -256,7 +255,7 @@ pub(crate) fn verdict(summary: &Summary) -> &'static str {
     }
 }
 
-/// What became of a trial in a word, and why, unless it counts.
+/// The outcome of a trial in a word; unless it is counted, with the reason.
 pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     match fate {
         Fate::Counted => ("counted", None),
@@ -266,8 +265,7 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     }
 }
 
-/// How many cases are worth what, in the words that [`verdict`] has for each; without those that
-/// none is.
+/// The number of cases for each [`verdict`], without zeros.
 pub(crate) fn counts(tally: &Tally) -> impl Iterator<Item = (usize, &'static str)> {
     let all = [
         (tally.sound, "sound"),
@@ -280,14 +278,14 @@ pub(crate) fn counts(tally: &Tally) -> impl Iterator<Item = (usize, &'static str
     all.into_iter().filter(|(cases, _)| *cases > 0)
 }
 
-/// `12 sound, 1 doubtful`: how many cases are worth what.
+/// The number of cases with each verdict: `12 sound, 1 doubtful`.
 pub(crate) fn tally(tally: &Tally) -> String {
     let told: Vec<String> =
         counts(tally).map(|(cases, worth)| format!("{cases} {worth}")).collect();
     if told.is_empty() { "no case".to_string() } else { told.join(", ") }
 }
 
-/// The colour of a verdict.
+/// The color of a verdict.
 pub(crate) fn verdict_paint(summary: &Summary) -> Paint {
     match summary.verdict {
         Verdict::Sound => Paint::Plain,
@@ -296,7 +294,7 @@ pub(crate) fn verdict_paint(summary: &Summary) -> Paint {
     }
 }
 
-/// The colour of a severity.
+/// The color of a severity.
 pub(crate) fn severity_paint(severity: Severity) -> Paint {
     match severity {
         Severity::Note => Paint::Faint,
@@ -305,7 +303,7 @@ pub(crate) fn severity_paint(severity: Severity) -> Paint {
     }
 }
 
-/// A figure of a case: in brackets if the case is void, so that it cannot be mistaken for one.
+/// A case's figure; in brackets if the case is void, so that nobody takes it for valid.
 pub(crate) fn figure(summary: &Summary, text: String) -> String {
     let says_nothing = [NONE, NOT_DURABLE, ""].contains(&text.as_str());
     let bare = summary.verdict.stands() || says_nothing;

@@ -1,4 +1,4 @@
-//! The two rates of cases that write, in words.
+//! The wording of acknowledged and durable rates.
 
 use crate::words::{self, NONE, NOT_DURABLE};
 use assess::Assessment;
@@ -10,13 +10,13 @@ use model::case::{Case, Op, Sync};
 use model::host::{Medium, Storage, WriteCache};
 use model::units;
 
-/// The cases that were measured and those that were skipped.
+/// All measured and all skipped cases.
 fn cases(assessment: &Assessment) -> impl Iterator<Item = &Case> {
     let measured = assessment.cases.iter().map(|summary| &summary.case);
     measured.chain(assessment.skips.iter().map(|skip| &skip.case))
 }
 
-/// Whether any case writes, or is to be.
+/// Whether any case writes, even a skipped one.
 pub(crate) fn any(assessment: &Assessment) -> bool {
     cases(assessment).any(|case| case.write().is_some())
 }
@@ -26,7 +26,7 @@ pub(crate) fn any_copy(assessment: &Assessment) -> bool {
     cases(assessment).any(|case| case.write().is_some_and(|work| work.op == Op::Copy))
 }
 
-/// The name of what makes it durable, or is mistaken for it, as the manual has it.
+/// The name of a sync for readers.
 pub(crate) fn sync_name(sync: Sync) -> String {
     Axis::named("sync").map_or_else(String::new, |axis| axis.say(sync.name()))
 }
@@ -36,7 +36,7 @@ pub(crate) fn acknowledged(writing: Option<&Writing>) -> (String, String) {
     rate(writing.and_then(|writing| writing.acknowledged))
 }
 
-/// The durable rate and its interval; that it is not durable, where somebody might think so.
+/// The durable rate and its interval; [`NOT_DURABLE`] if the evidence contradicts it.
 pub(crate) fn durable(summary: &Summary) -> (String, String) {
     if words::is_not_durable(summary) {
         return (NOT_DURABLE.to_string(), NONE.to_string());
@@ -59,8 +59,8 @@ pub(crate) fn said_rate(estimate: &Estimate) -> String {
     }
 }
 
-/// What is known of what a sync comes to below the file system, as a sentence; nothing where it
-/// flushes a device of this machine.
+/// A sentence about what a sync reaches below the file system; `None` if it flushes a device of
+/// this machine.
 pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
     let storage = storage?;
     let devices = || storage.devices.iter();

@@ -1,4 +1,4 @@
-//! How far builds of one loop are apart.
+//! How much builds of the same loop differ.
 
 use crate::sentence::{Sentence, said_ratio, why_open};
 use crate::words;
@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::builds::Builds;
 use assess::decision::Decision;
 
-/// How far builds of the same loop are apart; none where only one was measured.
+/// How much builds of the same loop differ; `None` if only one was measured.
 pub(super) fn answer(
     assessment: &Assessment,
     name: &dyn Fn(&str) -> String,

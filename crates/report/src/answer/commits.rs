@@ -1,4 +1,4 @@
-//! What a commit takes, and whether the devices flushed.
+//! The cost of a commit, and whether the devices flushed.
 
 use crate::sentence::Sentence;
 use crate::words::{self, count};
@@ -11,7 +11,7 @@ use model::case::{Allocation, Cache, Op, Sync, WriteEngine, WriteWork};
 use model::pattern::Pattern;
 use model::units;
 
-/// The rows that sync and have figures that stand.
+/// The rows that sync and have valid figures.
 fn standing(assessment: &Assessment) -> Vec<(&WriteWork, &Summary)> {
     let stands = assessment.cases.iter().filter(|summary| summary.verdict.stands());
     let writes = stands.filter_map(|summary| Some((summary.case.write()?, summary)));
@@ -19,7 +19,7 @@ fn standing(assessment: &Assessment) -> Vec<(&WriteWork, &Summary)> {
     writes.filter(|(work, _)| is_synced(work)).collect()
 }
 
-/// What is known of what a sync comes to, for the rows that stand.
+/// The cost of commits and the effect of syncs, from the valid rows.
 pub(super) fn answer(assessment: &Assessment) -> Option<Vec<Sentence>> {
     let standing = standing(assessment);
     if standing.is_empty() {
@@ -31,10 +31,10 @@ pub(super) fn answer(assessment: &Assessment) -> Option<Vec<Sentence>> {
     (!below.is_empty()).then_some(below)
 }
 
-/// A commit is of a few pages: what is larger is no longer a commit, but a copy.
+/// A commit writes a few pages; anything larger is a copy.
 const COMMIT_MOST: u64 = 16 << 10;
 
-/// How what is written lies in the file, in a word.
+/// A phrase for where the data is written.
 fn placed(allocation: Allocation) -> &'static str {
     match allocation {
         Allocation::Overwrite => "written over",
@@ -44,7 +44,7 @@ fn placed(allocation: Allocation) -> &'static str {
     }
 }
 
-/// Writes of which each is waited for.
+/// Writes that each wait for their sync.
 struct Commit<'a> {
     what: String,
     each: Estimate,
@@ -72,7 +72,7 @@ impl Commit<'_> {
     }
 }
 
-/// What a commit takes: the least and the greatest median of all ways.
+/// The cost of a commit: the lowest and the highest median of all ways.
 fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let mut commits: Vec<Commit> = standing.iter().filter_map(commit).collect();
     commits.sort_by(|a, b| a.each.median.total_cmp(&b.each.median));
@@ -87,7 +87,7 @@ fn said_commits(standing: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     Some(Sentence::of_summaries(text, rows))
 }
 
-/// Whether the devices flushed their caches as often as they were told to.
+/// Whether the devices flushed their caches as often as a sync was called.
 fn said_flushes(all: &[(&WriteWork, &Summary)]) -> Option<Sentence> {
     let counts = all.iter().filter_map(|(_, summary)| {
         let writing = summary.writing.as_ref()?;

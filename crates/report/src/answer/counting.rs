@@ -1,4 +1,4 @@
-//! Whether counting the 10s of a file from storage is faster than counting them in memory.
+//! Is counting the 10s of a file faster from storage than in memory?
 
 use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
 use crate::words::{count, is_virtual, listed};
@@ -9,7 +9,7 @@ use assess::summary::Summary;
 use model::case::Engine;
 use model::units;
 
-/// The answer in plain sentences, for each size.
+/// The answer for each size, in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     if assessment.counting.is_empty() {
         let none = "There is no answer: it needs a count in memory, or both sides of the claim.";
@@ -26,7 +26,7 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
     all.chain(assessment.counting.iter().map(|answer| counted(assessment, answer.size))).collect()
 }
 
-/// How many were counted in a file of a size, and whether that is right.
+/// The count in files of this size, and how many rows were right.
 fn counted(assessment: &Assessment, size: u64) -> String {
     let is_of_size = |summary: &&Summary| {
         let work = summary.case.read().filter(|work| work.engine != Engine::Null);
@@ -115,7 +115,7 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
     sentences
 }
 
-/// The claim that started the question, and what is fair to say beside it.
+/// The claim that started the question, and a fairer comparison.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
     let first = Sentence::decided(&claim.holds, |decision| {
         format!(

@@ -1,4 +1,4 @@
-//! The fastest way to write, and what durability costs.
+//! The fastest way to write, and the cost of durability.
 
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::writes::{self, said_rate};
@@ -6,7 +6,7 @@ use assess::Assessment;
 use assess::decision::{Decision, Lead};
 use assess::strategies::WritingAnswer;
 
-/// The answer in plain sentences.
+/// The answer in sentences.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
     let none = WritingAnswer { acknowledged: None, durable: None, cost: None };
     let answer = assessment.writing.as_ref().unwrap_or(&none);
@@ -43,11 +43,11 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
         .collect()
 }
 
-/// What durability costs, in a sentence.
+/// The cost of durability, in a sentence.
 enum Cost {
-    /// Of one case, its two rates.
+    /// From the two rates of one case.
     OfSame(Sentence),
-    /// Of two: the fastest of each rate.
+    /// From two cases: the fastest for each rate.
     OfFastest(Sentence),
 }
 

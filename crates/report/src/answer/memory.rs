@@ -1,4 +1,4 @@
-//! The levels of memory that its latency shows, and the threads that saturate it.
+//! The memory levels that latencies show, and the threads that saturate memory.
 
 use crate::sentence::Sentence;
 use crate::words::{count, listed};
@@ -9,12 +9,12 @@ use assess::saturation::Saturation;
 use model::case::Pages;
 use model::units;
 
-/// The levels of memory that the cases show.
+/// The memory levels that latencies show.
 pub(super) fn levels(assessment: &Assessment) -> Vec<Vec<Sentence>> {
     assessment.levels.iter().map(|levels| vec![said_levels(levels)]).collect()
 }
 
-/// How many threads saturate memory.
+/// The number of threads that saturates memory.
 pub(super) fn saturation(assessment: &Assessment) -> Vec<Vec<Sentence>> {
     let mut saturations: Vec<(String, Vec<&Saturation>)> = Vec::new();
     for saturation in &assessment.saturations {
@@ -69,7 +69,7 @@ fn said_threads(saturation: &Saturation) -> String {
     }
 }
 
-/// Those of which the same is found.
+/// Loops with the same result in one sentence.
 fn said_saturations((found, members): &(String, Vec<&Saturation>)) -> Sentence {
     let name = |saturation: &Saturation| {
         let Saturation { kernel, isa, pages, .. } = saturation;

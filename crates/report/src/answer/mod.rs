@@ -1,5 +1,4 @@
-//! What follows from a run in plain sentences, and how its cases are called: as the view of its
-//! recipe has both.
+//! The conclusions of a run in sentences, and the labels of its cases, as the view requests.
 
 mod storage;
 mod reads;
@@ -20,7 +19,7 @@ use assess::decision::Lead;
 use assess::summary::ServedBy;
 use model::view::{Answer, Layout};
 
-/// How the cases of an assessment are called.
+/// The labels of the cases of an assessment.
 pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     match assessment.view.layout {
         Layout::Ladder => survey::labels(assessment),
@@ -28,14 +27,14 @@ pub(crate) fn labels(assessment: &Assessment) -> Labels<'_> {
     }
 }
 
-/// The answer, in the parts that the view asks for, a paragraph each.
+/// The answer: a paragraph for each part that the view requests, or several.
 pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
     let labels = labels(assessment);
     let parts = assessment.view.answer.iter();
     parts.flat_map(|part| said(*part, assessment, &labels)).collect()
 }
 
-/// A part of the answer, with cases called by these labels where it takes any.
+/// A part of the answer; `labels` names the cases.
 pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<String> {
     let name = &|id: &str| labels.name(id);
     let paragraphs = |all: Vec<Vec<Sentence>>| -> Vec<String> {
@@ -64,8 +63,8 @@ pub(crate) fn below(assessment: &Assessment, style: &Style) -> String {
     if said.is_empty() { String::new() } else { format!("\n{}", lines.collect::<String>()) }
 }
 
-/// The fastest that stands, of each kind of what served the bytes, and what cannot be told apart
-/// from it.
+/// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from
+/// it.
 fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Vec<Sentence>> {
     let said = |(by, lead): &(ServedBy, Lead)| {
         let rated = lead.best();
@@ -74,13 +73,13 @@ fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Vec
         let text = format!("Fastest {}: {name_of} at {rate}{beside}.", source(*by));
         Sentence::led(lead, text)
     };
-    // Of one row nothing is the fastest.
+    // A single row cannot be the fastest.
     let several = assessment.fastest.iter().filter(|(_, lead)| lead.of_rows() > 1);
     let all: Vec<Sentence> = several.map(said).collect();
     (!all.is_empty()).then_some(all)
 }
 
-/// Where bytes came from, or went to.
+/// Where the bytes came from, or went to.
 fn source(by: ServedBy) -> &'static str {
     match by {
         ServedBy::Ram => "in memory",

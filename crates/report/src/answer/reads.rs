@@ -1,4 +1,4 @@
-//! What a read takes, and whether that depends on the number of reads.
+//! The time of a read, and whether it depends on the number of reads.
 
 use crate::labels::Labels;
 use crate::phrases::joined;
@@ -10,7 +10,7 @@ use assess::summary::Summary;
 use model::case::{Io, ReadWork};
 use model::plan::Role;
 
-/// Rows that differ in their number of iterations only, fewest first; no limit comes last.
+/// Rows that differ in their number of iterations only, fewest first, and unlimited last.
 struct Group<'a> {
     title: String,
     rows: Vec<(&'a ReadWork, &'a Summary)>,
@@ -31,13 +31,13 @@ fn groups<'a>(assessment: &'a Assessment, labels: &Labels) -> Vec<Group<'a>> {
     }
     let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
     for group in &mut groups {
-        // 0 is no limit, more than any number.
+        // 0 means unlimited, so it must come last.
         group.rows.sort_by_key(|(work, _)| work.io.ops.wrapping_sub(1));
     }
     groups
 }
 
-/// What a group is called: the label of any of its rows, without their number of operations.
+/// The title of a group: the label of one of its rows, without the number of operations.
 fn title(labels: &Labels, summary: &Summary) -> String {
     let phrases = labels.phrases(&summary.case).into_iter().filter(|phrase| phrase.axis != "ops");
     match joined(phrases.map(|phrase| phrase.said)) {
@@ -46,7 +46,7 @@ fn title(labels: &Labels, summary: &Summary) -> String {
     }
 }
 
-/// How many reads a trial has: the limit, or all of a file that is passed once.
+/// The number of reads in a trial: the limit, or all blocks of a file that is read once.
 fn iterations(work: &ReadWork) -> String {
     match (work.io.ops, work.repeats()) {
         (0, false) => format!("all {}", work.io.blocks()),
@@ -55,7 +55,7 @@ fn iterations(work: &ReadWork) -> String {
     }
 }
 
-/// What a read takes, and how that changes with the number of iterations, for each group.
+/// The time of a read, and for each group, how it changes with the number of iterations.
 pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Vec<String> {
     let groups = groups(assessment, names);
     let changes = groups.iter().map(|group| change(group, &assessment.iterations));
@@ -63,7 +63,7 @@ pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Vec<String> {
     all.map(|sentences| paragraph(&sentences, &|id| names.name(id))).collect()
 }
 
-/// What a read takes where most of them were made.
+/// The time of a read in the row with the most iterations.
 fn typical(groups: &[Group]) -> Option<Sentence> {
     let (mut texts, mut rows) = (Vec::new(), Vec::new());
     for group in groups {
@@ -78,8 +78,8 @@ fn typical(groups: &[Group]) -> Option<Sentence> {
     (!texts.is_empty()).then(|| Sentence::of_summaries(text, rows))
 }
 
-/// How the answer changes from the fewest iterations to the most: the rows' own figures, and
-/// whether the throughput differs.
+/// How the fewest iterations compare with the most: the rows' figures, and whether their throughput
+/// differs.
 fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
     let title = &group.title;
     let with_figure: Vec<_> = group.rows.iter().filter(|(_, summary)| stands(summary)).collect();
@@ -117,7 +117,7 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
     [figures].into_iter().chain(questions.iter().find(is_it).map(differs)).collect()
 }
 
-/// Whether the throughput depends on how long one reads.
+/// Whether the throughput depends on the duration.
 fn differs(decided: &Decided) -> Sentence {
     let ratio = said_ratio(&decided.ratio());
     Sentence::decided(decided, |decision| match decision {

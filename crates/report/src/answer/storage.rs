@@ -1,4 +1,4 @@
-//! The closing answer of a survey in words: is this disk faster than memory, and what bounds it?
+//! The answer of a survey in words: is this disk faster than memory, and what bounds it?
 
 use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
 use crate::words::{count, is_virtual};
@@ -10,7 +10,7 @@ use model::case::{Op, WriteWork};
 use model::host::Medium;
 use model::units;
 
-/// The answer in a few sentences, whatever of it is known.
+/// The answer in a few sentences, as far as it is known.
 pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
     let mut sentences = match &assessment.answer {
         None => vec![Sentence::plain(
@@ -90,7 +90,7 @@ fn disk(assessment: &Assessment) -> &'static str {
     if is_virtual(assessment.storage.as_ref()) { "virtual disk" } else { "disk" }
 }
 
-/// The same against all threads that read memory.
+/// The same, compared with all threads that read memory.
 fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
     let ratio = said_ratio(&all.ratio());
@@ -132,7 +132,7 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
     }
 }
 
-/// What one operation takes, a median each.
+/// The median latencies of the device and of memory.
 fn latencies(answer: &Answer) -> Option<Sentence> {
     let read = answer.device_latency.as_ref().map(|waited| {
         let takes = units::nanoseconds(waited.ns);
@@ -151,7 +151,7 @@ fn latencies(answer: &Answer) -> Option<Sentence> {
     Some(Sentence::figures(both.replacen('a', "A", 1), rows.map(|waited| &waited.row)))
 }
 
-/// How fast writes are taken, how fast they are durable, and what a page waits for its sync.
+/// The highest acknowledged and durable rates, and the latency of a sync after one page.
 fn writing(assessment: &Assessment) -> Option<Sentence> {
     let answer = assessment.writing.as_ref()?;
     let said = |lead: &Lead| format!("at up to {}", units::rate(lead.best().rate.median));
@@ -176,8 +176,7 @@ fn writing(assessment: &Assessment) -> Option<Sentence> {
     Some(Sentence::figures(format!("{text}."), rows))
 }
 
-/// The first row that stands and is durable of those that sync after each page, and the median of
-/// its syncs.
+/// The first valid and durable row that syncs after each page, and the median latency of its syncs.
 fn page_sync(assessment: &Assessment) -> Option<(&Summary, u64)> {
     let is_page = |summary: &&Summary| {
         let is_each = |work: &WriteWork| {

@@ -1,4 +1,4 @@
-//! What it costs to touch a page of a file rather than one of memory.
+//! The cost of touching a page of a file instead of a page of memory.
 
 use crate::labels::Labels;
 use crate::phrases::joined;
@@ -14,7 +14,7 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
     assessment.cases.iter().find(|summary| summary.id == id)
 }
 
-/// What a page of a file costs, held against one of memory.
+/// The cost of a page of a file, compared with a page of memory.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<String> {
     if assessment.touching.is_empty() {
         let none = "There is no answer: it needs valid figures for pages of a file and of \
@@ -27,7 +27,7 @@ pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<String> {
     all.map(|sentence| paragraph(&[sentence], &name)).collect()
 }
 
-/// What a phase costs by each way, those together that found the file alike.
+/// The cost of a phase for each way, grouped by the file's cache state.
 fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Sentence> {
     let mut caches: Vec<(Cache, Vec<String>)> = Vec::new();
     let of_phase = || assessment.touching.iter().filter(|held| held.phase == phase);
@@ -65,7 +65,7 @@ fn file_cache(case: &Case) -> Cache {
     case.io().map_or(Cache::AsIs, |io| io.cache)
 }
 
-/// `132× (123-143)`; in doubt where either row is.
+/// `132× (123-143)`, with a note if either row is doubtful.
 fn costs(held: &Touching) -> String {
     let interval = times_interval(held.ratio.low, held.ratio.high);
     let is_doubtful = held.file.is_doubtful() || held.memory.is_doubtful();
@@ -75,14 +75,14 @@ fn costs(held: &Touching) -> String {
     format!("{}{beside}", times(held.ratio.median))
 }
 
-/// By what a page of a file is touched: its label without what the sentence has said.
+/// The way to touch a file: its label without words that the sentence has already.
 fn by(file: &Summary, labels: &Labels) -> String {
     let phrases = labels.phrases(&file.case).into_iter();
     let said = phrases.filter(|phrase| !["kind", "cache", "block"].contains(&phrase.axis));
     format!("by {}", joined(said.map(|phrase| phrase.said)))
 }
 
-/// What stands in brackets, once for all sentences.
+/// Explains the brackets, once for all sentences.
 fn intervals(assessment: &Assessment) -> Sentence {
     let has_one = |held: &Touching| held.ratio.low.is_some();
     let with = assessment.touching.iter().filter(|held| has_one(held)).count();
@@ -95,7 +95,7 @@ fn intervals(assessment: &Assessment) -> Sentence {
     })
 }
 
-/// The touches that are mistaken for each other.
+/// First and second touches, which are easily confused.
 fn first_touch(assessment: &Assessment) -> Option<Sentence> {
     let row = |kernel: Kernel| {
         let is_it = |summary: &&Summary| {

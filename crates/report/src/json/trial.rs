@@ -1,4 +1,4 @@
-//! A trial by itself, as the table of metrics has it.
+//! A single trial, with the metrics from the table of metrics.
 
 use crate::metric::{self, Metric};
 use crate::words::fate;
@@ -39,7 +39,7 @@ impl Trial<'_> {
 /// The figures of a successful trial, as the table of metrics has them.
 struct Figures<'a>(&'a trials::Figures);
 
-/// The objects in the figures, in their order, each with what it holds.
+/// The objects in the figures, in order, each with its description.
 const PARTS: [(&str, &str); 4] = [
     (
         "latency_ns",
@@ -69,7 +69,7 @@ fn value(figures: &trials::Figures, metric: &Metric) -> Value {
     }
 }
 
-/// One of the objects in the figures.
+/// One object in the figures.
 struct Part<'a>(&'a trials::Figures, &'static str);
 
 impl Serialize for Part<'_> {
@@ -101,13 +101,13 @@ impl JsonSchema for Figures<'_> {
         let mut figures = object("", "The figures of a successful trial.");
         for (name, meaning) in PARTS {
             figures["properties"][name] = object(name, meaning);
-            figures["required"].as_array_mut().expect("a list").push(name.into());
+            figures["required"].as_array_mut().expect("`required` is a list").push(name.into());
         }
-        figures.try_into().expect("an object is a schema")
+        figures.try_into().expect("a JSON object is a schema")
     }
 }
 
-/// The schema of a part, or of what is in none.
+/// The schema of a part, or of the figures that belong to no part.
 fn object(part: &str, meaning: &str) -> Value {
     let property = |metric: &Metric| (metric.json.1.to_string(), property(metric));
     let properties: Map<String, Value> = of_part(part).map(property).collect();

@@ -1,5 +1,4 @@
-//! Figures that only cases have: intervals, how a trial spent its time, what was built, what a case
-//! is held against, what it is worth.
+//! Figures of cases only: intervals, the time spent in a trial, builds, comparisons and verdicts.
 
 use super::families::{OPERATION, no_labels};
 use super::table::{operations, until_durable, writing};
@@ -45,13 +44,13 @@ fn or_none(text: Option<String>) -> String {
     text.unwrap_or(NONE.to_string())
 }
 
-/// How many operations were timed; where there are syncs, how many of these.
+/// The number of timed operations; of timed syncs, if there are any.
 fn timed(summary: &Summary) -> Option<f64> {
     let syncs = until_durable(summary).map(|it| it.count).filter(|count| *count > 0);
     Some(syncs.unwrap_or(summary.latency.count)).filter(|count| *count > 0).map(|it| it as f64)
 }
 
-/// Flushes by syncs of a trial: `1024/1020`.
+/// Flushes and syncs of a trial: `1024/1020`.
 fn flushes(summary: &Summary) -> String {
     let or_none = |count: Option<u64>| count.map_or(NONE.to_string(), |count| count.to_string());
     let all = writing(summary).map(|it| (it.flushes_per_trial, it.syncs_per_trial));
@@ -61,7 +60,7 @@ fn flushes(summary: &Summary) -> String {
     }
 }
 
-/// The metrics of cases alone.
+/// The metrics of cases only.
 pub(crate) const OF_CASES: &[Metric] = &[
     Metric {
         name: "operation",
@@ -296,15 +295,15 @@ fn peer<'a>(summary: &Summary, assessment: &'a Assessment) -> Option<&'a Peer> {
     assessment.peers.iter().find(|peer| peer.name == summary.case.peer)
 }
 
-/// The options of a build, without what is in every one.
+/// The options of a build, without those that every build has.
 fn flags(peer: &Peer) -> Option<String> {
     let words = peer.build.as_deref()?.split(' ');
     let is_told = |word: &&str| ["-O", "-m", "-D"].iter().any(|option| word.starts_with(option));
     Some(words.filter(is_told).collect::<Vec<_>>().join(" "))
 }
 
-/// How wide vectors are: as a peer's object code has them, or as this program's own loop is
-/// written.
+/// The width of vectors: for a peer, from its object code; for this program's own loops, from the
+/// instruction set.
 fn vectors(summary: &Summary, assessment: &Assessment) -> String {
     let bits = match (peer(summary, assessment), summary.case.memory()) {
         (Some(peer), _) => peer.vector_bits,

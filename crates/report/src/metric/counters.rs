@@ -13,7 +13,7 @@ const fn counter(
     Metric { name: column, unit, meaning, trial: Trial::Whole(of), column, json, ..PLAIN }
 }
 
-/// In the order of the columns of CSV.
+/// In the order of the CSV columns.
 pub(crate) const COUNTERS: &[Metric] = &[
     Metric {
         name: "window_ns",

@@ -1,4 +1,4 @@
-//! How OpenMetrics has the figures of cases.
+//! The OpenMetrics families of cases' figures.
 
 use super::{Family, Labels, label};
 use assess::summary::Summary;
@@ -34,21 +34,21 @@ pub(super) const LATENCY: Family = &[(
      longest. No sample of a void case, and none where too few were timed.",
 )];
 
-/// The families, in their order.
+/// The families, in order.
 pub(crate) const FAMILIES: [Family; 4] = [THROUGHPUT, OPERATIONS, OPERATION, LATENCY];
 
 pub(super) fn no_labels(_: &Summary) -> Option<Labels> {
     Some(Labels::new())
 }
 
-/// The labels of a rate. What moves no bytes in bulk has none: its bytes in a second say nothing.
+/// The labels of a rate; `None` if bytes per second mean nothing in the case.
 pub(super) fn rate_labels(summary: &Summary, quantity: &str) -> Option<Labels> {
     let served_by = summary.served_by.map_or(String::new(), |by| by.name().to_string());
     let labels = vec![label("quantity", quantity), label("served_by", served_by)];
     (Quantity::of(&summary.case) != Quantity::NsPerOp).then_some(labels)
 }
 
-/// The same of the throughput; what writes has two rates of its own.
+/// The labels of the throughput; `None` for writes, which have two other rates.
 pub(super) fn throughput_labels(summary: &Summary) -> Option<Labels> {
     match &summary.case.work {
         Work::Read(_) => rate_labels(summary, "read"),

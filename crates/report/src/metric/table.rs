@@ -1,4 +1,4 @@
-//! Figures: of cases, of trials, or of both.
+//! Figures of cases, of trials, or of both.
 
 use super::families::{LATENCY, OPERATIONS, THROUGHPUT};
 use super::families::{no_labels, percentile_labels, rate_labels, throughput_labels};
@@ -13,7 +13,7 @@ use assess::writing::Writing;
 use model::case::Sync;
 use model::units;
 
-/// Operations a second; of a loop over memory only where it is read for what one takes.
+/// Operations per second; for a memory loop, only if its main figure is the time per operation.
 pub(super) fn operations(summary: &Summary) -> Option<Estimate> {
     let is_counted =
         summary.case.io().is_some() || Quantity::of(&summary.case) == Quantity::NsPerOp;
@@ -32,7 +32,7 @@ fn sync(summary: &Summary) -> Option<&Latency> {
     Some(&writing(summary)?.sync)
 }
 
-/// Of what makes data durable: of a sync that is a call of its own, or of a write that is one.
+/// The latency until data is durable: of separate syncs, or of writes that sync themselves.
 pub(super) fn until_durable(summary: &Summary) -> Option<&Latency> {
     match summary.case.write()?.sync {
         Sync::Dsync => Some(&summary.latency),
@@ -44,7 +44,7 @@ fn said_sync(summary: &Summary, of: fn(&Latency) -> Option<Percentile>) -> Strin
     words::percentile(until_durable(summary).and_then(of))
 }
 
-/// The median of the syncs; of few the longest.
+/// The median of the syncs; if there are too few, the longest.
 fn said_sync_median(summary: &Summary) -> String {
     match until_durable(summary) {
         Some(Latency { p50: None, max_ns: Some(longest), .. }) => {
@@ -54,7 +54,7 @@ fn said_sync_median(summary: &Summary) -> String {
     }
 }
 
-/// In the order of the columns of CSV, as far as they have one.
+/// In the order of the CSV columns; some have none.
 pub(crate) const FIGURES: &[Metric] = &[
     Metric {
         name: "bytes",

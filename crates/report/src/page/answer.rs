@@ -1,4 +1,4 @@
-//! What a record answers, and what its figures are worth.
+//! The answer of a record, and how far to trust its figures.
 
 use super::sheet::badge;
 use crate::answer;
@@ -8,12 +8,12 @@ use assess::summary::Summary;
 use maud::{Markup, html};
 use model::plan::Role;
 
-/// What a verdict means, for who sees it for the first time.
+/// What the verdicts mean, for a first-time reader.
 const MEANINGS: &str = "sound: nothing speaks against the figure; doubtful: something does; void: \
                         it is not what it claims to be, or there is none; unavailable: this \
                         machine cannot do it";
 
-/// The answer in sentences, the first paragraph large, and the verdicts counted.
+/// The answer in sentences, with a large first paragraph, and a count of the verdicts.
 pub(super) fn said(assessment: &Assessment) -> Markup {
     let paragraphs = answer::answer(assessment);
     html! {
@@ -24,11 +24,11 @@ pub(super) fn said(assessment: &Assessment) -> Markup {
     }
 }
 
-/// The units of figures in sentences: of rates, times and shares.
+/// Units of figures in sentences: rates, times and shares.
 const UNITS: [&str; 14] =
     ["B/s", "kB/s", "MB/s", "GB/s", "TB/s", "/s", "k/s", "M/s", "IOPS", "ns", "µs", "ms", "s", "%"];
 
-/// A text whose figures stand out: a number with its unit, or a ratio.
+/// A text with its figures in bold: numbers with units, and ratios.
 fn with_strong_figures(text: &str) -> Markup {
     let is_number = |word: &str| {
         let word = word.trim_start_matches('(');
@@ -59,7 +59,7 @@ fn with_strong_figures(text: &str) -> Markup {
     }
 }
 
-/// How many cases are worth what.
+/// The number of cases with each verdict.
 pub(super) fn tally(assessment: &Assessment) -> Markup {
     let counts: Vec<(usize, &str)> = words::counts(&assessment.tally()).collect();
     let all: usize = counts.iter().map(|(count, _)| count).sum();
@@ -76,7 +76,7 @@ pub(super) fn tally(assessment: &Assessment) -> Markup {
     }
 }
 
-/// The class of a word for what cases are worth: what has no figure is as grave as what is void.
+/// The CSS class of a verdict; cases without a figure look like void ones.
 fn class(word: &str) -> &'static str {
     match word {
         "sound" => "sound",

@@ -14,7 +14,7 @@ use model::plan::Role;
 use model::view::Layout;
 use std::collections::HashSet;
 
-/// What the table says of cases.
+/// The metrics that the table shows.
 const SHOWN: [&str; 14] = [
     "throughput",
     "interval",
@@ -40,7 +40,7 @@ const LEGEND: &str = "throughput: median of the rounds, in brackets where the ca
 const LEGEND_WRITES: &str = "; acknowledged: until the last write had returned; durable: \
                              throughput including the final sync, unless contradicted";
 
-/// A row for each case; `link` leads to its evidence.
+/// A row for each case; `link` links to its evidence.
 pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     if assessment.cases.is_empty() {
         return html! {};
@@ -83,8 +83,7 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
     }
 }
 
-/// The cases under their headings: rungs of the ladder in a survey, elsewhere why they were
-/// measured.
+/// The cases under their headings: the rungs of the ladder in a survey, otherwise their roles.
 fn groups(assessment: &Assessment) -> Vec<(&'static str, Vec<&Summary>)> {
     let of = |role: Role| assessment.measured().filter(move |summary| summary.role == role);
     let twins = || ("measured a second time (A/A)", of(Role::Twin).collect::<Vec<_>>());
@@ -125,7 +124,7 @@ fn row(
     }
 }
 
-/// The columns that have anything in them.
+/// The columns that are not empty.
 fn columns(assessment: &Assessment) -> Vec<&'static Metric> {
     let shows_iops = metric::small_blocks(assessment.measured()) != Small::None;
     let is_used = |metric: &&Metric| {

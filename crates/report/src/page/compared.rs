@@ -1,4 +1,4 @@
-//! Cases of one record held against each other, and the A/A control.
+//! Comparisons of cases within a record, and the A/A control.
 
 use super::sheet::scroll;
 use crate::control;
@@ -9,8 +9,7 @@ use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use maud::{Markup, html};
 
-/// Of more comparisons than this those that found a difference come first, and the rest is
-/// counted.
+/// If there are more, those that found a difference come first, and the rest are only counted.
 const SHOWN_MAX: usize = 100;
 
 const LEGEND: &str = "ratio: median of the rates of the same rounds, the first case over the \
@@ -72,7 +71,7 @@ pub(super) fn interval(found: &Comparison) -> String {
     times_interval(found.low, found.high).unwrap_or(NONE.to_string())
 }
 
-/// The class of a row of comparisons.
+/// The CSS class of a comparison's row.
 pub(super) fn class_of(difference: Difference) -> &'static str {
     match difference {
         Difference::Different => "different",
@@ -80,7 +79,7 @@ pub(super) fn class_of(difference: Difference) -> &'static str {
     }
 }
 
-/// What the A/A control says; that there was none where there was none.
+/// What the A/A control shows, or that there was none.
 pub(super) fn control(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
     let Some(control) = &assessment.control else {
         return html! {

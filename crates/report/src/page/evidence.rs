@@ -1,4 +1,4 @@
-//! What each case rests on.
+//! The evidence for each case.
 
 use super::sheet::{badge, class_of, class_of_severity, facts};
 use super::trials;
@@ -11,20 +11,20 @@ use maud::{Markup, html};
 use model::units;
 use std::collections::HashMap;
 
-/// Of more cases than this the evidence of the first is shown.
+/// If there are more cases, only the first have their evidence shown.
 const SHOWN_MAX: usize = 150;
 
-/// Where on the page the evidence of a case is.
+/// Where the page shows the evidence of each case.
 pub(super) struct Anchors(HashMap<String, usize>);
 
 impl Anchors {
-    /// Those of the cases whose evidence is shown.
+    /// The anchors of the cases whose evidence is shown.
     pub(super) fn of(assessment: &Assessment) -> Anchors {
         let shown = assessment.measured().take(SHOWN_MAX).enumerate();
         Anchors(shown.map(|(index, summary)| (summary.id.clone(), index)).collect())
     }
 
-    /// `text` as a link to the evidence of the case with this id; as text where there is none.
+    /// `text` as a link to the evidence of a case; plain text if the page does not show it.
     pub(super) fn link(&self, id: &str, text: &str) -> Markup {
         match self.0.get(id) {
             Some(index) => html! { a href={ "#case-" (index) } { (text) } },
@@ -33,7 +33,7 @@ impl Anchors {
     }
 }
 
-/// The evidence of each case, folded away.
+/// The evidence of each case, collapsed.
 pub(super) fn all(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
     let number = assessment.measured().count();
     if number == 0 {
@@ -82,7 +82,7 @@ fn case(
     }
 }
 
-/// What is known of a case, each with its name.
+/// What is known about a case, as names and values.
 fn known(summary: &Summary, assessment: &Assessment) -> Vec<(&'static str, String)> {
     let mut known = served(summary, assessment);
     known.extend(summary.writing.as_ref().map(written).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What was found, what failed and what was not measured.
+//! Findings, failures and skips.
 
 use super::sheet::{badge, class_of_severity, list};
 use crate::frame;
@@ -7,18 +7,17 @@ use crate::words::{count, sentence};
 use assess::{Assessment, RunFinding};
 use maud::{Markup, html};
 
-/// More cases than this are folded away.
+/// Longer lists of cases are collapsed.
 const OPEN_MAX: usize = 3;
 
-/// Each finding: how grave it is, what was seen, what to do, and of which cases; then notes of no
-/// case alone.
-/// What it means that there is no finding.
+/// What it means that there are no findings.
 fn nothing(assessment: &Assessment) -> &'static str {
     let any_figure = assessment.measured().any(|summary| summary.n > 0);
     if any_figure { "Nothing was found." } else { "There is no figure that anything was found on." }
 }
 
-/// One finding.
+/// All findings: the severity, the observation, the remedy and the cases of each. Then the notes
+/// that belong to no case.
 pub(super) fn findings(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     let notes: Vec<String> = frame::notes(assessment).iter().map(|text| sentence(text)).collect();
     html! {
@@ -50,7 +49,7 @@ pub(super) fn finding(found: &RunFinding, link: &dyn Fn(&str) -> Markup) -> Mark
     }
 }
 
-/// The cases that something is about: a few in a line, more in a list that is folded away.
+/// The cases concerned: a few on one line, or more in a collapsed list.
 pub(super) fn cases(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
     html! {
         @match ids.len() {
@@ -70,7 +69,7 @@ pub(super) fn cases(ids: &[String], link: &dyn Fn(&str) -> Markup) -> Markup {
     }
 }
 
-/// Why trials failed, and of which cases; nothing where none did.
+/// Why trials failed, and of which cases; empty if none failed.
 pub(super) fn failures(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
     html! {
         @for (reason, ids, trials) in missed::failures(assessment) {
@@ -82,7 +81,7 @@ pub(super) fn failures(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -
     }
 }
 
-/// What was not measured, by the reason; nothing where all was.
+/// What was skipped, by reason; empty if nothing was.
 pub(super) fn skips(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Markup {
     html! {
         @for (reason, ids) in frame::by_reason(&assessment.skips) {

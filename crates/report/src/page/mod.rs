@@ -1,8 +1,7 @@
-//! One HTML file that says a whole judgement: no network, no script, light and dark, for screen
-//! and paper.
+//! An assessment as one HTML file: no network, no script; light and dark, for screen and print.
 //!
-//! Made with maud, whose templates escape what they are given by construction and leave no tag
-//! open: a record is somebody else's text.
+//! Made with maud, whose templates escape their input and cannot leave a tag open: a record may
+//! come from anyone.
 //!
 //! The modules are listed from lowest to highest; a module uses only those above it here.
 
@@ -24,13 +23,12 @@ use crate::words::sentence;
 use assess::Assessment;
 use sheet::{Section, Sheet};
 
-/// Of more cases than this a page shows the first only, and says so.
+/// If there are more cases, the page shows only the first, and says so.
 const CASES_MAX: usize = 400;
 
-/// The judgement of a record as a page: the answer first, then figures, the cases, what was
-/// found, and the evidence.
+/// An assessment as a page: the answer, then pictures, the cases, the findings and the evidence.
 ///
-/// The same assessment gives the same bytes. Whatever a record holds is shown as text.
+/// The same assessment gives the same bytes. Texts from a record are always escaped.
 pub fn page(assessment: &Assessment) -> String {
     let labels = crate::answer::labels(assessment);
     let name = |id: &str| labels.name(id);

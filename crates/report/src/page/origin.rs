@@ -1,4 +1,4 @@
-//! Where and how a record was made, and how it is made again.
+//! Where and how a record was made, and how to repeat it.
 
 use super::sheet::{facts, list};
 use crate::command;
@@ -77,7 +77,7 @@ fn host(host: &Host) -> Vec<(&'static str, String)> {
     said
 }
 
-/// How the machine was set up: what is known of it.
+/// The known settings of the machine.
 fn setup(setup: &Setup) -> Vec<(&'static str, String)> {
     let affected = setup.affected();
     let named = |what, names: &[&str]| {
@@ -167,7 +167,7 @@ fn method(assessment: &Assessment) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The command that makes the run again.
+/// The command that repeats the run.
 pub(super) fn again(assessment: &Assessment) -> Markup {
     let tool = &assessment.tool;
     html! {

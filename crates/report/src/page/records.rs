@@ -1,4 +1,4 @@
-//! Two records beside each other, as a page.
+//! A page that compares two records.
 
 use super::sheet::{Section, Sheet, facts, list, pictures, scroll};
 use super::{CASES_MAX, answer, compared, found, origin};
@@ -16,7 +16,7 @@ const LEGEND: &str = "B/A: median of the ratios of rounds with the same number; 
                       probability, corrected over all rows, that rounds of one distribution are \
                       as far apart";
 
-/// Two records compared as a page; `paths` are where they are.
+/// A comparison of two records as a page; `paths` are the records' paths.
 pub fn page_of_records(versus: &RecordComparison, paths: [&str; 2]) -> String {
     let names = records::names(versus);
     let sections = vec![
@@ -122,7 +122,7 @@ fn others(versus: &RecordComparison) -> Markup {
     }
 }
 
-/// One of the two: what its figures are worth, what was found, and where it was made.
+/// One of the records: its verdicts, its findings and its origin.
 fn one(path: &str, assessment: &Assessment) -> Markup {
     let names = Labels::of(assessment);
     html! {

@@ -1,4 +1,4 @@
-//! The sheet that every page is written on, and what is on several of them.
+//! The layout of every page, and elements that several pages use.
 
 use crate::MARK;
 use crate::picture::{Picture, scheme_css};
@@ -6,27 +6,27 @@ use crate::words::NONE;
 use assess::finding::{Severity, Verdict};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// How a page looks.
+/// The style of all pages.
 const CSS: &str = include_str!("page.css");
 
-/// No script, nothing from elsewhere: should a record ever get a tag into a page, it does nothing.
+/// No scripts and no external content: even if a record injected a tag, it would do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-/// A page before it is text.
+/// A page, before rendering.
 pub(super) struct Sheet {
-    /// What it is about.
+    /// Its title.
     pub(super) title: String,
-    /// When that began.
+    /// When the run began.
     pub(super) when: Option<String>,
-    /// Where it was, a line each.
+    /// Where the record was made, in lines.
     pub(super) about: Vec<String>,
-    /// What is to be known before all else.
+    /// What a reader must know first.
     pub(super) warnings: Vec<String>,
-    /// The rest; those that are empty are left out.
+    /// The sections; empty ones are omitted.
     pub(super) sections: Vec<Section>,
 }
 
-/// A part of a page that the contents name.
+/// A section, listed in the table of contents.
 pub(super) struct Section {
     anchor: &'static str,
     title: &'static str,
@@ -106,17 +106,17 @@ impl Section {
     }
 }
 
-/// A page without characters that nobody sees and that change what is seen. Its own text has none
-/// but line ends.
+/// Removes characters that are invisible but change what a reader sees. Of such characters, pages
+/// themselves use only line ends.
 fn harmless(page: &str) -> String {
     let lines: Vec<_> = page.split('\n').map(model::printable::printable).collect();
     lines.join("\n")
 }
 
-/// Of more entries than this the first are listed and the others counted.
+/// Longer lists are cut off, with a count of the rest.
 const LISTED_MAX: usize = 100;
 
-/// A list of some entries; of many the first, and how many more there are.
+/// A list; if it is long, only its first entries and a count of the rest.
 pub(super) fn list<T>(entries: &[T], show: &dyn Fn(&T) -> Markup) -> Markup {
     let more = entries.len().saturating_sub(LISTED_MAX);
     html! {
@@ -127,7 +127,7 @@ pub(super) fn list<T>(entries: &[T], show: &dyn Fn(&T) -> Markup) -> Markup {
     }
 }
 
-/// A table that scrolls by itself where it is wider than the window.
+/// A table that scrolls if it is wider than the window.
 pub(super) fn scroll(caption: &str, table: Markup) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -139,7 +139,7 @@ pub(super) fn scroll(caption: &str, table: Markup) -> Markup {
     }
 }
 
-/// What is known, each with its name; what is not known is left out.
+/// Known values with their names; unknown ones are omitted.
 pub(super) fn facts(known: Vec<(&str, String)>) -> Markup {
     let known = known.iter().filter(|(_, value)| !value.is_empty() && value != NONE);
     html! {
@@ -149,10 +149,10 @@ pub(super) fn facts(known: Vec<(&str, String)>) -> Markup {
     }
 }
 
-/// Pictures that would make all of them larger than this are left out, and named.
+/// The maximum size of all pictures together; the others are omitted, and named.
 const PICTURES_BYTES_MAX: usize = 1 << 20;
 
-/// The pictures, each with what it shows.
+/// The pictures, with their titles.
 pub(super) fn pictures(figures: &[Picture]) -> Markup {
     let mut room = PICTURES_BYTES_MAX;
     let (shown, left_out): (Vec<&Picture>, Vec<&Picture>) = figures.iter().partition(|figure| {
@@ -179,7 +179,7 @@ pub(super) fn pictures(figures: &[Picture]) -> Markup {
     }
 }
 
-/// The class of what is worth so much.
+/// The CSS class of a verdict.
 pub(super) fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Sound => "sound",
@@ -188,7 +188,7 @@ pub(super) fn class_of(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The class of a finding that takes so much.
+/// The CSS class of a severity.
 pub(super) fn class_of_severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
@@ -197,7 +197,7 @@ pub(super) fn class_of_severity(severity: Severity) -> &'static str {
     }
 }
 
-/// A word on a coloured ground; the word alone says it too.
+/// A word on a colored background; readable without the color, too.
 pub(super) fn badge(class: &str, text: &str) -> Markup {
     html! { span class={ "badge " (class) } { (text) } }
 }
@@ -229,7 +229,7 @@ mod tests {
         };
         let large = PICTURES_BYTES_MAX / 3 * 2;
         let said = pictures(&[figure("one", large), figure("two", large), figure("three", 9)]).0;
-        let (shown, left_out) = said.split_once("Left out").expect("one is too large");
+        let (shown, left_out) = said.split_once("Left out").expect("one picture is too large");
         assert!(shown.contains("one") && shown.contains("three") && !shown.contains("two"));
         assert!(left_out.contains("two") && !left_out.contains("three"), "{left_out}");
         assert!(!pictures(&[figure("one", 9)]).0.contains("Left out"));

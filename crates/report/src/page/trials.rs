@@ -7,10 +7,10 @@ use assess::trials::{Fate, Figures, TrialFigures};
 use maud::{Markup, html};
 use model::units;
 
-/// Of more trials than this the first are shown.
+/// If there are more, only the first are shown.
 const TRIALS_MAX: usize = 40;
 
-/// A column: its heading, and what a trial has in it.
+/// A column: its heading and its text for a trial.
 type Column = (&'static str, fn(&Figures) -> Option<String>);
 
 const COLUMNS: [Column; 18] = [
@@ -52,7 +52,7 @@ fn time(ns: u64) -> String {
     units::nanoseconds(ns as f64)
 }
 
-/// A row for each trial, with the columns that have anything in them; nothing without trials.
+/// A row for each trial; empty columns are omitted. Nothing without trials.
 pub(super) fn table(summary: &Summary) -> Markup {
     let shown: Vec<&TrialFigures> = summary.trials.iter().take(TRIALS_MAX).collect();
     if shown.is_empty() {
@@ -90,7 +90,7 @@ fn row(trial: &TrialFigures, columns: &[&Column]) -> Markup {
     }
 }
 
-/// What became of a trial, in a few words: why one failed is told with the case.
+/// The outcome of a trial in a few words; why trials failed is listed with the case.
 fn fate(fate: &Fate) -> String {
     match fate {
         Fate::Counted => "yes".to_string(),

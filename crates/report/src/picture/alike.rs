@@ -1,5 +1,4 @@
-//! Cases that are alike but for some axes: which lines belong into one picture, and what they are
-//! called there.
+//! Cases that differ in a few axes only: which lines share a picture, and their labels there.
 
 use crate::labels::Labels;
 use crate::phrases::{Factored, factor_out};
@@ -13,10 +12,10 @@ use model::plan::Role;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// More lines than this are a tangle.
+/// With more lines, a picture is unreadable.
 pub(super) const LINES_MOST: usize = 6;
 
-/// In this order lines are parted where they are too many for one picture.
+/// The axes to split by, in this order, if one picture would have too many lines.
 pub(super) const PARTED_BY: [&str; 14] = [
     "op",
     "cache",
@@ -34,8 +33,7 @@ pub(super) const PARTED_BY: [&str; 14] = [
     "isa",
 ];
 
-/// The axes of a case that make it another one: not how long it may last, and of the number of
-/// operations only whether it is all that there are.
+/// The axes that identify a case, without its time limit. `ops` is `all` if it covers every block.
 pub(super) fn axes(case: &Case) -> Vec<(&'static str, String)> {
     let all = case.io().is_some_and(|io| io.ops >= io.blocks());
     let told = case.axes().into_iter().filter(|(axis, _)| *axis != "time");
@@ -46,32 +44,32 @@ pub(super) fn axes(case: &Case) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// The same without one axis: what is the same for all cases of a line along that.
+/// The same without one axis: the key of a line along that axis.
 pub(super) fn axes_but(case: &Case, axis: &str) -> Vec<(&'static str, String)> {
     axes(case).into_iter().filter(|(known, _)| *known != axis).collect()
 }
 
-/// The value of an axis; none where the case has no such.
+/// The value of an axis; `None` if the case does not have it.
 pub(super) fn value(case: &Case, axis: &str) -> Option<String> {
     axes(case).into_iter().find(|(known, _)| *known == axis).map(|(_, value)| value)
 }
 
-/// Cases that were asked for, with a figure that stands.
+/// Requested cases with a valid figure.
 pub(super) fn standing(cases: &[Summary]) -> impl Iterator<Item = &Summary> {
     asked(cases).filter(|summary| summary.verdict.stands())
 }
 
-/// Cases that were asked for.
+/// Requested cases.
 pub(super) fn asked(cases: &[Summary]) -> impl Iterator<Item = &Summary> {
     cases.iter().filter(|summary| summary.role == Role::Asked)
 }
 
-/// Whether the figure of a case is bytes a second; else it is the time of an operation.
+/// Whether the figure of a case is a throughput; otherwise it is the time per operation.
 pub(super) fn is_rate(case: &Case) -> bool {
     Quantity::of(case) == Quantity::BytesPerSecond
 }
 
-/// Things in groups of the same key, in the order of the first of each.
+/// Groups things by key, in order of first appearance.
 pub(super) fn grouped<T, K: Eq + Hash>(
     things: impl IntoIterator<Item = T>,
     key: impl Fn(&T) -> K,
@@ -90,8 +88,7 @@ pub(super) fn grouped<T, K: Eq + Hash>(
     keys.into_iter().map(|(key, _)| key).zip(groups).collect()
 }
 
-/// Things that a picture each is made of: those that agree in as few axes as make them few enough,
-/// with the values of those axes.
+/// Splits things into pictures, by as few axes as needed to keep each picture readable.
 pub(super) fn parted<T>(
     things: Vec<T>,
     case: impl Fn(&T) -> &Case + Copy,
@@ -102,10 +99,10 @@ pub(super) fn parted<T>(
     parts
 }
 
-/// The things of one picture.
+/// The things in one picture.
 #[derive(Debug)]
 pub(super) struct Part<T> {
-    /// In which values they agree and others do not.
+    /// The values that set them apart from other pictures.
     pub(super) shared: Vec<String>,
     pub(super) things: Vec<T>,
 }
@@ -150,18 +147,18 @@ fn part<T>(
     }
 }
 
-/// Whether lines of two values of an axis may be in one picture where lines are parted by it:
-/// cache states and blocks are questions of their own.
+/// Whether one picture may hold several values of an axis that it was split by. Different
+/// operations, cache states, blocks and sizes answer different questions, so they never share one.
 fn is_joined(axis: &str) -> bool {
     !["cache", "block", "op", "size"].contains(&axis)
 }
 
-/// Whether a value is what one expects where nothing is said.
+/// Whether a value is the default, and needs no mention.
 fn is_plain(axis: &str, value: &str) -> bool {
     matches!((axis, value), ("depth", "1") | ("isa", "auto") | ("advice", "none"))
 }
 
-/// Those cases of this program's own worker, if there are any.
+/// The cases measured by this program's own worker, or all if there are none.
 pub(super) fn own_first(cases: Vec<&Summary>) -> Vec<&Summary> {
     let is_own = |summary: &&Summary| summary.case.peer == OWN_PEER;
     match cases.iter().any(is_own) {
@@ -170,7 +167,7 @@ pub(super) fn own_first(cases: Vec<&Summary>) -> Vec<&Summary> {
     }
 }
 
-/// Of those the ones with the fewest threads.
+/// Like [`own_first`], but only the cases with the fewest threads.
 pub(super) fn fewest(cases: Vec<&Summary>) -> Vec<&Summary> {
     let mut cases = own_first(cases);
     let least = cases.iter().map(|summary| summary.case.threads()).min();
@@ -178,7 +175,7 @@ pub(super) fn fewest(cases: Vec<&Summary>) -> Vec<&Summary> {
     cases
 }
 
-/// A value of an axis for a title: `2 threads`, `depth 8`, `warm`.
+/// A value of an axis, for a title: `2 threads`, `depth 8`, `warm`.
 pub(super) fn say_value(axis: &str, value: &str) -> String {
     Axis::named(axis).map_or_else(|| value.to_string(), |axis| axis.say(value))
 }
@@ -190,7 +187,7 @@ pub(super) fn label_words(summary: &Summary, labels: &Labels) -> Vec<String> {
     if said.is_empty() { vec![labels.name(&summary.id)] } else { said }
 }
 
-/// The words of lines, each of which stands for some cases.
+/// The labels of lines; each line is a group of cases.
 pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     let all = lines.iter().map(|line| words_of_line(line, names)).collect();
     let Factored { own, common } = factor_out(all);
@@ -201,7 +198,7 @@ pub(super) fn labels(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     Factored { own: own.collect(), common }
 }
 
-/// The words that the names of all cases of a line share, and which rate they are of.
+/// The words shared by the names of all cases of a line, and the rate they show.
 fn words_of_line(line: &[&Summary], names: &Labels) -> Vec<String> {
     let mut all = line.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();

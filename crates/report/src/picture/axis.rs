@@ -1,41 +1,41 @@
-//! Axes: from a value to a place, the values that are marked, and the frame of a chart.
+//! Axes: map values to pixels, choose the ticks, and draw the frame of a chart.
 
 use super::canvas::{Anchor, Canvas, Dash, LINE, WIDTH};
 use super::measure::{round, width};
 use super::palette::{FAINT, GRID};
 
-/// How values are laid out.
+/// How values map to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
     Linear,
     Log,
 }
 
-/// A marked value.
+/// A labeled value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tick {
     pub(super) value: f64,
     pub(super) label: String,
 }
 
-/// From a value to a place.
+/// Maps values to pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     scale: Scale,
-    /// The value at its start, and that at its end.
+    /// The values at its start and end.
     values: (f64, f64),
-    /// Pixels at its start and at its end.
+    /// The pixels at its start and end.
     pixels: (f64, f64),
     pub(super) ticks: Vec<Tick>,
 }
 
-/// Values from one decade to the next that may be marked.
+/// Ticks within a decade.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
-/// More marks than this tell no more.
+/// More ticks add nothing.
 const TICKS_MOST: usize = 7;
 
 impl Axis {
-    /// An axis of logarithms that shows `least` to `most`, both above 0, and marks round values.
+    /// A logarithmic axis from `least` to `most`, both above 0, with round ticks.
     pub(super) fn log(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         assert!(least > 0.0 && most >= least, "a logarithm is of what is above 0");
         let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
@@ -53,12 +53,12 @@ impl Axis {
         Axis::of(Scale::Log, (least, most), values, say)
     }
 
-    /// An axis from 0 to `most`, which is above 0, or a little more.
+    /// An axis from 0 to `most`, which must be above 0.
     pub(super) fn from_zero(most: f64, say: impl Fn(f64) -> String) -> Axis {
         Axis::linear(0.0, most, say)
     }
 
-    /// An axis from `least` to `most`, which is more.
+    /// An axis from `least` to `most`, which must be larger.
     pub(super) fn linear(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         assert!(most > least, "an axis has a length");
         let rough = (most - least) / 4.0;
@@ -71,21 +71,21 @@ impl Axis {
         Axis::of(Scale::Linear, (least, most), values, say)
     }
 
-    /// An axis of logarithms of a few values, each of which is marked.
+    /// A logarithmic axis with a tick at each of these values.
     pub(super) fn of_values(values: &[f64], say: impl Fn(f64) -> String) -> Axis {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(0.0, f64::max);
-        // Something is left at both ends.
+        // Leaves a margin at both ends.
         let room = (most / least).powf(0.06).max(1.05);
         Axis::of(Scale::Log, (least / room, most * room), values.to_vec(), say)
     }
 
-    /// An axis of the two `ends`, which alone are marked.
+    /// An axis with ticks only at its `ends`.
     pub(super) fn of_ends(ends: (f64, f64), say: impl Fn(f64) -> String) -> Axis {
         Axis::of(Scale::Linear, ends, vec![ends.0, ends.1], say)
     }
 
-    /// An axis of logarithms around 1: ratios are marked, and 1 among them.
+    /// A logarithmic axis around 1, with ticks at common ratios.
     pub(super) fn of_ratios(least: f64, most: f64, say: impl Fn(f64) -> String) -> Axis {
         const NEAR: [f64; 9] = [0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4];
         const WIDE: f64 = 2.5;
@@ -96,7 +96,7 @@ impl Axis {
         Axis::of(Scale::Log, (least, most), held, say)
     }
 
-    /// An axis of logarithms that shows `ends`, on which those of `marks` are that it holds.
+    /// A logarithmic axis between `ends`, with those `marks` that lie within.
     pub(super) fn of_marks(ends: (f64, f64), marks: &[(f64, &str)]) -> Axis {
         let held = marks.iter().filter(|(value, _)| (ends.0..=ends.1).contains(value));
         let tick = |(value, label): &(f64, &str)| Tick { value: *value, label: label.to_string() };
@@ -109,12 +109,12 @@ impl Axis {
         Axis { scale, values, pixels: (0.0, 1.0), ticks: ticks.into_iter().map(tick).collect() }
     }
 
-    /// The same from one pixel to another.
+    /// The same axis between these pixels.
     pub(super) fn between(self, start: f64, end: f64) -> Axis {
         Axis { pixels: (start, end), ..self }
     }
 
-    /// The pixel of a value; of one beyond an end, that end.
+    /// The pixel of a value; values out of range are clamped.
     pub(super) fn at(&self, value: f64) -> f64 {
         let (from, to) = self.values;
         let share = match self.scale {
@@ -126,18 +126,18 @@ impl Axis {
         start + (end - start) * share.clamp(0.0, 1.0)
     }
 
-    /// Whether a value is within it.
+    /// Whether the axis includes a value.
     pub(super) fn holds(&self, value: f64) -> bool {
         (self.values.0..=self.values.1).contains(&value)
     }
 
-    /// The pixels of its ends.
+    /// The pixels of the ends.
     pub(super) fn ends(&self) -> (f64, f64) {
         self.pixels
     }
 
-    /// The ticks whose labels fit beside each other when they lie at `x`, with the middle of each:
-    /// from the first on, none nearer to the one before than a gap.
+    /// The ticks whose labels fit side by side on a horizontal axis, each with the center of its
+    /// label. Starts at the first tick and skips any that is too close to the last one kept.
     pub(super) fn fitting(&self) -> Vec<(&Tick, f64)> {
         const GAP: f64 = 9.0;
         let mut fitting: Vec<(&Tick, f64)> = Vec::new();
@@ -154,14 +154,14 @@ impl Axis {
     }
 }
 
-/// Draws the labels of an axis that lies along `y`, the middle of its texts.
+/// Draws the labels of a horizontal axis, vertically centered on `y`.
 pub(super) fn labels_along(canvas: &Canvas, axis: &Axis, y: f64) {
     for (tick, middle) in axis.fitting() {
         canvas.text(&tick.label, (middle, y), Anchor::Middle, FAINT);
     }
 }
 
-/// The frame of a chart: its grid, and the labels of both axes.
+/// Draws the frame of a chart: its grid, and the labels of both axes.
 pub(super) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
     let ((left, right), (bottom, top)) = (x.ends(), y.ends());
     for tick in &y.ticks {
@@ -177,7 +177,7 @@ pub(super) fn frame(canvas: &Canvas, x: &Axis, y: &Axis) {
     labels_along(canvas, x, bottom + LINE * 0.8);
 }
 
-/// The room that the labels of an axis take which stands upright, its gap included.
+/// The width of a vertical axis's labels, including their gap.
 pub(super) fn labels_width(axis: &Axis) -> f64 {
     super::measure::widest(axis.ticks.iter().map(|tick| tick.label.as_str())) + 8.0
 }

@@ -1,18 +1,18 @@
-//! Where a picture is drawn: texts, lines and shapes at places in pixels of a view box, as SVG.
+//! Draws texts, lines and shapes as SVG; places are in pixels of the view box.
 
 use super::escaped;
 use super::palette::Colour;
 use std::cell::RefCell;
 use std::fmt::Arguments;
 
-/// The width of each view box: a phone shows it without a zoom.
+/// The width of every view box: readable on a phone without zooming.
 pub(super) const WIDTH: f64 = 380.0;
 /// The size of all texts.
 pub(super) const TEXT: f64 = 12.0;
-/// From a line of text to the next.
+/// The line height of texts.
 pub(super) const LINE: f64 = 15.0;
 
-/// A place in pixels from the upper left corner.
+/// Pixels from the upper left corner.
 pub(super) type Point = (f64, f64);
 
 /// Which end of a text is at its place.
@@ -23,14 +23,14 @@ pub(super) enum Anchor {
     End,
 }
 
-/// How heavy a text is.
+/// The weight of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     Normal,
     Bold,
 }
 
-/// What a line looks like.
+/// The dashes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dash {
     Whole,
@@ -38,7 +38,7 @@ pub(super) enum Dash {
     Short,
 }
 
-/// What a point looks like.
+/// The shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Dot,
@@ -49,17 +49,17 @@ pub(super) enum Mark {
     Cross,
 }
 
-/// The marks of the lines of a picture, one each.
+/// One mark for each line of a picture.
 pub(super) const MARKS: [Mark; 6] =
     [Mark::Dot, Mark::Square, Mark::Diamond, Mark::Triangle, Mark::Ring, Mark::Cross];
 
-/// Where a picture is drawn.
+/// The surface to draw on.
 pub(super) struct Canvas {
-    /// An element on each line.
+    /// One element per line.
     elements: RefCell<String>,
 }
 
-/// What `draw` draws: the elements, without the `svg` around them.
+/// The elements that `draw` draws, without an enclosing `svg`.
 pub(super) fn drawn(draw: impl FnOnce(&Canvas)) -> String {
     let canvas = Canvas { elements: RefCell::default() };
     draw(&canvas);
@@ -70,9 +70,9 @@ pub(super) fn drawn(draw: impl FnOnce(&Canvas)) -> String {
     )
 }
 
-/// A tenth of a pixel is fine enough.
+/// Rounds to a tenth of a pixel.
 fn fine(pixels: f64) -> f64 {
-    // Zero is added so that none is negative.
+    // Adding zero turns -0 into 0.
     (pixels * 10.0).round() / 10.0 + 0.0
 }
 
@@ -90,12 +90,12 @@ impl Canvas {
         self.elements.borrow_mut().push_str(&format!("{element}\n"));
     }
 
-    /// A line of text whose middle height is at `place`.
+    /// A line of text, vertically centered on `place`.
     pub(super) fn text(&self, text: &str, place: Point, anchor: Anchor, colour: Colour) {
         self.weighed_text(text, place, anchor, colour, Weight::Normal);
     }
 
-    /// The same of some weight.
+    /// The same with a weight.
     pub(super) fn weighed_text(
         &self,
         text: &str,
@@ -132,20 +132,20 @@ impl Canvas {
         ));
     }
 
-    /// The edge of a rectangle.
+    /// The outline of a rectangle.
     pub(super) fn edge(&self, from: Point, to: Point, colour: Colour, width: f64) {
         let corners = [from, (to.0, from.1), to, (from.0, to.1), from];
         self.path(&corners, colour, width);
     }
 
-    /// A rectangle of slanting lines.
+    /// A hatched rectangle.
     pub(super) fn hatch(&self, from: Point, to: Point, colour: Colour) {
         const APART: f64 = 6.0;
         let ((x0, y0), (x1, y1)) = (from, to);
         let height = y1 - y0;
         let mut foot = x0 - height + APART / 2.0;
         while foot < x1 {
-            // From the foot upward to the right, as far as it is within the rectangle.
+            // Upward to the right from the bottom, clipped to the rectangle.
             let (low, high) = (foot.max(x0), (foot + height).min(x1));
             if high > low {
                 self.path(&[(low, y1 - (low - foot)), (high, y1 - (high - foot))], colour, 1.0);
@@ -154,7 +154,7 @@ impl Canvas {
         }
     }
 
-    /// A line through all of `places`.
+    /// A line through all `places`.
     pub(super) fn path(&self, places: &[Point], colour: Colour, width: f64) {
         self.dashed(places, Dash::Whole, colour, width);
     }
@@ -188,7 +188,7 @@ impl Canvas {
         }
     }
 
-    /// A point.
+    /// A single mark.
     pub(super) fn mark(&self, mark: Mark, (x, y): Point, colour: Colour) {
         const R: f64 = 3.4;
         let at = |(dx, dy): Point| (x + dx * R, y + dy * R);

@@ -1,4 +1,4 @@
-//! Cases compared: the ratio of each two with its interval, on an axis of logarithms around 1.
+//! Compared cases: the ratio of each pair with its interval, on a logarithmic axis around 1.
 
 use super::Drawing;
 use super::axis::{Axis, labels_along};
@@ -13,7 +13,7 @@ use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::records::RecordComparison;
 
-/// Of more comparisons those come first that found a difference, and the last are left out.
+/// If there are more, those that found a difference come first, and the rest are omitted.
 const ROWS_MOST: usize = 24;
 
 const LEFT: f64 = 12.0;
@@ -26,7 +26,7 @@ struct Row<'a> {
     found: &'a Comparison,
 }
 
-/// The comparisons within a record; none where there are none.
+/// The comparisons within a record; `None` if there are none.
 pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     let labels = Labels::of(assessment);
     let label = versus::labels(assessment, &labels);
@@ -34,7 +34,7 @@ pub(super) fn compared(assessment: &Assessment) -> Option<Drawing> {
     draw("Compared, round by round", "the first by the second", rows.collect())
 }
 
-/// The cases of two records, B by A; none where nothing is compared.
+/// The cases of two records, B relative to A; `None` if no cases can be compared.
 pub(super) fn compared_records(versus: &RecordComparison) -> Option<Drawing> {
     let names = crate::records::names(versus);
     let row = |pair: &'_ assess::records::Pair| crate::records::name(versus.of(pair), &names);

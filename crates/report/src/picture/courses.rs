@@ -1,4 +1,4 @@
-//! How the rate of a case went over time: a strip for each, from 0 to its highest.
+//! The time series of each case's rate, as a strip from 0 to its highest rate.
 
 use super::Drawing;
 use super::alike::{LINES_MOST, asked, labels};
@@ -14,7 +14,7 @@ use assess::course::{Change, TimeSeries};
 use assess::summary::Summary;
 use model::units;
 
-/// A case with its course.
+/// A case and its time series.
 #[derive(Debug)]
 struct Strip<'a> {
     label: Vec<String>,
@@ -22,11 +22,11 @@ struct Strip<'a> {
     summary: &'a Summary,
 }
 
-/// The height of a rate's strip, and between two strips.
+/// The height of a strip, and the gap between strips.
 const STRIP: f64 = 54.0;
 const BELOW: f64 = 8.0;
 
-/// Pictures of a few courses each, those with a step first.
+/// Pictures with a few time series each; those with a step come first.
 pub(super) fn courses(assessment: &Assessment) -> Vec<Drawing> {
     let names = Labels::of(assessment);
     let mut all: Vec<(&Summary, &TimeSeries)> = asked(&assessment.cases)
@@ -75,7 +75,7 @@ fn draw(strips: &[Strip], common: &str) -> Drawing {
     })
 }
 
-/// From 0 to the highest rate, which are marked.
+/// An axis from 0 to the highest rate, with ticks at both.
 fn upright(strip: &Strip) -> Axis {
     let most = strip.course.rates.iter().copied().fold(0.0, f64::max);
     Axis::of_ends((0.0, most), units::rate)
@@ -103,7 +103,7 @@ fn draw_strip(canvas: &Canvas, strip: &Strip, left: f64, top: f64) {
         canvas.text(&tick.label, (left - 6.0, at), Anchor::End, FAINT);
     }
     labels_along(canvas, &x, to + LINE * 0.9);
-    // Each rate holds for its whole step.
+    // A rate applies to its whole step.
     let steps = course.rates.iter().enumerate().flat_map(|(index, rate)| {
         [index, index + 1].map(|end| (x.at(seconds(end as f64)), y.at(*rate)))
     });

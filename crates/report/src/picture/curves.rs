@@ -1,5 +1,5 @@
-//! Throughput, or the time of an operation, along one axis: a line for each group of cases that
-//! differ in that axis only, each figure with its interval.
+//! Throughput, or the time per operation, along one axis: a line for each group of cases that
+//! differ only in that axis. Each figure has its interval.
 
 use super::Drawing;
 use super::alike::{
@@ -18,13 +18,13 @@ use assess::summary::Summary;
 use model::case::Case;
 use model::units;
 
-/// An axis along which figures are drawn.
+/// An axis to draw figures along.
 #[derive(Debug, Clone, Copy)]
 struct Along {
     name: &'static str,
     axis: &'static str,
     title: &'static str,
-    /// With fewer values there is no curve.
+    /// Fewer values make no curve.
     values_least: usize,
     value: fn(&Case) -> Option<f64>,
     say: fn(f64) -> String,
@@ -87,7 +87,7 @@ fn bytes(value: f64) -> String {
     units::bytes(value as u64)
 }
 
-/// Cases that differ in one axis only, by their value of it.
+/// Cases that differ in one axis only, sorted by its value.
 #[derive(Debug)]
 struct Line<'a> {
     cases: Vec<&'a Summary>,
@@ -95,10 +95,10 @@ struct Line<'a> {
 }
 
 const PLOT: f64 = 190.0;
-/// Of more pictures those are drawn that this program's own worker is in.
+/// If there are more, only those of this program's own worker are drawn.
 const PICTURES_MOST: usize = 8;
 
-/// A picture for each axis that has enough values, and for each kind of figure.
+/// A picture for each axis with enough values, and for each kind of figure.
 pub(super) fn curves<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
     let names = Labels::of(assessment);
     let mut drawings = Vec::new();
@@ -135,7 +135,7 @@ fn lines<'a>(cases: impl Iterator<Item = &'a Summary>, along: &Along) -> Vec<Lin
         let mut points: Vec<(f64, Estimate)> = cases.iter().filter_map(point).collect();
         points.retain(|(_, estimate)| estimate.median > 0.0);
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // A case may be there twice, for another length of time.
+        // The same case can occur twice, with different time limits.
         points.dedup_by_key(|(x, _)| *x);
         (points.len() >= along.values_least).then_some(Line { cases, points })
     };
@@ -207,7 +207,7 @@ fn draw(part: &Part<Line>, along: &Along, is_of_rates: bool, names: &Labels) -> 
     ))
 }
 
-/// The upright axis: from 0, unless the figures differ too much for that.
+/// The vertical axis: starts at 0, unless the figures are too far apart.
 fn upright<'a>(all: impl Iterator<Item = &'a Estimate> + Clone, is_of_rates: bool) -> Axis {
     const SPREAD: f64 = 12.0;
     let least = all.clone().map(|all| all.low.unwrap_or(all.median)).fold(f64::INFINITY, f64::min);
@@ -225,7 +225,7 @@ fn note(what: &str, common: &str) -> String {
     format!("{what}, median of the rounds with its 95 % interval{common}")
 }
 
-/// The same with a capital at its beginning.
+/// The text with an initial capital.
 pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The heat maps that suit a recipe: by the two axes that it varies, or by what its answer is of.
+//! The heat maps that suit a recipe: by the two axes that it varies, or by its layout.
 
 use super::Drawing;
 use super::alike::{
@@ -18,9 +18,9 @@ use model::plan::Role;
 use model::units;
 use model::view::{Layout, Metric, View};
 
-/// More tables than this of one recipe are no overview.
+/// With more tables, there is no overview.
 const TABLES_MOST: usize = 6;
-/// Fewer cells than this share of a table make it a table of holes.
+/// A table with a smaller share of filled cells has too many holes.
 const FILLED_LEAST: f64 = 0.6;
 
 /// The heat maps of an assessment.
@@ -36,7 +36,7 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
     tables.iter().map(Table::draw).collect()
 }
 
-/// Whether the table has the acknowledged and the durable rate of each case.
+/// Whether the table shows both the acknowledged and the durable rate of each case.
 fn shows_both_rates(view: &View) -> bool {
     ["acknowledged", "durable"].iter().all(|rate| view.columns.iter().any(|name| name == rate))
 }
@@ -79,7 +79,7 @@ fn method(block: &Block, assessment: &Assessment) -> Table {
     }
 }
 
-/// Each way to write, with what was acknowledged and what was durable.
+/// The acknowledged and the durable rate of each way to write.
 fn strategies(assessment: &Assessment) -> Option<Table> {
     let names = Labels::of(assessment);
     let writes = |summary: &&Summary| {
@@ -112,7 +112,7 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
     })
 }
 
-/// A row for all cases that are alike but for one axis, whose values are the columns.
+/// A row for each group of cases that differ in one axis only; its values are the columns.
 fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table> {
     let names = Labels::of(assessment);
     let has = |summary: &&Summary| value(&summary.case, axis).is_some();
@@ -155,7 +155,7 @@ fn rows_by(assessment: &Assessment, axis: &str, metric: Metric) -> Option<Table>
     })
 }
 
-/// What is done before each sync, without its name: `1MiB every 16`.
+/// The work before each sync, without the sync's name: `1MiB every 16`.
 fn before_syncs(lines: &[Vec<&Summary>], names: &Labels) -> Factored {
     let label = |line: &Vec<&Summary>| {
         let phrases = line.first().map_or(Vec::new(), |summary| names.phrases(&summary.case));
@@ -168,7 +168,7 @@ fn common(common: &str) -> String {
     if common.is_empty() { String::new() } else { format!("; all: {common}") }
 }
 
-/// What a metric is of, in words.
+/// The name of a metric.
 fn said_of(metric: Metric) -> &'static str {
     match metric {
         Metric::Main => "figure, median of the rounds",
@@ -178,7 +178,7 @@ fn said_of(metric: Metric) -> &'static str {
     }
 }
 
-/// A case's value of a metric, and what is said of it.
+/// A case's value of a metric, and its text.
 fn said(summary: &Summary, metric: Metric) -> Option<(f64, Vec<String>)> {
     let of_latency = |latency: &Latency| {
         let p50 = latency.p50?;
@@ -205,7 +205,7 @@ fn said(summary: &Summary, metric: Metric) -> Option<(f64, Vec<String>)> {
     }
 }
 
-/// The values of an axis: ascending if they are numbers, else in the order of the cases.
+/// The values of an axis: ascending if they are numbers, otherwise in the order of the cases.
 fn values(cases: &[&Summary], axis: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for value in cases.iter().filter_map(|summary| value(&summary.case, axis)) {
@@ -220,14 +220,13 @@ fn values(cases: &[&Summary], axis: &str) -> Vec<String> {
     values
 }
 
-/// Cases that agree in all but two axes, with those.
+/// Cases that differ in these two axes only.
 struct Plane<'a> {
     axes: [&'static str; 2],
     cases: Vec<&'a Summary>,
 }
 
-/// Tables of the two axes that the most cases vary in and nothing else, then of those two that the
-/// most of the others do, and so on.
+/// One table at a time: the pair of axes that covers the most cases not yet shown.
 fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
     let names = Labels::of(assessment);
     let mut left: Vec<&Summary> = asked(&assessment.cases).collect();
@@ -238,7 +237,7 @@ fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
             let is_left = |case: &&&Summary| left.iter().any(|other| std::ptr::eq(**case, *other));
             plane.cases.iter().filter(is_left).count()
         };
-        // Of planes with as many the first is taken: the last of the maxima of a reversed list.
+        // On a tie, takes the first: `max_by_key` returns the last, so the list is reversed.
         let best = planes(&all).into_iter().rev().max_by_key(fresh);
         let Some(plane) = best.filter(|plane| fresh(plane) > 3) else { break };
         left.retain(|case| !plane.cases.iter().any(|other| std::ptr::eq(*case, *other)));
@@ -247,7 +246,7 @@ fn by_two_axes(assessment: &Assessment, metric: Metric) -> Vec<Table> {
     tables
 }
 
-/// All planes with at least two values of both axes, and most of their cells.
+/// All planes with at least two values on both axes and most of their cells filled.
 fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
     let mut known: Vec<&'static str> = Vec::new();
     for (axis, _) in cases.iter().flat_map(|summary| axes(&summary.case)) {
@@ -280,7 +279,7 @@ fn planes<'a>(cases: &[&'a Summary]) -> Vec<Plane<'a>> {
 fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
     let cases = &plane.cases;
     let [first, second] = plane.axes;
-    // Columns are few and rows are many.
+    // Fewer columns than rows.
     let is_turned = values(cases, first).len() > values(cases, second).len();
     let [across, down] = if is_turned { [second, first] } else { [first, second] };
     let (columns, lines) = (values(cases, across), values(cases, down));
@@ -322,7 +321,7 @@ fn plane_table(plane: &Plane, names: &Labels, metric: Metric) -> Table {
     }
 }
 
-/// The words that the names of all of some cases share.
+/// The words that all names of these cases share.
 fn shared(cases: &[&Summary], names: &Labels) -> Vec<String> {
     let mut all = cases.iter().map(|summary| label_words(summary, names));
     let mut words = all.next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The ladder from memory to the medium: a bar for each rate on an axis of logarithms, and what
-//! bounds it.
+//! The ladder from memory to the medium: a bar for each rate on a logarithmic axis, and the
+//! measured bounds.
 
 use super::Drawing;
 use super::alike::{asked, is_rate, label_words};
@@ -20,18 +20,18 @@ use model::case::Kernel;
 use model::units;
 use model::view::{Layout, Metric};
 
-/// More bars than this are a list.
+/// With more bars, it is a list.
 const BARS_MOST: usize = 30;
 
-/// Where bars begin, and their height; between rows, and above the title of a rung.
+/// The left edge of the bars, their height, the gap between rows, and the gap above a rung's title.
 const LEFT: f64 = 8.0;
 const BAR: f64 = 12.0;
 const BELOW: f64 = 7.0;
 const ABOVE_TITLE: f64 = 5.0;
-/// Between a bar and its value.
+/// Between a bar and its figure.
 const GAP: f64 = 8.0;
 
-/// How sure a bar is.
+/// The verdict on a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Worth {
     Sound,
@@ -43,23 +43,23 @@ enum Worth {
 #[derive(Debug)]
 struct Bar {
     label: Vec<String>,
-    /// Bytes a second; none where there is none, or where the figure is a time.
+    /// Bytes per second; `None` if unknown, or if the figure is a time.
     rate: Option<Estimate>,
     worth: Worth,
-    /// The figure in words.
+    /// The figure as text.
     said: String,
     by: By,
 }
 
-/// What the colour of a bar says.
+/// What the color of a bar means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// The calls had returned: nobody says that it is durable.
+    /// The calls returned; nothing shows that the data is durable.
     Acknowledged,
     Served(Option<ServedBy>),
 }
 
-/// A line of the picture.
+/// A row of the picture.
 #[derive(Debug)]
 enum Row {
     Title(Vec<String>),
@@ -75,8 +75,8 @@ struct Bound {
     dash: Dash,
 }
 
-/// The ladder of a survey, and of any run with a few figures; none where nothing has a rate that
-/// stands.
+/// The ladder of a survey, or of any run with a few figures; `None` unless at least two rates are
+/// valid.
 pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let (rows, common) = rows(assessment);
     let bars = || {
@@ -88,7 +88,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     let stands = |bar: &&Bar| bar.rate.is_some() && bar.worth != Worth::Void;
     let standing = bars().filter(stands).count();
     let is_survey = assessment.view.layout == Layout::Ladder;
-    // Of a byte in every page bytes a second say nothing.
+    // When one byte per page is touched, bytes per second mean nothing.
     let is_of_bytes = assessment.view.metric != Metric::PerOperation;
     if !is_of_bytes || standing < 2 || (standing > BARS_MOST && !is_survey) {
         return None;
@@ -120,7 +120,7 @@ pub(super) fn ladder(assessment: &Assessment) -> Option<Drawing> {
     }))
 }
 
-/// The rates of all cases that were asked for, rung by rung, and what is common to their names.
+/// The rates of all requested cases, rung by rung, and the words their names share.
 fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
     let on_rungs: Vec<(Rung, &Summary)> = RUNGS
         .into_iter()
@@ -140,7 +140,7 @@ fn rows(assessment: &Assessment) -> (Vec<Row>, String) {
     (rows, if common.is_empty() { common } else { format!("all: {common}") })
 }
 
-/// What bars are called: in a survey as in its table.
+/// The labels of bars: in a survey, the same as in its table.
 fn names(assessment: &Assessment, on_rungs: &[(Rung, &Summary)]) -> Factored {
     if assessment.view.layout != Layout::Ladder {
         let names = Labels::of(assessment);
@@ -193,13 +193,13 @@ fn bar(summary: &Summary, label: &str, rate: Option<Estimate>, said: String, by:
         (_, Worth::Void) => format!("{} void", words::figure(summary, said)),
     };
     let rate = rate.filter(|rate| rate.median > 0.0);
-    // What has no bar is said beside the label.
+    // Without a bar, the text goes beside the label.
     let beside = if rate.is_none() { GAP + width(&said) } else { 0.0 };
     let label = wrapped(label, WIDTH - LEFT - 2.0 - beside);
     Bar { label, rate, worth, said, by }
 }
 
-/// Reading memory by one thread and by the most, and the device past the page cache.
+/// Reading memory with one thread and with the most threads, and the device without the page cache.
 fn bounds(assessment: &Assessment) -> Vec<Bound> {
     let rate = |summary: &Summary| Some(summary.throughput?.median);
     let is_bound = |summary: &&Summary| summary.is_ceiling && summary.verdict.stands();
@@ -309,7 +309,7 @@ fn draw_row(canvas: &Canvas, row: &Row, axis: &Axis, bounds: &[Bound], top: f64)
     canvas.text(&bar.said, place, Anchor::End, said_in);
 }
 
-/// A bar and its interval, between two heights.
+/// Draws a bar with its interval between two heights.
 fn draw_bar(canvas: &Canvas, bar: &Bar, rate: &Estimate, axis: &Axis, (from, to): (f64, f64)) {
     let end = axis.at(rate.median);
     for tick in axis.ticks.iter().filter(|tick| axis.at(tick.value) > end) {

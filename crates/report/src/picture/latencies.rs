@@ -1,5 +1,5 @@
-//! How latencies are distributed: for each latency the share of operations that took longer, both
-//! on axes of logarithms, so that a tail of one in a thousand is as wide as one in ten.
+//! Latency distributions: the share of operations that took longer than each latency. Both axes are
+//! logarithmic, so a tail of one in a thousand is as wide as one in ten.
 
 use super::Drawing;
 use super::alike::{Part, asked, fewest, grouped, labels, parted};
@@ -16,7 +16,7 @@ use assess::summary::{Latency, Summary};
 use model::case::{Case, Op};
 use model::units;
 
-/// Whose latencies.
+/// The operations that were timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Operations,
@@ -24,11 +24,11 @@ enum Of {
 }
 
 const PLOT: f64 = 210.0;
-/// Room for the shares at the left, and for the percentiles at the right.
+/// Space for the shares on the left, and for the percentiles on the right.
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 62.0;
 
-/// Shares that are marked, and the percentile that each is.
+/// The marked shares, with their percentiles.
 const SHARES: [(f64, &str, &str); 7] = [
     (0.5, "50 %", "p50"),
     (0.1, "10 %", "p90"),
@@ -38,15 +38,16 @@ const SHARES: [(f64, &str, &str); 7] = [
     (1e-5, "0.001 %", "p99.999"),
     (1e-6, "10⁻⁴ %", "1 - 10⁻⁶"),
 ];
-/// Of more pictures those are drawn that this program's own worker is in, with the fewest threads.
+/// If there are more, only the cases of this program's own worker with the fewest threads are
+/// drawn.
 const PICTURES_MOST: usize = 8;
-/// So parted, a way to read is held against itself in another cache state.
+/// Splits in this order, so that a picture compares cache states of the same way to read.
 const PARTED_BY: [&str; 11] =
     ["op", "sync", "size", "threads", "peer", "depth", "engine", "isa", "advice", "every", "cache"];
 /// Fewer operations have no tail.
 const COUNT_LEAST: u64 = 20;
 
-/// A picture for each block and pattern whose operations were timed one by one, and for syncs.
+/// A picture for each block and pattern with individually timed operations, and one for syncs.
 pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
     let names = Labels::of(assessment);
     let mut drawings = Vec::new();
@@ -58,7 +59,7 @@ pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
             })
         };
         let timed: Vec<&'a Summary> = asked(&assessment.cases).filter(is_timed).collect();
-        // What differs in block or pattern answers other questions, however few there are.
+        // Different blocks and patterns answer different questions, even if few.
         let kind = |summary: &&'a Summary| match of {
             Of::Operations => kind(&summary.case),
             Of::Syncs => "sync".to_string(),
@@ -82,14 +83,14 @@ pub(super) fn latencies<'a>(assessment: &'a Assessment) -> Vec<Drawing> {
 
 fn latency(of: Of, summary: &Summary) -> Option<&Latency> {
     match of {
-        // Where nothing is written each operation is a sync.
+        // If a case writes nothing, each of its operations is a sync.
         Of::Operations if summary.case.write().is_some_and(|work| work.op == Op::Sync) => None,
         Of::Operations => Some(&summary.latency),
         Of::Syncs => Some(&summary.writing.as_ref()?.sync),
     }
 }
 
-/// `random 4KiB`; of what writes `write random 4KiB`.
+/// `read random 4KiB`, `write random 4KiB`.
 fn kind(case: &Case) -> String {
     let said = |axis| super::alike::value(case, axis);
     let op = said("op").unwrap_or_else(|| "read".to_string());
@@ -97,7 +98,7 @@ fn kind(case: &Case) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Of which operations: `reads, random 4KiB`.
+/// The plural for a title: `reads, random 4KiB`.
 fn plural(kind: &str) -> String {
     match kind.split_once(' ') {
         Some(("read", rest)) => format!("reads, {rest}"),
@@ -176,7 +177,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Dra
     }))
 }
 
-/// From the shortest, before which nothing was done, to the longest: as few as one took as long.
+/// From the shortest latency, which every operation takes at least, to the longest.
 fn curve(latency: &Latency) -> Vec<(f64, f64)> {
     let told = latency.longer.iter().map(|(ns, share)| ((*ns).max(1) as f64, *share));
     let points: Vec<(f64, f64)> = told.filter(|(_, share)| *share > 0.0).collect();

@@ -1,17 +1,17 @@
-//! What the marks of a picture mean, in lines above or below it.
+//! The meaning of the marks, in lines above or below a picture.
 
 use super::canvas::{Anchor, Canvas, Dash, LINE, Mark, WIDTH};
 use super::measure::{width, wrapped};
 use super::palette::{Colour, FAINT, INK, VOID};
 
-/// What is explained.
+/// The mark that an entry explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     /// A filled area.
     Fill(Colour),
-    /// A hatched one.
+    /// A hatched area.
     Hatched(Colour),
-    /// A line with its marks.
+    /// A line with its mark.
     Line(Colour, Dash, Option<Mark>),
     /// A mark.
     Point(Colour, Mark),
@@ -21,7 +21,7 @@ pub(super) enum Key {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Legend {
     entries: Vec<Entry>,
-    /// Pixels from its top to its bottom.
+    /// Its height in pixels.
     pub(super) height: f64,
 }
 
@@ -33,14 +33,14 @@ struct Entry {
     y: f64,
 }
 
-/// The width of a key, and the gap to its text.
+/// The width of a key, and the gap before its text.
 const KEY: f64 = 18.0;
 const GAP: f64 = 5.0;
-/// Between two entries.
+/// The gap between two entries.
 const APART: f64 = 11.0;
 
 impl Legend {
-    /// Entries beside each other as far as there is room.
+    /// Lays out entries side by side while they fit.
     pub(super) fn of(entries: impl IntoIterator<Item = (Key, String)>) -> Legend {
         let (mut placed, mut x, mut y): (Vec<Entry>, f64, f64) = (Vec::new(), 0.0, 0.0);
         let mut height = 0.0f64;
@@ -58,7 +58,7 @@ impl Legend {
         Legend { entries: placed, height }
     }
 
-    /// Draws it with its top at `top`.
+    /// Draws it below `top`.
     pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
         for Entry { key, lines, x, y } in &self.entries {
             let middle = top + y + LINE / 2.0;
@@ -89,12 +89,12 @@ fn draw_key(canvas: &Canvas, key: Key, (x, y): (f64, f64)) {
     }
 }
 
-/// The key of what is void.
+/// The entry for void figures.
 pub(super) fn void_key() -> (Key, String) {
     (Key::Hatched(VOID), "void: not what it claims to be".to_string())
 }
 
-/// Lines of text that say something of the whole picture.
+/// A note about the whole picture, in lines.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Note {
     lines: Vec<String>,
@@ -105,12 +105,12 @@ impl Note {
         Note { lines: wrapped(text, WIDTH - 4.0) }
     }
 
-    /// Pixels from its top to its bottom.
+    /// Its height in pixels.
     pub(super) fn height(&self) -> f64 {
         LINE * self.lines.len() as f64
     }
 
-    /// Draws it with its top at `top`.
+    /// Draws it below `top`.
     pub(super) fn draw(&self, canvas: &Canvas, top: f64) {
         for (index, line) in self.lines.iter().enumerate() {
             let y = top + LINE * (index as f64 + 0.5);

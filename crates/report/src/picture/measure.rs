@@ -1,9 +1,9 @@
-//! How wide texts are, and how they are broken and shortened to fit.
+//! The width of texts; wraps and shortens them to fit.
 
 use super::canvas::TEXT;
 
-/// The width of a character as a share of the size: those of DejaVu Sans, which is wider than the
-/// fonts that most readers have, so that what fits here fits there.
+/// The width of a character relative to the font size, in DejaVu Sans. It is wider than most
+/// readers' fonts, so what fits here fits there.
 fn share(c: char) -> f64 {
     match c {
         'i' | 'j' | 'l' | '\'' => 0.28,
@@ -20,7 +20,7 @@ fn share(c: char) -> f64 {
     }
 }
 
-/// Bold texts are wider by this.
+/// Bold text is wider by this factor.
 const BOLD: f64 = 1.12;
 
 /// The width of a text in pixels.
@@ -33,12 +33,12 @@ pub(super) fn bold_width(text: &str) -> f64 {
     width(text) * BOLD
 }
 
-/// The width of the widest of some texts; 0 of none.
+/// The width of the widest text; 0 if there are none.
 pub(super) fn widest<'a>(texts: impl IntoIterator<Item = &'a str>) -> f64 {
     texts.into_iter().map(width).fold(0.0, f64::max)
 }
 
-/// `text` in lines of at most `room` pixels, broken at spaces; a word that is wider is cut.
+/// `text` in lines of at most `room` pixels, broken at spaces; wider words are cut.
 pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in crate::style::printable(text).split_whitespace() {
@@ -54,7 +54,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// `text` if it is no wider than `room`, else as much of it as fits with an ellipsis.
+/// `text`, shortened with an ellipsis if it is wider than `room`.
 pub(super) fn shortened(text: &str, room: f64) -> String {
     if width(text) <= room {
         return text.to_string();
@@ -69,7 +69,7 @@ pub(super) fn shortened(text: &str, room: f64) -> String {
     short + "…"
 }
 
-/// A quantity that is round, without the zeros that say how exact it is: `1 GB/s` for `1.00 GB/s`.
+/// A quantity without trailing zeros: `1 GB/s` for `1.00 GB/s`.
 pub(super) fn round(text: &str) -> String {
     if let Some(ratio) = text.strip_suffix('×') {
         return round(ratio) + "×";

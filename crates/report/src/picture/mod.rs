@@ -1,7 +1,7 @@
-//! Pictures of a judgement, as SVG: bars, heat maps, curves and dots.
+//! Pictures of an assessment, as SVG: bars, heat maps, curves and dots.
 //!
-//! Every value that is drawn is one of the assessment; what is computed here are places. A picture
-//! is 380 pixels wide, so that a phone shows its texts without a zoom, and as high as it must be.
+//! Every value drawn comes from the assessment; this module computes only positions. Pictures are
+//! 380 pixels wide, so that phones show their texts without zooming, and as high as needed.
 
 mod palette;
 mod canvas;
@@ -32,29 +32,28 @@ use model::view::Layout;
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
-    /// What it is asked for by: of small letters, digits and dashes, and no other of a report has
-    /// it.
+    /// Unique kebab-case name, for `--svg`.
     pub name: String,
-    /// What it shows, in a few words.
+    /// Its title.
     pub title: String,
-    /// What is seen, for who does not see it.
+    /// Alt text.
     pub alt: String,
-    /// One `svg` element, for a page.
+    /// The `svg` element, for embedding in a page.
     pub svg: String,
 }
 
-/// A picture that has no name of its own yet.
+/// A picture whose name may not be unique yet.
 struct Drawing {
     name: String,
     title: String,
     alt: String,
     height: f64,
-    /// The elements.
+    /// The SVG elements.
     body: String,
 }
 
 impl Drawing {
-    /// What `draw` draws within `height` pixels.
+    /// A drawing of `height` pixels, drawn by `draw`.
     fn of(
         name: &str,
         title: &str,
@@ -73,7 +72,7 @@ impl Drawing {
         Picture { name, title, alt, svg }
     }
 
-    /// Its `svg` element, of which `view` is shown; it is drawn over `below`.
+    /// The `svg` element, showing the area `view`, with `below` behind the drawing.
     fn svg(&self, view: [f64; 4], below: &str) -> String {
         let id = format!("figure-{}", self.name);
         let (view, title, alt) =
@@ -88,7 +87,7 @@ impl Drawing {
     }
 }
 
-/// Small letters, digits and single dashes of a text.
+/// The lower-case letters, digits and single dashes of a text.
 fn kebab(text: &str) -> String {
     let dashed: String = text
         .chars()
@@ -97,26 +96,26 @@ fn kebab(text: &str) -> String {
     dashed.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// A text as XML has it.
+/// A text, escaped for XML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Gives each drawing a name of its own: a second of one name has a number.
+/// Makes the names unique, by adding numbers to duplicates.
 fn named(drawings: Vec<Drawing>) -> Vec<Drawing> {
     let mut named: Vec<Drawing> = Vec::new();
     for mut drawing in drawings {
         let is_taken = |name: &str| named.iter().any(|other| other.name == name);
         let mut names = (2..).map(|number| format!("{}-{number}", drawing.name));
         if is_taken(&drawing.name) {
-            drawing.name = names.find(|name| !is_taken(name)).expect("numbers do not end");
+            drawing.name = names.find(|name| !is_taken(name)).expect("the range is infinite");
         }
         named.push(drawing);
     }
     named
 }
 
-/// The pictures that suit a judgement, the most important first.
+/// The pictures that suit an assessment, most important first.
 pub fn pictures(assessment: &Assessment) -> Vec<Picture> {
     drawings(assessment).into_iter().map(Drawing::picture).collect()
 }
@@ -135,15 +134,15 @@ fn drawings(assessment: &Assessment) -> Vec<Drawing> {
     named(drawings)
 }
 
-/// The pictures that suit two records beside each other.
+/// The pictures that suit a comparison of two records.
 pub fn pictures_of_records(versus: &RecordComparison) -> Vec<Picture> {
     compared::compared_records(versus).into_iter().map(Drawing::picture).collect()
 }
 
-/// A picture as a file of its own: on paper of its own, with its title and where it is from.
+/// A picture as a separate file: with a background, its title and its source.
 ///
 /// # Errors
-/// When the assessment has no picture of that name.
+/// If the assessment has no picture of that name.
 pub fn picture_alone(assessment: &Assessment, name: &str) -> Result<String, ParseError> {
     let drawings = drawings(assessment);
     let Some(drawing) = drawings.iter().find(|drawing| drawing.name == name) else {
@@ -153,7 +152,7 @@ pub fn picture_alone(assessment: &Assessment, name: &str) -> Result<String, Pars
     Ok(standalone(drawing, assessment))
 }
 
-/// The distance from the edge of the paper to a picture.
+/// The margin around a picture.
 const MARGIN: f64 = 12.0;
 
 fn standalone(drawing: &Drawing, assessment: &Assessment) -> String {

@@ -1,22 +1,22 @@
-//! The colours of all pictures, each for a light page and for a dark one. A picture is drawn in the
-//! light ones; a page that is dark exchanges them by a style sheet.
+//! The colors of all pictures, for light and for dark pages. Pictures use the light ones; a style
+//! sheet replaces them on dark pages.
 
-/// What a colour is for: how far it must stand out from the page.
+/// The use of a color determines its minimum contrast with the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// Is read: a contrast of 4.5 to the page at least (WCAG 2, AA).
+    /// To be read: a contrast of at least 4.5 (WCAG 2, AA).
     Text,
-    /// Is looked at: 3 at least.
+    /// To be seen: at least 3.
     Line,
-    /// Helps the eye and says nothing by itself.
+    /// Guides the eye, and carries no information.
     Grid,
-    /// Lies below texts of its own.
+    /// Background of texts.
     Ground,
-    /// Is read on such a ground.
+    /// Text on such a background.
     OnGround,
 }
 
-/// A colour in both schemes, as 0xRRGGBB. The light one names it: no two have the same.
+/// A color in both schemes, as 0xRRGGBB. The light one is unique and identifies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Colour {
     pub(crate) light: u32,
@@ -28,18 +28,19 @@ const fn colour(used: Use, light: u32, dark: u32) -> Colour {
     Colour { light, dark, used }
 }
 
-/// The page itself. Pictures have no ground of their own, but one that stands alone.
+/// The page. Only pictures in their own files have a background.
 pub(crate) const PAPER: Colour = colour(Use::Ground, 0xFFFFFF, 0x0D1117);
-/// Texts and what is measured.
+/// Texts and measured values.
 pub(crate) const INK: Colour = colour(Use::Text, 0x1F2328, 0xE6EDF3);
-/// Texts that are beside the point.
+/// Secondary texts.
 pub(crate) const FAINT: Colour = colour(Use::Text, 0x59636E, 0x9198A1);
-/// What is void.
+/// Void figures.
 pub(crate) const VOID: Colour = colour(Use::Text, 0xCF222E, 0xFF7B72);
-/// Lines of a grid, and hatching below texts.
+/// Grid lines, and hatching behind texts.
 pub(crate) const GRID: Colour = colour(Use::Grid, 0xD1D9E0, 0x3D444D);
 
-/// Colours of series: the next differs most, for those too who see two colours only.
+/// The colors of series, in an order that makes neighbors differ most, including for color-blind
+/// readers.
 pub(crate) const SERIES: [Colour; 7] = [
     colour(Use::Line, 0x0A6FDB, 0x3B82F6),
     colour(Use::Line, 0xDB6100, 0xF0883E),
@@ -50,7 +51,7 @@ pub(crate) const SERIES: [Colour; 7] = [
     colour(Use::Line, 0x3D444E, 0xA9B2BC),
 ];
 
-/// Grounds of a heat map, from the coolest to the deepest, which stands out most.
+/// The backgrounds of a heat map, from the palest to the deepest, which stands out most.
 pub(crate) const SHADES: [Colour; crate::style::SHADES as usize] = [
     colour(Use::Ground, 0xE4F1FE, 0x14253B),
     colour(Use::Ground, 0xBBDDFB, 0x1A3A63),
@@ -59,26 +60,25 @@ pub(crate) const SHADES: [Colour; crate::style::SHADES as usize] = [
     colour(Use::Ground, 0x0B3B82, 0xB4D8FE),
 ];
 
-/// From this shade on texts are of [`ON_DEEP`].
+/// From this shade on, texts use [`ON_DEEP`].
 const DEEP_FROM: usize = 3;
-/// Texts on the cooler shades.
+/// Texts on the paler shades.
 const ON_COOL: Colour = colour(Use::OnGround, 0x1B1F24, 0xF0F6FC);
-/// Texts on the deeper ones.
+/// Texts on the deeper shades.
 const ON_DEEP: Colour = colour(Use::OnGround, 0xFEFEFE, 0x010409);
 
-/// What texts on a shade are written in.
+/// The color of texts on a shade.
 pub(crate) fn on_shade(shade: usize) -> Colour {
     if shade >= DEEP_FROM { ON_DEEP } else { ON_COOL }
 }
 
-/// All colours.
+/// All colors.
 fn all() -> impl Iterator<Item = Colour> {
     let texts = [PAPER, INK, FAINT, VOID, GRID, ON_COOL, ON_DEEP];
     texts.into_iter().chain(SERIES).chain(SHADES)
 }
 
-/// The style sheet that shows pictures on a dark page where the reader's system asks for that. On
-/// paper they stay light.
+/// The style sheet that adapts pictures to dark mode. Printed pages stay light.
 pub(crate) fn scheme_css() -> String {
     let mut css = String::from("@media screen and (prefers-color-scheme:dark){\n");
     for Colour { light, dark, .. } in all() {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(css.matches('{').count(), css.matches('}').count());
     }
 
-    /// CIE L*a*b* under daylight.
+    /// CIE L*a*b* in daylight.
     fn lab(rgb: [f64; 3]) -> [f64; 3] {
         let rgb = rgb.map(|share| share.clamp(0.0, 1.0));
         let f = |t: f64| if t > 0.008856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
@@ -161,8 +161,8 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// How all eyes see, and those without red, green or blue cones (Machado, Oliveira and
-    /// Fernandes 2009, severity 1).
+    /// Normal vision, and vision without red, green or blue cones (Machado, Oliveira and Fernandes
+    /// 2009, severity 1).
     const EYES: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [
@@ -182,7 +182,7 @@ mod tests {
         ],
     ];
 
-    /// A distance of 2.3 is just seen side by side; lines lie apart and are thin.
+    /// A distance of 2.3 is just noticeable side by side; lines are thin and far apart.
     #[test]
     fn every_eye_tells_series_apart() {
         for eye in EYES {

@@ -1,5 +1,5 @@
-//! Each round of each case as a dot around its median: how noisy the machine was, and whether it
-//! drifted.
+//! Each round of each case as a dot around the case's median. Shows how noisy the machine was, and
+//! whether it drifted.
 
 use super::Drawing;
 use super::alike::{asked, labels};
@@ -15,17 +15,17 @@ use assess::summary::Summary;
 use assess::trials::{Fate, Figures};
 use model::units;
 
-/// Of more cases the noisiest are drawn.
+/// If there are more, only the noisiest are drawn.
 const CASES_MOST: usize = 30;
-/// A dot further from the median than this, as a share, stands at the edge.
+/// Dots further from the median than this share are drawn at the edge.
 const FAR: f64 = 0.6;
 
-/// Between the first and the last round of a case.
+/// The height of a case's dots.
 const STRIP: f64 = 18.0;
 const BELOW: f64 = 9.0;
 const LEFT: f64 = 10.0;
 
-/// A round: its value by the median of its case, and whether it counts.
+/// A round: its value relative to its case's median, and whether it is counted.
 #[derive(Debug, Clone, Copy)]
 struct Dot {
     of_median: f64,
@@ -38,7 +38,7 @@ struct Row<'a> {
     dots: Vec<Dot>,
 }
 
-/// The rounds of all cases that were asked for and have some; none where all have but one.
+/// The rounds of all requested cases with more than one; `None` if there are none.
 pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
     let names = Labels::of(assessment);
     let mut rows: Vec<Row> = asked(&assessment.cases)
@@ -105,7 +105,7 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
     }))
 }
 
-/// What is drawn of each trial that was done; none without a median.
+/// The dots of all successful trials; `None` without a median.
 fn dots(summary: &Summary) -> Option<Vec<Dot>> {
     let by_bytes = summary.throughput.filter(|all| all.median > 0.0);
     let median = by_bytes.or(summary.iops)?.median;
@@ -120,7 +120,7 @@ fn dots(summary: &Summary) -> Option<Vec<Dot>> {
     (median > 0.0).then(|| summary.trials.iter().filter_map(dot).collect())
 }
 
-/// How far the furthest round is from the median.
+/// The distance of the furthest round from the median.
 fn spread(row: &Row) -> f64 {
     row.dots.iter().map(|dot| (dot.of_median - 1.0).abs()).fold(0.0, f64::max)
 }

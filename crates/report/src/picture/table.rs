@@ -1,4 +1,4 @@
-//! A heat map: cells of two axes, shaded by how near each comes to the best of its table.
+//! A heat map: cells on two axes, shaded by how close each is to the best in its table.
 
 use super::Drawing;
 use super::canvas::{Anchor, Canvas, LINE, WIDTH, Weight};
@@ -11,22 +11,22 @@ use assess::finding::{Finding, Severity, Verdict};
 use assess::summary::Summary;
 use model::units;
 
-/// Which figures are the better ones.
+/// Whether high or low figures are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     High,
     Low,
 }
 
-/// What is in a cell.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Empty,
-    /// A figure that stands: its value, and what is said of it.
+    /// A valid figure: its value, and its text.
     Figure(f64, Vec<String>),
-    /// None that stands, and why.
+    /// No valid figure, with the reason.
     Void(Vec<String>),
-    /// It was not measured.
+    /// Not measured.
     Skipped,
 }
 
@@ -35,22 +35,22 @@ pub(super) enum Cell {
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) title: String,
-    /// What a cell says, and what all have in common.
+    /// What a cell shows, and what all cells share.
     pub(super) note: String,
-    /// What the rows are.
+    /// What the rows are: the heading above their labels.
     pub(super) corner: String,
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<(String, Vec<Cell>)>,
     pub(super) better: Better,
 }
 
-/// The least width of a column of cells.
+/// The minimum width of a column of cells.
 const CELL: f64 = 76.0;
-/// Above and below the texts of a cell, together.
+/// Vertical padding of a cell, in total.
 const PADDING: f64 = 7.0;
 
 impl Cell {
-    /// The cell of a case: its figure as `said`, or why there is none that stands.
+    /// The cell of a case: its figure as `said`, or why it has no valid one.
     pub(super) fn of(summary: &Summary, said: Option<(f64, Vec<String>)>) -> Cell {
         if summary.n == 0 {
             return Cell::Void(vec![crate::words::verdict(summary).to_string()]);
@@ -73,7 +73,7 @@ impl Cell {
     }
 }
 
-/// `CacheLeak` on one line if it fits into a cell, else a word a line.
+/// `CacheLeak` on one line if it fits into a cell, otherwise one word per line.
 fn camel_words(code: &str) -> Vec<String> {
     if width(code) < CELL - 4.0 {
         return vec![code.to_string()];
@@ -88,7 +88,7 @@ fn camel_words(code: &str) -> Vec<String> {
     words
 }
 
-/// Columns that are drawn beside each other, and how wide.
+/// Columns that are drawn side by side, and their width.
 struct Part<'a> {
     columns: &'a [String],
     first: usize,
@@ -107,7 +107,7 @@ impl Table {
         });
         let least = texts.map(|text| width(text) + 6.0).fold(CELL, f64::max);
         let count = self.columns.len() as f64;
-        // Cells come first: a label has lines enough.
+        // Cells take precedence: labels can wrap.
         let label = widest.min((WIDTH - count.min(4.0) * least).max(64.0));
         let beside = (((WIDTH - label) / least).floor() as usize).max(1);
         let parts = self.columns.len().div_ceil(beside).max(1);
@@ -123,7 +123,7 @@ impl Table {
         self.columns.chunks(beside).enumerate().map(part).collect()
     }
 
-    /// The best figure that stands; none where there is none.
+    /// The best valid figure, if any.
     fn best(&self) -> Option<f64> {
         let cells = self.rows.iter().flat_map(|(_, cells)| cells);
         let values = cells.filter_map(|cell| match cell {
@@ -171,7 +171,7 @@ impl Table {
         Legend::of(shares.chain([less]).chain(void))
     }
 
-    /// The picture of it.
+    /// Draws the table.
     pub(super) fn draw(&self) -> Drawing {
         let parts = self.parts();
         let note = Note::of(&self.note);
