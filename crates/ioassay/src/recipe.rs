@@ -35,7 +35,7 @@ use model::environment::Environment;
 use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
-use model::view::{Layout, View};
+use model::view::View;
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
@@ -148,25 +148,7 @@ pub fn text(name: &str) -> Result<&'static str> {
 /// plan without one.
 pub fn view_of(plan: &Plan) -> View {
     let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
-    plan.view.clone().map(current).or_else(built_in).unwrap_or_default()
-}
-
-/// The view with the table that its layout has today: older ones had a layout of their own for each
-/// recipe.
-fn current(view: View) -> View {
-    let recipe = match view.layout {
-        Layout::Table | Layout::Ladder | Layout::Pivot => return view,
-        Layout::WorkingSets => "memory",
-        Layout::Matrix => "read-methods",
-        Layout::Percentiles => "page-latency",
-        Layout::Counts => "count-tens",
-        Layout::Builds => "compilers",
-        Layout::Durability => "write-strategies",
-        Layout::Touches => "touch-pages",
-        Layout::Syncs => "sync-latency",
-    };
-    let today = text(recipe).and_then(parse).expect("a built-in recipe can be read").view;
-    View { answer: view.answer, metric: view.metric, across: view.across, ..today }
+    plan.view.clone().or_else(built_in).unwrap_or_default()
 }
 
 fn unknown(name: &str) -> units::ParseError {
@@ -179,8 +161,7 @@ fn unknown(name: &str) -> units::ParseError {
 /// # Errors
 /// If it is invalid, or requests something impossible.
 pub fn parse(text: &str) -> Result<Recipe> {
-    let mut recipe: Recipe = toml::from_str(text)?;
-    recipe.view = current(recipe.view);
+    let recipe: Recipe = toml::from_str(text)?;
     let names = |kind: Kind| Axis::all_of(kind).map(|axis| axis.name);
     for group in &recipe.cases {
         check_axes(group, &names(group::kind(group)).collect::<Vec<_>>())?;
@@ -417,29 +398,6 @@ mod tests {
 
     fn error(text: &str) -> String {
         format!("{:#}", check(text, &[]).expect_err(text))
-    }
-
-    /// Records and recipes of older programs name a layout for each question.
-    #[test]
-    fn an_older_layout_shows_the_table_that_its_recipe_has_today() {
-        for (layout, recipe) in [
-            ("percentiles", "page-latency"),
-            ("counts", "count-tens"),
-            ("builds", "compilers"),
-            ("durability", "write-strategies"),
-            ("touches", "touch-pages"),
-            ("syncs", "sync-latency"),
-            ("working-sets", "memory"),
-            ("matrix", "read-methods"),
-        ] {
-            let text = format!("layout = '{layout}'\nanswer = []\nacross = 'depth'");
-            let read = current(toml::from_str(&text).unwrap());
-            let today = find(recipe).unwrap().view;
-            assert!([Layout::Table, Layout::Pivot].contains(&today.layout), "{recipe}");
-            let (answer, across) = (read.answer.clone(), read.across.clone());
-            assert_eq!(read, View { answer, across, metric: read.metric, ..today });
-            assert_eq!((read.answer, read.across.as_deref()), (Vec::new(), Some("depth")));
-        }
     }
 
     #[test]

@@ -12,22 +12,6 @@ named! {
         Ladder "ladder",
         /// The values of one axis as rows, and of all others as columns.
         Pivot "pivot",
-        /// An older name: the pivot of `memory`.
-        WorkingSets "working-sets",
-        /// An older name: the pivot of `read-methods`.
-        Matrix "matrix",
-        /// An older name: the table of `page-latency`.
-        Percentiles "percentiles",
-        /// An older name: the table of `count-tens`.
-        Counts "counts",
-        /// An older name: the table of `compilers`.
-        Builds "builds",
-        /// An older name: the table of `write-strategies`.
-        Durability "durability",
-        /// An older name: the table of `touch-pages`.
-        Touches "touches",
-        /// An older name: the table of `sync-latency`.
-        Syncs "syncs",
     }
 }
 
