@@ -10,7 +10,6 @@ use model::case::{Case, Kind, OWN_PEER, Op};
 use model::pattern::Pattern;
 use model::plan::Role;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Labels name these axes first, in this order; the others follow in the order of the table.
@@ -377,42 +376,6 @@ fn all_but(axis: &str, group: &str, values: &Values) -> u64 {
     hasher.finish()
 }
 
-/// Two labels compared: how they differ, and what they share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Apart {
-    pub(crate) one: String,
-    pub(crate) other: String,
-    pub(crate) shared: Vec<Phrase>,
-}
-
-impl Apart {
-    pub(crate) fn of(one: &[Phrase], other: &[Phrase]) -> Apart {
-        let own = |words: &[Phrase], other: &[Phrase]| {
-            let own = words.iter().filter(|word| !other.contains(word));
-            let own = joined(own.map(|word| word.said.clone()));
-            // One side may have nothing of its own, because labels omit usual values.
-            if own.is_empty() { "without".to_string() } else { own }
-        };
-        let shared = one.iter().filter(|word| other.contains(word)).cloned().collect();
-        Apart { one: own(one, other), other: own(other, one), shared }
-    }
-}
-
-impl Apart {
-    /// The shared words after a comma; empty if there are none.
-    pub(crate) fn beside(&self) -> String {
-        let shared = joined(self.shared.iter().map(|word| word.short.clone()));
-        if shared.is_empty() { shared } else { format!(", {shared}") }
-    }
-}
-
-/// `mmap vs pread, cold 4KiB`.
-impl fmt::Display for Apart {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} vs {}{}", self.one, self.other, self.beside())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -471,17 +434,6 @@ mod tests {
         assert_eq!(labels_of(&cases), ["write write 4KiB", "write pwrite 8KiB", "4KiB", "8KiB"]);
         let said = Labels::of_cases(cases.iter()).said_once();
         assert!(said.contains("touch sum and a file of 1MiB; write: write, as-is"), "{said}");
-    }
-
-    #[test]
-    fn of_two_labels_it_is_said_once_what_they_share() {
-        let word = |axis, said: &str| Phrase { axis, said: said.into(), short: said.into() };
-        let of = |one: &[Phrase], other: &[Phrase]| Apart::of(one, other).to_string();
-        let (mmap, pread) = (word("engine", "mmap"), word("engine", "pread"));
-        let (cold, block) = (word("cache", "cold"), word("block", "4KiB"));
-        let pair = of(&[mmap.clone(), cold.clone(), block.clone()], &[pread, cold.clone(), block]);
-        assert_eq!(pair, "mmap vs pread, cold 4KiB");
-        assert_eq!(of(&[cold.clone(), mmap], &[cold]), "mmap vs without, cold");
     }
 
     /// A case of the zoo, with some axes changed.

@@ -13,6 +13,7 @@ mod markup;
 mod words;
 mod phrases;
 mod labels;
+mod apart;
 mod writes;
 mod sentence;
 mod sparkline;

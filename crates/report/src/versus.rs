@@ -1,7 +1,8 @@
 //! Comparisons of cases that differ in one axis only.
 
+use crate::apart::Apart;
 use crate::grid::{Cell, Grid, left, right};
-use crate::labels::{Apart, Labels};
+use crate::labels::Labels;
 use crate::sentence::{Sentence, said_ratio};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
