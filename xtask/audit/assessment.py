@@ -14,7 +14,7 @@ from rows import SEVERITIES, Row
 from verdicts import run_findings
 
 NS = 1e9
-FORMAT = 1
+FORMAT = 2
 # Values that the audit adopts from ioassay where random orders do not decide.
 UNDECIDED = "undecided"
 
