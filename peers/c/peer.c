@@ -269,7 +269,7 @@ static void parse_pairs(char *text) {
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
         char *value = strchr(word, '=');
         if (value == NULL || pair_count == PAIRS_MAX) {
-            die("'%.200s' is no key=value, or one too many", word);
+            die("'%.200s' is not key=value, or one too many", word);
         }
         *value++ = 0;
         unescape(value);
@@ -331,7 +331,7 @@ static uint64_t number(const char *axis) {
             }
         }
         if (unit == text || *text == '-' || times == 0) {
-            die("the job has the %s '%s', which is no number", axis, value_of(axis));
+            die("the job has the %s '%s', which is not a number", axis, value_of(axis));
         }
         if (__builtin_mul_overflow(part, times, &part) || __builtin_add_overflow(sum, part, &sum)) {
             sum = UINT64_MAX;

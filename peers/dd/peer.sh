@@ -140,7 +140,7 @@ prepare() {
             return 1
         fi
     elif [ ! -f "$file" ] || [ ! -w "$file" ]; then
-        refuse failed "the job's file '$file' is no file that can be written"
+        refuse failed "the job's file '$file' cannot be written"
         return 1
     fi
     echo ready
@@ -189,7 +189,7 @@ perform() {
     took=$(awk -v seconds="$seconds" 'BEGIN { printf "%.0f", seconds * 1e9 }')
     case ${last%% *}:$took in
     "$size":0 | "$size":*[!0-9]* | "$size":)
-        refuse failed "dd told of no time: $all"
+        refuse failed "dd reported no time: $all"
         return
         ;;
     "$size":*) ;;

@@ -67,7 +67,7 @@ class Job:
     def bytes(self, key):
         found = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB|TiB)", self.text(key))
         if not found:
-            raise Failed(f"the job has no {key} that could be read")
+            raise Failed(f"the job has no valid {key}")
         shift = 10 * ["B", "KiB", "MiB", "GiB", "TiB"].index(found[2])
         return int(found[1]) << shift
 
@@ -78,7 +78,7 @@ class Job:
         for word in self.text("time").split():
             found = re.fullmatch(r"(\d+)([a-z]+)", word)
             if not found or found[2] not in units:
-                raise Failed(f"the job has the time '{self.text('time')}', which cannot be read")
+                raise Failed(f"the job's time '{self.text('time')}' is not valid")
             total += int(found[1]) * units[found[2]]
         return total
 
@@ -89,7 +89,7 @@ class Job:
     def demand(self, key, *known, usual=""):
         value = self.text(key, usual)
         if value not in known:
-            raise Unavailable(f"it has {key} {' or '.join(known)} only, not '{value}'")
+            raise Unavailable(f"it supports only {key} {' or '.join(known)}, not '{value}'")
         return value
 
 
@@ -100,7 +100,7 @@ def run(words, **options):
                           env=environment, check=False, **options)
     said = (done.stderr.strip() or done.stdout.strip())[-500:].decode("utf-8", "replace")
     if done.returncode < 0:
-        raise Failed(f"{words[0]} was ended by signal {-done.returncode}: {said}")
+        raise Failed(f"{words[0]} was killed by signal {-done.returncode}: {said}")
     if done.returncode:
         raise Failed(f"{words[0]} ended with status {done.returncode}: {said}")
     return done.stdout.decode("utf-8", "replace")
@@ -146,11 +146,11 @@ class Fio:
         if engine not in ("uring", "null"):
             job.demand("depth", "1")
         if self.size % self.block or self.blocks % self.threads:
-            raise Unavailable("its threads take whole blocks, as many each")
+            raise Unavailable("its threads need whole blocks, and the same number each")
         if self.ops and self.ops != self.blocks and self.threads > 1:
             raise Unavailable("it counts the operations of one thread only")
         if job.time_ns() < FIO_LEAST_NS:
-            raise Unavailable("it reports whole milliseconds: --time 100ms at least")
+            raise Unavailable("it reports whole milliseconds: use a --time of at least 100ms")
         if self.writes:
             job.demand("allocation", "overwrite", "fallocate")
             job.demand("fill", "random", *FILLS)
@@ -214,7 +214,7 @@ class Fio:
             raise Failed(f"fio printed no JSON: {text[-500:].strip()}")
         jobs = json.loads(text[start:])["jobs"]
         if len(jobs) != self.threads:
-            raise Failed(f"fio told of {len(jobs)} threads, not of {self.threads}")
+            raise Failed(f"fio reported {len(jobs)} threads instead of {self.threads}")
         return self.sample(jobs)
 
     def sample(self, jobs):
@@ -227,11 +227,11 @@ class Fio:
             ops, bins = data["total_ios"], data["lat_ns"].get("bins", {})
             took_ns = data["runtime"] * 10**6
             if data["io_bytes"] != ops * self.block or sum(bins.values()) != ops:
-                raise Failed(f"fio told of {data['io_bytes']} bytes in {ops} operations of "
+                raise Failed(f"fio reported {data['io_bytes']} bytes in {ops} operations of "
                              f"{self.block} and {sum(bins.values())} latencies")
             if data["runtime"] < FIO_LEAST_MS:
                 raise Failed(f"fio reports whole milliseconds, and {data['runtime']} are too few: "
-                             "give a larger --size")
+                             "use a larger --size")
             longest = max(longest, data["lat_ns"]["max"])
             add(latencies, bins)
             cpu = {key: round(found[of] / 100 * found["job_runtime"] * 10**6)
@@ -281,7 +281,7 @@ class Memory:
         try:
             with open(HUGE_PAGES, encoding="ascii") as file:
                 if "[always]" in file.read():
-                    raise Unavailable("the OS gives it huge pages without being asked")
+                    raise Unavailable("the OS gives it huge pages that it did not request")
         except OSError:
             pass
 
@@ -292,7 +292,7 @@ class Memory:
         """The sample for this number of passes per thread."""
         ops = passes * (self.array // LINE)
         if ops == 0 or seconds <= 0:
-            raise Failed("the tool told of no pass, or of no time")
+            raise Failed("the tool reported no pass, or no time")
         end_ns = 1 + round(seconds * 10**9)
         spans = [dict(thread=thread, start_ns=1, end_ns=end_ns,
                       bytes=ops * LINE * self.arrays, ops=ops) for thread in range(self.threads)]
@@ -322,7 +322,7 @@ class Likwid(Memory):
         text = run(["likwid-bench", "-t", self.test(), "-W", f"N:{size}B:{self.threads}",
                     "-s", str(self.job.seconds())])
         if take(text, r"^Size \(Byte\):\s+(\d+)", "likwid-bench") != size:
-            raise Failed(f"likwid-bench took other arrays than {size} bytes")
+            raise Failed(f"likwid-bench used arrays of another size than {size} bytes")
         passes = take(text, r"^Iterations per thread:\s+(\d+)", "likwid-bench")
         return self.told(int(passes), take(text, r"^Time:\s+(\S+) sec", "likwid-bench"))
 
@@ -336,7 +336,7 @@ class Sysbench(Memory):
         super().__init__(job)
         job.demand("threads", "1")
         if self.array & (self.array - 1):
-            raise Unavailable("its blocks are powers of two")
+            raise Unavailable("its block size must be a power of two")
 
     def perform(self):
         text = run(["sysbench", "memory", f"--memory-block-size={self.array}",

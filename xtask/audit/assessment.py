@@ -7,6 +7,7 @@ import answers
 import ceilings
 import comparisons
 import findings
+import open_loop
 from intervals import median, whole
 from record import TIMES, Case, quantity
 from repetition import repetition
@@ -138,7 +139,7 @@ def case(row):
         "iops": row.iops, "ns_per_op": row.ns_per_op,
         "latency_ns": row.histogram.latency(),
         "latency_ns_intervals": row.histogram.intervals(),
-        "writing": row.writing, "course": row.course, "spent": row.spent(),
+        "open": open_loop.told(row), "writing": row.writing, "course": row.course, "spent": row.spent(),
         "imbalance_percent": row.imbalance,
         "setup_ns": median(trial.done["setup_ns"] for trial in row.counted),
         "warm_up_ns": row.warm_up_ns(),
@@ -157,7 +158,7 @@ def case(row):
 
 
 def cpu_per_op(one):
-    cpu = one.cpu_ns
+    cpu = open_loop.working_cpu_ns(one)
     return cpu / one.ops if cpu is not None and one.ops else None
 
 
@@ -178,6 +179,9 @@ def found(row):
 def axes(case):
     told = dict(case.axes)
     told["time_s"] = told.pop("time") / NS
+    if "kernel" not in told:
+        told.setdefault("rate", None)
+        told.setdefault("arrival", None)
     # A pattern without steps has one fixed stride, whatever older records contain.
     if told.get("pattern", "strided") != "strided":
         told["stride"] = 1
@@ -188,4 +192,6 @@ def trial(row, one, is_durable):
     fate, reason = row.fate(one)
     is_done = fate in ("counted", "excluded")
     figures = row.figures_of(one).told(is_durable) if is_done else None
+    if figures:
+        figures |= open_loop.of_trial(row.figures_of(one))
     return {"invocation": one.invocation, "round": one.round, "fate": fate, "reason": reason, "figures": figures}

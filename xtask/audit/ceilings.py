@@ -1,5 +1,6 @@
 """Ceilings, and the findings on rows that are compared with them."""
 
+import open_loop
 from comparisons import ratio_of_any, ratio_of
 from decisions import plateau
 from intervals import median
@@ -15,7 +16,7 @@ def overhead_of(row, rows):
     case = row.case
     if case.is_memory:
         return None
-    nulls = [one for one in rows if one.case.is_null and one.counted]
+    nulls = [one for one in rows if one.case.is_null and not one.case.rate and one.counted]
     writers = [one for one in nulls if one.case.is_write and one.case.block <= (case.block or 0)]
     if case.is_write and writers:
         return max(writers, key=lambda one: (one.case.pattern == case.pattern, one.case.block))
@@ -26,7 +27,8 @@ def overhead_of(row, rows):
 
 def overhead(rows):
     """The tool's own overhead, from the first null that reads, or else from one that writes."""
-    nulls = [one for one in rows if one.case.is_null and one.ns_per_op]
+    nulls = [one for one in rows
+             if one.case.is_null and not one.case.rate and one.ns_per_op]
     nulls.sort(key=lambda one: one.case.is_write)
     return nulls[0].ns_per_op["median"] if nulls else None
 
@@ -157,6 +159,8 @@ def bound(rows):
         row.find("AboveCeiling", above)
         row.find("HostCache", cache)
         row.find("CacheSizeUnknown", unknown)
+    for row in rows:
+        row.find("GeneratorBehind", open_loop.generator_behind(row, rows))
 
 
 def cache_size_unknown(row):

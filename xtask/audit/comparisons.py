@@ -107,7 +107,8 @@ def axes_of(row):
 
 def comparisons(rows):
     asked = [row for row in rows if row.stands and row.role == "asked"]
-    return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_loops(asked)
+    return of_engines(asked) + of_peers(asked) + of_advice(asked) + of_submission(asked) \
+        + of_loops(asked)
 
 
 def of_engines(asked):
@@ -137,6 +138,14 @@ def of_advice(asked):
     told = []
     for group in grouped(asked, lambda row: row.case.key("advice") if row.file else None):
         base = next((row for row in group if row.case.advice == "none"), None)
+        told += compare_with(group, base) if base else []
+    return told
+
+
+def of_submission(asked):
+    told = []
+    for group in grouped(asked, lambda row: row.case.key("submission") if row.file else None):
+        base = next((row for row in group if row.case.submission == "plain"), None)
         told += compare_with(group, base) if base else []
     return told
 

@@ -77,7 +77,7 @@ def lump_ns(row):
     """The time in nanoseconds between the discrete events that make the rate uneven; None if
     unknown."""
     figures, case = row.figures, row.case
-    if not figures or case.is_null:
+    if not figures or case.is_null or case.rate:
         return None
     if not all(any(span.get("progress") for span in one.spans) for one in figures):
         return None

@@ -3,6 +3,7 @@ severity or nothing."""
 
 import comparisons
 import courses
+import open_loop
 import placement
 import served
 import topology
@@ -136,6 +137,43 @@ def is_summed_up_by_btrfs(row):
         return False
     options = storage["mount_options"].split(",")
     return "nodatasum" not in options and "nodatacow" not in options
+
+
+def fetched_ahead(row):
+    """Two windows of readahead for each thread."""
+    storage = row.storage
+    if not storage:
+        return None
+    window = storage.get("read_ahead")
+    if window is None:
+        known = [one["read_ahead"] for one in storage["devices"] if one["read_ahead"] is not None]
+        window = max(known, default=None)
+    return None if window is None else 2 * window * int(row.case.threads)
+
+
+def cache_kept(row):
+    """Pages that stayed, although each call was to leave none."""
+    case = row.case
+    if case.cache != "dontcache" or not (row.file or row.write):
+        return None
+
+    ahead = 0 if row.write else fetched_ahead(row)
+    if ahead is None:
+        return None
+
+    def kept(one):
+        before, after = one.trial["residency_before"], one.trial["residency_after"]
+        if before is None or after is None:
+            return None
+        waiting = after["dirty"]
+        if waiting is None and row.write and case.sync == "none":
+            return None
+        stayed = max(0, after["cached"] - before["cached"] - (waiting or 0))
+        return max(0, stayed * row.host["page"] - ahead)
+    share = row.total(kept, lambda one: min(one.bytes, case.size))
+    if share is None or share <= NOISE:
+        return None
+    return "void" if share > 0.5 else "doubt"
 
 
 def partly_cached(row):
@@ -425,7 +463,8 @@ def page_size(row):
 
 
 def overhead_bound(row, null):
-    if not row.is_own or not (row.file or row.write) or null is None:
+    # In an open loop, an operation takes as long as the schedule says.
+    if not row.is_own or not (row.file or row.write) or null is None or row.case.rate:
         return None
     share = comparisons.ratio_of_any(null.by_round(ns_per_op), row.by_round(ns_per_op))
     if share is None:
@@ -438,7 +477,7 @@ def cpu_bound(row):
     if row.served_by != "device":
         return None
     busiest = min(row.threads_at_work, row.parallelism)
-    share = row.total(lambda one: one.cpu_ns, lambda one: one.timed_ns * busiest)
+    share = row.total(open_loop.working_cpu_ns, lambda one: one.timed_ns * busiest)
     return "note" if share is not None and share >= 0.90 else None
 
 
@@ -631,13 +670,14 @@ def drifting(row):
 
 RULES = {
     "CacheLeak": cache_leak, "NotWarm": not_warm, "DirectIgnored": direct_ignored,
-    "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
+    "CacheKept": cache_kept, "PartlyCached": partly_cached, "CacheUnseen": cache_unseen, "OverRead": over_read,
     "NoIo": no_io, "Ram": ram, "Unverified": unverified, "CountersUnseen": counters_unseen,
     "LoopCached": loop_cached,
     "DigestMismatch": digest_mismatch, "BytesUnchecked": bytes_unchecked, "NotDurable": not_durable,
     "AcknowledgedOnly": acknowledged_only, "DirtyStart": dirty_start, "Compressed": compressed,
     "NearlyFull": nearly_full, "Allocating": allocating,
     "ThrottledWriteback": throttled_writeback, "PageSize": page_size, "CpuBound": cpu_bound,
+    "LoadNotHeld": open_loop.load_not_held,
     "Throttled": throttled, "Contended": contended, "Swapped": swapped, "Foreign": foreign,
     "Steal": steal, "Excluded": excluded, "TooFew": too_few,
     "WideInterval": wide_interval,

@@ -298,7 +298,8 @@ def holes(mutant):
 def axes(mutant):
     """Changes the axes of cases."""
     choices = {"advice": ("none", "random", "willneed", "populate", "touch-ahead", "hugepage"),
-               "cache": ("warm", "cold", "direct", "as-is"), "pages": ("huge", "base"),
+               "cache": ("warm", "cold", "direct", "dontcache", "as-is"),
+               "pages": ("huge", "base"),
                "touch": ("page", "sum"), "sync": ("none", "fdatasync", "sync-file-range"),
                "allocation": ("none", "overwrite", "append"), "fill": ("random", "zero"),
                "isa": ("auto", "avx2"), "share": ("contiguous", "interleaved"),

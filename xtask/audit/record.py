@@ -10,7 +10,7 @@ TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 
 # The step in records that lack this axis.
 STEP = 4096
 SIZE_AXES = {"size", "working_set", "block", "step"}
-COUNT_AXES = {"stride", "depth", "threads", "ops", "every"}
+COUNT_AXES = {"stride", "depth", "threads", "rate", "ops", "every"}
 CLAIMS = {"fdatasync", "fsync", "msync", "dsync"}
 
 

@@ -19,7 +19,7 @@ const FRESH: [&str; 3] = ["reading", "writing", "memory"];
 
 /// Audits `records`, paths relative to the caller's folder. Without any, does what the test command
 /// does.
-pub(crate) fn run(root: &Path, records: &[&str]) -> Result<()> {
+pub(crate) fn run(root: &Path, records: &[PathBuf]) -> Result<()> {
     let auditor = Auditor::new(root)?;
     if records.is_empty() { auditor.test() } else { auditor.audit(records) }
 }
@@ -28,8 +28,8 @@ pub(crate) fn run(root: &Path, records: &[&str]) -> Result<()> {
 ///
 /// # Errors
 /// If ioassay and the audit differ; in CI, also if there is no Python.
-pub(crate) fn test(shell: &Shell) -> Result<()> {
-    match Auditor::new(&shell.current_dir()) {
+pub(crate) fn test(root: &Path) -> Result<()> {
+    match Auditor::new(root) {
         Ok(auditor) => auditor.test(),
         Err(error) if env::var("CI").as_deref() == Ok("true") => Err(error),
         Err(error) => {
@@ -51,7 +51,7 @@ struct Auditor {
 impl Auditor {
     fn new(root: &Path) -> Result<Auditor> {
         // A debug build is fast enough: the audit judges records and needs no meaningful timings.
-        let ioassay = programs::build_for_tests(root, &programs::IOASSAY)?;
+        let ioassay = programs::build_with(root, &programs::IOASSAY)?;
         let target = ioassay.ancestors().nth(2).context("cargo builds into its folder")?.to_owned();
         let python = python(&target.join("audit"))?;
         Ok(Auditor { root: root.to_owned(), target, python, ioassay })
@@ -110,7 +110,7 @@ impl Auditor {
         if recipe != "memory" {
             command.arg("--control").arg(folder);
         }
-        // Status 1 means that a figure is doubtful, which does not matter here.
+        // Status 1 means that a requested case has no figure, which does not matter here.
         programs::output(command, 0..=1)?;
         Ok(record)
     }

@@ -1,4 +1,4 @@
-//! Documents written by commands: a head, and sections that can be rewritten one at a time.
+//! Documents that commands write: a section at a time, in Markdown.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -9,37 +9,25 @@ use std::path::Path;
 /// Line width of paragraphs.
 const COLUMNS: usize = 100;
 
-/// The fixed parts of a document.
-#[derive(Debug)]
-pub(crate) struct Outline {
-    pub(crate) title: &'static str,
-    /// The paragraphs before all sections.
-    pub(crate) head: &'static [&'static str],
-    /// The titles of all sections, in order.
-    pub(crate) sections: &'static [&'static str],
+/// Rewrites the sections of these titles, with their new texts, in the document at `path`.
+///
+/// # Errors
+/// If the document lacks one of them.
+pub(crate) fn rewrite(path: &Path, sections: &[(&str, String)]) -> Result<()> {
+    let mut document = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    for (title, text) in sections {
+        document = with_section(&document, title, text)?;
+    }
+    write(path, &document)
 }
 
-impl Outline {
-    /// Writes the `fresh` sections into the document at `path`, which need not exist yet.
-    pub(crate) fn write(&self, path: &Path, fresh: &[(&str, String)]) -> Result<()> {
-        let old = fs::read_to_string(path).unwrap_or_default();
-        write(path, &self.document(&old, fresh))
-    }
-
-    /// The document with the `fresh` sections, given as title and text. The other sections come
-    /// from `old`, the previous document.
-    pub(crate) fn document(&self, old: &str, fresh: &[(&str, String)]) -> String {
-        let head: String = self.head.iter().map(|text| paragraph(text)).collect();
-        let mut document = format!("# {}\n\n{}\n", self.title, head.trim_end());
-        for title in self.sections {
-            let fresh = fresh.iter().find(|(known, _)| known == title);
-            let fresh = fresh.map(|(_, text)| text.as_str());
-            if let Some(text) = fresh.or_else(|| section_of(old, title)) {
-                let _ = write!(document, "\n## {title}\n\n{}\n", text.trim());
-            }
-        }
-        document
-    }
+/// `document` with `text` in the section of this title.
+fn with_section(document: &str, title: &str, text: &str) -> Result<String> {
+    let heading = format!("\n## {title}\n");
+    let found = document.split_once(&heading);
+    let (before, after) = found.with_context(|| format!("the document has no '## {title}'"))?;
+    let rest = after.find("\n## ").map_or("", |next| &after[next..]);
+    Ok(format!("{before}{heading}\n{}\n{rest}", text.trim()))
 }
 
 /// Writes a file and reports its path.
@@ -47,12 +35,6 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| path.display().to_string())?;
     println!("wrote {}", path.display());
     Ok(())
-}
-
-/// The text of a section without its title.
-fn section_of<'a>(document: &'a str, title: &str) -> Option<&'a str> {
-    let (_, after) = document.split_once(&format!("\n## {title}\n"))?;
-    Some(after.split("\n## ").next().expect("a split has a first part"))
 }
 
 /// Wraps `text` into lines, followed by a blank line. Whitespace between words is normalized.
@@ -109,17 +91,31 @@ pub(crate) fn describe(facts: &Value) -> String {
 }
 
 #[cfg(test)]
+pub(crate) use tests::check_sections;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Checks that the document at `path`, relative to the workspace, has these sections.
+    #[track_caller]
+    pub(crate) fn check_sections(path: &str, titles: &[&str]) {
+        let document = fs::read_to_string(crate::root().join(path)).expect("it is ours");
+        for title in titles {
+            assert!(with_section(&document, title, "").is_ok(), "{path}: {title}");
+        }
+    }
+
     #[test]
     fn a_section_is_that_of_its_title() {
-        let outline = Outline { title: "T", head: &["head"], sections: &["A", "B"] };
         let old = "# T\n\nhead\n\n## A\n\na\n\n### more\n\n## B\n\nb\n";
-        assert_eq!(outline.document(old, &[]), old);
-        let new = outline.document(old, &[("A", "new\n\n".to_owned())]);
-        assert_eq!(new, "# T\n\nhead\n\n## A\n\nnew\n\n## B\n\nb\n");
-        assert_eq!(outline.document("", &[]), "# T\n\nhead\n");
+        let check = |title, text, expected| {
+            assert_eq!(with_section(old, title, text).expect("it is there"), expected);
+        };
+        check("A", "a\n\n### more\n\n", old);
+        check("A", "new\n\n", "# T\n\nhead\n\n## A\n\nnew\n\n## B\n\nb\n");
+        check("B", "new", "# T\n\nhead\n\n## A\n\na\n\n### more\n\n## B\n\nnew\n");
+        assert!(with_section(old, "C", "").is_err());
     }
 
     #[test]

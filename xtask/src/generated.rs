@@ -1,12 +1,20 @@
 //! Generated parts of a document: the text between `<!-- NAME -->` and `<!-- end NAME -->`.
 
+use crate::document;
 use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
 
-/// `document` with the part `name` replaced by `text`.
+/// Replaces the part `name` of the document at `path` by `text`.
 ///
 /// # Errors
 /// If either marker is missing.
-pub(crate) fn replace(document: &str, name: &str, text: &str) -> Result<String> {
+pub(crate) fn write(path: &Path, name: &str, text: &str) -> Result<()> {
+    let old = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    document::write(path, &replace(&old, name, text)?)
+}
+
+fn replace(document: &str, name: &str, text: &str) -> Result<String> {
     let Split { before, after, .. } = split(document, name)?;
     Ok(format!("{before}\n{}\n\n{after}", text.trim()))
 }

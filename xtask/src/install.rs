@@ -1,126 +1,44 @@
-//! Packages that tests and benchmarks need in addition to the build's.
+//! Packages that tests, benchmarks and the lab need in addition to the build's.
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 use std::env;
 use std::path::Path;
 use xshell::{Shell, cmd};
 
-/// A package that tests need.
-struct Need {
+/// The table's text.
+const TABLE: &str = include_str!("packages.toml");
+
+/// The table of packages.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    package: Vec<Package>,
+}
+
+/// A package.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Package {
     /// Its Debian name.
-    package: &'static str,
+    name: String,
     /// What shows that it is installed.
     sign: Sign,
     /// The tests that are skipped without it.
-    tests: &'static str,
+    tests: Option<String>,
 }
 
 /// How to detect that a package is installed.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Sign {
     /// One of its programs.
-    Program(&'static str),
+    Program(String),
     /// One of its files.
-    File(&'static str),
+    File(String),
     /// One of its programs, extracted on its own: installing the package would start its server.
-    ProgramAlone(&'static str),
+    ProgramAlone(String),
 }
-
-const NEEDS: [Need; 22] = [
-    Need {
-        package: "mount",
-        sign: Sign::Program("losetup"),
-        tests: "witness: tests that mount their own file systems",
-    },
-    Need {
-        package: "e2fsprogs",
-        sign: Sign::Program("mkfs.ext4"),
-        tests: "witness: ext4, on a loop device and on zram",
-    },
-    Need { package: "xfsprogs", sign: Sign::Program("mkfs.xfs"), tests: "witness: xfs" },
-    Need { package: "btrfs-progs", sign: Sign::Program("mkfs.btrfs"), tests: "witness: btrfs" },
-    Need {
-        package: "bindfs",
-        sign: Sign::Program("bindfs"),
-        tests: "witness and ioassay: FUSE file systems",
-    },
-    Need {
-        package: "strace",
-        sign: Sign::Program("strace"),
-        tests: "ioassay: system calls that fail or are delayed",
-    },
-    Need {
-        package: "gcc",
-        sign: Sign::Program("gcc"),
-        tests: "ioassay: peers in C, and system calls that fail or return short",
-    },
-    Need {
-        package: "binutils",
-        sign: Sign::Program("objdump"),
-        tests: "ioassay: a peer's vector instructions",
-    },
-    Need {
-        package: "python3-pandas",
-        sign: Sign::File("/usr/lib/python3/dist-packages/pandas/__init__.py"),
-        tests: "ioassay: pandas reads --csv",
-    },
-    Need {
-        package: "prometheus",
-        sign: Sign::ProgramAlone("promtool"),
-        tests: "ioassay: promtool checks --openmetrics",
-    },
-    Need { package: "zsh", sign: Sign::Program("zsh"), tests: "ioassay: completions in zsh" },
-    Need { package: "fish", sign: Sign::Program("fish"), tests: "ioassay: completions in fish" },
-    Need {
-        package: "mandoc",
-        sign: Sign::Program("mandoc"),
-        tests: "ioassay: manual pages, by mandoc",
-    },
-    Need {
-        package: "groff",
-        sign: Sign::Program("groff"),
-        tests: "ioassay: manual pages, by groff",
-    },
-    Need {
-        package: "chromium",
-        sign: Sign::Program("chromium"),
-        tests: "ioassay: pages in a browser",
-    },
-    Need {
-        package: "openjdk-17-jdk-headless",
-        sign: Sign::Program("javac"),
-        tests: "ioassay: peers in Java",
-    },
-    Need {
-        package: "fio",
-        sign: Sign::Program("fio"),
-        tests: "ioassay: evidence for fio's figures",
-    },
-    Need {
-        package: "likwid",
-        sign: Sign::Program("likwid-bench"),
-        tests: "ioassay: likwid-bench as a peer",
-    },
-    Need {
-        package: "sysbench",
-        sign: Sign::Program("sysbench"),
-        tests: "ioassay: sysbench as a peer",
-    },
-    Need {
-        package: "qemu-system-x86",
-        sign: Sign::Program("qemu-system-x86_64"),
-        tests: "laboratory: all emulated machines",
-    },
-    Need {
-        package: "mmdebstrap",
-        sign: Sign::Program("mmdebstrap"),
-        tests: "laboratory: the root image of emulated machines",
-    },
-    Need {
-        package: "busybox-static",
-        sign: Sign::Program("busybox"),
-        tests: "laboratory: the archives that emulated machines boot from",
-    },
-];
 
 /// Where to put programs that no package manager manages.
 const LOCAL_FOLDER: &str = "/usr/local/bin";
@@ -128,48 +46,50 @@ const LOCAL_FOLDER: &str = "/usr/local/bin";
 /// Where system administration programs are; not every user's `PATH` includes these.
 const ADMINISTRATORS_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Installs missing packages, as root on Debian. Names those still missing and the tests that are
-/// skipped without them. A missing package is not an error: each test reports what it skips.
+/// Installs missing packages that tests need, as root on Debian. Names those still missing and the
+/// tests that are skipped without them. A missing package is not an error: each test reports what
+/// it skips.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    let missing = missing();
-    if !missing.is_empty() && may_install(shell)? {
-        let packages: Vec<_> = missing.iter().map(|need| need.package).collect();
-        println!("installing with apt-get: {}", packages.join(", "));
-        if let Err(error) = install_missing(shell, &missing) {
+    let packages = table()?;
+    let missing = || packages.iter().filter(|it| it.tests.is_some() && !it.is_there());
+    if missing().next().is_some() && may_install(shell)? {
+        let names: Vec<_> = missing().map(|package| package.name.as_str()).collect();
+        println!("installing with apt-get: {}", names.join(", "));
+        if let Err(error) = install_missing(shell, &missing().collect::<Vec<_>>()) {
             println!("{error}");
         }
     }
-    for need in self::missing() {
-        println!("{} is missing; skipped: {}", need.package, need.tests);
+    for package in missing() {
+        let tests = package.tests.as_deref().unwrap_or_default();
+        println!("{} is missing; skipped: {tests}", package.name);
     }
     Ok(())
 }
 
-fn install_missing(shell: &Shell, missing: &[&Need]) -> Result<()> {
-    let is_whole = |need: &&&Need| !matches!(need.sign, Sign::ProgramAlone(_));
-    let packages: Vec<_> = missing.iter().filter(is_whole).map(|need| need.package).collect();
-    install(shell, &packages)?;
-    for need in missing {
-        if let Sign::ProgramAlone(program) = need.sign {
-            take_out(shell, need.package, program)?;
+fn install_missing(shell: &Shell, missing: &[&Package]) -> Result<()> {
+    let is_whole = |package: &&&Package| !matches!(package.sign, Sign::ProgramAlone(_));
+    let names: Vec<_> = missing.iter().filter(is_whole).map(|it| it.name.as_str()).collect();
+    install(shell, &names)?;
+    for package in missing {
+        if let Sign::ProgramAlone(program) = &package.sign {
+            take_out(shell, &package.name, program)?;
         }
     }
     Ok(())
 }
 
-/// Ensures that `program` is available: installs its Debian `package`, as root on Debian.
+/// Ensures that the Debian package `name`, one of the table, is installed, as root on Debian.
 ///
 /// # Errors
 /// If it is missing and cannot be installed.
-pub(crate) fn program(shell: &Shell, package: &str, program: &str) -> Result<()> {
-    if !is_there(program) && may_install(shell)? {
-        println!("installing with apt-get: {package}");
-        install(shell, &[package])?;
+pub(crate) fn ensure(shell: &Shell, name: &str) -> Result<()> {
+    let packages = table()?;
+    let found = packages.iter().find(|package| package.name == name);
+    let found = found.with_context(|| format!("the table of packages lacks {name}"))?;
+    if !found.is_there() {
+        package(shell, name)?;
     }
-    ensure!(
-        is_there(program),
-        "{program} is missing: install {package}, or run this as root on Debian"
-    );
+    ensure!(found.is_there(), "{name} is installed, but lacks what it is needed for");
     Ok(())
 }
 
@@ -183,12 +103,18 @@ pub(crate) fn package(shell: &Shell, package: &str) -> Result<()> {
     install(shell, &[package])
 }
 
-fn missing() -> Vec<&'static Need> {
-    let is_missing = |need: &&Need| match need.sign {
-        Sign::Program(program) | Sign::ProgramAlone(program) => !is_there(program),
-        Sign::File(file) => !Path::new(file).exists(),
-    };
-    NEEDS.iter().filter(is_missing).collect()
+fn table() -> Result<Vec<Package>> {
+    let table: Table = toml::from_str(TABLE).context("the table of packages")?;
+    Ok(table.package)
+}
+
+impl Package {
+    fn is_there(&self) -> bool {
+        match &self.sign {
+            Sign::Program(program) | Sign::ProgramAlone(program) => is_there(program),
+            Sign::File(file) => Path::new(file).exists(),
+        }
+    }
 }
 
 fn is_there(program: &str) -> bool {
@@ -228,8 +154,28 @@ fn take_out(shell: &Shell, package: &str, program: &str) -> Result<()> {
 }
 
 #[cfg(test)]
+pub(crate) use tests::check_known;
+
+#[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    /// Checks that the table has all packages of `names`.
+    #[track_caller]
+    pub(crate) fn check_known<'a>(names: impl IntoIterator<Item = &'a str>) {
+        let packages = table().expect("it is whole");
+        for name in names {
+            assert!(packages.iter().any(|package| package.name == name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_package_is_listed_once() {
+        let packages = table().expect("it is whole");
+        let names: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+        assert_eq!(names.len(), packages.len());
+    }
 
     #[test]
     fn a_program_is_there_or_not() {

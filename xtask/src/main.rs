@@ -23,54 +23,67 @@ mod bench;
 mod honesty;
 mod repeat;
 
-use anyhow::{Result, bail};
-use std::path::Path;
+use anyhow::Result;
+use clap::Parser;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const HELP: &str = "\
-ioassay's own chores
-
-  cargo xtask test   check format, lints, style and tests; installs the programs that tests need
-                     (as root on Debian; elsewhere it names what is missing)
-  cargo xtask tidy   check only style: every rule of STYLE.md that a program can check
-  cargo xtask simulate [--check]
-                     write the tables of simulations in METHODOLOGY.md; with --check, run fewer
-                     simulations and compare them with the tables
-  cargo xtask ci     test, but fail if rustfmt or clippy is missing (as with CI=true)
-  cargo xtask audit [RECORD...]
-                     recompute reports from the raw lines of records, with a second implementation
-                     in Python that shares no code, and print each value that differs. Without a
-                     record, audits the kept ones and three fresh ones
-  cargo xtask fuzz [--seconds N | --inputs N] [--seed N] [--only TEXT]
-                     mutate valid inputs for N seconds (60) or N inputs: times, sizes, cases, lines
-                     of workers, recipes, tables of peers, and records in every form of a report.
-                     Keeps failing inputs in xtask/fuzz/corpus
-  cargo xtask bench [--only files|memory|writing|program] [--rounds N] [--dir DIR] [--size SIZE]
-                     compare ioassay with fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md:
-                     the released program runs the recipes of xtask/src/bench/ in N rounds (7), with
-                     test files in DIR (target/), of SIZE instead of 1 or 2 GiB. Half an hour
-  cargo xtask honesty [--only TEXT] [--clean [N]] [--dir DIR]
-                     run ioassay, fio and dd on each known fault, planted for real below DIR
-                     (target/; root), into HONESTY.md: six minutes. --only TEXT prints the faults
-                     with TEXT in their names and writes nothing. --clean instead runs N (20) quick
-                     surveys of /dev/shm and of DIR without a fault: half an hour
-  cargo xtask repeat [--pairs N] [--dir DIR] [--records FOLDER]
-                     run one small recipe N + 1 (41) times without a change, and write into
-                     METHODOLOGY.md how often consecutive records are called different, and how
-                     often the earlier one's interval holds the later one's figure. Test files are
-                     in DIR (target/), records in FOLDER (target/repetitions/); existing records
-                     are reused. Half an hour on a quiet machine
-  cargo xtask lab [--quick] [--only TEXT] [--jobs N] [--folder FOLDER]
-                     run ioassay in emulated machines with other kernels, devices and file systems,
-                     N (2) at a time, into docs/lab.md. --quick runs the rows of the test command,
-                     --only TEXT those with TEXT in their names; neither writes. Keeps images and
-                     the machines' output in FOLDER (target/lab/)
-  cargo xtask show   rewrite the output and the pictures of records/ in the documents, with today's
-                     `ioassay report`";
+/// ioassay's own chores
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Chore {
+    /// Check format, lints, style and tests
+    ///
+    /// Installs the programs that tests need (as root on Debian; elsewhere it names what is
+    /// missing).
+    Test,
+    /// Check only style: every rule of STYLE.md that a program can check
+    Tidy,
+    /// Write the tables of simulations in METHODOLOGY.md
+    Simulate {
+        /// Run fewer simulations and compare them with the tables instead
+        #[arg(long)]
+        check: bool,
+    },
+    /// Do what test does, but fail if rustfmt or clippy is missing (as with CI=true)
+    Ci,
+    /// Recompute reports from the raw lines of records, and print each value that differs
+    ///
+    /// A second implementation in Python does this, which shares no code.
+    Audit {
+        /// Records; otherwise the kept ones and three fresh ones
+        records: Vec<PathBuf>,
+    },
+    /// Mutate valid inputs, and keep those that fail in xtask/fuzz/corpus
+    ///
+    /// Inputs are times, sizes, cases, lines of workers, recipes, tables of peers, and records in
+    /// every form of a report.
+    Fuzz(fuzz::Options),
+    /// Compare ioassay with fio, likwid-bench, sysbench, dd and C, into BENCHMARKS.md
+    ///
+    /// The released program runs the recipes of xtask/src/bench/. Takes half an hour.
+    Bench(bench::Options),
+    /// Run ioassay, fio and dd on each known fault, planted for real, into HONESTY.md
+    ///
+    /// Takes about 35 minutes on a quiet machine, and needs root.
+    Honesty(honesty::Options),
+    /// Repeat a recipe without a change, and count false alarms, into METHODOLOGY.md
+    ///
+    /// One small recipe shows how often consecutive records are called different, and how often
+    /// the earlier one's interval holds the later one's figure. Half an hour on a quiet machine.
+    Repeat(repeat::Options),
+    /// Run ioassay in emulated machines, into docs/lab.md
+    ///
+    /// They have other kernels, devices and file systems.
+    Lab(lab::Options),
+    /// Rewrite the output and the pictures of records/ in the documents
+    ///
+    /// They are made with today's `ioassay report`.
+    Show,
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match command(&arguments) {
+    match Chore::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -79,29 +92,31 @@ fn main() -> ExitCode {
     }
 }
 
-fn command(arguments: &[String]) -> Result<()> {
-    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match names[..] {
-        [] | ["--help" | "-h" | "help"] => {
-            println!("{HELP}");
-            Ok(())
+impl Chore {
+    fn run(&self) -> Result<()> {
+        match self {
+            Chore::Test => test::run(root(), test::Demand::of_environment()),
+            Chore::Ci => test::run(root(), test::Demand::Everything),
+            Chore::Tidy => tidy::run(root()),
+            Chore::Simulate { check: true } => simulate::check(root()),
+            Chore::Simulate { check: false } => simulate::run(root()),
+            Chore::Audit { records } => audit::run(root(), records),
+            Chore::Bench(options) => bench::run(root(), options),
+            Chore::Honesty(options) => honesty::run(root(), options),
+            Chore::Fuzz(options) => fuzz::run(root(), options),
+            Chore::Lab(options) => lab::run(root(), options),
+            Chore::Show => shown::run(root()),
+            Chore::Repeat(options) => repeat::run(root(), options),
         }
-        ["test"] => test::run(root(), test::Demand::of_environment()),
-        ["ci"] => test::run(root(), test::Demand::Everything),
-        ["tidy"] => tidy::run(root()),
-        ["simulate", ref options @ ..] => simulate::run(root(), options),
-        ["audit", ref records @ ..] => audit::run(root(), records),
-        ["bench", ref options @ ..] => bench::run(root(), options),
-        ["honesty", ref options @ ..] => honesty::run(root(), options),
-        ["fuzz", ref options @ ..] => fuzz::run(root(), options),
-        ["lab", ref options @ ..] => lab::run(root(), options),
-        ["show"] => shown::run(root()),
-        ["repeat", ref options @ ..] => repeat::run(root(), options),
-        _ => bail!("no command `{}`\n\n{HELP}", names.join(" ")),
     }
 }
 
 /// The folder of the workspace.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
+
+/// Where chores keep what they make, unless an option says otherwise.
+fn target() -> PathBuf {
+    root().join("target")
 }

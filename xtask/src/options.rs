@@ -1,46 +1,40 @@
-//! Command options: names, each followed by a value.
+//! What commands' options have in common.
 
-use anyhow::{Context, Result, bail};
-
-/// Passes each option in `words` and its value to `take`; `known` lists the valid names.
+/// Reads a number that is at least `LEAST`.
 ///
 /// # Errors
-/// If a name is unknown or lacks a value, or `take` rejects a value.
-pub(crate) fn each(
-    words: &[&str],
-    known: &[&str],
-    mut take: impl FnMut(&str, &str) -> Result<()>,
-) -> Result<()> {
-    let mut words = words.iter();
-    while let Some(name) = words.next() {
-        if !known.contains(name) {
-            bail!("no option `{name}`: known are {}", known.join(", "));
-        }
-        let value = words.next().with_context(|| format!("{name} has no value"))?;
-        take(name, value).with_context(|| format!("{name} {value}"))?;
-    }
-    Ok(())
+/// What is wrong with `text`.
+pub(crate) fn at_least<const LEAST: usize>(text: &str) -> Result<usize, String> {
+    let number: usize = text.parse().map_err(|error| format!("{error}"))?;
+    if number < LEAST { Err(format!("use at least {LEAST}")) } else { Ok(number) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) use tests::{check, refused};
 
-    #[test]
-    fn each_option_has_its_value() {
-        let read = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let mut seen = Vec::new();
-            let all = each(&words, &["--a", "--b"], |name, value| {
-                seen.push(format!("{name}={value}"));
-                if value == "bad" { bail!("it is bad") } else { Ok(()) }
-            });
-            all.map(|()| seen.join(" ")).map_err(|error| format!("{error:#}"))
-        };
-        assert_eq!(read(""), Ok(String::new()));
-        assert_eq!(read("--b 1 --a 2"), Ok("--b=1 --a=2".to_owned()));
-        assert_eq!(read("--c 1"), Err("no option `--c`: known are --a, --b".to_owned()));
-        assert_eq!(read("--a 1 --b"), Err("--b has no value".to_owned()));
-        assert_eq!(read("--a bad"), Err("--a bad: it is bad".to_owned()));
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command};
+    use std::fmt::Debug;
+
+    fn read<T: Args>(line: &str) -> Result<T, clap::Error> {
+        let command = T::augment_args(Command::new("x").no_binary_name(true));
+        T::from_arg_matches(&command.try_get_matches_from(line.split_whitespace())?)
+    }
+
+    /// Checks that the options of `line` are `expected`.
+    #[track_caller]
+    pub(crate) fn check<T: Args + Debug + PartialEq>(line: &str, expected: &T) {
+        assert_eq!(&read::<T>(line).expect("it is right"), expected, "{line}");
+    }
+
+    /// Checks that the options of each of `lines` are refused, by the name of the first.
+    #[track_caller]
+    pub(crate) fn refused<T: Args + Debug>(lines: &[&str]) {
+        for line in lines {
+            let error = read::<T>(line).expect_err("it is wrong").to_string();
+            let name = line.split(' ').next().expect("a split has a first part");
+            assert!(error.contains(name), "{line}: {error}");
+        }
     }
 }

@@ -62,11 +62,6 @@ pub(crate) fn build(root: &Path, target: &[&str]) -> Result<PathBuf> {
     build_with(root, &[&["--release"], target].concat())
 }
 
-/// The same in debug mode: slower code, but usually already built.
-pub(crate) fn build_for_tests(root: &Path, target: &[&str]) -> Result<PathBuf> {
-    build_with(root, target)
-}
-
 /// The target of [`build_for_arm`].
 const ARM: &str = "aarch64-unknown-linux-gnu";
 /// Cargo settings for linking: static, so that it runs on any root image.

@@ -56,7 +56,7 @@ impl Stage {
         self.go_on()?;
         let mut command = self.command(&self.ioassay);
         command.args(arguments);
-        // Status 1 means that a figure is doubtful; the run itself succeeded.
+        // Status 1 means that a requested case has no figure; the run itself succeeded.
         let printed = programs::read(command, 0..=1);
         self.go_on()?;
         printed

@@ -30,52 +30,33 @@ impl Demand {
     }
 }
 
-/// A check of the workspace.
-struct Step {
-    name: &'static str,
-    /// The required toolchain component, by rustup's name.
-    component: Option<&'static str>,
-    action: Action,
-}
+/// A check of the workspace: its name, and how it is performed.
+type Step = (&'static str, Action);
 
 /// How a step is performed.
 enum Action {
-    Own(fn(&Shell) -> Result<()>),
+    Own(fn(&Shell, &Path) -> Result<()>),
     /// A cargo subcommand with its options.
     Cargo(&'static str),
+    /// A cargo subcommand of a component of the toolchain, by rustup's name.
+    Component(&'static str, &'static str),
 }
 
-use Action::{Cargo, Own};
+use Action::{Cargo, Component, Own};
 
 const LINTS: &str = "clippy --quiet --workspace --all-targets -- -D warnings";
 
 const STEPS: [Step; 10] = [
-    Step { name: "packages", component: None, action: Own(install::run) },
-    Step { name: "format", component: Some("rustfmt"), action: Cargo("fmt --all --check") },
-    Step { name: "style", component: None, action: Own(|shell| tidy::run(&shell.current_dir())) },
-    Step { name: "lints", component: Some("clippy"), action: Cargo(LINTS) },
-    Step { name: "64-bit ARM", component: None, action: Own(check_arm) },
-    Step {
-        name: "simulations",
-        component: None,
-        action: Own(|shell| simulate::check(&shell.current_dir())),
-    },
-    Step {
-        name: "tests",
-        component: None,
-        action: Cargo("test --workspace --no-fail-fast -- --include-ignored"),
-    },
-    Step {
-        name: "fuzz",
-        component: None,
-        action: Own(|shell| fuzz::run(&shell.current_dir(), &["--seconds", "60"])),
-    },
-    Step { name: "audit", component: None, action: Own(audit::test) },
-    Step {
-        name: "laboratory",
-        component: None,
-        action: Own(|shell| lab::check(&shell.current_dir())),
-    },
+    ("packages", Own(|shell, _| install::run(shell))),
+    ("format", Component("rustfmt", "fmt --all --check")),
+    ("style", Own(|_, root| tidy::run(root))),
+    ("lints", Component("clippy", LINTS)),
+    ("64-bit ARM", Own(|shell, _| check_arm(shell))),
+    ("simulations", Own(|_, root| simulate::check(root))),
+    ("tests", Cargo("test --workspace --no-fail-fast -- --include-ignored")),
+    ("fuzz", Own(|_, root| fuzz::run(root, &fuzz::Options::default()))),
+    ("audit", Own(|_, root| audit::test(root))),
+    ("laboratory", Own(|_, root| lab::check(root))),
 ];
 
 /// The target for which to compile the other architecture's loops.
@@ -113,60 +94,48 @@ enum End {
 pub(crate) fn run(root: &Path, demand: Demand) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
-    let ends: Vec<(&Step, End, Duration)> = STEPS
-        .iter()
-        .map(|step| {
-            println!("\n== {}", step.name);
-            let start = Instant::now();
-            let end = step.end(&shell, demand);
-            (step, end, start.elapsed())
-        })
-        .collect();
+    let run_one = |(name, action): &Step| {
+        println!("\n== {name}");
+        let start = Instant::now();
+        let end = perform(action, &shell, root, demand).unwrap_or_else(|error| {
+            println!("{error:#}");
+            End::Failed
+        });
+        (*name, end, start.elapsed())
+    };
+    let ends: Vec<(&str, End, Duration)> = STEPS.iter().map(run_one).collect();
 
     println!();
-    for (step, end, took) in &ends {
+    for (name, end, took) in &ends {
         let end = match end {
             End::Passed => "passed",
             End::Failed => "FAILED",
             End::Skipped => "skipped",
         };
-        println!("{:<12}{end:<10}{:>7.1} s", step.name, took.as_secs_f64());
+        println!("{name:<12}{end:<10}{:>7.1} s", took.as_secs_f64());
     }
-    let failed: Vec<&str> = ends
-        .iter()
-        .filter(|(_, end, _)| matches!(end, End::Failed))
-        .map(|(step, ..)| step.name)
-        .collect();
+    let failed = ends.iter().filter(|(_, end, _)| matches!(end, End::Failed));
+    let failed: Vec<&str> = failed.map(|(name, ..)| *name).collect();
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
 }
 
-impl Step {
-    /// Runs the step, and prints what went wrong or why it was skipped.
-    fn end(&self, shell: &Shell, demand: Demand) -> End {
-        let asked = match self.action {
-            Own(run) => run(shell),
-            Cargo(line) => {
-                if let Some(component) = self.component.filter(|_| !has_subcommand(shell, line)) {
-                    println!("{component} is not installed: rustup component add {component}");
-                    return match demand {
-                        Demand::WhatIsThere => End::Skipped,
-                        Demand::Everything => End::Failed,
-                    };
-                }
-                println!("cargo {line}");
-                let run = cargo(shell).args(line.split(' ')).run();
-                run.map_err(anyhow::Error::from)
-            }
-        };
-        match asked {
-            Ok(()) => End::Passed,
-            Err(error) => {
-                println!("{error:#}");
-                End::Failed
-            }
+/// Performs a step, or prints why it is skipped.
+fn perform(action: &Action, shell: &Shell, root: &Path, demand: Demand) -> Result<End> {
+    let line = match action {
+        Own(run) => return run(shell, root).map(|()| End::Passed),
+        Component(component, line) if !has_subcommand(shell, line) => {
+            println!("{component} is not installed: rustup component add {component}");
+            return Ok(match demand {
+                Demand::WhatIsThere => End::Skipped,
+                Demand::Everything => End::Failed,
+            });
         }
-    }
+        Component(_, line) | Cargo(line) => line,
+    };
+    println!("cargo {line}");
+    cargo(shell).args(line.split(' ')).run()?;
+    Ok(End::Passed)
 }
 
 /// Whether cargo has the subcommand that `line` starts with.

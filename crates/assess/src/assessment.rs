@@ -8,10 +8,12 @@ use crate::comparison::{Comparison, comparisons};
 use crate::control::{Control, control};
 use crate::counting::{CountingAnswer, counting_answers};
 use crate::decision::{Contestant, Decided, Lead, lead};
+use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
 use crate::finding::{Finding, Verdict};
 use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
+use crate::load::{Load, loads};
 use crate::measured::Measured;
 use crate::ratio::Ratio;
 use crate::repetition::Repetition;
@@ -22,7 +24,7 @@ use crate::strategies::{WritingAnswer, writing_answer};
 use crate::summary::{ServedBy, Summary};
 use crate::touching::{Touching, touchings};
 use model::axis;
-use model::case::{Engine, ReadWork, Work, WriteEngine, WriteWork};
+use model::case::{Case, ReadWork, Work, WriteWork};
 use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
@@ -88,6 +90,10 @@ pub struct Assessment {
     pub levels: Vec<Levels>,
     /// The number of threads that saturate memory.
     pub saturations: Vec<Saturation>,
+    /// The load that storage holds, for cases that differ only in their rate.
+    pub loads: Vec<Load>,
+    /// The depth that a device needs, for cases that differ only in it.
+    pub depths: Vec<Depths>,
     /// All findings, one entry per code, most severe first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
@@ -185,6 +191,8 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         builds: builds(&rows),
         levels: all_levels(&rows),
         saturations: saturations(&rows),
+        loads: loads(&rows, &header.plan),
+        depths: depths(&rows),
         findings: findings(rows.iter().chain(&twins), header.storage.as_ref()),
         control,
         overhead_ns,
@@ -225,7 +233,10 @@ fn measured(record: &Record, is_wanted: impl Fn(Role) -> bool) -> Vec<Row<'_>> {
 /// The findings on a single row.
 fn found(row: &Row, nulls: &[&Row]) -> Vec<Finding> {
     let (measured, summary) = (&row.measured, &row.summary);
-    let overhead = null_of(row, nulls).and_then(|null| {
+    // In an open loop, an operation takes as long as the schedule says: see GeneratorBehind.
+    let is_open = measured.case.is_open();
+    let null = null_of(row, nulls).filter(|_| !is_open);
+    let overhead = null.and_then(|null| {
         let share = Ratio::of_any(&null.measured.ns_per_op(), &measured.ns_per_op())?;
         Some(Overhead { ns: overhead_ns(null)?, share })
     });
@@ -260,8 +271,8 @@ pub(crate) fn rows(record: &Record) -> Vec<Row<'_>> {
     {
         rows.iter_mut().for_each(|row| row.measured.caches = Caches::measured(below));
     }
-    // Ceilings come after the verdicts because a void case is no ceiling. Ceilings have no ceilings
-    // themselves.
+    // Ceilings come after the verdicts because a void case is not a ceiling. A ceiling has none
+    // itself.
     let bases = Bases::of(&rows);
     let all: Vec<Bounds> = rows.iter().map(|row| bounds(row, &bases)).collect();
     let held = all.iter().flat_map(|bounds| [&bounds.ceiling, &bounds.loaded_ceiling]).flatten();
@@ -294,7 +305,7 @@ fn fastest(rows: &[Row], by: ServedBy) -> Option<(ServedBy, Lead)> {
     Some((by, lead(&served)?.1))
 }
 
-/// The null rows, reading ones first. Others may be thousands, but these are few.
+/// The null rows of a closed loop, reading ones first. Others may be thousands, but these are few.
 fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
     let reads = rows.iter().filter(|row| null_read(row).is_some());
     reads.chain(rows.iter().filter(|row| null_write(row).is_some())).collect()
@@ -302,12 +313,16 @@ fn nulls<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<&'a Row<'r>> {
 
 /// The work of a reading null row.
 fn null_read<'r>(row: &Row<'r>) -> Option<&'r ReadWork> {
-    row.measured.case.read().filter(|work| work.engine == Engine::Null)
+    closed_null(row)?.read()
 }
 
 /// The work of a writing null row.
 fn null_write<'r>(row: &Row<'r>) -> Option<&'r WriteWork> {
-    row.measured.case.write().filter(|work| work.engine == WriteEngine::Null)
+    closed_null(row)?.write()
+}
+
+fn closed_null<'r>(row: &Row<'r>) -> Option<&'r Case> {
+    Some(row.measured.case).filter(|case| case.is_null() && !case.is_open())
 }
 
 fn overhead_ns(null: &Row) -> Option<f64> {

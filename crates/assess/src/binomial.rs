@@ -10,7 +10,7 @@
 /// # Panics
 /// If `p` or a probability is not strictly between 0 and 1.
 pub(crate) fn quantiles(n: u64, p: f64, probabilities: [f64; 2]) -> [u64; 2] {
-    assert!(p > 0.0 && p < 1.0, "{p} is no probability inside 0 to 1");
+    assert!(p > 0.0 && p < 1.0, "{p} is not a probability inside 0 to 1");
     assert!(probabilities.iter().all(|q| *q > 0.0 && *q < 1.0), "a quantile is inside 0 to 1");
     if n > SUMMED_MOST {
         // Use the same number of standard deviations from the mean as for fewer trials: both are

@@ -59,7 +59,8 @@ const INTEREST_DEVICE: f64 = 0.05;
 /// The smallest effect of interest for data from memory or the page cache (METHODOLOGY.md).
 const INTEREST_MEMORY: f64 = 0.02;
 
-/// Compares requested cases that differ only in engine, only in peer, or only in advice.
+/// Compares requested cases that differ only in engine, only in peer, only in advice, or only in
+/// how they use io_uring.
 ///
 /// Void cases are excluded, and so are pairs with different sources, such as a cache and a disk.
 pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
@@ -74,9 +75,13 @@ pub(crate) fn comparisons<'a, 'r>(rows: &'a [Row<'r>]) -> Vec<Comparison> {
         (row.is_own() || !own.contains(&ours())).then_some(usual)
     });
     let peers = grouped(asked(), |row| at_usual(row, "peer").filter(|case| case.io().is_some()));
-    let mut advice = grouped(asked(), |row| at_usual(row, "advice"));
-    advice.retain(|group| usual_of(group, "advice").is_some());
-    let groups = [("engine", engines), ("peer", peers), ("advice", advice)];
+    let with_usual = |axis: &'static str| {
+        let mut groups = grouped(asked(), |row| at_usual(row, axis));
+        groups.retain(|group| usual_of(group, axis).is_some());
+        (axis, groups)
+    };
+    let (advice, submission) = (with_usual("advice"), with_usual("submission"));
+    let groups = [("engine", engines), ("peer", peers), advice, submission];
     let of_axes = groups.iter().flat_map(|(axis, groups)| {
         let base = |group: &[&'a Row<'r>]| usual_of(group, axis).unwrap_or(group[0]);
         groups.iter().flat_map(move |group| compare_with(group, base(group)))

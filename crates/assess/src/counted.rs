@@ -1,5 +1,6 @@
 //! A trial that counts, and its rate.
 
+use crate::failure::Failure;
 use crate::invocations::Round;
 use model::case::{Case, Op};
 use model::evidence::Evidence;
@@ -7,8 +8,8 @@ use model::sample::{Sample, Span};
 use model::trial::{Outcome, ReadBack, Trial};
 use model::units::NS_PER_SECOND;
 
-/// The prefix of the reason why a trial was impossible on this machine.
-pub(crate) const UNAVAILABLE: &str = "unavailable: ";
+/// Why a trial without an amount or a time does not count.
+const AT_ONCE: &str = "it ended at once or moved no bytes";
 
 /// A window's counter is used for the timed span if the window is at most this many times as long
 /// (METHODOLOGY.md).
@@ -68,7 +69,7 @@ pub(crate) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// The trial, if it counts; otherwise the reason why not.
-    pub(crate) fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, String> {
+    pub(crate) fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, Failure> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
                 invocation: trial.invocation,
@@ -80,9 +81,9 @@ impl<'a> Counted<'a> {
                 rate,
                 timed_ns: timed_ns(case, sample),
             }),
-            (Outcome::Done(_), None) => Err("failed: it ended at once or moved no bytes".into()),
-            (Outcome::Unavailable { reason }, _) => Err(format!("{UNAVAILABLE}{reason}")),
-            (Outcome::Failed { reason }, _) => Err(format!("failed: {reason}")),
+            (Outcome::Done(_), None) => Err(Failure::Failed(AT_ONCE.to_string())),
+            (Outcome::Unavailable { reason }, _) => Err(Failure::Unavailable(reason.clone())),
+            (Outcome::Failed { reason }, _) => Err(Failure::Failed(reason.clone())),
         }
     }
 
@@ -107,6 +108,11 @@ impl<'a> Counted<'a> {
     /// CPU time of the whole worker, including kernel threads that work for it.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         self.in_span(self.sample.usage.cpu_ns, self.evidence.cpu_ns)
+    }
+
+    /// The same without the time in which threads only waited for an operation to be due.
+    pub(crate) fn working_cpu_ns(&self) -> Option<u64> {
+        Some(self.cpu_ns()?.saturating_sub(self.sample.spin_ns()))
     }
 
     /// The sum of what its threads reported; `None` unless all did.

@@ -13,7 +13,9 @@ named! {
         NotWarm "NotWarm",
         /// Claimed direct, but it went through the page cache.
         DirectIgnored "DirectIgnored",
-        /// The page cache served a part and a device the rest: the figure is neither's.
+        /// Claimed to leave nothing in the page cache, but pages stayed.
+        CacheKept "CacheKept",
+        /// The page cache served a part and a device the rest: the figure describes neither.
         PartlyCached "PartlyCached",
         /// No probe can see how much of the file is cached.
         CacheUnseen "CacheUnseen",
@@ -57,6 +59,10 @@ named! {
         AboveCeiling "AboveCeiling",
         /// The tool's own overhead is a large part of the figure.
         OverheadBound "OverheadBound",
+        /// ioassay's own delay is a large part of the response times of an open loop.
+        GeneratorBehind "GeneratorBehind",
+        /// Operations were due that had not begun when the time was up.
+        LoadNotHeld "LoadNotHeld",
         /// The CPU, not the storage, limits the figure.
         CpuBound "CpuBound",
         /// A control group's limit sets the figure.

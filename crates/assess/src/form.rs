@@ -76,9 +76,9 @@ impl FormOf<f64> for Seconds {
 #[schemars(inline)]
 pub(crate) struct ByReason<R> {
     /// The reason.
-    reason: R,
+    pub(crate) reason: R,
     /// The number of trials.
-    trials: usize,
+    pub(crate) trials: usize,
 }
 
 impl<R: Clone> FormOf<(R, usize)> for ByReason<R> {

@@ -6,6 +6,10 @@ use model::sample::Latencies;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// The response time of an operation that had not begun when the time of its trial was up: longer
+/// than any other.
+pub const UNSENT_NS: u64 = u64::MAX;
+
 /// Latency percentiles over all rounds; `None` if the sample is too small.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Latency {
@@ -32,7 +36,7 @@ pub struct Latency {
 /// A value for each published percentile; null if fewer than 10 operations took longer.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Intervals")]
-struct Each<T> {
+pub(crate) struct Each<T> {
     /// The median.
     p50: Option<T>,
     /// The 90th percentile.
@@ -47,7 +51,7 @@ struct Each<T> {
 
 /// Latency percentiles in nanoseconds; null if fewer than 10 operations took longer.
 #[derive(Serialize, JsonSchema)]
-struct Percentiles {
+pub(crate) struct Percentiles {
     #[serde(flatten)]
     each: Each<u64>,
     /// The longest latency, exact; null if no operation was timed.
@@ -111,7 +115,7 @@ impl Latency {
     }
 
     /// The percentiles, and their intervals beside them.
-    fn forms(&self) -> (Percentiles, Each<Percentile>) {
+    pub(crate) fn forms(&self) -> (Percentiles, Each<Percentile>) {
         let Latency { count, p50, p90, p99, p99_9, p99_99, max_ns, .. } = *self;
         let intervals = Each { p50, p90, p99, p99_9, p99_99 };
         let [p50, p90, p99, p99_9, p99_99] =
@@ -133,7 +137,7 @@ fn longer(latencies: &Latencies) -> Vec<(u64, f64)> {
         let is_apart = longer.last().is_none_or(|&(last_ns, last_share)| {
             ns as f64 >= last_ns as f64 * POINTS_APART || share * POINTS_APART <= last_share
         });
-        if is_apart || seen == count {
+        if ns != UNSENT_NS && (is_apart || seen == count) {
             longer.push((ns.min(latencies.max_ns), share));
         }
     }

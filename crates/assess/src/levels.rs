@@ -326,7 +326,7 @@ mod tests {
         };
         assert_eq!(rise(1.2), [0usize; 0]);
         assert_eq!(rise(1.33), [4]);
-        assert_eq!(rise(0.5), [0usize; 0], "a fall is no knee");
+        assert_eq!(rise(0.5), [0usize; 0], "a fall is not a knee");
     }
 
     /// A real ladder from a virtual machine with caches of 32 KiB, 512 KiB and a shared 32 MiB.

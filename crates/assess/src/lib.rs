@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod form;
+pub mod failure;
 mod binomial;
 mod significance;
 mod student;
@@ -24,6 +25,7 @@ pub mod ratio;
 mod served;
 pub mod disturbance;
 pub mod latency;
+pub mod open_loop;
 pub mod writing;
 mod curve;
 pub mod course;
@@ -38,6 +40,8 @@ mod ceiling;
 pub mod control;
 pub mod levels;
 pub mod saturation;
+pub mod load;
+pub mod depths;
 mod rules;
 pub mod answer;
 pub mod counting;

@@ -2,6 +2,7 @@
 
 use crate::caches::Caches;
 use crate::counted::Counted;
+use crate::failure::Failure;
 use crate::invocations::{Round, exchangeable};
 use crate::stats::{Estimate, Looks};
 use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
@@ -12,6 +13,7 @@ use model::plan::Role;
 use model::record::Record;
 use model::sample::Latencies;
 use model::trial::Trial;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -79,7 +81,7 @@ pub(crate) struct Lost {
     pub(crate) invocation: u32,
     pub(crate) round: u32,
     /// What went wrong.
-    pub(crate) reason: String,
+    pub(crate) failure: Failure,
 }
 
 impl Measured<'_> {
@@ -111,9 +113,9 @@ impl<'a> Measured<'a> {
         for trial in made {
             match Counted::of(&planned.case, trial) {
                 Ok(counted) => trials.push(counted),
-                Err(reason) => {
+                Err(failure) => {
                     let Trial { invocation, round, .. } = **trial;
-                    failed.push(Lost { invocation, round, reason });
+                    failed.push(Lost { invocation, round, failure });
                 }
             }
         }
@@ -157,12 +159,12 @@ impl<'a> Measured<'a> {
     }
 
     /// Each reason for a failure, with its number of occurrences.
-    pub(crate) fn failures(&self) -> Vec<(String, usize)> {
-        let mut failures: Vec<(String, usize)> = Vec::new();
-        for Lost { reason, .. } in &self.failed {
-            match failures.iter_mut().find(|(known, _)| known == reason) {
+    pub(crate) fn failures(&self) -> Vec<(Failure, usize)> {
+        let mut failures: Vec<(Failure, usize)> = Vec::new();
+        for Lost { failure, .. } in &self.failed {
+            match failures.iter_mut().find(|(known, _)| known == failure) {
                 Some((_, count)) => *count += 1,
-                None => failures.push((reason.clone(), 1)),
+                None => failures.push((failure.clone(), 1)),
             }
         }
         failures
@@ -206,8 +208,14 @@ impl<'a> Measured<'a> {
 
     /// The latencies that `of` returns for each trial, summed over independent units, as in
     /// [`Measured::units`].
-    pub(crate) fn latencies(&self, of: impl Fn(&Counted<'a>) -> &'a Latencies) -> Vec<Latencies> {
-        let sum = |unit: Vec<&Counted<'a>>| Latencies::sum(unit.into_iter().map(&of));
+    pub(crate) fn latencies(
+        &self,
+        of: impl Fn(&Counted<'a>) -> Cow<'a, Latencies>,
+    ) -> Vec<Latencies> {
+        let sum = |unit: Vec<&Counted<'a>>| {
+            let all: Vec<Cow<Latencies>> = unit.into_iter().map(&of).collect();
+            Latencies::sum(all.iter().map(AsRef::as_ref))
+        };
         self.trials_by_unit().into_iter().map(sum).collect()
     }
 

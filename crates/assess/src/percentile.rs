@@ -9,6 +9,7 @@ use crate::student;
 use model::sample::Latencies;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// A percentile of latencies with its 95 % interval in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,12 +30,14 @@ pub struct Percentile {
 }
 
 /// Minimum number of operations above a percentile (METHODOLOGY.md).
-const ABOVE_MIN: u64 = 10;
+pub(crate) const ABOVE_MIN: u64 = 10;
 /// With this many operations above it, a percentile is solid (METHODOLOGY.md).
-const ABOVE_SOLID: u64 = 100;
+pub(crate) const ABOVE_SOLID: u64 = 100;
 const PARTS: u64 = 10_000;
 /// Minimum number of units: fewer do not show their spread.
 const UNITS_LEAST: usize = 3;
+/// Minimum number of units for a decision about a limit (METHODOLOGY.md).
+const UNITS_TO_DECIDE: usize = 5;
 
 /// Cumulative latency counts.
 #[derive(Debug)]
@@ -100,7 +103,7 @@ impl Distribution {
     /// # Panics
     /// If `tail` is not strictly between 0 and 10 000.
     pub fn percentile(&self, tail: u64) -> Option<Percentile> {
-        assert!(tail > 0 && tail < PARTS, "a tail of {tail} in {PARTS} is no percentile");
+        assert!(tail > 0 && tail < PARTS, "a tail of {tail} in {PARTS} is not a percentile");
         let n = self.all.count();
         let index = self.all.index_of(rank_below(n, tail)?);
         let at_least = |count: u64| u128::from(n) * u128::from(tail) >= u128::from(count * PARTS);
@@ -142,6 +145,25 @@ impl Distribution {
         let low = below.unwrap_or(index).min(ranked[0]);
         let high = above.unwrap_or(last).max(ranked[1]);
         Some((self.all.value(low), self.all.value(high)))
+    }
+
+    /// Whether a smaller (`Less`) or a larger share than `tail` of 10 000 operations takes longer
+    /// than `ns`, by the test of the interval above; `Equal` if the data does not decide. `None`
+    /// with fewer than 5 units, or if `tail` stands for fewer than `least` operations; `least` is
+    /// at least 10.
+    pub fn share_longer(&self, ns: u64, tail: u32, least: u64) -> Option<Ordering> {
+        let expected = u128::from(self.all.count()) * u128::from(tail);
+        let is_few = expected < u128::from(least.max(ABOVE_MIN)) * u128::from(PARTS);
+        if self.units.len() < UNITS_TO_DECIDE || is_few {
+            return None;
+        }
+        let t = student::quantile(LEVEL, (self.units.len() - 1) as f64);
+        let (surplus, deviation) = self.surplus(ns, f64::from(tail) / PARTS as f64);
+        Some(match surplus / deviation {
+            few if few <= -t => Ordering::Less,
+            many if many >= t => Ordering::Greater,
+            _ => Ordering::Equal,
+        })
     }
 
     /// By how many operations those above `ns` exceed the share `tail`, and the standard deviation

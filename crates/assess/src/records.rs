@@ -304,7 +304,7 @@ fn with_needs(mut pair: Pair, both: [&[Round]; 2]) -> Pair {
 /// The most severe finding of a void row, or the reason of its failed trials.
 fn why_void(case: &Summary) -> String {
     match (case.failures.first(), case.findings.first()) {
-        (Some((reason, _)), _) if case.n == 0 => reason.clone(),
+        (Some((failure, _)), _) if case.n == 0 => failure.to_string(),
         (_, Some(finding)) => finding.code.to_string(),
         (_, None) => "it was not run".to_string(),
     }

@@ -1,10 +1,12 @@
 //! The summary of a case's trials.
 
-use crate::counted::{Counted, UNAVAILABLE, a_second, only_syncs};
+use crate::counted::{Counted, a_second, only_syncs};
 use crate::disturbance::Excluded;
+use crate::failure::Failure;
 use crate::finding::{Finding, Severity, Verdict};
 use crate::form::{As, ByReason};
 use crate::measured::{Measured, with_mean_of};
+use crate::open_loop::OpenLoop;
 use crate::served::{served, served_loaded};
 use crate::stats::{Estimate, median};
 use crate::trials::{TrialFigures, trials};
@@ -18,6 +20,7 @@ use model::sample::{Span, Usage};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -76,7 +79,7 @@ pub struct Summary {
     pub n: usize,
     /// The failures of the other trials, each reason with its count.
     #[serde(with = "As::<Vec<ByReason<String>>>")]
-    pub failures: Vec<(String, usize)>,
+    pub failures: Vec<(Failure, usize)>,
     /// The rounds excluded for disturbances by the machine; null if there are none.
     pub excluded: Option<Excluded>,
     /// How far to trust the figures. `void`: they do not mean what they say, or there is none;
@@ -104,6 +107,8 @@ pub struct Summary {
     /// Latency percentiles.
     #[serde(flatten, with = "As::<OfOperations>")]
     pub latency: Latency,
+    /// The figures of a case with a rate; null for a closed loop.
+    pub open: Option<OpenLoop>,
     /// The figures of a writing case; null for others.
     pub writing: Option<Writing>,
     /// The rate over time; null if trials are too short.
@@ -120,7 +125,8 @@ pub struct Summary {
     /// Nanoseconds of the longest setup in which the worker's runtime had to warm up; null if none
     /// had to. A runtime warms up once for all trials of a kind.
     pub warm_up_ns: Option<u64>,
-    /// CPU nanoseconds per operation, over all threads: median of the rounds.
+    /// CPU nanoseconds per operation, over all threads, without the wait for one to be due: median
+    /// of the rounds.
     pub cpu_ns_per_op: Option<f64>,
     /// The OS counters of a trial.
     pub counters: Counters,
@@ -218,7 +224,10 @@ impl Summary {
                 }),
             ),
             ns_per_op: ns_per_op(measured),
-            latency: Latency::of(&measured.latencies(|trial| &trial.sample.latencies)),
+            latency: Latency::of(
+                &measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
+            ),
+            open: OpenLoop::of(measured),
             writing: Writing::of(measured),
             course: TimeSeries::of(measured),
             spent: Spent::of(measured),
@@ -234,7 +243,7 @@ impl Summary {
                 .max()
                 .filter(|longest| *longest > 0),
             cpu_ns_per_op: median_of(&|trial| {
-                let (cpu_ns, ops) = (trial.cpu_ns()?, trial.sample.ops());
+                let (cpu_ns, ops) = (trial.working_cpu_ns()?, trial.sample.ops());
                 (ops > 0).then(|| cpu_ns as f64 / ops as f64)
             }),
             bytes_per_trial: median_of(&|trial| Some(trial.sample.bytes() as f64)).map(whole),
@@ -292,9 +301,9 @@ fn ns_per_op(measured: &Measured) -> Option<Estimate> {
 
 /// The verdict of the most severe finding. A case without trials is void, or unavailable if no
 /// trial failed for another reason.
-fn verdict(n: usize, failures: &[(String, usize)], findings: &[Finding]) -> Verdict {
-    let mut reasons = failures.iter().map(|(reason, _)| reason);
-    let is_unavailable = reasons.all(|reason| reason.starts_with(UNAVAILABLE));
+fn verdict(n: usize, failures: &[(Failure, usize)], findings: &[Finding]) -> Verdict {
+    let is_unavailable =
+        failures.iter().all(|(failure, _)| matches!(failure, Failure::Unavailable(_)));
     match findings.iter().map(|finding| finding.severity).max() {
         _ if n == 0 && is_unavailable && !failures.is_empty() => Verdict::Unavailable,
         _ if n == 0 => Verdict::Void,

@@ -1,8 +1,9 @@
 //! The individual trials of a case, for tables and pictures.
 
-use crate::counted::UNAVAILABLE;
 use crate::counted::{Counted, a_second, only_syncs};
+use crate::failure::Failure;
 use crate::measured::{Gate, Lost, Measured};
+use crate::open_loop;
 use crate::percentile::percentile_ns;
 use crate::writing::{acknowledged_of, is_durable, split};
 use model::evidence::Evidence;
@@ -15,10 +16,8 @@ pub enum Fate {
     Counted,
     /// It succeeded, but is excluded because of what the machine did to it.
     Excluded(Gate),
-    /// This machine could not run it, with the reason.
-    Unavailable(String),
-    /// It failed, with the reason.
-    Failed(String),
+    /// It has no figures.
+    Lost(Failure),
 }
 
 /// The results of one trial.
@@ -71,6 +70,17 @@ pub struct Figures {
     pub sync_p99_9_ns: Option<u64>,
     /// Their longest latency.
     pub sync_max_ns: Option<u64>,
+    /// The median response time in nanoseconds, by the same rule; `None` in a closed loop. The
+    /// largest number if the operation never began, here and below.
+    pub response_p50_ns: Option<u64>,
+    /// The 99th percentile of the response time.
+    pub response_p99_ns: Option<u64>,
+    /// The 99.9th percentile of the response time.
+    pub response_p99_9_ns: Option<u64>,
+    /// The longest response time.
+    pub response_max_ns: Option<u64>,
+    /// Operations due that had not begun when the time was up; `None` in a closed loop.
+    pub unsent: Option<u64>,
     /// CPU nanoseconds of the worker from the first thread's start to the last thread's end.
     pub span_cpu_ns: Option<u64>,
     /// The part of it spent in the program itself.
@@ -96,13 +106,10 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
     };
     let counted = measured.trials.iter().map(|trial| done(Fate::Counted, trial));
     let excluded = measured.excluded.iter().map(|(gate, trial)| done(Fate::Excluded(*gate), trial));
-    let failed = measured.failed.iter().map(|Lost { invocation, round, reason }| TrialFigures {
+    let failed = measured.failed.iter().map(|Lost { invocation, round, failure }| TrialFigures {
         invocation: *invocation,
         round: *round,
-        fate: match reason.strip_prefix(UNAVAILABLE) {
-            Some(reason) => Fate::Unavailable(reason.to_string()),
-            None => Fate::Failed(reason.strip_prefix("failed: ").unwrap_or(reason).to_string()),
-        },
+        fate: Fate::Lost(failure.clone()),
         figures: None,
     });
     let mut all: Vec<TrialFigures> = counted.chain(excluded).chain(failed).collect();
@@ -114,6 +121,8 @@ pub(crate) fn trials(measured: &Measured) -> Vec<TrialFigures> {
 fn figures(measured: &Measured, trial: &Counted) -> Figures {
     let sample = trial.sample;
     let (latencies, syncs) = (&sample.latencies, &sample.syncs);
+    let is_open = measured.case.is_open();
+    let responses = open_loop::responses(sample);
     let longest = |all: &Latencies| (all.count() > 0).then_some(all.max_ns);
     let split = split(trial);
     Figures {
@@ -133,6 +142,11 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         sync_p99_ns: percentile_ns(syncs, 100),
         sync_p99_9_ns: percentile_ns(syncs, 10),
         sync_max_ns: longest(syncs),
+        response_p50_ns: percentile_ns(&responses, 5_000),
+        response_p99_ns: percentile_ns(&responses, 100),
+        response_p99_9_ns: percentile_ns(&responses, 10),
+        response_max_ns: longest(&responses),
+        unsent: is_open.then(|| sample.unsent()),
         span_cpu_ns: trial.cpu_ns(),
         span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
         span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),

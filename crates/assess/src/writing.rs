@@ -11,6 +11,7 @@ use model::sample::{Sample, Span};
 use model::units::NS_PER_SECOND;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The results of a case that writes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -272,7 +273,7 @@ impl Writing {
                 measured.estimate_of(&durable_rates(measured)),
                 measured.trials.iter().map(Counted::done),
             ),
-            sync: Latency::of(&measured.latencies(|trial| &trial.sample.syncs)),
+            sync: Latency::of(&measured.latencies(|trial| Cow::Borrowed(&trial.sample.syncs))),
             syncs_per_trial: median_of(&|trial| Some(syncs(work, trial)))
                 .filter(|_| work.sync.is_call()),
             flushes_per_trial: median_of(&|trial| trial.evidence.device_flushes),

@@ -52,7 +52,7 @@ pub enum Command {
     Run(RunArgs),
     /// Show what a run would measure and what it would skip, like run --dry-run
     Plan(RunArgs),
-    /// Run a recipe repeatedly, and show the trend of its figures
+    /// Run a recipe again and again, and show the trend of its figures
     Watch(WatchArgs),
     /// List the built-in recipes, or show one
     Recipes {
@@ -60,9 +60,9 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<RecipesCommand>,
     },
-    /// List kept records: when, where and what was run, and what was found
+    /// List kept records: when and where each was made, its recipe and its findings
     Runs(RunsArgs),
-    /// Report on a record again
+    /// Print the report of a record
     Report {
         /// The record
         record: PathBuf,
@@ -74,7 +74,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Explain a finding, its cause and the fix; without one, list all findings
     Explain {
-        /// The finding, in any case: CacheLeak, cacheleak
+        /// The name of the finding, in upper or lower case: CacheLeak, cacheleak
         code: Option<String>,
     },
     /// List, build and verify other programs that can measure
@@ -95,7 +95,7 @@ pub enum Command {
         #[command(subcommand)]
         command: DataCommand,
     },
-    /// Show this machine and a directory's storage, as runs see them
+    /// Print this machine and a directory's storage as JSON, as runs see them
     Host {
         /// A directory on the storage to inspect
         #[arg(default_value = ".")]
@@ -199,7 +199,7 @@ pub struct WatchArgs {
     /// longer, the next follows immediately
     #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep"])]
     pub interval: String,
-    /// Number of runs; without it, until you stop it
+    /// Number of runs; without it, runs continue until you stop them
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Option<u32>,
     /// The run to repeat.
@@ -272,9 +272,18 @@ pub struct RunArgs {
     /// Where to create the source of copies, if not in the same directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["file", "device"])]
     pub source: Option<PathBuf>,
-    /// Keep writing until the rate is steady; stop after TIME per case: 5min
+    /// Keep writing until the rate is steady; stop after TIME per case, such as 5min
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rounds", "invocations", "control"])]
     pub sustain: Option<String>,
+    /// Find the rates that just meet goals for response times, and just not: p99<1ms
+    ///
+    /// Several goals are separated by commas. Rates in percent are tried first, so use it with the
+    /// recipe load, or with --rate 10%,50%.
+    #[arg(long, value_name = "GOAL", value_delimiter = ',', conflicts_with = "sustain")]
+    pub hold: Vec<String>,
+    /// Exit with status 1 unless this rate meets the goals of --hold
+    #[arg(long, value_name = "RATE", requires = "hold")]
+    pub at_least: Option<String>,
     /// Limit the workers' memory, including page cache, with a control group, so that a larger file
     /// does not fit into the page cache. Needs root
     #[arg(long, value_name = "SIZE")]
@@ -313,8 +322,8 @@ pub struct OutputArgs {
     /// machine can't resolve today
     #[arg(long)]
     pub control: bool,
-    /// Pin each thread to one CPU of this list, in turn: 0,2,4-7, or all. Peers are restricted to
-    /// the whole list instead
+    /// Pin each thread to one CPU of this list, in turn: such as 0,2,4-7, or all. Peers may use the
+    /// whole list instead
     #[arg(long, value_name = "CPUS")]
     pub pin: Option<String>,
     /// Use CPUs and memory of this NUMA node only
@@ -350,10 +359,10 @@ pub struct FormArgs {
     /// Print a CSV row per trial, with units in the header
     #[arg(long, group = "form")]
     pub csv: bool,
-    /// Print one figure as SVG; 'list' prints the names of the figures that the run has
+    /// Print one picture as SVG; 'list' prints the names of the pictures that the run has
     #[arg(long, value_name = "NAME", group = "form")]
     pub svg: Option<String>,
-    /// Also write every figure to this folder, each as NAME.svg; replaces earlier figures of
+    /// Also write every picture to this folder, each as NAME.svg; replaces earlier pictures of
     /// ioassay, but no other file
     #[arg(long, value_name = "DIR")]
     pub svg_dir: Option<PathBuf>,

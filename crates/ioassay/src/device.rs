@@ -31,8 +31,8 @@ pub fn claim(path: &Path, repeated: Option<&str>) -> Result<Disk> {
     let shown = path.display();
     // A link's target may change, so use the node itself from here on.
     let path = &path.canonicalize().with_context(|| format!("failed to find '{shown}'"))?;
-    let seen = path.metadata().with_context(|| format!("failed to look at '{shown}'"))?;
-    let disk = witness::disk(path).with_context(|| format!("failed to look at '{shown}'"))?;
+    let seen = path.metadata().with_context(|| format!("failed to inspect '{shown}'"))?;
+    let disk = witness::disk(path).with_context(|| format!("failed to inspect '{shown}'"))?;
     if repeated != Some(disk.name.as_str()) {
         bail!(
             "this would destroy all data on '{shown}': to confirm, repeat its name: --destroy {}",

@@ -204,7 +204,7 @@ impl TestFile {
             Cache::Warm => {
                 page_cache::warm(&self.file, probe).map(drop).map_err(|error| error.to_string())
             }
-            Cache::Cold => {
+            Cache::Cold | Cache::DontCache => {
                 page_cache::evict(&self.file, probe).map(drop).map_err(|error| error.to_string())
             }
             // Direct reads ignore cached pages, but the evidence is clearer without any. If they

@@ -13,6 +13,7 @@ pub mod ownership;
 pub mod symbol;
 pub mod group;
 pub mod recipe;
+pub mod load;
 pub mod peers;
 pub mod builder;
 pub mod store;

@@ -30,9 +30,15 @@ type ExitStatus = (&'static str, &'static str);
 /// The exit statuses of the program, and of commands that measure or judge.
 const JUDGED: &[ExitStatus] = &[
     ("0", "every requested case is sound or doubtful, or the command did its work"),
-    ("1", "a requested case is void, failed or unavailable; the report says which, and why"),
+    ("1", "a requested case is void or unavailable; the report says which, and why"),
     ("2", "nothing could be run, or the command line is wrong"),
     ("128+N", "stopped by signal N (130: SIGINT, 143: SIGTERM); completed trials are kept"),
+];
+
+/// Those of `plan`.
+const PLANNED: &[ExitStatus] = &[
+    ("0", "there is a case to measure; its figures may still be void"),
+    ("2", "there is none, or the command line is wrong"),
 ];
 
 /// Those of `compare`.
@@ -76,6 +82,14 @@ const HELP: &[CommandHelp] = &[
         exit: Some(JUDGED),
     },
     CommandHelp {
+        command: "plan",
+        examples: &[
+            ("See the cases, the time and the space of a run", "ioassay plan read-methods"),
+            ("The same with other axes", "ioassay plan read-methods --cache cold --block 4k,1MiB"),
+        ],
+        exit: Some(PLANNED),
+    },
+    CommandHelp {
         command: "watch",
         examples: &[
             ("Every ten minutes, until you stop it", WATCH),
@@ -110,7 +124,7 @@ const HELP: &[CommandHelp] = &[
     CommandHelp {
         command: "completions",
         examples: &[
-            ("For this bash", "source <(ioassay completions bash)"),
+            ("Load it into this bash", "source <(ioassay completions bash)"),
             ("For fish", "ioassay completions fish > ~/.config/fish/completions/ioassay.fish"),
         ],
         exit: None,
@@ -134,7 +148,7 @@ const REPORT_JQ: &str = "ioassay report FILE.jsonl --json | jq '.cases[0]'";
 fn axes_below() -> String {
     let flags: Vec<String> = AXES.iter().map(|axis| format!("--{}", axis.flag)).collect();
     format!(
-        "Axes, one value each or several with commas (--help lists their values):\n  {}",
+        "Axes, each with one value or several with commas (--help lists their values):\n  {}",
         flags.join(" ")
     )
 }

@@ -216,7 +216,7 @@ impl Row {
     /// Rejects unknown axes, because a limit on them would have no effect.
     fn check_axes(&self) -> Result<()> {
         match self.axes.keys().find(|axis| Axis::named(axis).is_none()) {
-            Some(axis) => bail!("the peer '{}' limits '{axis}', which is no axis", self.name),
+            Some(axis) => bail!("the peer '{}' limits '{axis}', which is not an axis", self.name),
             None => Ok(()),
         }
     }
@@ -394,7 +394,10 @@ mod tests {
             ("[[peer]]\nname = 'z'\nrun = []\ncolour = 1", "unknown field `colour`"),
             ("[[peer]]\nname = 'z'\nrun = []\nengines = ['reed']", "unknown variant `reed`"),
             ("[[peer]]\nname = 'z'\nrun = []\nsource = 'z.c'", "no z.c"),
-            ("[[peer]]\nname = 'z'\nrun = []\naxes = { tuch = [] }", "'tuch', which is no axis"),
+            (
+                "[[peer]]\nname = 'z'\nrun = []\naxes = { tuch = [] }",
+                "'tuch', which is not an axis",
+            ),
             ("[[peer]]\nname = '../../x'\nrun = []", "'../../x' is not a valid name of a peer"),
         ] {
             let error = format!("{:#}", parse(text, None, &no_source).expect_err(text));

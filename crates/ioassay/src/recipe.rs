@@ -21,14 +21,16 @@
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
 //! [`crate::symbol`].
 
+mod fallback;
 mod baselines;
 mod file;
+mod relative;
 pub mod repetitions;
 
 use crate::group::{self, Axes, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
-use model::axis::{AXES, Axis};
+use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
 use model::content;
 use model::environment::Environment;
@@ -36,6 +38,8 @@ use model::plan::{CASES_MAX, Plan, ROUNDS_MIN, Role};
 use model::sweep::{self, Sweep, product};
 use model::units;
 use model::view::View;
+pub use relative::Relative;
+use relative::take_percents;
 use repetitions::USUAL;
 use serde::Deserialize;
 use std::path::Path;
@@ -45,12 +49,15 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("survey", include_str!("../../../recipes/survey.toml")),
     ("page-latency", include_str!("../../../recipes/page-latency.toml")),
     ("read-methods", include_str!("../../../recipes/read-methods.toml")),
+    ("uring-ladder", include_str!("../../../recipes/uring-ladder.toml")),
     ("memory", include_str!("../../../recipes/memory.toml")),
     ("count-tens", include_str!("../../../recipes/count-tens.toml")),
     ("compilers", include_str!("../../../recipes/compilers.toml")),
     ("write-strategies", include_str!("../../../recipes/write-strategies.toml")),
     ("touch-pages", include_str!("../../../recipes/touch-pages.toml")),
     ("sync-latency", include_str!("../../../recipes/sync-latency.toml")),
+    ("load", include_str!("../../../recipes/load.toml")),
+    ("depth", include_str!("../../../recipes/depth.toml")),
 ];
 
 /// A question with its cases, as written in the file.
@@ -80,6 +87,9 @@ pub struct Recipe {
     /// Whether ceilings are measured too.
     #[serde(default = "default_ceilings")]
     pub ceilings: bool,
+    /// Whether threads of pread measure what io_uring was to measure, where the OS refuses it.
+    #[serde(default)]
+    pub fallback: bool,
     /// The presentation.
     #[serde(default)]
     pub view: View,
@@ -119,6 +129,8 @@ pub struct Changes {
     pub seed: Option<u64>,
     /// Whether ceilings are skipped.
     pub no_ceilings: bool,
+    /// The cases of [`Recipe::relatives`], at rates that were found for them.
+    pub loads: Vec<Case>,
 }
 
 /// The built-in recipe with this name, or the recipe in the file at this path.
@@ -168,30 +180,12 @@ pub fn parse(text: &str) -> Result<Recipe> {
     }
     // File axes may apply to reading, writing or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
-    check_view(&recipe.view)?;
+    report::check_columns(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
     }
     repetitions::settle(recipe.rounds, recipe.invocations, USUAL)?;
     Ok(recipe)
-}
-
-fn check_view(view: &View) -> Result<()> {
-    let axes: Vec<&str> = AXES.iter().map(|axis| axis.name).collect();
-    let unknown = |names: &[String], known: &[&str]| -> Option<String> {
-        names.iter().find(|name| !known.contains(&name.as_str())).cloned()
-    };
-    let group = view.group.iter().filter(|name| *name != "kind");
-    let of_axes: Vec<String> = group.chain(&view.across).chain(&view.rows).cloned().collect();
-    if let Some(axis) = unknown(&of_axes, &axes) {
-        bail!(units::unknown_name("axis", &axis, &axes));
-    }
-    let columns = report::table_columns();
-    let asked = [&view.columns[..], &view.cells, &view.more.concat()].concat();
-    if let Some(column) = unknown(&asked, &columns) {
-        bail!(units::unknown_name("column", &column, &columns));
-    }
-    Ok(())
 }
 
 fn check_axes(group: &Axes, known: &[&str]) -> Result<()> {
@@ -252,25 +246,42 @@ impl Recipe {
                 bail!(units::unknown_name(axis.name, unknown, &known));
             }
         }
-        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, environment));
-        let sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
-        let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
-        self.check_count(count)?;
         let mut cases = Vec::new();
-        for sweep in &sweeps {
-            let mut group = product(sweep)?;
+        for mut sweep in self.sweeps(changes, environment)? {
+            take_percents(&mut sweep)?;
+            let mut group = product(&sweep)?;
             group.iter_mut().for_each(count_blocks);
             cases.extend(group);
         }
         Ok(cases)
     }
 
+    /// The cases with rates that are shares of what a closed loop does; it must be measured first.
+    ///
+    /// # Errors
+    /// As for [`Recipe::cases`].
+    pub fn relatives(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Relative>> {
+        let mut all = Vec::new();
+        for sweep in self.sweeps(changes, environment)? {
+            all.extend(Relative::all_of(sweep, count_blocks)?);
+        }
+        Ok(all)
+    }
+
+    fn sweeps(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Sweep>> {
+        let sweeps = self.cases.iter().map(|group| self.sweep(group, changes, environment));
+        let sweeps = sweeps.collect::<Result<Vec<Sweep>>>()?;
+        let count = sweeps.iter().map(sweep::count).fold(0, u128::saturating_add);
+        self.check_count(count)?;
+        Ok(sweeps)
+    }
+
     /// Rejects too many cases before they are created.
     fn check_count(&self, count: u128) -> Result<()> {
         if count > CASES_MAX as u128 {
             bail!(
-                "the recipe '{}' asks for {count} cases, each value of an axis with each of all \
-                 others: the most is {CASES_MAX}; give some axis fewer values",
+                "the recipe '{}' makes {count} cases, one for each combination of values: the \
+                 maximum is {CASES_MAX}; give an axis fewer values",
                 self.name
             );
         }
@@ -331,7 +342,12 @@ impl Recipe {
         let mut plan = Plan::new(&self.name, rounds, self.precision, seed);
         plan.invocations = invocations;
         plan.view = Some(self.view.clone());
-        let cases = self.cases(changes, environment)?;
+        let mut cases = self.cases(changes, environment)?;
+        // An engine on the command line is what the user wants to know about.
+        if self.fallback && !changes.axes.contains_key("engine") {
+            plan.skips = fallback::replace(&mut cases, environment.host);
+        }
+        cases.extend(changes.loads.iter().cloned());
         let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
             // Random words almost never contain a 10, so counting them would prove nothing.
@@ -455,8 +471,8 @@ mod tests {
         let axes = ["pattern", "block", "depth", "threads", "stride", "ops", "share", "touch"];
         let axes = axes.map(|axis| format!("{axis} = {}\n", list(256))).concat();
         let error = error(&format!("[[cases]]\n{axes}"));
-        assert!(error.contains("asks for 18446744073709551616 cases"), "{error}");
-        assert!(error.contains("the most is 20000; give some axis fewer values"), "{error}");
+        assert!(error.contains("makes 18446744073709551616 cases"), "{error}");
+        assert!(error.contains("the maximum is 20000; give an axis fewer values"), "{error}");
         let lists = [("depth", list(10)), ("threads", list(10)), ("stride", list(10))];
         let axes = lists.map(|(axis, list)| format!("{axis} = {list}\n")).concat();
         let ids = check(&format!("[[cases]]\n{axes}"), &[]).expect("a thousand are few");
@@ -475,7 +491,7 @@ mod tests {
             ("[[cases]]\nblock = '4X'", "'4X' is not a size"),
             ("cases = []", "at least one [[cases]]"),
             ("rounds = 0\n[[cases]]", "one round"),
-            ("content = 'zeros'\n[[cases]]", "'zeros' is not a content"),
+            ("content = 'zeros'\n[[cases]]", "'zeros' is not a kind of content"),
             (
                 "[[cases]]\ntime = '18446744073709551615.5s 0.5s'",
                 "too large: the maximum is 30days",
@@ -483,10 +499,29 @@ mod tests {
             ("[[cases]]\nkernel = 'read'\nworking_set = '16777215TiB'", "too large: the maximum"),
             ("rounds = 1001\n[[cases]]", "1001 rounds are more than the maximum of 1000"),
             ("invocations = 4294967295\n[[cases]]", "invocations are more than the maximum of 100"),
+            ("[[cases]]\nrate = ['0%']", "'0%' is not a share of what a closed loop does"),
+            ("[[cases]]\nrate = ['1001%']", "a whole number from 1% to 1000%"),
+            ("[[cases]]\nrate = ['1.5%']", "'1.5%' is not a share"),
         ] {
             let error = error(text);
             assert!(error.contains(expected), "'{text}' gave '{error}'");
         }
+    }
+
+    #[test]
+    fn rates_in_percent_wait_for_their_closed_loop() {
+        let text = "[[cases]]\nrate = ['50%', '110%', '2k']\narrival = 'even'\nops = 'all'";
+        let ids = check(text, &[]).expect("it is whole");
+        let case = |rate| format!("pread warm sequential 4KiB d1 t1{rate} sum ops:262144 of 1GiB");
+        assert_eq!(ids, [case(""), case(" rate:2000 even")]);
+        let (host, storage) = (zoo::host(), zoo::storage());
+        let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+        let recipe = parse(&format!("name = 'x'\nquestion = 'x'\n{text}")).expect("it is whole");
+        let loads = recipe.relatives(&Changes::default(), &environment).expect("they are valid");
+        assert_eq!(loads.len(), 1);
+        assert_eq!(loads[0].percents, [50, 110]);
+        assert_eq!(loads[0].closed().id(), case(""));
+        assert_eq!(loads[0].at(300).id(), case(" rate:300 even"));
     }
 
     #[test]

@@ -98,6 +98,7 @@ fn peers(name: &str, environment: &Environment) -> Result<Vec<String>> {
 mod tests {
     use super::*;
     use model::axis::AXES;
+    use model::case::Kind;
     use model::zoo;
 
     fn check(axis: &str, text: &str, expected: &[&str]) {
@@ -188,7 +189,13 @@ mod tests {
         for axis in AXES {
             for (symbol, _) in axis.symbols {
                 let values = resolve(axis.name, symbol, &environment).expect(symbol);
-                assert!(!values.is_empty() && values[0] != *symbol, "{} {symbol}", axis.name);
+                // Some are values themselves.
+                let is_value = Kind::ALL.iter().filter(|kind| axis.is_of(**kind)).all(|kind| {
+                    let mut case = zoo::cases().into_iter().find(|case| case.kind() == *kind);
+                    case.as_mut().is_some_and(|case| axis.set(case, symbol).is_ok())
+                });
+                let is_resolved = values.first().is_some_and(|value| value != symbol);
+                assert!(is_resolved || is_value, "{} {symbol}", axis.name);
             }
         }
     }

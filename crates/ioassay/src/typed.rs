@@ -26,7 +26,7 @@ pub fn understand(words: &[OsString]) -> Result<Cli, Error> {
 fn hinted(mut error: Error, words: &[OsString]) -> Error {
     if let Some(flag) = own_flag(&error) {
         error.remove(ContextKind::SuggestedArg);
-        let tip = format!("'--{flag}' is the name here");
+        let tip = format!("ioassay calls it '--{flag}'");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
         return error;
     }
@@ -95,9 +95,9 @@ mod tests {
         check("ioassay page-latncy", "may be the recipe 'page-latency': ioassay run page-latency");
         check("ioassay recipes memory", "'memory' is a recipe: ioassay recipes show memory");
         check("ioassay recipes memry", "may be the recipe 'memory': ioassay recipes show memory");
-        check("ioassay run read-methods --bs 4k", "'--block' is the name here");
-        check("ioassay run read-methods --iodepth=4", "'--depth' is the name here");
-        check("ioassay run read-methods --numjobs 4", "'--threads' is the name here");
+        check("ioassay run read-methods --bs 4k", "ioassay calls it '--block'");
+        check("ioassay run read-methods --iodepth=4", "ioassay calls it '--depth'");
+        check("ioassay run read-methods --numjobs 4", "ioassay calls it '--threads'");
         check("ioassay run page-latency --engin pread", "a similar argument exists: '--engine'");
     }
 }

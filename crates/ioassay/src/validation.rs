@@ -70,6 +70,12 @@ fn doubt(job: &Job, sample: &Sample, window_ns: u64) -> Option<String> {
     if let Some(Span { thread, .. }) = sample.spans.iter().find(tells) {
         return Some(format!("progress of thread {thread} that does not add up to its bytes"));
     }
+    let is_open = job.case.is_open();
+    let answered = if is_open { sample.ops() } else { 0 };
+    if sample.responses.count() != answered || (!is_open && sample.unsent() > 0) {
+        let (answers, ops) = (sample.responses.count(), sample.ops());
+        return Some(format!("{answers} response times of {ops} operations"));
+    }
     let counts = [&sample.latencies, &sample.syncs].map(Latencies::count);
     // A peer timed as a whole has no latencies.
     let is_whole = job.case.peer != OWN_PEER && counts[0] == 0;

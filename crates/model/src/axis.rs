@@ -3,14 +3,17 @@
 //! The table defines flags with their help, the manual, recipes, ids, labels, CSV and JSON columns,
 //! metric labels, and the wire format.
 
+#[macro_use]
+mod field;
 mod say;
+mod number;
 mod table;
 mod case;
 mod form;
 
 use crate::case::{Case, Kind};
 use crate::units::{self, ParseError};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -18,6 +21,8 @@ pub use case::ids;
 pub use form::Axes;
 pub use table::AXES;
 
+pub use number::rate as parse_rate;
+use number::{count, rate, small};
 use say::Say;
 
 /// One axis.
@@ -43,6 +48,8 @@ pub struct Axis {
     pub usual: Usual,
     /// The value of all cases in records that are older than the axis.
     pub before: Option<&'static str>,
+    /// What labels show for a case of the kind that has no value.
+    absent: Option<&'static str>,
     /// Whether a comparison of two records matches cases that differ in it.
     pub across: Across,
     /// The baseline within a run: cases that differ only in this axis are compared with it.
@@ -66,6 +73,8 @@ pub enum Domain {
     Bytes,
     /// A whole number with this minimum.
     Count(u64),
+    /// Operations per second.
+    Rate,
     /// A duration.
     Time,
 }
@@ -151,6 +160,7 @@ impl Axis {
         symbols: &[],
         usual: Usual { read: None, write: None, memory: None },
         before: None,
+        absent: None,
         across: Across::Apart,
         baseline: None,
         word: Word::After("", None),
@@ -188,6 +198,12 @@ impl Axis {
         (self.get)(case)
     }
 
+    /// The value of `case` in labels, in which the lack of one may be a value of its own.
+    pub fn shown(&self, case: &Case) -> Option<String> {
+        let absent = self.absent.filter(|_| self.is_of(case.kind()));
+        self.value(case).or_else(|| absent.map(str::to_string))
+    }
+
     /// Sets the value in `case` from text.
     ///
     /// # Errors
@@ -210,18 +226,18 @@ impl Axis {
 
     /// The value of `case` in a sentence: `depth 8`, `1 thread`.
     pub fn phrase(&self, case: &Case) -> Option<String> {
-        let value = self.value(case)?;
+        let value = self.shown(case)?;
         Some(self.say.phrase(&value))
     }
 
     /// The value of `case` in a label: `4KiB`, `depth 8`.
     pub fn label(&self, case: &Case) -> Option<String> {
-        Some(self.say(&self.value(case)?))
+        Some(self.say(&self.shown(case)?))
     }
 
     /// The value in a short label: `4KiB`, `d8`.
     pub fn short_label(&self, case: &Case) -> Option<String> {
-        Some(self.say.short_label(&self.value(case)?))
+        Some(self.say.short_label(&self.shown(case)?))
     }
 
     /// This value in a label.
@@ -239,6 +255,7 @@ impl Axis {
         let example = match self.domain {
             Domain::Names(_) | Domain::Peer | Domain::Count(_) => None,
             Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
+            Domain::Rate => Some("500, 40k, 1.5M".to_string()),
             Domain::Time => Some("500ms, 2s".to_string()),
         };
         let names = match self.domain {
@@ -301,6 +318,7 @@ impl Axis {
         let read = match self.domain {
             Domain::Bytes => units::parse_bytes(&text).map(Quantity::Whole),
             Domain::Count(_) => count(self.name, &text, 0).map(Quantity::Whole),
+            Domain::Rate => rate(&text).map(Quantity::Whole),
             Domain::Time => {
                 units::parse_time(&text).map(|time| Quantity::Seconds(time.as_secs_f64()))
             }
@@ -325,25 +343,35 @@ impl Axis {
     }
 }
 
+impl PartialEq for Axis {
+    fn eq(&self, other: &Axis) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Axis {}
+
+/// An axis is written as its name.
+impl Serialize for Axis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for &'static Axis {
+    fn deserialize<D: Deserializer<'de>>(found: D) -> Result<&'static Axis, D::Error> {
+        let name = String::deserialize(found)?;
+        let known = || AXES.iter().map(|axis| axis.name).collect::<Vec<_>>();
+        Axis::named(&name)
+            .ok_or_else(|| de::Error::custom(units::unknown_name("axis", &name, &known())))
+    }
+}
+
 fn put<T>(slot: Option<&mut T>, value: Result<T, ParseError>) -> Result<(), ParseError> {
     if let Some(slot) = slot {
         *slot = value?;
     }
     Ok(())
-}
-
-/// Parses a whole number of at least `least`.
-fn count(axis: &'static str, text: &str, least: u64) -> Result<u64, ParseError> {
-    match text.trim().parse() {
-        Ok(number) if number >= least => Ok(number),
-        _ => Err(ParseError::Number { axis, given: text.trim().to_string(), min: least }),
-    }
-}
-
-/// Parses a whole number from 1 that fits into 32 bits.
-fn small(axis: &'static str, text: &str) -> Result<u32, ParseError> {
-    u32::try_from(count(axis, text, 1)?)
-        .map_err(|_| ParseError::Axis { axis, problem: "is too large" })
 }
 
 #[cfg(test)]
@@ -412,6 +440,8 @@ mod tests {
             let kinds = Kind::ALL.iter().filter(|kind| axis.is_of(**kind));
             for kind in kinds {
                 let mut case = Case::blank(*kind);
+                // Only an open loop has arrivals.
+                case.io_mut().into_iter().for_each(|io| io.rate = 1);
                 let usual = axis.usual.of(*kind).expect("it was asked for");
                 let is_symbol = axis.symbols.iter().any(|(symbol, _)| *symbol == usual);
                 assert!(is_symbol || axis.set(&mut case, usual).is_ok(), "{name} {usual}");

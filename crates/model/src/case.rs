@@ -3,6 +3,7 @@
 //! A case has one text form, pairs of an axis and a value, which `axis.rs` writes and parses. The
 //! command line, the wire, the record, the tables and the JSON all use it.
 
+use crate::arrival::Arrival;
 use crate::named;
 use crate::pattern::Pattern;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,9 @@ impl Case {
     pub(crate) fn clear_meaningless(&mut self) {
         if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Strided) {
             io.stride = 1;
+        }
+        if let Some(io) = self.io_mut().filter(|io| io.rate == 0) {
+            io.arrival = Arrival::Poisson;
         }
         if let Some(work) = self.memory_mut().filter(|work| !work.kernel.touches_pages()) {
             work.step = STEP;
@@ -132,6 +136,19 @@ impl Case {
             Work::Write(work) => work.engine == WriteEngine::Null,
             Work::Memory(_) => false,
         }
+    }
+
+    /// Whether its operations follow a schedule (an open loop).
+    pub fn is_open(&self) -> bool {
+        self.io().is_some_and(|io| io.rate > 0)
+    }
+
+    /// The same with `rate` operations per second; 0 is a closed loop. Memory has no rate.
+    pub fn at_rate(&self, rate: u64) -> Case {
+        let mut case = self.clone();
+        case.io_mut().into_iter().for_each(|io| io.rate = rate);
+        case.clear_meaningless();
+        case
     }
 
     /// Like [`Case::io`], but mutable.

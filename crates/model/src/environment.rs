@@ -1,7 +1,8 @@
 //! Where a plan runs, and which cases are impossible there.
 
+use crate::cache;
 use crate::case::{Advice, Cache, Case, Engine, Io, Isa, MemoryWork, OWN_PEER, ReadWork};
-use crate::case::{Submission, Touch, Work, WriteWork};
+use crate::case::{Op, Submission, Touch, Work, WriteEngine, WriteWork};
 use crate::content::{STAMP_PAGE, STAMP_PERIOD};
 use crate::host::{Host, Storage};
 use crate::memory::{ARRAY_GRANULE, LINE};
@@ -27,7 +28,8 @@ const MEMORY_RESERVE_PARTS: u64 = 4;
 impl Environment<'_> {
     /// Why `case` cannot be measured here, or would not measure what it claims.
     pub fn refusal(&self, case: &Case) -> Option<String> {
-        self.peer_refusal(case).or_else(|| threads_refusal(case)).or_else(|| match &case.work {
+        let any = self.peer_refusal(case).or_else(|| threads_refusal(case));
+        any.or_else(|| rate_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
@@ -36,7 +38,8 @@ impl Environment<'_> {
                     let has_buffers = !matches!(work.engine, Engine::Mmap | Engine::Load);
                     self.buffer_refusal(&work.io).filter(|_| has_buffers)
                 })
-                .or_else(|| self.storage_refusal(work.io.cache, work.io.block)),
+                .or_else(|| self.storage_refusal(work.io.cache, work.io.block))
+                .or_else(|| self.poll_refusal(work)),
             Work::Write(work) => cut_refusal(&work.io)
                 .or_else(|| work.refusal())
                 .or_else(|| self.buffer_refusal(&work.io))
@@ -113,6 +116,13 @@ impl Environment<'_> {
         self.memory_refusal("the data to write", each.saturating_mul(work.io.threads.into()))
     }
 
+    /// Refuses to poll queues that have no polling, where the OS would fail each read.
+    fn poll_refusal(&self, work: &ReadWork) -> Option<String> {
+        let devices = self.storage.filter(|_| work.submission == Submission::Iopoll)?;
+        let device = devices.devices.iter().find(|device| device.io_poll == Some(false))?;
+        Some(format!("the queue of {} does not poll (its queue/io_poll is 0)", device.name))
+    }
+
     fn storage_refusal(&self, cache: Cache, block: u64) -> Option<String> {
         self.storage.and_then(|storage| refusal::of_storage(cache, block, storage))
     }
@@ -149,6 +159,35 @@ fn threads_refusal(case: &Case) -> Option<String> {
         format!(
             "{threads} threads are more than the maximum of \
                                              {THREADS_MAX}"
+        )
+    })
+}
+
+/// With fewer operations due in a trial, chance may leave it without any.
+const DUE_LEAST: u128 = 20;
+
+/// Why this work cannot follow a schedule.
+fn rate_refusal(case: &Case) -> Option<String> {
+    let io = case.io().filter(|_| case.is_open())?;
+    let gathers = match &case.work {
+        Work::Read(work) => [Engine::Load, Engine::Buffered].contains(&work.engine),
+        Work::Write(work) => work.engine == WriteEngine::Buffered,
+        Work::Memory(_) => false,
+    };
+    if gathers {
+        return Some(
+            "this engine does not do each operation by itself: it has no rate".to_string(),
+        );
+    }
+    if case.write().is_some_and(|work| work.op == Op::Sync) {
+        return Some("op sync has no rate: use op write with a sync after every block".to_string());
+    }
+    let due = u128::from(io.rate) * io.time.as_nanos() / 1_000_000_000;
+    (due < u128::from(io.threads).max(DUE_LEAST)).then(|| {
+        format!(
+            "at {}/s, only about {due} operations are due in {}: use more time or a higher rate",
+            io.rate,
+            units::time(io.time)
         )
     })
 }
@@ -196,8 +235,22 @@ fn engine_refusal(work: &ReadWork) -> Option<String> {
         Engine::Null if work.io.cache != Cache::AsIs || work.touch != Touch::None => {
             "null moves no data: use cache 'as-is' and touch 'none'".to_string()
         }
+        _ if work.io.cache == Cache::DontCache
+            && !matches!(work.engine, Engine::Pread | Engine::Uring) =>
+        {
+            cache::dontcache_refusal(work.engine.name(), "pread or uring")
+        }
         _ if work.submission == Submission::Sqpoll && work.engine != Engine::Uring => {
             format!("only io_uring has a submission thread; {} has none", work.engine)
+        }
+        _ if work.submission != Submission::Enter && work.engine != Engine::Uring => {
+            format!("submission '{}' is of io_uring, not of {}", work.submission, work.engine)
+        }
+        _ if work.submission == Submission::Iopoll && work.io.cache != Cache::Direct => {
+            "polling a device needs direct I/O: use cache 'direct'".to_string()
+        }
+        _ if work.submission == Submission::Iopoll && work.io.rate > 0 => {
+            "polling a device leaves no time to wait for a schedule: omit the rate".to_string()
         }
         _ => return touch_refusal(work).or_else(|| advice_refusal(work)),
     };
@@ -298,13 +351,38 @@ mod tests {
                 "256 blocks, fewer than 257 threads",
             ),
             (ReadWork { submission: Submission::Sqpoll, ..plain }, "only io_uring"),
+            (ReadWork { submission: Submission::Plain, ..plain }, "is of io_uring, not of pread"),
+            (
+                ReadWork { submission: Submission::Iopoll, engine: Engine::Uring, ..plain },
+                "use cache 'direct'",
+            ),
             (ReadWork { engine: Engine::Null, ..plain }, "null moves no data"),
+            (
+                ReadWork { io: Io { cache: Cache::DontCache, ..mmap.io }, ..mmap },
+                "'dontcache' is a flag of each call, and mmap has none",
+            ),
         ] {
             let reason = reason(work);
             assert!(reason.contains(expected), "'{reason}' does not say '{expected}'");
         }
         assert_eq!(reason(plain), "");
         assert_eq!(reason(mmap), "");
+    }
+
+    #[test]
+    fn a_queue_that_does_not_poll_is_not_polled() {
+        let host = zoo::host();
+        let io = Io { cache: Cache::Direct, ..zoo::plain().io };
+        let submission = Submission::Iopoll;
+        let work = ReadWork { io, engine: Engine::Uring, submission, ..zoo::plain() };
+        let reason = |io_poll| {
+            let mut storage = zoo::storage();
+            storage.devices.iter_mut().for_each(|device| device.io_poll = io_poll);
+            let environment = Environment { host: &host, storage: Some(&storage), peers: &[] };
+            environment.refusal(&Case::own(Work::Read(work))).unwrap_or_default()
+        };
+        assert!(reason(Some(false)).contains("does not poll"));
+        assert_eq!((reason(Some(true)), reason(None)), (String::new(), String::new()));
     }
 
     #[test]
@@ -395,6 +473,19 @@ mod tests {
                 "larger than the file of 1MiB",
             ),
             (WriteWork { engine: WriteEngine::Null, ..plain }, "null moves no data"),
+            (
+                WriteWork {
+                    io: Io { cache: Cache::DontCache, ..plain.io },
+                    engine: WriteEngine::Write,
+                    ..plain
+                },
+                "write has none: use pwrite or uring",
+            ),
+            (
+                WriteWork { io: Io { cache: Cache::DontCache, ..copy.io }, ..copy },
+                "op copy has no 'dontcache'",
+            ),
+            (WriteWork { io: Io { cache: Cache::DontCache, ..plain.io }, ..plain }, ""),
             (plain, ""),
             (over, ""),
             (copy, ""),

@@ -52,6 +52,10 @@ pub struct Host {
     /// How many processors' time this process's control groups allow; `None` without a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
+    /// Why its OS refuses io_uring to this program; `None` if it does not, and in records that
+    /// are older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_io_uring: Option<String>,
     /// Its configuration.
     #[serde(default)]
     pub setup: Setup,
@@ -146,6 +150,9 @@ pub struct Device {
     /// Whether the OS may send it writes that bypass its cache (FUA); `None` if unknown.
     #[serde(default)]
     pub fua: Option<bool>,
+    /// Whether its queue can be polled for completions; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_poll: Option<bool>,
     /// For a loop device, whether it accesses its backing file with direct I/O; `None` for other
     /// devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]

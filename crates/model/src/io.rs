@@ -1,5 +1,6 @@
 //! The axes that reading and writing a file share.
 
+use crate::arrival::{Arrival, Arrivals};
 use crate::cache::Cache;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
 use std::time::Duration;
@@ -21,6 +22,11 @@ pub struct Io {
     pub depth: u32,
     /// Number of threads.
     pub threads: u32,
+    /// Operations per second over all threads, in an open loop; 0 means a closed loop, in which the
+    /// next operation begins when the last one ends.
+    pub rate: u64,
+    /// When operations of an open loop are due.
+    pub arrival: Arrival,
     /// How blocks are divided among the threads.
     pub share: Share,
     /// The maximum number of operations in a trial, over all threads; 0 means no limit.
@@ -41,6 +47,8 @@ impl Default for Io {
             block: 1,
             depth: 1,
             threads: 1,
+            rate: 0,
+            arrival: Arrival::Poisson,
             share: Share::Contiguous,
             ops: 0,
             time: Duration::ZERO,
@@ -58,6 +66,12 @@ impl Io {
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
         let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
         Visits::new(order, self.steps(thread), self.block, self.size)
+    }
+
+    /// When `thread`'s operations are due in a trial with `seed`; `None` in a closed loop.
+    pub fn arrivals(&self, thread: u32, seed: u64) -> Option<Arrivals> {
+        let all = || Arrivals::new(self.rate, self.arrival, thread, self.threads, seed);
+        (self.rate > 0).then(all)
     }
 
     /// `thread`'s steps in a pass.

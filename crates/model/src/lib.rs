@@ -11,6 +11,8 @@ pub mod printable;
 pub mod units;
 pub mod peer_name;
 pub mod random;
+pub mod arrival;
+pub mod goal;
 pub mod content;
 pub mod pattern;
 pub mod sample;

@@ -24,6 +24,11 @@ impl Line {
         self.with_bytes(key, value.to_string().as_bytes())
     }
 
+    /// Omits a number that is 0.
+    pub(crate) fn with_if(self, key: &str, number: u64) -> Line {
+        if number > 0 { self.with(key, number) } else { self }
+    }
+
     pub(crate) fn with_bytes(mut self, key: &str, value: &[u8]) -> Line {
         self.text.push(' ');
         self.text.push_str(key);
@@ -53,7 +58,7 @@ impl<'a> Fields<'a> {
         let mut fields = Fields { line, verb, pairs: Vec::new() };
         for word in words {
             let Some((key, value)) = word.split_once('=') else {
-                return Err(fields.error(format!("'{word}', which is no key=value,")));
+                return Err(fields.error(format!("'{word}', which is not key=value,")));
             };
             let value = unescape(value).ok_or_else(|| fields.error("a broken % escape"))?;
             fields.pairs.push((key.to_string(), value));
@@ -73,7 +78,7 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn number(&mut self, key: &str) -> Result<u64, ProtocolError> {
         let text = self.text(key)?;
-        text.parse().map_err(|_| self.error(format!("'{key}' that is no number")))
+        text.parse().map_err(|_| self.error(format!("'{key}' that is not a number")))
     }
 
     pub(crate) fn number_or(&mut self, key: &str, usual: u64) -> Result<u64, ProtocolError> {
@@ -96,7 +101,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn numbers(&mut self, key: &str) -> Result<Vec<u64>, ProtocolError> {
         let text = self.text(key)?;
         let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
-        numbers.map_err(|_| self.error(format!("'{key}' that is no list of numbers")))
+        numbers.map_err(|_| self.error(format!("'{key}' that is not a list of numbers")))
     }
 
     pub(crate) fn utf8(&self, value: Vec<u8>) -> Result<String, ProtocolError> {

@@ -1,6 +1,6 @@
 //! Programs that speak the protocol: this program's own worker, and others in other languages.
 
-use crate::case::{Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
+use crate::case::{Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +59,12 @@ impl Peer {
         };
         if let Some(lacks) = lacks {
             return Some(format!("the peer {} has no {lacks}", self.name));
+        }
+        if case.is_open() {
+            return Some(format!("the peer {} has no open loop: omit the rate", self.name));
+        }
+        if case.cache() == Some(Cache::DontCache) {
+            return Some(format!("the peer {} has no cache dontcache", self.name));
         }
         for (axis, value) in case.axes() {
             let Some(known) = self.axes.get(axis).filter(|known| !known.contains(&value)) else {

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use crate::content::ContentKind;
 use crate::environment::Environment;
+use crate::goal::Goal;
 use crate::host::Affinity;
 use crate::named;
 use crate::view::View;
@@ -72,6 +73,12 @@ pub struct Plan {
     /// The control group's limit on the workers' memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit: Option<u64>,
+    /// What the response times of a load must keep to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goals: Vec<Goal>,
+    /// The operations per second at which they must be met.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<u64>,
     /// The CPUs and the node that workers are restricted to.
     #[serde(default, skip_serializing_if = "Affinity::is_free")]
     pub bound: Affinity,
@@ -113,6 +120,8 @@ impl Plan {
             content: ContentKind::Random,
             sustain: None,
             memory_limit: None,
+            goals: Vec::new(),
+            at_least: None,
             bound: Affinity::default(),
             cases: Vec::new(),
             skips: Vec::new(),

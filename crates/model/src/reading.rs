@@ -61,12 +61,28 @@ named! {
 }
 
 named! {
-    /// How requests are submitted to io_uring.
+    /// How io_uring is used: each value but the last two adds to the one before.
     Submission "submission" {
-        /// With a system call.
+        /// With a system call for each request.
+        Plain "plain",
+        /// With a system call for several requests.
+        Batch "batch",
+        /// The same with registered files and buffers.
+        Fixed "fixed",
+        /// The same, and completions are only worked on when they are asked for
+        /// (`DEFER_TASKRUN`), if the OS has that.
         Enter "enter",
-        /// Through a kernel thread that polls the queue.
+        /// The same, and completions are found by polling the device (`IOPOLL`).
+        Iopoll "iopoll",
+        /// Like `fixed`, but through a kernel thread that polls the queue.
         Sqpoll "sqpoll",
+    }
+}
+
+impl Submission {
+    /// Whether files and buffers are registered.
+    pub fn registers(self) -> bool {
+        !matches!(self, Submission::Plain | Submission::Batch)
     }
 }
 

@@ -17,11 +17,13 @@ pub(crate) fn of_storage(cache: Cache, block: u64, storage: &Storage) -> Option<
              warm here",
             storage.file_system
         )),
-        Cache::Cold | Cache::Warm if storage.residency_probe.is_none() => Some(format!(
-            "neither cachestat nor mincore is right about {} here, so '{}' cannot be proved",
-            storage.file_system, cache
-        )),
-        Cache::Cold if !storage.evictable => Some(format!(
+        Cache::Cold | Cache::Warm | Cache::DontCache if storage.residency_probe.is_none() => {
+            Some(format!(
+                "neither cachestat nor mincore is right about {} here, so '{}' cannot be proved",
+                storage.file_system, cache
+            ))
+        }
+        Cache::Cold | Cache::DontCache if !storage.evictable => Some(format!(
             "a test file on {} could not be evicted from the page cache",
             storage.file_system
         )),

@@ -34,6 +34,16 @@ pub struct Span {
     /// partial and ends with the span. Empty if not reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<u64>,
+    /// Operations of an open loop that were due but had not begun when its time was up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: u64,
+    /// The part of its CPU time in which it only waited for an operation of an open loop to be due.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spin_ns: u64,
+    /// Operations of an open loop that were due but not completed at the end of each step of
+    /// `progress`, except for the last. Empty in a closed loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backlog: Vec<u64>,
     /// Its CPU time, read by the thread itself just before and just after. It excludes work done
     /// for it by other kernel threads. `None` if the worker does not report it; the same holds for
     /// all fields below.
@@ -48,6 +58,10 @@ pub struct Span {
     /// Where it ran at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_seat: Option<Seat>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The CPU and node that a thread runs on, by the OS's numbers.
@@ -119,6 +133,11 @@ impl Latencies {
         self.counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
+    /// Whether nothing was timed.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.max_ns == 0
+    }
+
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Latencies) {
         self.counts.extend_from_slice(&other.counts);
@@ -165,6 +184,11 @@ pub struct Sample {
     /// Latencies of separate sync calls.
     #[serde(default)]
     pub syncs: Latencies,
+    /// Response times of the operations of an open loop: from when an operation was due to its
+    /// completion, or to the completion of the next sync if it is synced before the end. Its
+    /// service times, from its start to its completion, are `latencies`.
+    #[serde(default, skip_serializing_if = "Latencies::is_empty")]
+    pub responses: Latencies,
     /// What the whole worker used meanwhile, according to itself.
     #[serde(default, skip_serializing_if = "Usage::is_untold")]
     pub usage: Usage,
@@ -197,6 +221,16 @@ impl Sample {
     /// Total operations of all threads.
     pub fn ops(&self) -> u64 {
         self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.ops))
+    }
+
+    /// Operations of an open loop that were due and never began.
+    pub fn unsent(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.unsent))
+    }
+
+    /// Time in which all threads waited, awake, for an operation of an open loop to be due.
+    pub fn spin_ns(&self) -> u64 {
+        self.spans.iter().fold(0, |sum, span| sum.saturating_add(span.spin_ns))
     }
 
     /// The digest of all bytes; `None` if any thread reports none.

@@ -134,6 +134,7 @@ impl ReadBack {
 }
 
 /// The result of a trial. A failure is data: the run continues.
+#[expect(clippy::large_enum_variant, reason = "almost all outcomes are samples")]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

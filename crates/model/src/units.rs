@@ -18,7 +18,7 @@ pub enum ParseError {
         given: String,
     },
     /// An unknown kind of content.
-    #[error("'{given}' is not a content: write random or ints:20, for integers below 20")]
+    #[error("'{given}' is not a kind of content: write random, or ints:20 for integers below 20")]
     Content {
         /// The input.
         given: String,
@@ -58,6 +58,21 @@ pub enum ParseError {
         given: String,
         /// The minimum.
         min: u64,
+    },
+    /// Not a rate.
+    #[error("'{given}' is not a rate from 1 to 1000000000 per second, such as 500, 40k or 1.5M")]
+    Rate {
+        /// The given text.
+        given: String,
+    },
+    /// Not a goal.
+    #[error(
+        "'{given}' is not a goal such as p99<1ms: a percentile from p0.01 to p99.99 of the \
+         response time, and the time that it must stay below"
+    )]
+    Goal {
+        /// The given text.
+        given: String,
     },
     /// An incomplete or inconsistent case.
     #[error("axis '{axis}' {problem}")]

@@ -1,7 +1,10 @@
 //! The presentation of a recipe: the `[view]` of its file.
 
+use crate::axis::Axis;
+use crate::case::Case;
 use crate::named;
-use serde::{Deserialize, Serialize};
+use serde::de::value::StringDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 named! {
     /// The form of the table.
@@ -38,6 +41,10 @@ named! {
         Touches "touches",
         /// The latency of a commit, and whether the devices flushed.
         Commits "commits",
+        /// How much load the storage holds.
+        Load "load",
+        /// How many operations in flight a device needs.
+        Depth "depth",
         /// The differences between builds of one loop.
         Builds "builds",
     }
@@ -57,22 +64,67 @@ named! {
     }
 }
 
+/// What a heading of the plain table names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heading {
+    /// The kind of work.
+    Kind,
+    /// The value of an axis.
+    Axis(&'static Axis),
+}
+
+impl Heading {
+    /// Its name in a recipe: that of the axis, or `kind`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Heading::Kind => "kind",
+            Heading::Axis(axis) => axis.name,
+        }
+    }
+
+    /// The words for `case`; `None` if it lacks the axis.
+    pub fn label(self, case: &Case) -> Option<String> {
+        match self {
+            Heading::Kind => Some(case.kind().name().to_string()),
+            Heading::Axis(axis) => axis.label(case),
+        }
+    }
+}
+
+impl Serialize for Heading {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Heading {
+    fn deserialize<D: Deserializer<'de>>(found: D) -> Result<Heading, D::Error> {
+        match String::deserialize(found)? {
+            name if name == Heading::Kind.name() => Ok(Heading::Kind),
+            name => Deserialize::deserialize(StringDeserializer::new(name)).map(Heading::Axis),
+        }
+    }
+}
+
 /// The presentation of a recipe.
+///
+/// Columns and lines of cells are names of metrics, which only the crate `report` knows:
+/// `report::check_columns` checks them when a recipe is read. A record may hold names that are
+/// unknown here; they are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct View {
     /// The form of its table.
     pub layout: Layout,
-    /// The axes of the headings of the plain table, or `kind`: below each are the cases with its
-    /// values.
+    /// The headings of the plain table: below each are the cases with its values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub group: Vec<String>,
+    pub group: Vec<Heading>,
     /// The columns of the plain table, the most important first; the usual ones if none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
     /// The axis of the rows of a pivot.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rows: Option<String>,
+    pub rows: Option<&'static Axis>,
     /// The lines of a cell of a pivot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<String>,
@@ -85,7 +137,7 @@ pub struct View {
     pub metric: Metric,
     /// The axis of the heat map's columns; by default, the two axes that most cases vary.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub across: Option<String>,
+    pub across: Option<&'static Axis>,
 }
 
 impl Default for View {

@@ -16,16 +16,19 @@
 //! line is a verb with `key=value` pairs. In a value, spaces, `=`, `%` and all bytes that are not
 //! printable ASCII are written as `%` and two hexadecimal digits.
 
+mod gather;
+
 use crate::case::Case;
 use crate::line::{Fields, Line};
 use crate::optional::{fields_of_span, fields_of_usage, seat, usage, with_known};
-use crate::sample::{Latencies, Sample, Span, Usage};
+use crate::sample::{Span, Usage};
 use crate::trial::{Job, Outcome};
 use crate::units::ParseError;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 pub use crate::line::ProtocolError;
+pub use gather::Gather;
 
 /// The version that both sides must use.
 pub const PROTOCOL: u64 = 2;
@@ -76,6 +79,20 @@ pub enum Reply {
         /// How often.
         count: u64,
     },
+    /// How often a response time occurred.
+    Response {
+        /// Nanoseconds.
+        ns: u64,
+        /// How often.
+        count: u64,
+    },
+    /// More of the backlog of a thread whose span was already sent.
+    Backlog {
+        /// The thread's number.
+        thread: u32,
+        /// Operations due but not completed at the end of each of the next steps.
+        ops: Vec<u64>,
+    },
     /// The trial is over, and everything was sent.
     Done {
         /// Time from the job to the barrier, in nanoseconds.
@@ -86,6 +103,8 @@ pub enum Reply {
         max_ns: u64,
         /// The longest latency of a sync, exact.
         sync_max_ns: u64,
+        /// The longest response time, exact.
+        response_max_ns: u64,
         /// What the worker used while its threads were timed, as far as it reports it.
         usage: Usage,
     },
@@ -160,23 +179,31 @@ impl Reply {
                     .with("bytes", span.bytes)
                     .with("ops", span.ops)
                     .with("load_ns", span.load_ns)
-                    .with("sync_ns", span.sync_ns);
+                    .with("sync_ns", span.sync_ns)
+                    .with_if("unsent", span.unsent)
+                    .with_if("spin_ns", span.spin_ns);
                 with_known(line, &fields_of_span(span))
             }
             Reply::Progress { thread, bytes } => {
-                let bytes: Vec<String> = bytes.iter().map(ToString::to_string).collect();
-                Line::new("progress").with("thread", thread).with("bytes", bytes.join(","))
+                Line::new("progress").with("thread", thread).with("bytes", joined(bytes))
+            }
+            Reply::Backlog { thread, ops } => {
+                Line::new("backlog").with("thread", thread).with("ops", joined(ops))
+            }
+            Reply::Response { ns, count } => {
+                Line::new("response").with("ns", ns).with("count", count)
             }
             Reply::Sync { ns, count } => Line::new("sync").with("ns", ns).with("count", count),
             Reply::Latency { ns, count } => {
                 Line::new("latency").with("ns", ns).with("count", count)
             }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, usage } => {
+            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, response_max_ns, usage } => {
                 let line = Line::new("done")
                     .with("setup_ns", setup_ns)
                     .with("warm_up_ns", warm_up_ns)
                     .with("max_ns", max_ns)
-                    .with("sync_max_ns", sync_max_ns);
+                    .with("sync_max_ns", sync_max_ns)
+                    .with_if("response_max_ns", *response_max_ns);
                 with_known(line, &fields_of_usage(usage))
             }
             Reply::Unavailable { reason } => Line::new("unavailable").with("reason", reason),
@@ -206,6 +233,9 @@ impl Reply {
                 synced_ns: fields.number_if("synced_ns")?,
                 sync_ns: fields.number_or("sync_ns", 0)?,
                 progress: Vec::new(),
+                unsent: fields.number_or("unsent", 0)?,
+                spin_ns: fields.number_or("spin_ns", 0)?,
+                backlog: Vec::new(),
                 cpu_ns: fields.number_if("cpu_ns")?,
                 run_delay_ns: fields.number_if("run_delay_ns")?,
                 start_seat: seat(&mut fields, "start_cpu", "start_node")?,
@@ -213,6 +243,10 @@ impl Reply {
             }),
             "progress" => {
                 Reply::Progress { thread: fields.thread()?, bytes: fields.numbers("bytes")? }
+            }
+            "backlog" => Reply::Backlog { thread: fields.thread()?, ops: fields.numbers("ops")? },
+            "response" => {
+                Reply::Response { ns: fields.number("ns")?, count: fields.number("count")? }
             }
             "sync" => Reply::Sync { ns: fields.number("ns")?, count: fields.number("count")? },
             "latency" => {
@@ -223,6 +257,7 @@ impl Reply {
                 warm_up_ns: fields.number_or("warm_up_ns", 0)?,
                 max_ns: fields.number("max_ns")?,
                 sync_max_ns: fields.number_or("sync_max_ns", 0)?,
+                response_max_ns: fields.number_or("response_max_ns", 0)?,
                 usage: usage(&mut fields)?,
             },
             "unavailable" => Reply::Unavailable { reason: fields.text("reason")? },
@@ -243,13 +278,18 @@ impl Reply {
         };
         let mut replies = Vec::new();
         for span in &sample.spans {
-            replies.push(Reply::Span(Span { progress: Vec::new(), ..span.clone() }));
+            let (progress, backlog) = (Vec::new(), Vec::new());
+            replies.push(Reply::Span(Span { progress, backlog, ..span.clone() }));
             let thread = span.thread;
             let parts = span.progress.chunks(PROGRESS_STEPS);
             replies.extend(parts.map(|part| Reply::Progress { thread, bytes: part.to_vec() }));
+            let parts = span.backlog.chunks(PROGRESS_STEPS);
+            replies.extend(parts.map(|part| Reply::Backlog { thread, ops: part.to_vec() }));
         }
         let counts = sample.latencies.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Latency { ns, count }));
+        let counts = sample.responses.counts.iter();
+        replies.extend(counts.map(|&(ns, count)| Reply::Response { ns, count }));
         let counts = sample.syncs.counts.iter();
         replies.extend(counts.map(|&(ns, count)| Reply::Sync { ns, count }));
         replies.push(Reply::Done {
@@ -257,6 +297,7 @@ impl Reply {
             warm_up_ns: sample.warm_up_ns,
             max_ns: sample.latencies.max_ns,
             sync_max_ns: sample.syncs.max_ns,
+            response_max_ns: sample.responses.max_ns,
             usage: sample.usage,
         });
         replies
@@ -266,90 +307,14 @@ impl Reply {
 /// Steps of progress per line, which keeps it below 64 KiB.
 const PROGRESS_STEPS: usize = 1000;
 
-/// Maximum number of spans or latencies. A broken worker that sends more must not fill memory.
-const REPLIES_MAX: usize = 1 << 16;
-
-/// Maximum steps of progress: a minute for 1700 threads, 29 hours for one.
-const STEPS_MAX: usize = 1 << 20;
-
-/// Collects replies into an outcome.
-#[derive(Debug, Default)]
-pub struct Gather {
-    spans: Vec<Span>,
-    steps: usize,
-    latencies: Latencies,
-    syncs: Latencies,
-}
-
-impl Gather {
-    /// Takes the next reply. Returns the outcome after the closing one.
-    pub fn take(&mut self, reply: Reply) -> Result<Option<Outcome>, ProtocolError> {
-        let counts = [&self.latencies, &self.syncs].map(|latencies| latencies.counts.len());
-        let most = counts.into_iter().chain([self.spans.len()]).max();
-        if most >= Some(REPLIES_MAX) || self.steps >= STEPS_MAX {
-            let problem = format!("more than {REPLIES_MAX} spans or latencies, the last");
-            return Err(ProtocolError { problem, line: reply.encode() });
-        }
-        match reply {
-            Reply::Span(span) => self.spans.push(span),
-            Reply::Progress { thread, bytes } => {
-                let Some(span) = self.spans.iter_mut().rev().find(|span| span.thread == thread)
-                else {
-                    let problem = "progress of a thread without a span".to_string();
-                    let line = Reply::Progress { thread, bytes }.encode();
-                    return Err(ProtocolError { problem, line });
-                };
-                self.steps += bytes.len();
-                span.progress.extend(bytes);
-            }
-            Reply::Latency { ns, count } => {
-                count_latency(&mut self.latencies, ns, count)
-                    .map_err(|problem| problem.of(&Reply::Latency { ns, count }))?;
-            }
-            Reply::Sync { ns, count } => {
-                count_latency(&mut self.syncs, ns, count)
-                    .map_err(|problem| problem.of(&Reply::Sync { ns, count }))?;
-            }
-            Reply::Done { setup_ns, warm_up_ns, max_ns, sync_max_ns, usage } => {
-                let latencies = Latencies { max_ns, ..std::mem::take(&mut self.latencies) };
-                let syncs = Latencies { max_ns: sync_max_ns, ..std::mem::take(&mut self.syncs) };
-                let spans = std::mem::take(&mut self.spans);
-                let sample = Sample { setup_ns, warm_up_ns, spans, latencies, syncs, usage };
-                return Ok(Some(Outcome::Done(sample)));
-            }
-            Reply::Unavailable { reason } => return Ok(Some(Outcome::Unavailable { reason })),
-            Reply::Failed { reason } => return Ok(Some(Outcome::Failed { reason })),
-            Reply::Hello { .. } | Reply::Ready => {
-                let problem = "'hello' or 'ready' in the middle of a trial".to_string();
-                return Err(ProtocolError { problem, line: reply.encode() });
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// A latency that is not greater than the previous one.
-struct Descends;
-
-impl Descends {
-    fn of(self, reply: &Reply) -> ProtocolError {
-        let problem = "latencies that do not ascend".to_string();
-        ProtocolError { problem, line: reply.encode() }
-    }
-}
-
-fn count_latency(latencies: &mut Latencies, ns: u64, count: u64) -> Result<(), Descends> {
-    if latencies.counts.last().is_some_and(|(last, _)| *last >= ns) {
-        return Err(Descends);
-    }
-    latencies.counts.push((ns, count));
-    Ok(())
+fn joined(numbers: &[u64]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::Seat;
+    use crate::sample::{Latencies, Sample, Seat};
     use crate::zoo;
     use proptest::prelude::*;
 
@@ -371,10 +336,10 @@ mod tests {
         for (line, problem) in [
             ("", "an unknown verb"),
             ("dance", "an unknown verb"),
-            ("span thread", "'thread', which is no key=value,"),
+            ("span thread", "'thread', which is not key=value,"),
             ("span thread=0", "no 'start_ns'"),
-            ("latency ns=x count=1", "'ns' that is no number"),
-            ("progress thread=0 bytes=1,x", "'bytes' that is no list of numbers"),
+            ("latency ns=x count=1", "'ns' that is not a number"),
+            ("progress thread=0 bytes=1,x", "'bytes' that is not a list of numbers"),
             ("failed reason=%zz", "a broken % escape"),
             ("failed reason=%ff", "a value that is not UTF-8"),
         ] {
@@ -402,8 +367,9 @@ mod tests {
             counts: counts.into_iter().collect(),
             max_ns,
         });
-        let done = (spans, latencies.clone(), latencies, any::<[u64; 2]>(), usage).prop_map(
-            |(spans, latencies, syncs, [setup_ns, warm_up_ns], usage)| {
+        let three = [latencies.clone(), latencies.clone(), latencies];
+        let done = (spans, three, any::<[u64; 2]>(), usage).prop_map(
+            |(spans, [latencies, syncs, responses], [setup_ns, warm_up_ns], usage)| {
                 let spans = (0..).zip(spans).map(|(thread, (s, (told, seats), steps))| Span {
                     thread,
                     start_ns: s[0],
@@ -415,13 +381,24 @@ mod tests {
                     sync_ns: s[5],
                     synced_ns: told[0],
                     progress: vec![s[0]; steps],
+                    unsent: s[1],
+                    spin_ns: s[2],
+                    backlog: vec![s[3]; steps / 2],
                     cpu_ns: told[1],
                     run_delay_ns: told[2],
                     start_seat: seats[0],
                     end_seat: seats[1],
                 });
                 let spans = spans.collect();
-                Outcome::Done(Sample { setup_ns, warm_up_ns, spans, latencies, syncs, usage })
+                Outcome::Done(Sample {
+                    setup_ns,
+                    warm_up_ns,
+                    spans,
+                    latencies,
+                    syncs,
+                    responses,
+                    usage,
+                })
             },
         );
         prop_oneof![

@@ -1,6 +1,6 @@
 //! Work that writes a file.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, dontcache_refusal};
 use crate::content::{Content, ContentKind};
 use crate::io::Io;
 use crate::named;
@@ -207,6 +207,9 @@ impl WriteWork {
             Op::Copy if self.io.cache == Cache::Direct && engine.only_copies() => {
                 format!("{engine} copies inside the page cache: O_DIRECT has no effect on it")
             }
+            Op::Copy | Op::Sync if self.io.cache == Cache::DontCache => {
+                format!("op {} has no 'dontcache': use op write", self.op)
+            }
             Op::Sync if engine != WriteEngine::Pwrite || !self.sync.is_call() => {
                 "op sync only calls a sync: use engine pwrite, and sync fdatasync or fsync"
                     .to_string()
@@ -228,6 +231,11 @@ impl WriteWork {
             }
             WriteEngine::Mmap if self.io.cache == Cache::Direct => {
                 "a mapping is the page cache: O_DIRECT has no effect on mmap".to_string()
+            }
+            _ if self.io.cache == Cache::DontCache
+                && !matches!(engine, WriteEngine::Pwrite | WriteEngine::Uring) =>
+            {
+                dontcache_refusal(engine.name(), "pwrite or uring")
             }
             WriteEngine::Mmap
                 if matches!(self.allocation, Allocation::None | Allocation::Append) =>

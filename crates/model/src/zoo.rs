@@ -1,5 +1,6 @@
 //! A zoo of edge cases, which tests of every layer use.
 
+use crate::arrival::Arrival;
 use crate::case::{
     Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP,
 };
@@ -104,6 +105,9 @@ pub fn cases() -> Vec<Case> {
     }
     let file = |work| Case::own(Work::Read(work));
     cases.push(file(ReadWork { advice: Advice::Random, touch: Touch::Page, ..plain() }));
+    for arrival in Arrival::ALL.iter().copied() {
+        cases.push(file(ReadWork { io: Io { rate: 1000, arrival, ..plain().io }, ..plain() }));
+    }
     let submission = Submission::Sqpoll;
     cases.push(file(ReadWork { engine: Engine::Uring, submission, ..plain() }));
     let counting = ReadWork { touch: Touch::Count, ..plain() };
@@ -120,6 +124,8 @@ pub fn cases() -> Vec<Case> {
     for sync in Sync::ALL.iter().copied().filter(|sync| *sync != Sync::Fdatasync) {
         cases.push(write(WriteWork { sync, every: 16, ..plain_write() }));
     }
+    let open = Io { rate: 1000, ..plain_write().io };
+    cases.push(write(WriteWork { io: open, every: 1, ..plain_write() }));
     let allocation = Allocation::Overwrite;
     cases.push(write(WriteWork { allocation, fill: Fill::Zero, ..plain_write() }));
     for kernel in Kernel::ALL.iter().copied() {
@@ -164,6 +170,7 @@ pub fn host() -> Host {
         huge_page: None,
         hypervisor: None,
         clock_source: Some("tsc".to_string()),
+        no_io_uring: None,
         cpu_quota: None,
         setup: Setup::default(),
         notes: Vec::new(),
@@ -201,6 +208,7 @@ pub fn storage() -> Storage {
             read_ahead: Some(128 << 10),
             write_cache: Some(WriteCache::Back),
             fua: Some(true),
+            io_poll: None,
             ..Device::default()
         }],
         capacity: Some(1 << 40),

@@ -20,8 +20,7 @@ pub(crate) fn said(
     };
     let all: Vec<String> = control.comparisons.iter().map(each).collect();
     if all.is_empty() {
-        return "How far a case is from itself is not known: no case has rounds that count of both \
-                its measurements."
+        return "The repeatability is unknown: no case has counted rounds of both measurements."
             .to_string();
     }
     format!("The same case measured a second time in the same rounds. {}.", all.join("; "))

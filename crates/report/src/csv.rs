@@ -121,6 +121,7 @@ fn kind(axis: &Axis) -> &'static str {
         Domain::Peer | Domain::Names(_) => Unit::Text.name(),
         Domain::Bytes => Unit::Bytes.name(),
         Domain::Count(_) => Unit::Number.name(),
+        Domain::Rate => Unit::PerSecond.name(),
         Domain::Time => "seconds",
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn surroundings(assessment: &Assessment) -> Vec<String> {
     if let Some(source) = &assessment.source_storage {
         lines.push(format!("copied from {}", on(source, assessment).join(" · ")));
     } else if writes::any_copy(assessment) {
-        lines.push("what is copied is read from the same file system".to_string());
+        lines.push("the source of the copy is on the same file system".to_string());
     }
     lines.extend(limits(assessment));
     lines.push(repetition(assessment));

@@ -15,7 +15,9 @@ mod records;
 use assess::comparison::Comparison;
 use assess::control::Control;
 use assess::counting::CountingAnswer;
+use assess::depths::Depths;
 use assess::levels::Levels;
+use assess::load::Load;
 use assess::records::RecordComparison;
 use assess::repetition::Repetition;
 use assess::saturation::Saturation;
@@ -131,6 +133,10 @@ struct Report<'a> {
     levels: &'a [Levels],
     /// The number of threads that saturate memory.
     saturations: &'a [Saturation],
+    /// The load that storage holds, for cases that differ only in their rate.
+    loads: &'a [Load],
+    /// The depth that a device needs, for cases that differ only in it.
+    depths: &'a [Depths],
     /// Is disk faster than memory? For each data size that was counted.
     counting: &'a [CountingAnswer],
     /// The fastest way to write; null if no case writes.
@@ -175,6 +181,8 @@ impl Report<'_> {
             answer: assessment.answer.as_ref(),
             levels: &assessment.levels,
             saturations: &assessment.saturations,
+            loads: &assessment.loads,
+            depths: &assessment.depths,
             counting: &assessment.counting,
             writing: assessment.writing.as_ref(),
             touching: &assessment.touching,

@@ -9,6 +9,7 @@ use model::axis::{AXES, Axis, Domain};
 use model::case::{Case, Kind, OWN_PEER, Op};
 use model::pattern::Pattern;
 use model::plan::Role;
+use model::view::Heading;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -83,9 +84,9 @@ impl<'a> Labels<'a> {
 
     /// Labels for cases below headings: cases with the same values of these axes (or of the same
     /// `kind`) share one.
-    pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [String]) -> Labels<'a> {
+    pub(crate) fn below_axes(assessment: &'a Assessment, axes: &'a [Heading]) -> Labels<'a> {
         let labels = Labels::by(assessment, |case| heading(axes, case));
-        Labels { said: axes.iter().map(String::as_str).collect(), ..labels }
+        Labels { said: axes.iter().map(|heading| heading.name()).collect(), ..labels }
     }
 
     /// Labels for cases that are listed together.
@@ -284,12 +285,9 @@ pub(crate) fn common_line(labels: &Labels, style: &Style) -> String {
     }
 }
 
-/// The heading of a case, by these axes or its `kind`.
-pub(crate) fn heading(axes: &[String], case: &Case) -> String {
-    joined(axes.iter().filter_map(|name| match name.as_str() {
-        "kind" => Some(case.kind().name().to_string()),
-        name => Axis::named(name)?.label(case),
-    }))
+/// The heading of a case.
+pub(crate) fn heading(all: &[Heading], case: &Case) -> String {
+    joined(all.iter().filter_map(|heading| heading.label(case)))
 }
 
 /// All axes in the order of labels.
@@ -309,7 +307,9 @@ fn phrase(axis: &Axis, case: &Case) -> Option<Phrase> {
 /// Whether rows that differ only in this axis are meant to be compared. Then each label names its
 /// value, even a usual one.
 fn is_held_against(axis: &Axis) -> bool {
-    axis.baseline.is_some() || matches!(axis.domain, Domain::Count(1)) || axis.name == "time"
+    axis.baseline.is_some()
+        || matches!(axis.domain, Domain::Count(1) | Domain::Rate)
+        || axis.name == "time"
 }
 
 /// Whether an axis describes written data, in a case that only syncs.
@@ -335,7 +335,7 @@ fn values(case: &Case) -> Values {
     let value = |axis: &'static Axis| {
         let (text, phrase) = match axis.name {
             "ops" if is_whole(case) => ("all".to_string(), "each block once".to_string()),
-            _ => (axis.value(case)?, axis.phrase(case)?),
+            _ => (axis.shown(case)?, axis.phrase(case)?),
         };
         let is_usual = axis.is_quiet(&text) || (axis.name == "peer" && text == OWN_PEER);
         let is_told = axis.name != "time" && (!is_usual || axis.word(case).is_some());

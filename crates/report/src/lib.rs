@@ -43,7 +43,7 @@ mod page;
 pub use self::csv::{csv, csv_columns};
 pub use json::{json, json_of_records, json_schema, json_schema_of_records};
 pub use markdown::{markdown, markdown_of_records};
-pub use metric::table_columns;
+pub use metric::{check_columns, table_columns};
 pub use needs::{Needs, Room, needs};
 pub use openmetrics::{metric_names, openmetrics};
 pub use page::{page, page_of_records};
@@ -55,6 +55,8 @@ pub use style::{Style, to_terminal};
 pub use trend::trend;
 
 use assess::Assessment;
+use assess::decision::Decision;
+use assess::load::Load;
 use assess::summary::Summary;
 use model::plan::Role;
 use model::view::Layout;
@@ -77,7 +79,9 @@ pub fn text(assessment: &Assessment, style: &Style) -> String {
 /// unavailable. Baselines are reported, but do not change it.
 pub fn exit_code(assessment: &Assessment) -> u8 {
     let is_missing = |summary: &Summary| summary.role == Role::Asked && !summary.verdict.stands();
-    u8::from(assessment.cases.iter().any(is_missing))
+    let is_met = |load: &Load| load.at_least.as_ref().is_none_or(|it| it.met == Decision::Yes);
+    let are_met = assessment.loads.iter().all(is_met);
+    u8::from(!are_met || assessment.cases.iter().any(is_missing))
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use crate::missed;
 use crate::records;
 use crate::style::Paint;
 use crate::versus;
-use crate::words::sentence;
+use crate::words::{NONE, UNITS, sentence};
 use assess::Assessment;
 use assess::finding::Verdict;
-use assess::percentile::Percentile;
 use assess::records::RecordComparison;
 use assess::summary::Summary;
 use model::plan::Role;
@@ -133,84 +132,76 @@ fn tables(page: &mut Page, assessment: &Assessment, labels: &Labels) {
     }
     page.common(&labels.said_once());
     let name = &|id: &str| labels.name(id);
-    if !read.is_empty() {
-        page.table(&grid(assessment, &read, &READ, name));
+    let both = [(&READ[..], read), (&WRITTEN[..], written)].into_iter();
+    let tables: Vec<Table> = both
+        .filter(|(_, cases)| !cases.is_empty())
+        .map(|(names, cases)| (columns(assessment, &cases, names), cases))
+        .collect();
+    for table in &tables {
+        page.table(&grid(assessment, table, name));
     }
-    if !written.is_empty() {
-        page.table(&grid(assessment, &written, &WRITTEN, name));
-    }
-    page.paragraph(&legend(assessment, &read, &written));
+    page.paragraph(&legend(assessment, &tables));
 }
 
+/// The columns of a table, and its cases.
+type Table<'a> = (Vec<&'static Metric>, Vec<&'a Summary>);
+
 /// What a reader must know about the columns that the tables have.
-fn legend(assessment: &Assessment, read: &[&Summary], written: &[&Summary]) -> String {
-    let all = || read.iter().chain(written);
-    let syncs = || written.iter().filter_map(|summary| Some(&summary.writing.as_ref()?.sync));
+fn legend(assessment: &Assessment, tables: &[Table]) -> String {
     let mut said = vec![match assessment.repetition.invocations {
         1 => {
             format!("Medians of up to {} rounds, with intervals within this run", assessment.rounds)
         }
         invocations => format!("Medians of {invocations} invocations, with their intervals"),
     }];
-    if !written.is_empty() {
-        let rates = "acknowledged: until the last write had returned; durable: throughput \
-                     including the final sync, unless contradicted";
-        said.push(rates.to_string());
+    for (shown, cases) in tables {
+        let measured: Vec<&Summary> = cases.iter().copied().filter(|it| it.n > 0).collect();
+        let explained = metric::legend(shown, &measured, assessment);
+        said.extend(explained.into_iter().filter(|text| !said.contains(text)).collect::<Vec<_>>());
     }
-    if syncs().any(|latency| latency.p50.is_some()) {
-        said.push("sync p50 and sync p99: of the syncs that were calls of their own".to_string());
-    }
-    let latencies = all().map(|summary| &summary.latency).chain(syncs());
-    let told: Vec<Percentile> =
-        latencies.flat_map(|latency| [latency.p50, latency.p99]).flatten().collect();
-    if !told.is_empty() {
-        said.push("p50 and p99: service time (closed loop) at the row's depth".to_string());
-    }
-    if told.iter().any(|percentile| !percentile.solid) {
-        said.push("~: fewer than 100 took longer than this".to_string());
-    }
-    if all().any(|summary| summary.verdict == Verdict::Void && summary.n > 0) {
+    let mut all = tables.iter().flat_map(|(_, cases)| cases);
+    if all.any(|summary| summary.verdict == Verdict::Void && summary.n > 0) {
         said.push("in brackets: void, not what it claims to be".to_string());
     }
-    said.push("MB is 10⁶ bytes, MiB is 2²⁰".to_string());
+    said.push(UNITS.to_string());
     sentence(&said.join("; "))
 }
 
-/// The metrics of reads and memory loops.
-const READ: [&str; 8] =
-    ["throughput", "interval", "iops", "p50", "p99", "ceiling", "served_by", "verdict"];
+/// The rates of reads and memory loops.
+const READ: [&str; 2] = ["throughput", "interval"];
 
-/// The metrics of writes.
-const WRITTEN: [&str; 12] = [
-    "acknowledged",
-    "acknowledged_interval",
-    "durable",
-    "durable_interval",
+/// The rates of writes.
+const WRITTEN: [&str; 4] = ["acknowledged", "acknowledged_interval", "durable", "durable_interval"];
+
+/// Columns that are omitted if empty.
+const OPTIONAL: [&str; 10] = [
+    "offered",
+    "begun",
     "iops",
+    "response_p50",
+    "response_p99",
     "p50",
     "p99",
     "sync_p50",
     "sync_p99",
     "ceiling",
-    "served_by",
-    "verdict",
 ];
 
-/// Columns that are omitted if empty.
-const OPTIONAL: [&str; 6] = ["iops", "p50", "p99", "sync_p50", "sync_p99", "ceiling"];
-
-fn grid(
-    assessment: &Assessment,
-    cases: &[&Summary],
-    shown: &[&str],
-    name: &dyn Fn(&str) -> String,
-) -> Grid {
+/// The metrics of a table whose rates are `rates`.
+fn columns(assessment: &Assessment, cases: &[&Summary], rates: &[&str]) -> Vec<&'static Metric> {
     let shows_iops = metric::small_blocks(cases.iter().copied()) != Small::None;
-    let is_shown = |name: &&&str| **name != "iops" || shows_iops;
-    let shown: Vec<&Metric> =
-        shown.iter().filter(is_shown).map(|name| Metric::named(name)).collect();
-    let columns =
-        shown.iter().map(|metric| metric.in_grid(u8::from(OPTIONAL.contains(&metric.name))));
+    let is_filled = |name: &&str| {
+        let metric = Metric::named(name);
+        (*name != "iops" || shows_iops)
+            && cases.iter().any(|summary| metric.cell(summary, assessment) != NONE)
+    };
+    let optional = OPTIONAL.iter().filter(|name| is_filled(name));
+    let all = rates.iter().chain(optional).chain(&["served_by", "verdict"]);
+    all.map(|name| Metric::named(name)).collect()
+}
+
+fn grid(assessment: &Assessment, (shown, cases): &Table, name: &dyn Fn(&str) -> String) -> Grid {
+    let columns = shown.iter().map(|metric| metric.in_grid(0));
     let mut grid = Grid::new([left("case", 0)].into_iter().chain(columns).collect());
     for summary in cases {
         let cells = shown.iter().map(|metric| metric.cell(summary, assessment));

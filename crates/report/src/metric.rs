@@ -6,18 +6,21 @@
 mod families;
 mod counters;
 mod table;
+mod open;
 mod cases;
 
 use crate::grid::{Column, left, right};
 use crate::style::Paint;
 use crate::words::{self, NONE};
 use assess::Assessment;
+use assess::latency::UNSENT_NS;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::Summary;
 use assess::trials::Figures;
 use model::plan::Role;
-use model::units;
+use model::units::{self, ParseError};
+use model::view::View;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -43,6 +46,8 @@ pub(crate) struct Metric {
     pub(crate) json: (&'static str, &'static str),
     /// Its text, if it is not just the figure.
     said: Option<fn(&Summary) -> String>,
+    /// The same for the narrow columns of a terminal, if it is shorter there.
+    short: Option<fn(&Summary) -> String>,
     /// Its OpenMetrics family, and its labels besides those of the case; `None` if it is not
     /// exported.
     pub(crate) gauge: Option<Gauge>,
@@ -60,6 +65,7 @@ const PLAIN: Metric = Metric {
     column: "",
     json: ("", ""),
     said: None,
+    short: None,
     gauge: None,
 };
 
@@ -211,7 +217,16 @@ impl Metric {
         words::figure(summary, text)
     }
 
-    /// A case's figure in the base unit, and the ends of its interval.
+    /// The same on a terminal.
+    pub(crate) fn short_cell(&self, summary: &Summary, assessment: &Assessment) -> String {
+        match self.short {
+            Some(say) => words::figure(summary, say(summary)),
+            None => self.cell(summary, assessment),
+        }
+    }
+
+    /// A case's figure in the base unit, and the ends of its interval. The response time of an
+    /// operation that had not begun is infinite.
     pub(crate) fn based(&self, summary: &Summary) -> [Option<f64>; 3] {
         let all = match self.case {
             Case::Estimate(of) => match of(summary) {
@@ -222,7 +237,12 @@ impl Metric {
             Case::Plain(of) => [of(summary), None, None],
             Case::Nothing | Case::Words(_) => [None; 3],
         };
-        all.map(|value| Some(value? / self.unit.base()))
+        all.map(|value| match value? {
+            value if self.unit == Unit::Nanoseconds && value >= UNSENT_NS as f64 => {
+                Some(f64::INFINITY)
+            }
+            value => Some(value / self.unit.base()),
+        })
     }
 
     /// A trial's value.
@@ -274,6 +294,19 @@ pub fn table_columns() -> Vec<&'static str> {
     of_cases.map(|metric| metric.name).filter(|name| !is_interval(name)).collect()
 }
 
+/// Checks the columns and the lines of cells that a view names.
+///
+/// # Errors
+/// If one is not the name of a metric that a table of cases can have.
+pub fn check_columns(view: &View) -> Result<(), ParseError> {
+    let known = table_columns();
+    let mut named = view.columns.iter().chain(&view.cells).chain(view.more.iter().flatten());
+    match named.find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(units::unknown_name("column", name, &known)),
+        None => Ok(()),
+    }
+}
+
 /// The metric for the interval of a rate.
 pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
     let (_, interval) = INTERVALS.iter().find(|(rate, _)| *rate == metric.name)?;
@@ -282,7 +315,35 @@ pub(crate) fn interval_of(metric: &Metric) -> Option<&'static Metric> {
 
 /// All metrics.
 pub(crate) fn all() -> impl Iterator<Item = &'static Metric> {
-    table::FIGURES.iter().chain(cases::OF_CASES).chain(counters::COUNTERS)
+    table::FIGURES.iter().chain(open::OPEN).chain(cases::OF_CASES).chain(counters::COUNTERS)
+}
+
+/// Explains the columns and the marks of a table of cases.
+pub(crate) fn legend(
+    shown: &[&Metric],
+    measured: &[&Summary],
+    assessment: &Assessment,
+) -> Vec<String> {
+    let is_timed = |metric: &&Metric| {
+        let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
+        is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
+    };
+    let mut legend: Vec<String> = Vec::new();
+    let of_time = match measured.iter().all(|it| it.open.is_some()) {
+        true => words::SERVICE_TIME_OPEN,
+        false => words::SERVICE_TIME,
+    };
+    legend.extend(shown.iter().any(is_timed).then(|| of_time.to_string()));
+    let explained = shown.iter().filter(|metric| !metric.legend.is_empty());
+    legend.extend(explained.map(|metric| format!("{}: {}", metric.title, metric.legend)));
+    let texts: Vec<String> = (shown.iter().filter(|metric| metric.is_percentile()))
+        .flat_map(|metric| measured.iter().map(|it| metric.cell(it, assessment)))
+        .collect();
+    let has = |mark: &str| texts.iter().any(|text| text.starts_with(mark));
+    let marks =
+        [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
+    legend.extend(marks.into_iter().filter(|(mark, _)| has(mark)).map(|(_, it)| it.to_string()));
+    legend
 }
 
 /// Up to this block size, people ask for operations per second.

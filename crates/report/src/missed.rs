@@ -3,7 +3,7 @@
 use crate::style::{Paint, Style};
 use crate::words::{self, count, sentence};
 use assess::Assessment;
-use assess::finding::Verdict;
+use assess::failure::Failure;
 use assess::summary::Summary;
 use model::plan::Role;
 
@@ -26,14 +26,14 @@ pub(crate) fn without_figure(assessment: &Assessment) -> Option<String> {
 }
 
 /// Missing trials: the reason, the ids of the cases, and the number of trials.
-pub(crate) type Failure<'a> = (&'a str, Vec<String>, usize);
+pub(crate) type Missed<'a> = (&'a Failure, Vec<String>, usize);
 
 /// The reasons why trials failed or were unavailable, each once.
-pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
-    let mut reasons: Vec<Failure> = Vec::new();
+pub(crate) fn failures(assessment: &Assessment) -> Vec<Missed<'_>> {
+    let mut reasons: Vec<Missed> = Vec::new();
     for summary in assessment.measured() {
         for (reason, trials) in &summary.failures {
-            match reasons.iter_mut().find(|(known, ..)| known == reason) {
+            match reasons.iter_mut().find(|(known, ..)| *known == reason) {
                 Some((_, ids, all)) => {
                     ids.push(summary.id.clone());
                     *all += trials;
@@ -47,7 +47,8 @@ pub(crate) fn failures(assessment: &Assessment) -> Vec<Failure<'_>> {
 
 /// The failures as a line for each reason.
 pub(crate) fn said_failures(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
-    let say = |(reason, ids, trials): &Failure| said_failure(reason, ids, *trials, name);
+    let say =
+        |(failure, ids, trials): &Missed| said_failure(&failure.to_string(), ids, *trials, name);
     failures(assessment).iter().map(say).collect()
 }
 
@@ -61,13 +62,10 @@ fn said_failure(
 }
 
 /// A failure, after a word for the outcome: failed or unavailable.
-pub(crate) fn missed(failure: &Failure, style: &Style, name: &dyn Fn(&str) -> String) -> String {
-    let (reason, ids, trials) = failure;
-    let unavailable = Verdict::Unavailable.name();
-    let parts = reason.split_once(": ").filter(|(fate, _)| *fate == unavailable);
-    let (lead, why) = parts.unwrap_or(("failed", reason));
-    let said = said_failure(why, ids, *trials, name);
-    style.wrap(&format!("{lead} "), Paint::Void, &sentence(&said))
+pub(crate) fn missed(missed: &Missed, style: &Style, name: &dyn Fn(&str) -> String) -> String {
+    let (failure, ids, trials) = missed;
+    let said = said_failure(failure.reason(), ids, *trials, name);
+    style.wrap(&format!("{} ", failure.name()), Paint::Void, &sentence(&said))
 }
 
 /// The name of a single case, or the number of cases.

@@ -61,7 +61,7 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
     let trials =
         needs.trials.map_or("trials".to_string(), |trials| count(trials as usize, "trial"));
     let ends = if needs.ends_by_operations {
-        ", some of which end sooner, by their number of operations"
+        "; some end sooner, after their number of operations"
     } else {
         ""
     };
@@ -86,9 +86,8 @@ pub fn needs(needs: &Needs, style: &Style) -> String {
         memory.push_str(&format!(", and {page_cache} of page cache for files to be warm"));
     }
     let available = needs.available_bytes.map(units::bytes_rounded);
-    let available = available.unwrap_or("how much".to_string());
-    let known = if needs.available_bytes.is_some() { "" } else { " is not known" };
-    tell("  memory  ", &format!("{memory}; {available} can be had{known}"));
+    let available = available.unwrap_or("an unknown amount".to_string());
+    tell("  memory  ", &format!("{memory}; {available} is available"));
     let record = needs.record.display();
     let record = if needs.record_is_named {
         record.to_string()
@@ -154,17 +153,14 @@ mod tests {
             "  disk    1.00 GiB in /data, where 5.00 GiB are free\n",
             "where 1.00 MiB are free: that does not fit\n",
             "whose free space is unknown\n",
-            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB can be",
+            "  memory  128 MiB, and 256 MiB of page cache for files to be warm; 20.0 GiB is",
             "  record  a dated file in /state/ioassay\n",
             "nothing was run.",
         ] {
             assert!(text.contains(expected), "'{text}' does not say '{expected}'");
         }
         let sooner = needs(&Needs { ends_by_operations: true, ..all.clone() }, &style);
-        assert!(
-            sooner.contains("200 trials last at most 2m 30s, some of which end sooner"),
-            "{sooner}"
-        );
+        assert!(sooner.contains("200 trials last at most 2m 30s; some end sooner"), "{sooner}");
         let record = "x.jsonl".into();
         let least = Needs {
             trials: None,
@@ -175,7 +171,7 @@ mod tests {
             ..all
         };
         let untold = needs(&Needs { available_bytes: None, ..least.clone() }, &style);
-        assert!(untold.contains("128 MiB; how much can be had is not known\n"), "{untold}");
+        assert!(untold.contains("128 MiB; an unknown amount is available\n"), "{untold}");
         let text = needs(&Needs { record_is_named: true, ..least }, &style);
         for expected in [
             "time    trials of at most 2m 30s,",

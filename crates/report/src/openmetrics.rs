@@ -50,7 +50,7 @@ const OF_RUN: [Gauge; 5] = [
     },
     Gauge {
         name: "run_damage",
-        help: "Problems found in reading the record; what they concern is not in these figures.",
+        help: "Problems found in the record; the trials they affect are not in these figures.",
         samples: |assessment| vec![(Labels::new(), assessment.damage.len() as f64)],
     },
 ];
@@ -98,6 +98,7 @@ pub fn openmetrics(assessment: &Assessment) -> String {
         out.push_str(&format!("# HELP {PREFIX}{name} {help}\n# TYPE {PREFIX}{name} gauge\n"));
         for (labels, value) in samples {
             let labels = said(common.iter().chain(&labels));
+            let value = if value == f64::INFINITY { "+Inf".to_string() } else { value.to_string() };
             out.push_str(&format!("{PREFIX}{name}{{{labels}}} {value}\n"));
         }
     };

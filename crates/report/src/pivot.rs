@@ -93,7 +93,7 @@ impl<'a> Block<'a> {
 /// The tables of the view; empty if it names no axis for the rows.
 pub(crate) fn blocks(assessment: &Assessment) -> Vec<Block<'_>> {
     let view = &assessment.view;
-    let Some(rows) = view.rows.as_deref().and_then(Axis::named) else { return Vec::new() };
+    let Some(rows) = view.rows else { return Vec::new() };
     let labels = Labels::below_axes(assessment, &view.group);
     let asked = assessment.cases.iter().filter(|summary| summary.role == Role::Asked);
     let measured = asked.map(|summary| (&summary.case, Content::Measured(summary)));
@@ -151,7 +151,7 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
         body.push_str(&style.wrap("", Paint::Faint, &legend(&lines)));
         body.push_str(&shades(style));
     }
-    if assessment.view.rows.as_deref() == Some("working_set") {
+    if assessment.view.rows.is_some_and(|rows| rows.name == "working_set") {
         body.push_str(&style.wrap("", Paint::Plain, &caches(assessment)));
     }
     for block in &blocks {
@@ -172,7 +172,7 @@ pub(crate) fn pivot(assessment: &Assessment, style: &Style) -> String {
 
 /// The name of the rows' axis, for readers.
 pub(crate) fn corner(assessment: &Assessment) -> String {
-    assessment.view.rows.as_deref().unwrap_or_default().replace('_', " ")
+    assessment.view.rows.map_or(String::new(), |rows| rows.name.replace('_', " "))
 }
 
 fn legend(lines: &[&Metric]) -> String {

@@ -165,7 +165,7 @@ fn basis(versus: &RecordComparison) -> String {
     if nothing > 0 {
         return format!(
             "{} cannot be decided: a record has fewer than {INVOCATIONS_LEAST} invocations, and \
-             how far runs of this recipe are apart here is not known. Run both with \
+             the variation between runs of this recipe here is unknown. Run both with \
              --invocations 5, or keep at least {RUNS_LEAST} runs.",
             count(nothing, "case")
         );
@@ -174,19 +174,19 @@ fn basis(versus: &RecordComparison) -> String {
         versus.pairs.iter().filter_map(spread).max_by(|a, b| a.deviation.total_cmp(&b.deviation));
     match widest {
         None => format!(
-            "The intervals are from invocation to invocation. What changed on the machine between \
-             the two runs is in each ratio{}.",
+            "The intervals are from invocation to invocation. Each ratio includes changes of the \
+             machine between the two runs{}.",
             match versus.pairs.iter().any(|pair| pair.basis == Basis::Invocations(None)) {
-                true => ", and no kept run shows how much that is",
-                false => "; kept runs of this recipe are no farther from each other",
+                true => ", and no kept run shows how large they are",
+                false => "; kept runs of this recipe vary no more",
             }
         ),
         Some(widest) => format!(
-            "{} by how far kept runs of this recipe are from each other, up to {} ({} runs): what \
-             is less cannot be decided.",
+            "{} by the variation between kept runs of this recipe, up to {} ({} runs): smaller \
+             differences cannot be decided.",
             match of(by_runs) {
-                all if all == versus.pairs.len() => "All go".to_string(),
-                some => format!("{some} of them go"),
+                all if all == versus.pairs.len() => "All are judged".to_string(),
+                some => format!("{some} of them are judged"),
             },
             units::percent(widest.deviation),
             widest.runs

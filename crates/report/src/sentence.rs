@@ -2,9 +2,11 @@
 //! doubts about them. Conclusions need a decision from [`assess::decision`].
 
 use crate::words::{count, listed, times, times_interval};
-use assess::decision::{Decided, Decision, Lead, Named};
+use crate::writes::said_rate;
+use assess::decision::{Decided, Decision, Lead, Named, Rated};
 use assess::ratio::Ratio;
 use assess::summary::Summary;
+use model::units;
 
 /// A sentence, with the rows it names.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,9 +16,33 @@ pub(crate) struct Sentence {
 }
 
 impl Sentence {
-    /// A conclusion: `say` returns the words for each decision.
-    pub(crate) fn decided(decided: &Decided, say: impl FnOnce(Decision) -> String) -> Sentence {
-        Sentence { text: say(decided.decision()), rows: decided.rows().to_vec() }
+    /// A conclusion: `say` puts the words for the decision into a sentence. There are words for
+    /// yes, for no, and for an open question, which the reason follows.
+    pub(crate) fn decided(
+        decided: &Decided,
+        [yes, no, open]: [&str; 3],
+        say: impl FnOnce(&str) -> String,
+    ) -> Sentence {
+        let words = match decided.decision() {
+            Decision::Yes => yes.to_string(),
+            Decision::No => no.to_string(),
+            Decision::Undecided => format!("{open} ({})", why_open(decided)),
+        };
+        Sentence { text: say(&words), rows: decided.rows().to_vec() }
+    }
+
+    /// The fastest row with its rate, and the rows that cannot be told apart from it: `Fastest
+    /// durable: write 1MiB at 612 MB/s (598-631).`
+    pub(crate) fn fastest(does: &str, lead: &Lead, name: &dyn Fn(&str) -> String) -> Sentence {
+        let Rated { row, rate } = lead.best();
+        let (rate, beside) = (said_rate(rate), beside_lead(lead, name));
+        Sentence::led(lead, format!("{does} {} at {rate}{beside}.", name(&row.id)))
+    }
+
+    /// The highest rate of the page cache.
+    pub(crate) fn page_cache(row: &Named, rate: f64) -> Sentence {
+        let text = format!("The page cache gives up to {}.", units::rate(rate));
+        Sentence::figures(text, [row])
     }
 
     /// A conclusion about which row is the fastest, in the words of `text`.
@@ -42,6 +68,14 @@ impl Sentence {
     pub(crate) fn plain(text: impl Into<String>) -> Sentence {
         Sentence { text: text.into(), rows: Vec::new() }
     }
+}
+
+/// The sentences of each paragraph of an answer.
+pub(crate) type Paragraphs = Vec<Vec<Sentence>>;
+
+/// A paragraph that says what is missing.
+pub(crate) fn missing(text: &str) -> Paragraphs {
+    vec![vec![Sentence::plain(text)]]
 }
 
 /// A paragraph of sentences, followed by the doubts about the rows they name.
@@ -70,7 +104,7 @@ fn doubt(row: &Named, name: &dyn Fn(&str) -> String) -> String {
 }
 
 /// Why a question is open.
-pub(crate) fn why_open(decided: &Decided) -> &'static str {
+fn why_open(decided: &Decided) -> &'static str {
     if decided.is_in_doubt() {
         "a figure is doubtful"
     } else if decided.comparison().low.is_none() {
@@ -98,7 +132,7 @@ pub(crate) fn beside_lead(lead: &Lead, name: &dyn Fn(&str) -> String) -> String 
         doubtful => format!(", {} left out", count(doubtful, "doubtful row")),
     };
     if lead.best().row.is_doubtful() {
-        return format!(", the highest but doubtful: which is fastest is not decided{left_out}");
+        return format!(", the highest but doubtful, so the fastest is undecided{left_out}");
     }
     let alike: Vec<String> = lead.alike().iter().map(|row| name(&row.id)).collect();
     let alike = match (lead.decision(), alike.len()) {

@@ -3,15 +3,14 @@
 use crate::frame;
 use crate::grid::{Cell, Grid, LAST, left, right};
 use crate::labels::Labels;
+use crate::metric::Metric;
 use crate::phrases::joined;
 use crate::style::{Paint, Style};
-use crate::words::{self, NONE, figure};
-use crate::writes::{acknowledged, durable};
+use crate::words::{self, NONE};
 use assess::Assessment;
 use assess::summary::Summary;
 use model::case::{Cache, Case, Op, Sync};
 use model::case::{Work, WriteWork};
-use model::host::Storage;
 use model::units;
 
 /// The rungs of a survey: the layers on the way to the disk, from top to bottom.
@@ -21,12 +20,20 @@ pub(crate) enum Rung {
     PageCache,
     Cold,
     Direct,
+    DontCache,
     AsIs,
     Writing,
 }
 
-pub(crate) const RUNGS: [Rung; 6] =
-    [Rung::Memory, Rung::PageCache, Rung::Cold, Rung::Direct, Rung::AsIs, Rung::Writing];
+pub(crate) const RUNGS: [Rung; 7] = [
+    Rung::Memory,
+    Rung::PageCache,
+    Rung::Cold,
+    Rung::Direct,
+    Rung::DontCache,
+    Rung::AsIs,
+    Rung::Writing,
+];
 
 impl Rung {
     /// The rung of a case; `None` for the null engine, which has a line of its own.
@@ -39,6 +46,7 @@ impl Rung {
                 Cache::Warm => Rung::PageCache,
                 Cache::Cold => Rung::Cold,
                 Cache::Direct => Rung::Direct,
+                Cache::DontCache => Rung::DontCache,
                 Cache::AsIs => Rung::AsIs,
             }),
         }
@@ -51,6 +59,7 @@ impl Rung {
             Rung::PageCache => "warm",
             Rung::Cold => "cold",
             Rung::Direct => "direct",
+            Rung::DontCache => "dontcache",
             Rung::AsIs => "as-is",
             Rung::Writing => "write",
         }
@@ -63,14 +72,19 @@ impl Rung {
             Rung::PageCache => "page cache (warm)",
             Rung::Cold => "storage, through the page cache (cold)",
             Rung::Direct => "storage, past the page cache (direct)",
+            Rung::DontCache => "storage, through the page cache, which keeps nothing (dontcache)",
             Rung::AsIs => "file, cached or not as it was found",
             Rung::Writing => "writing",
         }
     }
 
     /// Its title in a table, with explanations of the words there.
-    fn heading(self) -> &'static str {
+    fn heading(self, summaries: &[&Summary]) -> &'static str {
+        let io = || summaries.iter().filter_map(|summary| summary.case.io());
         match self {
+            Rung::Direct if io().all(|io| io.depth == 1) && io().any(|io| io.threads > 1) => {
+                "storage, past the page cache (direct; t: threads with a read in flight each)"
+            }
             Rung::Direct => "storage, past the page cache (direct; d: reads in flight)",
             Rung::Writing => {
                 "writing (acknowledged: the calls returned; durable: the syncs; p50, p99: of \
@@ -81,23 +95,31 @@ impl Rung {
     }
 }
 
+/// The column of shares.
+const CEILING: &str = "of ceiling";
+
 /// The survey: about one screen at 100 columns.
 pub(crate) fn survey(assessment: &Assessment, style: &Style) -> String {
     let labels = labels(assessment);
     let name = |id: &str| labels.name(id);
     let mut out = frame::head(assessment, style);
     out.push('\n');
-    out.push_str(&rows(assessment, &labels).render(style));
+    let table = rows(assessment, &labels).render(style);
+    out.push_str(&table);
     let overhead = match assessment.overhead_ns {
         Some(ns) => format!(
             "{} itself costs {} an operation (null engine)",
             assessment.tool.name,
             units::nanoseconds(ns)
         ),
-        None => format!("what {} itself costs was not measured", assessment.tool.name),
+        None => format!("the overhead of {} itself was not measured", assessment.tool.name),
     };
     let legend = format!("{}; {overhead}", words::SERVICE_TIME_SHORT);
     out.push_str(&style.wrap("", Paint::Faint, &legend));
+    if table.contains(CEILING) {
+        let shares = format!("{CEILING}: {}", Metric::named("ceiling").legend);
+        out.push_str(&style.wrap("", Paint::Faint, &shares));
+    }
     out.push_str(&frame::below(assessment, style, &name));
     out
 }
@@ -122,7 +144,7 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
         left("", 0),
         right("throughput", 0),
         left("95 % CI", LAST),
-        right("of ceiling", 2),
+        right(CEILING, 2),
         right("p50", 1),
         right("p99", 3),
         right("CPU/op", 4),
@@ -135,27 +157,57 @@ fn rows(assessment: &Assessment, labels: &Labels) -> Grid {
         if !summaries.is_empty() {
             let common = labels.said_of_group(rung.word(), &summaries);
             let common = if common.is_empty() { common } else { format!(": {common}") };
-            grid.heading(&format!("{}{common}", rung.heading()));
+            grid.heading(&format!("{}{common}", rung.heading(&summaries)));
         }
         for summary in summaries {
-            let storage = assessment.storage.as_ref();
             let label = format!("  {}", label_on_rung(labels, summary));
-            match summary.case.write() {
-                None => grid.row(cells(summary, storage, label)),
-                Some(work) => {
-                    for rate in Rate::of(work) {
-                        grid.row(written(
-                            summary,
-                            storage,
-                            format!("{label} {}", rate.name()),
-                            *rate,
-                        ));
-                    }
-                }
+            let rates = summary.case.write().map_or(&[][..], Rate::of);
+            let Some((last, others)) = rates.split_last() else {
+                grid.row(row(assessment, summary, label, Rate::OF_READS, true));
+                continue;
+            };
+            for rate in others.iter().chain([last]) {
+                let label = format!("{label} {}", rate.name());
+                grid.row(row(assessment, summary, label, rate.metrics(), rate == last));
             }
         }
     }
     grid
+}
+
+/// A row of a case, or of one rate of a writing case: `shown` names the rate, its interval, and two
+/// latencies. Values of the whole trial go into the row of its last rate.
+fn row(
+    assessment: &Assessment,
+    summary: &Summary,
+    label: String,
+    shown: [&str; 4],
+    is_last: bool,
+) -> Vec<Cell> {
+    let none = || Cell::new(NONE, words::verdict_paint(summary));
+    let cell = |name: &str| {
+        let metric = Metric::named(name);
+        match metric.short_cell(summary, assessment) {
+            // A bound in place of a median would push out a column at 120 columns.
+            text if text.starts_with('≤') => none(),
+            text => Cell::new(text, metric.paint(summary)),
+        }
+    };
+    let once = |name: &str| if is_last { cell(name) } else { none() };
+    // A void row shows only the throughput, because its finding refers to it.
+    let beside = |cell: Cell| if summary.verdict.stands() { cell } else { none() };
+    let [rate, interval, p50, p99] = shown;
+    vec![
+        Cell::new(label, Paint::Plain),
+        cell(rate),
+        cell(interval),
+        beside(once("ceiling")),
+        beside(cell(p50)),
+        beside(cell(p99)),
+        beside(once("cpu_per_op")),
+        once("served_by"),
+        cell("verdict"),
+    ]
 }
 
 /// The label of a row below the heading of its rung.
@@ -169,26 +221,6 @@ pub(crate) fn label_on_rung(labels: &Labels, summary: &Summary) -> String {
     let phrases = labels.phrases(&summary.case);
     let said = joined(phrases.into_iter().map(|phrase| short(phrase.short)));
     if said.is_empty() { labels.short(&summary.id) } else { said }
-}
-
-fn cells(summary: &Summary, storage: Option<&Storage>, label: String) -> Vec<Cell> {
-    let verdict = words::verdict_paint(summary);
-    let is_void = !summary.verdict.stands();
-    let said = |text: String| Cell::new(figure(summary, text), verdict);
-    // A void row shows only the throughput, because its finding refers to it.
-    let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, verdict);
-    let (median, interval) = words::main_figure(summary);
-    vec![
-        Cell::new(label, Paint::Plain),
-        said(median),
-        said(interval),
-        beside(words::ceiling_short(summary)),
-        beside(words::percentile(summary.latency.p50)),
-        beside(words::percentile(summary.latency.p99)),
-        beside(words::ns(summary.cpu_ns_per_op)),
-        Cell::new(words::served_by(summary, storage), Paint::Plain),
-        Cell::new(words::verdict(summary), verdict),
-    ]
 }
 
 /// The rate that a row of a writing case shows.
@@ -220,38 +252,16 @@ impl Rate {
             Rate::OnlySynced => "synced",
         }
     }
-}
 
-/// A row for one rate of a writing case, with the latency of its writes or of its syncs. Values of
-/// the whole trial go into the row of its last rate.
-fn written(summary: &Summary, storage: Option<&Storage>, label: String, rate: Rate) -> Vec<Cell> {
-    let work = summary.case.write().expect("only writing cases have rates");
-    let paint = words::verdict_paint(summary);
-    let is_void = !summary.verdict.stands();
-    let said = |text: String| Cell::new(figure(summary, text), paint);
-    let beside = |text: String| Cell::new(if is_void { NONE.to_string() } else { text }, paint);
-    let is_last = Rate::of(work).last() == Some(&rate);
-    let at_end = |text: String| if is_last { text } else { NONE.to_string() };
-    let writing = summary.writing.as_ref();
-    let (median, interval) = match rate {
-        Rate::Acknowledged => acknowledged(writing),
-        Rate::Durable => durable(summary),
-        Rate::OnlySynced => words::main_figure(summary),
-    };
-    let latency = match rate {
-        Rate::Acknowledged => Some(&summary.latency),
-        Rate::Durable if work.sync == Sync::Dsync => Some(&summary.latency),
-        Rate::Durable | Rate::OnlySynced => writing.map(|writing| &writing.sync),
-    };
-    vec![
-        Cell::new(label, Paint::Plain),
-        said(median),
-        said(interval),
-        beside(at_end(words::ceiling_short(summary))),
-        beside(words::percentile(latency.and_then(|latency| latency.p50))),
-        beside(words::percentile(latency.and_then(|latency| latency.p99))),
-        beside(at_end(words::ns(summary.cpu_ns_per_op))),
-        Cell::new(at_end(words::served_by(summary, storage)), Paint::Plain),
-        Cell::new(words::verdict(summary), paint),
-    ]
+    /// The metrics of a row without a rate of its own.
+    const OF_READS: [&str; 4] = ["throughput", "interval", "p50", "p99"];
+
+    /// The metrics of this rate: with the latency of its writes or of its syncs.
+    fn metrics(self) -> [&'static str; 4] {
+        match self {
+            Rate::Acknowledged => ["acknowledged", "acknowledged_interval", "p50", "p99"],
+            Rate::Durable => ["durable", "durable_interval", "sync_p50", "sync_p99"],
+            Rate::OnlySynced => ["throughput", "interval", "sync_p50", "sync_p99"],
+        }
+    }
 }

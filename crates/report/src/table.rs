@@ -6,7 +6,7 @@ use crate::labels::{self, Labels, common_line};
 use crate::metric::{self, Metric, Small};
 use crate::style::{Paint, Style};
 use crate::versus;
-use crate::words::{self, NONE};
+use crate::words;
 use crate::writes;
 use assess::Assessment;
 use assess::course::{Change, TimeSeries};
@@ -33,6 +33,7 @@ pub(crate) fn around(assessment: &Assessment, body: &str, style: &Style) -> Stri
     out.push_str(&common_line(&names, style));
     out.extend(versions(assessment).iter().map(|text| style.wrap("", Paint::Plain, text)));
     out.push_str(body);
+    out.push_str(&responses(assessment, style));
     let beside = beside(assessment, &name).into_iter().chain(overhead(assessment));
     out.extend(beside.map(|text| style.wrap("", Paint::Faint, &text)));
     let courses = courses(assessment, &name);
@@ -62,6 +63,28 @@ pub(crate) fn parts(
     all.map(|shown| format!("\n{}", part(assessment, &groups, &shown, style))).collect()
 }
 
+/// The columns of a table of response times.
+const RESPONSES: [&str; 7] =
+    ["response_p50", "response_p99", "offered", "begun", "response_p99_9", "response_max", "p50"];
+
+/// A table of the requested cases with a rate; empty without one, or if the view shows response
+/// times itself.
+fn responses(assessment: &Assessment, style: &Style) -> String {
+    let view = &assessment.view;
+    let is_shown = view
+        .columns
+        .iter()
+        .chain(view.more.iter().flatten())
+        .any(|column| column.starts_with("response"));
+    let is_open = |summary: &Summary| summary.role == Role::Asked && summary.open.is_some();
+    let groups = groups(assessment, &is_open);
+    if is_shown || groups.is_empty() {
+        return String::new();
+    }
+    let columns = RESPONSES.map(str::to_string);
+    format!("\n{}", part(assessment, &groups, &asked(&columns), style))
+}
+
 /// The version of each compiler or other program, once.
 fn versions(assessment: &Assessment) -> Vec<String> {
     let mut versions: Vec<String> =
@@ -85,26 +108,10 @@ fn part(assessment: &Assessment, groups: &[Group], shown: &[Shown], style: &Styl
     let is_there = |metric: &&Metric| {
         metric.title.split(' ').all(|word| head.split_whitespace().any(|title| title == word))
     };
-    let metrics = || shown.iter().map(|(metric, _)| *metric).filter(is_there);
+    let metrics: Vec<&Metric> = shown.iter().map(|(metric, _)| *metric).filter(is_there).collect();
     let all = groups.iter().flat_map(|(_, summaries)| summaries).copied();
     let measured: Vec<&Summary> = all.filter(|it| it.n > 0).collect();
-    let is_timed = |metric: &Metric| {
-        let is_of_calls = ["p50", "p90", "p99", "p99_9", "p99_99", "max"].contains(&metric.name);
-        is_of_calls && measured.iter().any(|it| metric.based(it)[0].is_some())
-    };
-    let mut legend: Vec<String> = Vec::new();
-    legend.extend(metrics().any(is_timed).then(|| words::SERVICE_TIME.to_string()));
-    let explained = metrics().filter(|metric| !metric.legend.is_empty());
-    legend.extend(explained.map(|metric| format!("{}: {}", metric.title, metric.legend)));
-    let texts: Vec<String> = metrics()
-        .filter(|metric| metric.is_percentile())
-        .flat_map(|metric| measured.iter().map(|it| metric.cell(it, assessment)))
-        .collect();
-    let has = |mark: &str| texts.iter().any(|text| text.starts_with(mark));
-    let marks =
-        [("~", "~ fewer than 100 took longer than this"), (NONE, "dash: none, or too few to say")];
-    legend.extend(marks.into_iter().filter(|(mark, _)| has(mark)).map(|(_, it)| it.to_string()));
-    let all = legend.join("; ");
+    let all = metric::legend(&metrics, &measured, assessment).join("; ");
     if all.is_empty() { table } else { table + &style.wrap("", Paint::Faint, &all) }
 }
 
@@ -178,7 +185,7 @@ fn rows(assessment: &Assessment, groups: &[Group], shown: &[Shown]) -> Grid {
         for summary in summaries {
             let name = Cell::new(name(summary, heading, &labels), Paint::Plain);
             let cells = shown.iter().map(|(metric, _)| {
-                Cell::new(metric.cell(summary, assessment), metric.paint(summary))
+                Cell::new(metric.short_cell(summary, assessment), metric.paint(summary))
             });
             grid.row([name].into_iter().chain(cells).collect());
         }
@@ -240,7 +247,9 @@ fn beside(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Stri
 
 /// The tool's own overhead.
 fn overhead(assessment: &Assessment) -> Option<String> {
-    let is_null = |summary: &&Summary| summary.case.is_null() && summary.verdict.stands();
+    let is_null = |summary: &&Summary| {
+        summary.case.is_null() && summary.open.is_none() && summary.verdict.stands()
+    };
     let null = assessment.cases.iter().find(is_null)?;
     Some(format!(
         "{} itself costs {} an operation (the null engine in the same loop)",

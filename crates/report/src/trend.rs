@@ -42,9 +42,8 @@ pub fn trend(trends: &Trends, last: &Assessment, number: usize, style: &Style) -
     }
     let runs = all[0].runs.len();
     if (2..STEP_RUNS).contains(&runs) {
-        let text = format!(
-            "to tell a step between runs from chance takes {STEP_RUNS} of them, of many cases more"
-        );
+        let text =
+            format!("telling a step from chance takes {STEP_RUNS} runs, and more with many cases");
         out.push_str(&style.wrap("", Paint::Faint, &text));
     }
     out

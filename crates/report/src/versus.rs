@@ -3,7 +3,7 @@
 use crate::apart::Apart;
 use crate::grid::{Cell, Grid, left, right};
 use crate::labels::Labels;
-use crate::sentence::{Sentence, said_ratio};
+use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::style::{Paint, Style};
 use crate::words::{NONE, count, difference, difference_paint, listed, times, times_interval};
 use assess::Assessment;
@@ -97,10 +97,10 @@ const DECIDED_MOST: usize = 6;
 
 /// How many comparisons the rounds decided, and the clearest, for all numbers of threads together:
 /// `mmap is 2.96× to 3.15× as fast as pread, warm 4KiB`.
-pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Option<Vec<Sentence>> {
+pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     let all = asked(assessment);
     if all.is_empty() {
-        return None;
+        return Paragraphs::new();
     }
     let mut groups: Vec<(Apart, Vec<&Decided>)> = Vec::new();
     for decided in &all {
@@ -127,7 +127,7 @@ pub(crate) fn decided(assessment: &Assessment, labels: &Labels) -> Option<Vec<Se
     let clearest = format!("The clearest: {}.", clauses.join("; "));
     let clearest = (!clauses.is_empty()).then(|| Sentence::figures(clearest, named));
     let sentences = [Some(Sentence::plain(counted(&all))), clearest, depth_of_uring(assessment)];
-    Some(sentences.into_iter().flatten().collect())
+    vec![sentences.into_iter().flatten().collect()]
 }
 
 /// Asks for each comparison whether its cases differ.
@@ -259,7 +259,7 @@ mod tests {
     fn said_of(comparisons: Vec<Comparison>, verdict: Verdict) -> Option<String> {
         let assessment = run_of(comparisons, verdict);
         let labels = Labels::of(&assessment);
-        Some(paragraph(&decided(&assessment, &labels)?, &|id| labels.name(id)))
+        Some(paragraph(decided(&assessment, &labels).first()?, &|id| labels.name(id)))
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::style::Paint;
 use assess::Tally;
 use assess::comparison::{Comparison, Difference};
 use assess::finding::{Severity, Verdict};
+use assess::latency::UNSENT_NS;
 use assess::percentile::Percentile;
 use assess::stats::Estimate;
 use assess::summary::{Ceiling, CeilingKind, ServedBy, Summary};
@@ -24,8 +25,15 @@ pub(crate) const NOT_DURABLE: &str = "not durable";
 /// the last is done; operations that arrive on their own may wait longer.
 pub(crate) const SERVICE_TIME: &str = "p50 to max: service time (closed loop) at the row's depth";
 
+/// The same, of cases with a rate.
+pub(crate) const SERVICE_TIME_OPEN: &str =
+    "p50 to max: service time, from submission to completion";
+
 /// The same for narrow places.
 pub(crate) const SERVICE_TIME_SHORT: &str = "p50, p99: service time (closed loop)";
+
+/// The two systems of prefixes.
+pub(crate) const UNITS: &str = "MB is 10⁶ bytes, MiB is 2²⁰";
 
 /// Formats a figure with its unit.
 pub(crate) type Say = fn(f64) -> String;
@@ -68,8 +76,20 @@ pub(crate) fn spread(summary: &Summary) -> String {
 pub(crate) fn percentile(percentile: Option<Percentile>) -> String {
     match percentile {
         None => NONE.to_string(),
+        Some(p) if p.ns == UNSENT_NS => UNSENT.to_string(),
         Some(p) if p.solid => units::nanoseconds(p.ns as f64),
         Some(p) => format!("~{}", units::nanoseconds(p.ns as f64)),
+    }
+}
+
+/// The response time of an operation that had not begun when the time was up.
+const UNSENT: &str = "unsent";
+
+/// A response time.
+pub(crate) fn response(ns: Option<u64>) -> String {
+    match ns {
+        Some(UNSENT_NS) => UNSENT.to_string(),
+        other => self::ns(other.map(|ns| ns as f64)),
     }
 }
 
@@ -104,7 +124,8 @@ pub(crate) fn ceiling_short(summary: &Summary) -> String {
 
 /// Operations per second: `11.0 k/s`, `708 /s`.
 pub(crate) fn per_second(value: f64) -> String {
-    format!("{}/s", units::scaled(value))
+    // Without a prefix, no space is left.
+    format!("{}/s", units::scaled(value).trim_end())
 }
 
 /// A ratio: `1.31×`, `0.091×`, `0.0043×`.
@@ -260,8 +281,7 @@ pub(crate) fn fate(fate: &Fate) -> (&'static str, Option<&str>) {
     match fate {
         Fate::Counted => ("counted", None),
         Fate::Excluded(gate) => ("excluded", Some(gate.name())),
-        Fate::Unavailable(reason) => ("unavailable", Some(reason)),
-        Fate::Failed(reason) => ("failed", Some(reason)),
+        Fate::Lost(failure) => (failure.name(), Some(failure.reason())),
     }
 }
 

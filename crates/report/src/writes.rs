@@ -66,21 +66,21 @@ pub(crate) fn said_cache(storage: Option<&Storage>) -> Option<String> {
     let devices = || storage.devices.iter();
     if storage.medium == Medium::Unseen {
         return Some(format!(
-            "What is below {} cannot be seen from here: whether a sync reached a medium is not \
-             known.",
+            "The storage below {} is not visible from here: it is unknown whether a sync \
+             reached a medium.",
             storage.file_system
         ));
     }
     if words::is_virtual(Some(storage)) {
         return Some(
-            "The device is virtual: that it completed a flush is seen, what the host did is not."
+            "The device is virtual: its flushes are visible, but not what the host did with them."
                 .to_string(),
         );
     }
     let is_through = devices().all(|device| device.write_cache == Some(WriteCache::Through));
     (devices().count() > 0 && is_through).then(|| {
-        "The OS has it that a write is on the medium when it is complete (write through): there \
-         is nothing to flush."
+        "The OS reports write-through: a completed write is on the medium, so there is nothing to \
+         flush."
             .to_string()
     })
 }

@@ -199,6 +199,7 @@ impl Finder {
         let nr_requests = number(&path.join("queue/nr_requests"));
         let write_cache = text(&path.join("queue/write_cache")).and_then(|text| write_cache(&text));
         let fua = number(&path.join("queue/fua")).map(|fua| fua == 1);
+        let io_poll = number(&path.join("queue/io_poll")).map(|polls| polls == 1);
         let loop_direct = number(&path.join("loop/dio")).map(|dio| dio == 1);
         let mut device = Device {
             name,
@@ -211,6 +212,7 @@ impl Finder {
             read_ahead,
             write_cache,
             fua,
+            io_poll,
             loop_direct,
         };
         if path.join("loop").is_dir() {
@@ -377,6 +379,7 @@ mod tests {
             read_ahead,
             write_cache: Some(WriteCache::Back),
             fua: None,
+            io_poll: None,
             loop_direct: None,
         };
         assert_eq!(backing.devices, [disk]);

@@ -45,6 +45,7 @@ pub(crate) fn host_at(root: &Root, isas: Vec<Isa>) -> Host {
         huge_page: huge_page(root),
         hypervisor: hypervisor(root),
         clock_source: read(&root.at(CLOCK).join("current_clocksource")),
+        no_io_uring: None,
         cpu_quota: cgroup::cpu_quota(root),
         setup: setup(root, &cpuinfo),
         notes: of_cores.into_iter().chain(of_caches).chain(of_memory).collect(),

@@ -39,10 +39,9 @@ impl<E: BlockIo, L: Consume> Member for Mover<'_, E, L> {
 
     fn tell(&mut self, timed: io::Result<Span>, counted: Counted) -> Result<Part, Obstacle> {
         let span = timed.map_err(|error| obstacle(self.name, &error))?;
-        let progress = self.state.progress(&span);
+        let span = counted.tell(self.state.tell(Span { thread: self.thread, ..span }));
         let (latencies, syncs) = (self.state.latencies(), self.state.syncs());
-        let span = counted.tell(Span { thread: self.thread, progress, ..span });
-        Ok(Part { span, latencies, syncs })
+        Ok(Part { span, latencies, syncs, responses: self.state.responses() })
     }
 }
 

@@ -1,17 +1,21 @@
-//! The timed loop, shared by every engine that moves blocks.
+//! The timed loop, shared by every engine that moves blocks: closed here, open in `open.rs`.
 //!
 //! The compiler generates a copy for each engine and touch, so nothing is dispatched while the
 //! clock runs. Between the barrier and the end, it does not allocate, lock or log, and the only
 //! system calls are the engine's.
+
+mod open;
 
 use crate::clock::{Clock, os_now_ns};
 use crate::engine::BlockIo;
 use crate::gate::Start;
 use crate::meter::Meter;
 use crate::progress::Progress;
-use model::case::{Op, ReadWork, Sync, WriteWork};
+use model::arrival::Arrivals;
+use model::case::{Io, Op, ReadWork, Sync, WriteWork};
 use model::pattern::Visits;
 use model::sample::{Latencies, Span};
+use open::OpenLoop;
 use std::io;
 use std::time::Duration;
 
@@ -23,6 +27,8 @@ pub struct ThreadPlan {
     repeats: bool,
     time_ns: u64,
     syncing: Syncing,
+    /// When operations are due; `None` in a closed loop.
+    schedule: Option<Arrivals>,
 }
 
 /// When a thread makes its writes durable.
@@ -39,13 +45,7 @@ enum Syncing {
 impl ThreadPlan {
     /// `thread`'s part of `work`, in the order that `seed` determines.
     pub fn of_read(work: &ReadWork, thread: u32, seed: u64) -> ThreadPlan {
-        ThreadPlan {
-            visits: work.io.visits(thread, seed),
-            depth: work.io.depth as usize,
-            repeats: work.repeats(),
-            time_ns: whole_ns(work.io.time),
-            syncing: Syncing::Never,
-        }
+        ThreadPlan::new(&work.io, thread, seed, work.repeats(), Syncing::Never)
     }
 
     /// `thread`'s part of `work`, in the order that `seed` determines.
@@ -57,13 +57,24 @@ impl ThreadPlan {
             _ if work.every == 0 => Syncing::Calls { every: u64::MAX },
             _ => Syncing::Calls { every: work.every },
         };
+        ThreadPlan::new(&work.io, thread, seed, work.repeats(), syncing)
+    }
+
+    fn new(io: &Io, thread: u32, seed: u64, repeats: bool, syncing: Syncing) -> ThreadPlan {
         ThreadPlan {
-            visits: work.io.visits(thread, seed),
-            depth: work.io.depth as usize,
-            repeats: work.repeats(),
-            time_ns: whole_ns(work.io.time),
+            visits: io.visits(thread, seed),
+            depth: io.depth as usize,
+            repeats,
+            time_ns: whole_ns(io.time),
             syncing,
+            schedule: io.arrivals(thread, seed),
         }
+    }
+
+    /// Whether an operation has its answer only when a separate sync before the end returns.
+    #[inline(always)]
+    fn is_answered_by_sync(&self) -> bool {
+        matches!(self.syncing, Syncing::Calls { every } if every < u64::MAX)
     }
 
     /// Offset and length of this thread's `index`-th block. The file's last block may be short.
@@ -91,6 +102,7 @@ pub struct LoopState {
     progress: Progress,
     syncs: Syncs,
     slots: Box<[Slot]>,
+    open: Option<Box<OpenLoop>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,13 +144,15 @@ impl Syncs {
 }
 
 impl LoopState {
-    /// For one of `threads` threads, with `depth` operations in flight, in a trial of `time`.
-    pub fn new(depth: u32, threads: u32, time: Duration) -> LoopState {
+    /// For one of the threads that do `io`, by its `plan`.
+    pub fn new(io: &Io, plan: &ThreadPlan) -> LoopState {
+        let open = plan.schedule.as_ref().map(|schedule| OpenLoop::new(schedule.clone(), io));
         LoopState {
             meter: Meter::new(),
-            progress: Progress::new(time, threads),
+            progress: Progress::new(io.time, io.threads),
             syncs: Syncs::default(),
-            slots: vec![Slot::default(); depth as usize].into_boxed_slice(),
+            slots: vec![Slot::default(); io.depth as usize].into_boxed_slice(),
+            open: open.map(Box::new),
         }
     }
 
@@ -152,9 +166,19 @@ impl LoopState {
         self.syncs.meter.latencies()
     }
 
-    /// The steps of [`Span::progress`] for the completed `span`.
-    pub fn progress(&self, span: &Span) -> Vec<u64> {
-        self.progress.steps(span.end_ns - span.start_ns, span.bytes)
+    /// Response times of the operations of an open loop.
+    pub fn responses(&self) -> Latencies {
+        self.open.as_ref().map_or_else(Latencies::default, |open| open.responses())
+    }
+
+    /// Adds the steps and what became of a schedule to the completed `span`.
+    pub fn tell(&self, span: Span) -> Span {
+        let progress = self.progress.steps(span.end_ns - span.start_ns, span.bytes);
+        let span = Span { progress, ..span };
+        match &self.open {
+            Some(open) => open.tell(span),
+            None => span,
+        }
     }
 }
 
@@ -190,8 +214,16 @@ pub fn drive<E: BlockIo, L: Consume>(
     let start_ns = os_now_ns();
     let time_ns = plan.time_ns.saturating_sub(start.late_ns(start_ns));
     let mut done = Done { time_ns, ..Done::default() };
-    let driven = passes(io, plan, consumer, clock, state, &mut done)
-        .and_then(|()| finish(io, plan, clock, state, done.ops));
+    let mut open = state.open.take();
+    let moved = match &mut open {
+        None => passes(io, plan, consumer, clock, state, &mut done),
+        Some(open) => open.drive(io, plan, consumer, clock, state, &mut done),
+    };
+    let driven = moved.and_then(|()| finish(io, plan, clock, state, done.ops));
+    if let Some(open) = open.as_mut().filter(|_| plan.is_answered_by_sync()) {
+        open.answer(clock.now_ns(), done.ops);
+    }
+    state.open = open;
     let Done { bytes, ops, digest, load_ns, .. } = done;
     let (end_ns, synced_ns) = driven.map_err(|error| match E::WRITES {
         true => {
@@ -224,12 +256,7 @@ fn passes<E: BlockIo, L: Consume>(
     let end = now.saturating_add(done.time_ns);
     state.progress.start(now);
     loop {
-        let began = now;
-        io.begin_pass()?;
-        now = clock.now_ns();
-        if io.loads() {
-            done.load_ns += now.saturating_sub(began);
-        }
+        now = begin_pass(io, clock, now, done)?;
         let (mut submitted, mut reaped) = (0u64, 0u64);
         let before = done.ops;
         loop {
@@ -238,27 +265,16 @@ fn passes<E: BlockIo, L: Consume>(
             let stop = if E::WRITES { count.min(state.syncs.due(plan) - before) } else { count };
             while submitted < stop && submitted - reaped < plan.depth as u64 {
                 let slot = (submitted - reaped) as usize;
-                let (offset, length) = plan.block(submitted);
-                state.slots[slot] = Slot { since_ns: now, offset, length };
-                io.submit(slot, offset, length)?;
+                submit(io, plan, state, slot, submitted, now)?;
                 submitted += 1;
             }
             while reaped < submitted {
-                let (slot, block) = io.reap()?;
-                let Slot { since_ns, offset, length } = state.slots[slot];
-                done.digest = done.digest.wrapping_add(consumer.consume(offset, block));
-                now = if E::LOADS_ARE_IO { clock.now_after_loads_ns() } else { clock.now_ns() };
-                if E::MOVES {
-                    state.meter.record(now.saturating_sub(since_ns));
-                    state.progress.reach(now, done.bytes);
-                    done.bytes += length as u64;
-                }
+                let slot;
+                (slot, now) = reap(io, consumer, clock, state, done)?;
                 reaped += 1;
                 // One timestamp ends this operation and begins the next.
                 if submitted < stop && (E::ENDS_WITH_PASS || now < end) {
-                    let (offset, length) = plan.block(submitted);
-                    state.slots[slot] = Slot { since_ns: now, offset, length };
-                    io.submit(slot, offset, length)?;
+                    submit(io, plan, state, slot, submitted, now)?;
                     submitted += 1;
                 }
             }
@@ -274,6 +290,54 @@ fn passes<E: BlockIo, L: Consume>(
             return Ok(());
         }
     }
+}
+
+/// Begins a pass at `now`. Returns the time after that.
+#[inline(always)]
+fn begin_pass<E: BlockIo>(io: &mut E, clock: Clock, now: u64, done: &mut Done) -> io::Result<u64> {
+    io.begin_pass()?;
+    let began = now;
+    let now = clock.now_ns();
+    if io.loads() {
+        done.load_ns += now.saturating_sub(began);
+    }
+    Ok(now)
+}
+
+/// Starts moving the pass's block `index` through `slot` at `now`.
+#[inline(always)]
+fn submit<E: BlockIo>(
+    io: &mut E,
+    plan: &ThreadPlan,
+    state: &mut LoopState,
+    slot: usize,
+    index: u64,
+    now: u64,
+) -> io::Result<()> {
+    let (offset, length) = plan.block(index);
+    state.slots[slot] = Slot { since_ns: now, offset, length };
+    io.submit(slot, offset, length)
+}
+
+/// Waits for a block and records it. Returns its slot, now free, and the time.
+#[inline(always)]
+fn reap<E: BlockIo, L: Consume>(
+    io: &mut E,
+    consumer: &L,
+    clock: Clock,
+    state: &mut LoopState,
+    done: &mut Done,
+) -> io::Result<(usize, u64)> {
+    let (slot, block) = io.reap()?;
+    let Slot { since_ns, offset, length } = state.slots[slot];
+    done.digest = done.digest.wrapping_add(consumer.consume(offset, block));
+    let now = if E::LOADS_ARE_IO { clock.now_after_loads_ns() } else { clock.now_ns() };
+    if E::MOVES {
+        state.meter.record(now.saturating_sub(since_ns));
+        state.progress.reach(now, done.bytes);
+        done.bytes += length as u64;
+    }
+    Ok((slot, now))
 }
 
 /// Makes all writes so far durable with a separate call. Returns the time at which it completed.

@@ -25,6 +25,7 @@ pub mod perform_write;
 pub mod perform;
 pub mod serve;
 
+pub use engine::ring::refusal as io_uring_refusal;
 pub use pins::pin_threads;
 pub use serve::serve;
 

@@ -130,7 +130,7 @@ fn whole<'a, T>((before, whole, _): (&[u8], &'a [T], &[u8])) -> &'a [T] {
     whole
 }
 
-/// Gives the OS advice about huge pages. An OS without huge pages rejects it, but that is no error:
+/// Advises the OS about huge pages. An OS without huge pages rejects that, which is not an error:
 /// the evidence shows which pages were used.
 pub(crate) fn advise(map: &MmapMut, advice: Advice, offset: usize, length: usize) {
     if let Err(error) = map.advise_range(advice, offset, length) {

@@ -12,7 +12,7 @@ use crate::reporter::{Client, JobReporter, Part};
 use crate::stream::Arrays;
 use crate::team::{self, Counted, Member};
 use kernel::{Count, Digest};
-use model::case::{Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
+use model::case::{Cache, Engine, Io, Isa, MemoryWork, ReadWork, Touch, Work};
 use model::content::COUNTED;
 use model::sample::Span;
 use model::trial::{Job, Outcome};
@@ -76,8 +76,12 @@ fn perform_engine(
             let make = |thread| Read::bare(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, consumer, client);
         }
+        Engine::Pread if work.io.cache == Cache::DontCache => {
+            let make = |thread| Pread::<true>::new(open()?, work, range(thread)).map_err(failed);
+            perform_file(work, seed, make, consumer, client);
+        }
         Engine::Pread => {
-            let make = |thread| Pread::new(open()?, work, range(thread)).map_err(failed);
+            let make = |thread| Pread::<false>::new(open()?, work, range(thread)).map_err(failed);
             perform_file(work, seed, make, consumer, client);
         }
         Engine::Mmap => {
@@ -107,8 +111,9 @@ fn perform_file<E: BlockIo, L: Consume + Sync>(
     client: &mut impl Client,
 ) {
     let own = |thread| -> Result<Own<E>, Obstacle> {
-        let state = LoopState::new(work.io.depth, work.io.threads, work.io.time);
-        Ok((make(thread)?, ThreadPlan::of_read(work, thread, seed), state))
+        let plan = ThreadPlan::of_read(work, thread, seed);
+        let state = LoopState::new(&work.io, &plan);
+        Ok((make(thread)?, plan, state))
     };
     move_blocks(&work.engine.to_string(), work.io.threads, own, consumer, client);
 }

@@ -18,7 +18,7 @@ use crate::writer::uring::Uring;
 use crate::writer::uring_copy::UringCopy;
 use crate::writer::write::Write;
 use crate::writer::{Target, open_source};
-use model::case::{Io, Op, Sync, WriteEngine, WriteWork};
+use model::case::{Cache, Io, Op, Sync, WriteEngine, WriteWork};
 use model::trial::{Job, Outcome};
 use std::fs::File;
 use std::io;
@@ -70,8 +70,11 @@ impl Writing<'_> {
             WriteEngine::Write => {
                 self.run(|_| Ok(Write::new(self.target()?, self.source()?)), client);
             }
+            WriteEngine::Pwrite if work.io.cache == Cache::DontCache => {
+                self.run(|_| Ok(Pwrite::<true>::new(self.target()?, self.source()?)), client);
+            }
             WriteEngine::Pwrite => {
-                self.run(|_| Ok(Pwrite::new(self.target()?, self.source()?)), client);
+                self.run(|_| Ok(Pwrite::<false>::new(self.target()?, self.source()?)), client);
             }
             WriteEngine::Buffered => {
                 self.run(|_| Ok(Buffered::new(self.target()?, self.source()?)), client);
@@ -84,7 +87,7 @@ impl Writing<'_> {
                 self.run(make, client);
             }
             WriteEngine::Uring => {
-                let make = |_| Uring::new(self.target()?, self.source()?, work.io.depth);
+                let make = |_| Uring::new(self.target()?, self.source()?, &work.io);
                 self.run(make, client);
             }
             WriteEngine::CopyFileRange | WriteEngine::Sendfile | WriteEngine::Splice => {
@@ -138,8 +141,9 @@ impl Writing<'_> {
     ) {
         let work = self.work;
         let own = |thread| -> Result<Own<E>, Obstacle> {
-            let state = LoopState::new(work.io.depth, work.io.threads, work.io.time);
-            Ok((make(thread)?, ThreadPlan::of_write(work, thread, self.seed), state))
+            let plan = ThreadPlan::of_write(work, thread, self.seed);
+            let state = LoopState::new(&work.io, &plan);
+            Ok((make(thread)?, plan, state))
         };
         move_blocks(&format!("{} {}", work.op, work.engine), work.io.threads, own, &Ignore, client);
     }

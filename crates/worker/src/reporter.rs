@@ -24,6 +24,8 @@ pub struct Part {
     pub latencies: Latencies,
     /// Latencies of its syncs.
     pub syncs: Latencies,
+    /// Response times of its operations, in an open loop.
+    pub responses: Latencies,
 }
 
 /// Passes a client's decision to a team and the team's results to the client.
@@ -52,10 +54,11 @@ impl<C: Client> Conductor<Part> for JobReporter<'_, C> {
             Ok(parts) => {
                 let setup_ns = self.setup_ns;
                 let mut sample = Sample { setup_ns, usage, ..Sample::default() };
-                for Part { span, latencies, syncs } in parts {
+                for Part { span, latencies, syncs, responses } in parts {
                     sample.spans.push(span);
                     sample.latencies.add(&latencies);
                     sample.syncs.add(&syncs);
+                    sample.responses.add(&responses);
                 }
                 Outcome::Done(sample)
             }

@@ -4,7 +4,8 @@ use crate::perform::perform;
 use crate::reporter::Client;
 use model::case::Work;
 use model::case::{
-    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Touch,
+    Advice, Cache, Case, Engine, Io, Isa, Kernel, MemoryWork, Pages, ReadWork, STEP, Submission,
+    Touch,
 };
 use model::content::{Content, ContentKind, DigestTable, PartFunction};
 use model::pattern::Pattern;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 mod forbidden;
+mod open;
 mod writing;
 
 /// Agrees to begin and keeps the outcome.
@@ -150,6 +152,45 @@ fn every_engine_reads_every_shape_exactly_once() {
         for engine in engines().filter(|engine| shape.io.depth == 1 || *engine == Engine::Uring) {
             // A cold file is read once. This test does not check what the page cache holds.
             check(ReadWork { io: Io { cache: Cache::Cold, ..shape.io }, engine, ..shape });
+        }
+    }
+}
+
+#[test]
+fn every_way_to_use_a_ring_reads_every_block() {
+    let ways = Submission::ALL.iter().filter(|way| **way != Submission::Iopoll);
+    for submission in ways.copied() {
+        for shape in zoo::shapes() {
+            let io = Io { cache: Cache::Cold, ..shape.io };
+            check(ReadWork { io, engine: Engine::Uring, submission, ..shape });
+        }
+    }
+}
+
+#[test]
+fn calls_that_leave_the_page_cache_empty_read_every_block() {
+    for shape in zoo::shapes() {
+        let engine = if shape.io.depth == 1 { Engine::Pread } else { Engine::Uring };
+        let time = Duration::from_millis(5);
+        check(ReadWork { io: Io { cache: Cache::DontCache, time, ..shape.io }, engine, ..shape });
+    }
+}
+
+#[test]
+fn a_file_system_without_such_calls_is_said() {
+    let Ok(file) = tempfile::NamedTempFile::new_in("/dev/shm") else { return };
+    std::fs::write(file.path(), [1; 8192]).expect("a small file fits");
+    for engine in [Engine::Pread, Engine::Uring] {
+        let io = Io { cache: Cache::DontCache, size: 8192, ..zoo::plain().io };
+        let work = Work::Read(ReadWork { io, engine, ..zoo::plain() });
+        let (_, outcome) = outcome(work, Some(file.path().to_path_buf()));
+        match outcome {
+            Outcome::Unavailable { reason } => {
+                assert!(reason.contains("RWF_DONTCACHE") || reason.contains("io_uring_setup"));
+            }
+            // An OS to come may have it for tmpfs too.
+            Outcome::Done(_) => {}
+            Outcome::Failed { reason } => panic!("{reason}"),
         }
     }
 }

@@ -8,12 +8,14 @@ mod rows;
 mod solos;
 mod page;
 
+use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
-use crate::{install, programs};
-use anyhow::{Context, Result, bail, ensure};
+use crate::{document, install, programs};
+use anyhow::Result;
+use clap::Args;
 use figure::Row;
 use model::random::Rng;
-use model::units;
+use model::units::{self, ParseError};
 use rows::Asked;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 use xshell::Shell;
 
 /// With fewer rounds, there is no interval.
-const ROUNDS_MIN: u16 = 6;
+const ROUNDS_MIN: usize = 6;
 
 /// A fixed seed, so that every run uses the same order of trials and of random blocks.
 const SEED: u64 = 1;
@@ -46,8 +48,8 @@ struct Sections {
 struct Section {
     /// One of [`page::SECTIONS`].
     title: String,
-    /// Debian packages with the peers, each with its program.
-    needs: Vec<(String, String)>,
+    /// Debian packages with the peers.
+    needs: Vec<String>,
     /// What is measured, and how.
     method: String,
     run: Vec<Run>,
@@ -62,21 +64,37 @@ struct Run {
 }
 
 /// The command's options.
-#[derive(Debug, PartialEq)]
-struct Options {
-    titles: Vec<&'static str>,
-    rounds: u16,
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Options {
+    /// Write only this section: files, memory, writing or program
+    #[arg(long, value_name = "SECTION", value_parser = title)]
+    only: Option<&'static str>,
+    /// Number of rounds; with fewer than 6, there is no interval
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least::<ROUNDS_MIN>)]
+    rounds: usize,
+    /// The directory for test files
+    #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
-    /// The size of all files, unless the recipes decide.
+    /// Size of all files, instead of 1 or 2 GiB as the recipes say
+    #[arg(long, value_parser = size)]
     size: Option<String>,
+}
+
+/// The title of the section with this name.
+fn title(name: &str) -> Result<&'static str, &'static str> {
+    let is_it = |title: &&str| title.to_lowercase().ends_with(name);
+    page::SECTIONS.into_iter().find(is_it).ok_or("use files, memory, writing or program")
+}
+
+fn size(text: &str) -> Result<String, ParseError> {
+    units::parse_bytes(text).map(units::bytes)
 }
 
 /// Runs the benchmarks from the workspace at `root` and writes the document.
 ///
 /// # Errors
 /// If something could not be measured. A missed target is not an error: the document reports it.
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    let options = parse(root, options)?;
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(root);
     let stage = Stage::new(root, &options.directory, "bench")?;
@@ -84,15 +102,16 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
     programs::build(root, &["--package=worker", "--example=bare_pread"])?;
     let sections: Sections = toml::from_str(&fs::read_to_string(root.join(FOLDER).join(TABLE))?)?;
     let mut written = Vec::new();
-    for title in &options.titles {
+    let is_asked = |title: &&str| options.only.is_none_or(|only| only == *title);
+    for title in page::SECTIONS.into_iter().filter(is_asked) {
         let mut circumstances = stage.circumstances(root)?;
-        let (method, rows) = match sections.section.iter().find(|section| section.title == *title) {
-            Some(section) => measure(section, &options, &shell, &stage, &mut circumstances)?,
-            None => program(&stage, &options)?,
+        let (method, rows) = match sections.section.iter().find(|section| section.title == title) {
+            Some(section) => measure(section, options, &shell, &stage, &mut circumstances)?,
+            None => program(&stage, options)?,
         };
-        written.push((*title, page::section(&circumstances, &method, &rows)));
+        written.push((title, page::section(&circumstances, &method, &rows)));
     }
-    page::OUTLINE.write(&root.join(DOCUMENT), &written)
+    document::rewrite(&root.join(DOCUMENT), &written)
 }
 
 /// The table of sections, in [`FOLDER`].
@@ -106,9 +125,9 @@ fn measure(
     stage: &Stage,
     circumstances: &mut Circumstances,
 ) -> Result<(String, Vec<Row>)> {
-    for (package, program) in &section.needs {
+    for package in &section.needs {
         // If a peer is missing, its rows say so.
-        if let Err(error) = install::program(shell, package, program) {
+        if let Err(error) = install::ensure(shell, package) {
             println!("{error:#}");
         }
     }
@@ -160,7 +179,7 @@ fn run_recipe(
 
 /// The method and rows of the section about the program itself.
 fn program(stage: &Stage, options: &Options) -> Result<(String, Vec<Row>)> {
-    let (times, mut rng) = (options.rounds.into(), Rng::new(SEED));
+    let (times, mut rng) = (options.rounds, Rng::new(SEED));
     let method = format!(
         "The size of the program as `cargo build --release` makes it, with its recipes and peers. \
          The time to start it ({} times, in turn with `true`), to plan and to report ({times} \
@@ -177,62 +196,24 @@ fn program(stage: &Stage, options: &Options) -> Result<(String, Vec<Row>)> {
     Ok((method, rows))
 }
 
-fn parse(root: &Path, words: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        titles: page::SECTIONS.to_vec(),
-        rounds: 7,
-        directory: root.join("target"),
-        size: None,
-    };
-    let mut rest = words;
-    while let [name, after @ ..] = rest {
-        let [value, after @ ..] = after else { bail!("{name} has no value") };
-        match *name {
-            "--only" => {
-                let is_it = |title: &&&str| title.to_lowercase().ends_with(value);
-                let title = page::SECTIONS.iter().find(is_it);
-                let title = title.with_context(|| {
-                    format!("--only {value}: use files, memory, writing or program")
-                })?;
-                options.titles = vec![title];
-            }
-            "--rounds" => {
-                options.rounds = value.parse().with_context(|| format!("--rounds {value}"))?;
-            }
-            "--dir" => options.directory = PathBuf::from(value),
-            "--size" => options.size = Some(units::bytes(units::parse_bytes(value)?)),
-            _ => bail!("bench has no option `{name}`: it has --only, --rounds, --dir and --size"),
-        }
-        rest = after;
-    }
-    let rounds = options.rounds;
-    ensure!(rounds >= ROUNDS_MIN, "--rounds {rounds}: fewer than {ROUNDS_MIN} have no interval");
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options;
 
     #[test]
     fn options_are_read() {
-        let parse = |options: &[&str]| parse(Path::new("/w"), options);
-        let usual = parse(&[]).expect("there are usual ones");
-        assert_eq!((usual.titles.len(), usual.rounds, usual.size), (4, 7, None));
-        let given = ["--dir", "/d", "--rounds", "9", "--only", "program", "--size", "64MiB"];
-        let given = parse(&given).expect("all are known");
-        assert_eq!(given.titles, ["The program"]);
-        assert_eq!((given.rounds, given.size.as_deref()), (9, Some("64MiB")));
-        for (options, expected) in [
-            (vec!["--rounds"], "--rounds has no value"),
-            (vec!["--rounds", "5"], "have no interval"),
-            (vec!["--rounds", "x"], "--rounds x"),
-            (vec!["--only", "disk"], "files, memory, writing or program"),
-            (vec!["--speed", "9"], "no option `--speed`"),
-        ] {
-            let error = parse(&options).expect_err("it is wrong").to_string();
-            assert!(error.contains(expected), "{error}");
-        }
+        let usual = Options { only: None, rounds: 7, directory: crate::target(), size: None };
+        options::check("", &usual);
+        let given = Options {
+            only: Some("The program"),
+            rounds: 9,
+            directory: "/d".into(),
+            size: Some("64MiB".into()),
+        };
+        options::check("--dir /d --rounds 9 --only program --size 65536KiB", &given);
+        let wrong = ["--rounds", "--rounds 5", "--rounds x", "--only disk", "--size x", "--fast 9"];
+        options::refused::<Options>(&wrong);
     }
 
     #[test]
@@ -242,6 +223,9 @@ mod tests {
         let sections: Sections = toml::from_str(&table).expect("it is whole");
         let titles: Vec<&str> = sections.section.iter().map(|one| one.title.as_str()).collect();
         assert_eq!(titles, page::SECTIONS[..3]);
+        document::check_sections(DOCUMENT, &page::SECTIONS);
+        let needs = sections.section.iter().flat_map(|section| &section.needs);
+        install::check_known(needs.map(String::as_str));
         for run in sections.section.iter().flat_map(|section| &section.run) {
             assert!(folder.join(&run.recipe).is_file() && !run.row.is_empty(), "{}", run.recipe);
         }

@@ -1,32 +1,12 @@
-//! The document: a head, and one section per part of the benchmark.
+//! The sections of the document, one per part of the benchmark.
 
 use super::figure::Row;
-use crate::document::{Outline, cell, paragraph};
+use crate::document::{cell, paragraph};
 use crate::stage::Circumstances;
 use std::fmt::Write;
 
 /// The titles of all sections, in order.
 pub(super) const SECTIONS: [&str; 4] = ["Files", "Memory", "Writing", "The program"];
-
-/// The document without its sections.
-pub(super) const OUTLINE: Outline =
-    Outline { title: "Benchmarks", head: &HEAD, sections: &SECTIONS };
-
-const HEAD: [&str; 3] = [
-    "Written by `cargo xtask bench`; do not edit it. With `--only files`, `memory`, `writing` or \
-     `program`, it writes one of the four sections anew.",
-    "ioassay measures all of it: fio, likwid-bench, sysbench and dd are its \
-     [peers](peers/README.md), and the recipes are in [xtask/src/bench](xtask/src/bench). Cases \
-     take turns in random order, each once a round. A ratio is ioassay's figure divided by the \
-     peer's. With an interval, it is the median of the ratios of paired rounds, with its exact \
-     95 % order-statistic interval; without one, it is the ratio of the medians. The median alone \
-     decides whether a target is met. Rows without a target are for comparison.",
-    "The evidence comes from the OS, for ioassay and then for the peer: what served the bytes, \
-     the bytes that the device moved as a share of the bytes that the program moved, whether the \
-     bytes were checked and right, and the verdict if it is not sound. How long a thread waited \
-     for a processor is known of ioassay's threads and not of a tool's, which has ended by then: \
-     so `Contended` appears mostly on ioassay's side.",
-];
 
 /// Formats a section.
 pub(super) fn section(circumstances: &Circumstances, method: &str, rows: &[Row]) -> String {

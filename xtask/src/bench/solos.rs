@@ -18,47 +18,14 @@ const RECORD_BYTES: u64 = 100 << 20;
 const SHORT: &str = "1s";
 const LONG: &str = "10s";
 
-/// A recipe of 10 000 cases, all of them valid.
-fn recipe_of_10_000_cases() -> String {
-    let list = |values: &mut dyn Iterator<Item = u64>| {
-        let values: Vec<String> = values.map(|value| value.to_string()).collect();
-        values.join(", ")
-    };
-    format!(
-        "name = \"many\"\n\
-         question = \"How long does it take to plan 10 000 cases?\"\n\
-         size = \"1GiB\"\n\
-         rounds = 7\n\
-         time = \"1s\"\n\
-         [[cases]]\n\
-         engine = [\"pread\", \"uring\"]\n\
-         pattern = \"random\"\n\
-         block = [{}]\n\
-         threads = [{}]\n\
-         ops = [{}]\n",
-        list(&mut (1..=50).map(|block| block * 512)),
-        list(&mut (1..=10)),
-        list(&mut (1..=10).map(|ops| ops * 1000)),
-    )
-}
-
-/// A recipe that makes a small record of real trials.
-const SMALL_RECIPE: &str = "\
-name = \"small\"
-question = \"What does a record look like?\"
-size = \"16MiB\"
-rounds = 7
-time = \"20ms\"
-[[cases]]
-engine = [\"pread\", \"mmap\"]
-pattern = \"random\"
-block = [\"4KiB\", \"64KiB\"]
-";
+/// A recipe of 10 000 cases, and one that makes a small record of real trials.
+const MANY: &str = include_str!("many.toml");
+const SMALL: &str = include_str!("small.toml");
 
 /// Measures `times` times how long planning many cases takes.
 pub(super) fn plan(stage: &Stage, times: usize) -> Result<Row> {
     let recipe = stage.path("many.toml");
-    fs::write(&recipe, recipe_of_10_000_cases())?;
+    fs::write(&recipe, MANY)?;
     let arguments = ["plan", &recipe.display().to_string(), &folder(&recipe)];
     let mut seconds = Vec::new();
     for _ in 0..times {
@@ -127,7 +94,7 @@ pub(super) fn report(
     let (recipe, small) = (stage.path("small.toml"), stage.path("small.jsonl"));
     let (large, page) = (stage.path("large.jsonl"), stage.path("page.html"));
     if !large.exists() {
-        fs::write(&recipe, SMALL_RECIPE)?;
+        fs::write(&recipe, SMALL)?;
         let [recipe, record] = [&recipe, &small].map(|path| path.display().to_string());
         stage.ioassay(&["run", &recipe, &folder(&small), "--record", &record])?;
         let mut whole = BufWriter::new(fs::File::create(&large)?);

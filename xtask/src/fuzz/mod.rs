@@ -7,8 +7,8 @@
 mod input;
 mod kinds;
 
-use crate::options;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use kinds::{InputKind, KINDS};
 use model::random::{Rng, mix};
 use std::panic::{self, AssertUnwindSafe};
@@ -28,11 +28,26 @@ const INPUT_MOST: Duration = Duration::from_secs(10);
 const SECONDS: u64 = 60;
 
 /// The command's options.
-struct Options {
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Recreates the inputs of an earlier run
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Stop after this time
+    #[arg(long, value_name = "N", default_value_t = SECONDS)]
     seconds: u64,
-    inputs: u64,
+    /// Stop after this many inputs instead
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    inputs: Option<u64>,
+    /// Test only kinds of input with TEXT in their names
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     only: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { seed: 1, seconds: SECONDS, inputs: None, only: String::new() }
+    }
 }
 
 /// The results for a kind.
@@ -47,18 +62,11 @@ struct Tally {
 ///
 /// # Errors
 /// If an input fails; it is then in the corpus.
-pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
-    let mut options = Options { seed: 1, seconds: SECONDS, inputs: u64::MAX, only: String::new() };
-    let known = ["--seconds", "--inputs", "--seed", "--only"];
-    options::each(words, &known, |name, value| {
-        match name {
-            "--seconds" => options.seconds = value.parse()?,
-            "--inputs" => (options.inputs, options.seconds) = (value.parse()?, u64::MAX),
-            "--seed" => options.seed = value.parse()?,
-            _ => options.only = value.to_owned(),
-        }
-        Ok(())
-    })?;
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+    let (seconds, inputs) = match options.inputs {
+        Some(inputs) => (u64::MAX, inputs),
+        None => (options.seconds, u64::MAX),
+    };
     let kinds: Vec<&InputKind> =
         KINDS.iter().filter(|kind| kind.name.contains(&options.only)).collect();
     if kinds.is_empty() {
@@ -69,18 +77,18 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
     let failures = Mutex::new(Vec::new());
     let began = Instant::now();
     let work = || {
-        while began.elapsed().as_secs() < options.seconds {
+        while began.elapsed().as_secs() < seconds {
             // Time is divided by share, so slow kinds get fewer inputs.
             let spent = |index: &usize| {
                 tallies[*index].nanoseconds.load(Ordering::Relaxed) / kinds[*index].share
             };
             let index = (0..kinds.len()).min_by_key(spent).expect("there is a kind");
             let made: u64 = tallies.iter().map(|tally| tally.inputs.load(Ordering::Relaxed)).sum();
-            if made >= options.inputs {
+            if made >= inputs {
                 return;
             }
             let number = tallies[index].inputs.fetch_add(1, Ordering::Relaxed);
-            let text = make(&options, kinds[index], &seeds[index], number);
+            let text = make(options, kinds[index], &seeds[index], number);
             let started = Instant::now();
             if let Err(problem) = check(kinds[index], &text) {
                 let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +185,7 @@ mod tests {
 
     #[test]
     fn inputs_can_be_made_again() {
-        let options = Options { seed: 7, seconds: 1, inputs: 1, only: String::new() };
+        let options = Options { seed: 7, ..Options::default() };
         for kind in &KINDS {
             let seeds = (kind.seeds)(root());
             assert!(!seeds.is_empty(), "{}", kind.name);

@@ -1,63 +1,89 @@
-//! The description of a fault.
+//! The table of faults: known ways to be misled, and how each tool is tested with them.
 
-use super::limit::Limit;
+use super::limit::{Limit, bytes};
 use super::said::Sign;
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Table;
+
+/// The table's text.
+const TABLE: &str = include_str!("faults.toml");
+
+/// The kind whose fields all others have, except for those they have themselves.
+const USUAL: &str = "direct";
 
 /// A known way to be misled, and how each tool is tested with it.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Fault {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// What is planted, as text.
-    pub(super) planted: &'static str,
+    pub(super) planted: String,
     /// The true figure, or what really serves the bytes.
-    pub(super) truth: &'static str,
+    pub(super) truth: String,
     /// What a user of fio or dd could do instead, and other remarks.
-    pub(super) aside: &'static str,
+    #[serde(default)]
+    pub(super) aside: String,
     /// The tools whose defaults avoid the fault; `aside` explains why.
-    pub(super) avoided: &'static [&'static str],
+    #[serde(default)]
+    pub(super) avoided: Vec<String>,
     pub(super) place: Place,
+    /// What is mounted on a directory of that place, to show it.
+    pub(super) above: Option<Above>,
     pub(super) content: Content,
     /// Size of the file in bytes.
+    #[serde(deserialize_with = "bytes")]
     pub(super) size: u64,
     pub(super) before: Before,
     pub(super) limit: Option<Limit>,
-    pub(super) meanwhile: Meanwhile,
+    pub(super) meanwhile: Option<Meanwhile>,
     /// What strace injects into reads of the file.
-    pub(super) inject: Option<&'static str>,
+    pub(super) inject: Option<String>,
     /// Command lines. `FILE` stands for the file, `DIR` for its directory, and `WRITE` for the
     /// recipe that writes.
-    pub(super) ioassay: &'static str,
-    pub(super) fio: &'static str,
-    pub(super) dd: &'static str,
+    pub(super) ioassay: String,
+    pub(super) fio: String,
+    pub(super) dd: String,
     /// What counts as a warning by ioassay.
-    pub(super) signs: &'static [Sign],
+    pub(super) signs: Vec<Sign>,
 }
 
 /// Where the file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Place {
-    /// A new file system on a loop device; `below` is a losetup option for access to the image.
-    Loop { kind: &'static str, mount: &'static str, below: &'static str },
-    /// An overlay with its layers on a loop device.
-    Overlay,
-    /// A directory on a loop device, mirrored by bindfs.
-    Fuse,
+    /// A new file system on a loop device. Without `noinit_itable`, ext4 would initialize tables in
+    /// the background. `below` is a losetup option for access to the image; usually direct I/O.
+    Loop {
+        kind: String,
+        mount: String,
+        #[serde(default = "past_cache")]
+        below: String,
+    },
     /// A compressed RAM disk.
     Zram,
     /// An in-memory file system.
     Memory,
 }
 
-/// A plain file system on a loop device with direct I/O. Without `noinit_itable`, ext4 would
-/// initialize tables in the background.
-pub(super) const PLAIN: Place =
-    Place::Loop { kind: "ext4", mount: "rw,noinit_itable", below: PAST_CACHE };
+fn past_cache() -> String {
+    "--direct-io=on".to_owned()
+}
 
-/// The losetup option for direct I/O to the image.
-pub(super) const PAST_CACHE: &str = "--direct-io=on";
+/// What shows a directory.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Above {
+    /// An overlay with its layers in the directory.
+    Overlay,
+    /// bindfs, which mirrors the directory through FUSE.
+    Bindfs,
+}
 
 /// The file's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Content {
     Random,
     Zeros,
@@ -70,7 +96,8 @@ pub(super) enum Content {
 }
 
 /// What happens before each tool starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Before {
     /// The file is evicted from the page cache.
     Evict,
@@ -85,17 +112,78 @@ pub(super) enum Before {
 }
 
 /// What happens while a tool runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Meanwhile {
-    Nothing,
     /// Other processes use the CPUs.
     Busy,
     /// Other processes read from the same device.
     Readers,
-    /// After the device has moved this many bytes (for ioassay, fio and dd), the limit becomes
+    /// After the device has moved this many MiB (for ioassay, fio and dd), the limit becomes
     /// `limit`.
-    Change {
-        bytes: [u64; 3],
-        limit: Limit,
-    },
+    Change { after_mib: [u64; 3], limit: Limit },
+}
+
+/// The table as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// Fields that many faults share.
+    kind: BTreeMap<String, Table>,
+    fault: Vec<Table>,
+}
+
+/// All faults, in the order of the document.
+///
+/// # Errors
+/// If the table is wrong.
+pub(super) fn all() -> Result<Vec<Fault>> {
+    read(TABLE).context("the table of faults")
+}
+
+fn read(text: &str) -> Result<Vec<Fault>> {
+    let Written { kind, fault } = toml::from_str(text)?;
+    let fields = |name: &str| kind.get(name).with_context(|| format!("no kind is called `{name}`"));
+    let whole = |mut own: Table| {
+        let like = own.remove("like");
+        let like = like.as_ref().and_then(toml::Value::as_str).context("a fault is `like` none")?;
+        let mut whole = fields(USUAL)?.clone();
+        whole.extend(fields(like)?.clone());
+        whole.extend(own);
+        let text =
+            whole.get("name").map_or("a fault without a name".to_owned(), |it| it.to_string());
+        whole.try_into().context(text)
+    };
+    fault.into_iter().map(whole).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_has_the_fields_of_its_kind_and_its_own() {
+        let table = |fault: &str| {
+            format!(
+                "[kind.direct]\nplace = \"memory\"\ncontent = \"random\"\nsize = \"1MiB\"\n\
+                 before = \"evict\"\nioassay = \"a\"\nfio = \"b\"\ndd = \"c\"\nsigns = []\n\
+                 [kind.warm]\nbefore = \"warm\"\nfio = \"d\"\n\
+                 [[fault]]\nname = \"x\"\nplanted = \"\"\ntruth = \"\"\n{fault}"
+            )
+        };
+        let found = read(&table("like = \"warm\"\nfio = \"e\"\n")).expect("it is whole");
+        let fault = &found[0];
+        assert!(matches!(fault.before, Before::Warm), "{fault:?}");
+        assert_eq!((fault.size, fault.ioassay.as_str(), fault.fio.as_str()), (1 << 20, "a", "e"));
+        for (fault, expected) in [
+            ("like = \"cold\"", "no kind is called `cold`"),
+            ("", "a fault is `like` none"),
+            ("like = \"warm\"\nsize = \"x\"", "\"x\": "),
+            ("like = \"warm\"\nsigns = [{ finding = \"Rum\" }]", "Rum"),
+            ("like = \"warm\"\nspeed = 1", "speed"),
+        ] {
+            let error = read(&table(fault)).expect_err("it is wrong");
+            assert!(format!("{error:#}").contains(expected), "{error:#}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Control groups with limits.
 
 use super::guards::soon;
+use model::units;
+use serde::{Deserialize, Deserializer, de};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,16 +10,22 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = "/sys/fs/cgroup";
 
 /// A limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Limit {
     /// Bytes per second read from the scene's device.
-    ReadBytes(u64),
+    ReadBytes(#[serde(deserialize_with = "bytes")] u64),
     /// Reads per second from that device.
     ReadOps(u64),
     /// Bytes of memory, including page cache.
-    Memory(u64),
+    Memory(#[serde(deserialize_with = "bytes")] u64),
     /// Percent of one CPU.
     Cpu(u32),
+}
+
+/// Reads a number of bytes, such as `64MiB`.
+pub(super) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    units::parse_bytes(&String::deserialize(from)?).map_err(de::Error::custom)
 }
 
 /// The scheduling period of a CPU quota, in microseconds.

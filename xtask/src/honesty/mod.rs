@@ -7,7 +7,6 @@ mod guards;
 mod limit;
 mod said;
 mod fault;
-mod faults;
 #[path = "../../../crates/witness/tests/it/fixture.rs"]
 #[expect(dead_code, reason = "the file systems of the witness's tests, of which not all are used")]
 mod fixture;
@@ -15,13 +14,14 @@ mod scene;
 mod page;
 mod clean;
 
+use crate::options::at_least;
 use crate::stage::{Circumstances, Stage};
 use crate::{document, install, programs};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 use clean::{Survey, Tally};
 use fault::Fault;
-use faults::FAULTS;
-use page::{OUTLINE, Played, SECTIONS};
+use page::{Played, SECTIONS};
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::Shell;
@@ -32,32 +32,22 @@ const DOCUMENT: &str = "HONESTY.md";
 /// An in-memory file system.
 const MEMORY: &str = "/dev/shm";
 
-/// What faults need, as a Debian package and one of its programs. Faults that lack theirs report
-/// it.
-const NEEDS: [(&str, &str); 5] = [
-    ("fio", "fio"),
-    ("strace", "strace"),
-    ("bindfs", "bindfs"),
-    ("btrfs-progs", "mkfs.btrfs"),
-    ("e2fsprogs", "mkfs.ext4"),
-];
+/// Debian packages that faults need. Faults that lack theirs report it.
+const NEEDS: [&str; 5] = ["fio", "strace", "bindfs", "btrfs-progs", "e2fsprogs"];
 
 /// The command's options.
-#[derive(Debug, PartialEq)]
-struct Options {
-    asked: Asked,
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Options {
+    /// Print the faults with TEXT in their names, and write nothing
+    #[arg(long, value_name = "TEXT", conflicts_with = "clean")]
+    only: Option<String>,
+    /// Instead run N quick surveys of /dev/shm and of DIR without a fault: half an hour
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20",
+          value_parser = at_least::<1>)]
+    clean: Option<usize>,
+    /// The directory below which faults are planted
+    #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
-}
-
-/// The part of the document to write.
-#[derive(Debug, PartialEq)]
-enum Asked {
-    /// All faults.
-    Faults,
-    /// Faults whose names contain this text; they are printed, not written.
-    Some(String),
-    /// This many surveys of each storage.
-    Clean(usize),
 }
 
 /// Plants faults, or runs surveys without, from the workspace at `root`, and writes the document.
@@ -65,47 +55,40 @@ enum Asked {
 /// # Errors
 /// If a program that all need is missing, or the user interrupted this. A fault that cannot be
 /// planted is not an error: the document reports it.
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    let options = parse(root, options)?;
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+    let stage = Stage::new(root, &options.directory, "honesty")?;
+    if let Some(n) = options.clean {
+        let places = [Path::new(MEMORY), &options.directory];
+        let tallies = places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, n)?)));
+        let tallies: Vec<_> = tallies.into_iter().collect::<Result<_>>()?;
+        let text = clean::section(&circumstances(root, &stage, &[])?, &tallies);
+        return document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[1], text)]);
+    }
     let shell = Shell::new()?;
     shell.change_dir(root);
-    let stage = Stage::new(root, &options.directory, "honesty")?;
-    let fresh = match &options.asked {
-        Asked::Faults | Asked::Some(_) => {
-            for (package, program) in NEEDS {
-                if let Err(error) = install::program(&shell, package, program) {
-                    println!("{error:#}");
-                }
-            }
-            let part = match &options.asked {
-                Asked::Some(part) => part.as_str(),
-                _ => "",
-            };
-            let all = play_all(&stage, part)?;
-            ensure!(!all.is_empty(), "no fault has `{part}` in its name");
-            let versions = [("fio", "--version"), ("dd", "--version"), ("strace", "--version")];
-            (SECTIONS[0], page::faults(&circumstances(root, &stage, &versions)?, &all))
+    for package in NEEDS {
+        if let Err(error) = install::ensure(&shell, package) {
+            println!("{error:#}");
         }
-        Asked::Clean(n) => {
-            let places = [Path::new(MEMORY), &options.directory];
-            let tallies =
-                places.map(|place| Ok((storage(&stage, place)?, survey(&stage, place, *n)?)));
-            let tallies: Result<Vec<_>> = tallies.into_iter().collect();
-            (SECTIONS[1], clean::section(&circumstances(root, &stage, &[])?, &tallies?))
-        }
-    };
-    if let Asked::Some(_) = options.asked {
-        println!("{}", fresh.1);
+    }
+    let part = options.only.as_deref().unwrap_or_default();
+    let faults = fault::all()?;
+    let all = play_all(&stage, &faults, part)?;
+    ensure!(!all.is_empty(), "no fault has `{part}` in its name");
+    let versions = [("fio", "--version"), ("dd", "--version"), ("strace", "--version")];
+    let text = page::faults(&circumstances(root, &stage, &versions)?, &all);
+    if options.only.is_some() {
+        println!("{text}");
         return Ok(());
     }
-    OUTLINE.write(&root.join(DOCUMENT), &[fresh])
+    document::rewrite(&root.join(DOCUMENT), &[(SECTIONS[0], text)])
 }
 
 /// Plants each fault whose name contains `part`.
-fn play_all(stage: &Stage, part: &str) -> Result<Vec<Played<'static>>> {
+fn play_all<'a>(stage: &Stage, faults: &'a [Fault], part: &str) -> Result<Vec<Played<'a>>> {
     fs::write(stage.path("write.toml"), scene::WRITE_RECIPE)?;
     let mut all = Vec::new();
-    for fault in FAULTS.iter().filter(|fault| fault.name.contains(part)) {
+    for fault in faults.iter().filter(|fault| fault.name.contains(part)) {
         println!("{}", fault.name);
         let played = play(fault, stage);
         stage.go_on()?;
@@ -159,53 +142,31 @@ fn circumstances(root: &Path, stage: &Stage, others: &[(&str, &str)]) -> Result<
     Ok(circumstances)
 }
 
-fn parse(root: &Path, words: &[&str]) -> Result<Options> {
-    let mut options = Options { asked: Asked::Faults, directory: root.join("target") };
-    let mut rest = words;
-    while let [name, after @ ..] = rest {
-        let value = after.first().filter(|word| !word.starts_with("--"));
-        match (*name, value) {
-            ("--clean", None) => options.asked = Asked::Clean(20),
-            ("--clean", Some(n)) => {
-                let n = n.parse().with_context(|| format!("--clean {n}"))?;
-                options.asked = Asked::Clean(n);
-            }
-            ("--only", Some(part)) => options.asked = Asked::Some((*part).to_owned()),
-            ("--dir", Some(directory)) => options.directory = PathBuf::from(directory),
-            ("--only" | "--dir", None) => bail!("{name} has no value"),
-            _ => bail!("honesty has no option `{name}`: it has --only, --clean and --dir"),
-        }
-        rest = &after[usize::from(value.is_some())..];
-    }
-    ensure!(options.asked != Asked::Clean(0), "--clean 0: use at least one survey");
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options;
+
+    #[test]
+    fn the_document_has_its_sections() {
+        document::check_sections(DOCUMENT, &SECTIONS);
+    }
+
+    #[test]
+    fn the_packages_are_known() {
+        install::check_known(NEEDS);
+    }
 
     #[test]
     fn options_are_read() {
-        let parse = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
-        };
-        let options = |asked, directory: &str| Ok(Options { asked, directory: directory.into() });
-        assert_eq!(parse(""), options(Asked::Faults, "/w/target"));
-        assert_eq!(parse("--clean"), options(Asked::Clean(20), "/w/target"));
-        assert_eq!(parse("--clean --dir /d"), options(Asked::Clean(20), "/d"));
-        assert_eq!(parse("--dir /d --clean 3"), options(Asked::Clean(3), "/d"));
-        assert_eq!(parse("--only tmpfs"), options(Asked::Some("tmpfs".to_owned()), "/w/target"));
-        for (line, expected) in [
-            ("--clean x", "--clean x"),
-            ("--clean 0", "at least one survey"),
-            ("--dir", "--dir has no value"),
-            ("--only --clean", "--only has no value"),
-            ("--fast", "no option `--fast`"),
-        ] {
-            let error = parse(line).expect_err("it is wrong");
-            assert!(error.contains(expected), "{error}");
-        }
+        let usual = Options { only: None, clean: None, directory: crate::target() };
+        options::check("", &usual);
+        let clean = |n, directory| Options { only: None, clean: Some(n), directory };
+        options::check("--clean", &clean(20, crate::target()));
+        options::check("--clean --dir /d", &clean(20, "/d".into()));
+        options::check("--dir /d --clean 3", &clean(3, "/d".into()));
+        options::check("--only tmpfs", &Options { only: Some("tmpfs".to_owned()), ..usual });
+        let wrong = ["--clean x", "--clean 0", "--dir", "--only --clean", "--only a --clean"];
+        options::refused::<Options>(&wrong);
     }
 }

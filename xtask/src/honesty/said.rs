@@ -1,5 +1,8 @@
 //! What a tool prints, in its own words.
 
+use assess::finding::Code;
+use assess::summary::ServedBy;
+use serde::Deserialize;
 use serde_json::Value;
 use std::process::Output;
 
@@ -15,12 +18,13 @@ pub(super) struct Said {
 }
 
 /// What counts as a warning by ioassay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Sign {
     /// A finding with this code.
-    Code(&'static str),
+    Finding(Code),
     /// It names this as what served the bytes.
-    Served(&'static str),
+    Served(ServedBy),
     /// Trials failed, with a reason.
     Failure,
 }
@@ -83,11 +87,11 @@ pub(super) fn of_ioassay(output: &Output, signs: &[Sign]) -> Said {
         }
     }
     let warning = signs.iter().find_map(|sign| match sign {
-        Sign::Code(code) => {
-            let finding = findings.iter().find(|finding| finding["code"] == *code)?;
+        Sign::Finding(code) => {
+            let finding = findings.iter().find(|finding| finding["code"] == code.name())?;
             Some(format!("{code}: {}", finding["message"].as_str().unwrap_or_default()))
         }
-        Sign::Served(by) => (served_by == Some(by)).then(|| format!("served by {by}")),
+        Sign::Served(by) => (served_by == Some(by.name())).then(|| format!("served by {by}")),
         Sign::Failure => case["failures"][0]["reason"].as_str().map(str::to_owned),
     });
     Said { headline, beside: Some(codes.join(", ")).filter(|codes| !codes.is_empty()), warning }
@@ -199,9 +203,10 @@ Disk stats (read/write):
             assert_eq!(said.warning.as_deref(), warning);
         };
         check(&[], None);
-        check(&[Sign::Code("NoIo"), Sign::Served("ram")], None);
-        check(&[Sign::Code("NoIo"), Sign::Code("Ram")], Some("Ram: it is memory"));
-        check(&[Sign::Served("page-cache")], Some("served by page-cache"));
+        check(&[Sign::Finding(Code::NoIo), Sign::Served(ServedBy::Ram)], None);
+        let signs = [Code::NoIo, Code::Ram].map(Sign::Finding);
+        check(&signs, Some("Ram: it is memory"));
+        check(&[Sign::Served(ServedBy::PageCache)], Some("served by page-cache"));
         check(&[Sign::Failure], Some("it failed"));
     }
 

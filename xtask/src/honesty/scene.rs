@@ -1,6 +1,6 @@
 //! A planted fault, and the tools that run on it.
 
-use super::fault::{Before, Content, Fault, Meanwhile, PLAIN, Place};
+use super::fault::{Above, Before, Content, Fault, Meanwhile, Place};
 use super::fixture::{self, Mounted, Setup, Zram};
 use super::guards::Neighbours;
 use super::limit::Group;
@@ -22,17 +22,7 @@ const IMAGE_BYTES: u64 = 640 << 20;
 const ZRAM_BYTES: u64 = 160 << 20;
 
 /// The recipe that writes.
-pub(super) const WRITE_RECIPE: &str = "\
-name = \"write\"
-question = \"How fast is a new file written?\"
-rounds = 7
-size = \"64MiB\"
-time = \"20s\"
-[[cases]]
-op = \"write\"
-engine = \"write\"
-block = \"1MiB\"
-";
+pub(super) const WRITE_RECIPE: &str = include_str!("write.toml");
 
 /// The tools, in the order they are run.
 pub(super) const TOOLS: [&str; 3] = ["ioassay", "fio", "dd"];
@@ -91,7 +81,7 @@ impl<'a> Scene<'a> {
             _zram: None,
             _folder: None,
         };
-        let directory = scene.mount(fault.place).map_err(anyhow::Error::msg)?;
+        let directory = scene.mount().map_err(anyhow::Error::msg)?;
         scene.file = directory.join("data");
         scene.fill()?;
         if let Some(limit) = fault.limit {
@@ -102,16 +92,16 @@ impl<'a> Scene<'a> {
         Ok(scene)
     }
 
-    /// Sets up the mounts for `place` and returns the directory for the file.
-    fn mount(&mut self, place: Place) -> Result<PathBuf, String> {
+    /// Sets up the mounts and returns the directory for the file.
+    fn mount(&mut self) -> Result<PathBuf, String> {
         let stage = self.stage;
         let folder = || TempDir::new_in(stage.folder()).map_err(|error| error.to_string());
-        match place {
+        let directory = match &self.fault.place {
             Place::Memory => {
                 let folder = TempDir::new_in("/dev/shm").map_err(|e| format!("/dev/shm: {e}"))?;
                 let path = folder.path().to_owned();
                 self._folder = Some(folder);
-                Ok(path)
+                path
             }
             Place::Zram => {
                 let zram = Zram::new(ZRAM_BYTES)?;
@@ -119,24 +109,22 @@ impl<'a> Scene<'a> {
                 self.device = node.strip_prefix("/dev/").map(str::to_owned);
                 self._zram = Some(zram);
                 let mounted = Mounted::new(folder()?, "ext4", &node, "rw", None)?;
-                Ok(self.keep(mounted))
+                self.keep(mounted)
             }
             Place::Loop { kind, mount, below } => {
-                let setup = Setup { size: IMAGE_BYTES, losetup: &[below], mount };
+                let setup = Setup { size: IMAGE_BYTES, losetup: &[below.as_str()], mount };
                 let mounted = Mounted::on_loop(folder()?, kind, &setup)?;
                 self.device = Some(mounted.loop_name().to_owned());
-                Ok(self.keep(mounted))
+                self.keep(mounted)
             }
-            Place::Overlay | Place::Fuse => {
-                let below = self.mount(PLAIN)?;
-                let layers = TempDir::new_in(below).map_err(|error| error.to_string())?;
-                let mounted = match place {
-                    Place::Overlay => Mounted::overlay(layers)?,
-                    _ => Mounted::pass_through(layers, &[])?,
-                };
-                Ok(self.keep(mounted))
-            }
-        }
+        };
+        let Some(above) = self.fault.above else { return Ok(directory) };
+        let layers = TempDir::new_in(directory).map_err(|error| error.to_string())?;
+        let mounted = match above {
+            Above::Overlay => Mounted::overlay(layers)?,
+            Above::Bindfs => Mounted::pass_through(layers, &[])?,
+        };
+        Ok(self.keep(mounted))
     }
 
     /// Keeps a mount on top of the earlier ones and returns its mount point.
@@ -162,7 +150,7 @@ impl<'a> Scene<'a> {
             }
             Content::Absent => {}
         }
-        if *meanwhile == Meanwhile::Readers {
+        if let Some(Meanwhile::Readers) = meanwhile {
             create(&self.other().display().to_string())?;
         }
         self.sync()
@@ -237,7 +225,7 @@ impl<'a> Scene<'a> {
         let device_bytes = before.zip(self.device.as_deref().map(moved));
         let device_bytes = device_bytes.map(|(before, after)| after.saturating_sub(before));
         let mut said = match tool {
-            "ioassay" => said::of_ioassay(&output, self.fault.signs),
+            "ioassay" => said::of_ioassay(&output, &self.fault.signs),
             "fio" => said::of_fio(&output),
             _ => said::of_dd(&output),
         };
@@ -260,12 +248,12 @@ impl<'a> Scene<'a> {
 
     fn command(&self, place: usize) -> Command {
         let fault = self.fault;
-        let line = [fault.ioassay, fault.fio, fault.dd][place];
+        let line = [&fault.ioassay, &fault.fio, &fault.dd][place];
         let directory = self.file.parent().expect("the file is in a directory");
         let recipe = self.stage.path("write.toml");
         let mut words: Vec<String> = vec!["timeout".to_owned(), PATIENCE.to_owned()];
         words.extend(self.group.iter().flat_map(|group| group.enter()));
-        if let Some(inject) = fault.inject {
+        if let Some(inject) = &fault.inject {
             words.extend(strace(inject, line).split(' ').map(str::to_owned));
         }
         words.extend(line.split(' ').map(str::to_owned));
@@ -283,11 +271,12 @@ impl<'a> Scene<'a> {
     }
 
     fn neighbours(&self, place: usize) -> Result<Option<Neighbours>, String> {
-        Ok(match self.fault.meanwhile {
-            Meanwhile::Nothing => None,
-            Meanwhile::Busy => Some(Neighbours::busy()),
-            Meanwhile::Readers => Some(Neighbours::readers(&self.other())?),
-            Meanwhile::Change { bytes, limit } => {
+        let Some(meanwhile) = &self.fault.meanwhile else { return Ok(None) };
+        Ok(Some(match meanwhile {
+            Meanwhile::Busy => Neighbours::busy(),
+            Meanwhile::Readers => Neighbours::readers(&self.other())?,
+            Meanwhile::Change { after_mib, limit } => {
+                let (bytes, limit) = (after_mib[place] << 20, *limit);
                 let device = self.device.clone().ok_or("there is no device to limit")?;
                 let group = Arc::clone(self.group.as_ref().ok_or("there is no limit to change")?);
                 let change = move || {
@@ -295,9 +284,9 @@ impl<'a> Scene<'a> {
                         eprintln!("cannot change the limit: {error}");
                     }
                 };
-                Some(Neighbours::watch(move || moved(&device), bytes[place], change))
+                Neighbours::watch(move || moved(&device), bytes, change)
             }
-        })
+        }))
     }
 }
 

@@ -1,83 +1,13 @@
 //! Images that machines share: a root image with Debian's tools for each architecture, and a module
 //! image for each kernel. Each is built once and kept.
 
-use super::kernel::{self, Arch, Kernel};
+use super::kernel::{self, Arch, Kernel, TABLE};
+use crate::install;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
-
-/// The packages of the root image.
-const PACKAGES: &str = "bash,bindfs,btrfs-progs,busybox-static,coreutils,cryptsetup-bin,dash,\
-                        dmsetup,dosfstools,e2fsprogs,f2fs-tools,findutils,gawk,grep,iproute2,kmod,\
-                        lvm2,mdadm,mount,nfs-common,nfs-kernel-server,procps,rpcbind,sed,\
-                        squashfs-tools,tar,util-linux,xfsprogs,xz-utils";
-const SUITE: &str = "bookworm";
-
-/// Programs that build and boot images, with their Debian packages.
-const NEEDS: [(&str, &str); 6] = [
-    ("qemu-system-x86", "qemu-system-x86_64"),
-    ("mmdebstrap", "mmdebstrap"),
-    ("busybox-static", "busybox"),
-    ("e2fsprogs", "mke2fs"),
-    ("kmod", "depmod"),
-    ("xz-utils", "unxz"),
-];
-/// The same for 64-bit ARM, including the linker for the program.
-const ARM_NEEDS: [(&str, &str); 2] = [
-    ("qemu-system-arm", "qemu-system-aarch64"),
-    ("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc"),
-];
-/// What that linker also needs.
-const ARM_LIBRARY: (&str, &str) = ("libc6-dev-arm64-cross", "/usr/aarch64-linux-gnu/lib/libc.a");
-
-/// Modules needed to mount the root image, in load order.
-const FIRST: [&str; 14] = [
-    "virtio",
-    "virtio_ring",
-    "virtio_pci_legacy_dev",
-    "virtio_pci_modern_dev",
-    "virtio_pci",
-    "virtio_blk",
-    "crc16",
-    "crc32c_generic",
-    "libcrc32c",
-    "mbcache",
-    "jbd2",
-    "ext4",
-    "overlay",
-    "virtio_mmio",
-];
-
-/// Module folders that machines may need. The others make up most of a kernel's size, and would
-/// take most of the time to build its image.
-const MODULES: [&str; 24] = [
-    "arch",
-    "block",
-    "crypto",
-    "drivers/ata",
-    "drivers/base",
-    "drivers/block",
-    "drivers/char",
-    "drivers/dax",
-    "drivers/md",
-    "drivers/mmc",
-    "drivers/nvdimm",
-    "drivers/nvme",
-    "drivers/scsi",
-    "drivers/usb/common",
-    "drivers/usb/core",
-    "drivers/usb/host",
-    "drivers/usb/storage",
-    "drivers/virtio",
-    "fs",
-    "lib",
-    "mm",
-    "net/9p",
-    "net/dns_resolver",
-    "net/sunrpc",
-];
 
 /// The lab's own disks, which the guest identifies by serial number.
 #[derive(Debug, Clone, Copy)]
@@ -141,19 +71,11 @@ impl Images {
     /// If a program is missing, or the package source lacks something.
     pub(super) fn make<'a>(&self, kernels: impl Iterator<Item = &'a str>) -> Result<()> {
         let shell = Shell::new()?;
-        NEEDS
-            .iter()
-            .try_for_each(|(package, program)| crate::install::program(&shell, package, program))?;
+        TABLE.needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
         for name in kernels {
             let kernel = kernel::named(name).with_context(|| format!("no kernel is {name}"))?;
             if kernel.arch == Arch::Arm64 {
-                ARM_NEEDS.iter().try_for_each(|(package, program)| {
-                    crate::install::program(&shell, package, program)
-                })?;
-                let (package, file) = ARM_LIBRARY;
-                if !Path::new(file).exists() {
-                    crate::install::package(&shell, package)?;
-                }
+                TABLE.arm_needs.iter().try_for_each(|package| install::ensure(&shell, package))?;
             }
             if !self.root(kernel.arch).exists() {
                 println!("making the root image for {}", kernel.arch.debian());
@@ -178,9 +100,10 @@ impl Images {
             "--variant=extract",
             "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr",
             &format!("--architectures={name}"),
-            &format!("--include={PACKAGES}"),
+            &format!("--include={}", TABLE.packages.join(",")),
         ];
-        cmd!(shell, "mmdebstrap {options...} {SUITE} {root}")
+        let suite = &TABLE.suite;
+        cmd!(shell, "mmdebstrap {options...} {suite} {root}")
             .quiet()
             .ignore_stdout()
             .ignore_stderr()
@@ -213,9 +136,10 @@ impl Images {
                       for one; do [ ! -e \"$one\" ] || cp -a --parents \"$one\" \"$TO\"; done";
         let _to = shell.push_env("TO", modules.join("kernel"));
         let from = there.join(&release);
-        cmd!(shell, "bash -e -c {script} modules {from} {modules} {MODULES...}").quiet().run()?;
+        let folders = &TABLE.folders;
+        cmd!(shell, "bash -e -c {script} modules {from} {modules} {folders...}").quiet().run()?;
         cmd!(shell, "depmod -b {image} {release}").quiet().ignore_stderr().run()?;
-        let name = kernel.name;
+        let name = &kernel.name;
         fs::create_dir_all(self.folder.join(format!("kernel-{name}")))?;
         let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
         let boot = if boot.exists() { boot } else { from.join("vmlinuz") };
@@ -260,7 +184,7 @@ fn make_initrd(
     }
     fs::copy(busybox, root.join("bin/busybox"))?;
     let mut order = String::new();
-    for name in FIRST {
+    for name in &TABLE.first {
         let file = format!("{name}.ko");
         let like = format!("{file}*");
         let found = cmd!(shell, "find {modules} -name {like}").quiet().read()?;

@@ -1,13 +1,16 @@
 //! The kernels that machines boot, and their Debian packages.
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 use std::cmp::Ordering;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 use xshell::{Shell, cmd};
 
 /// An emulated architecture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Arch {
     Amd64,
     Arm64,
@@ -23,59 +26,41 @@ impl Arch {
     }
 }
 
-/// A kernel, named as in the table of machines.
-#[derive(Debug)]
-pub(super) struct Kernel {
-    pub(super) name: &'static str,
-    pub(super) arch: Arch,
-    /// The Debian suite that contains it.
-    suite: &'static str,
-    /// Selects the newest package whose name matches.
-    pattern: &'static str,
+/// What images are made of.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    /// Packages on the host, and those for 64-bit ARM.
+    pub(super) needs: Vec<String>,
+    pub(super) arm_needs: Vec<String>,
+    /// The Debian suite of the root image, and its packages.
+    pub(super) suite: String,
+    pub(super) packages: Vec<String>,
+    /// Modules needed to mount the root image, in load order.
+    pub(super) first: Vec<String>,
+    /// Module folders that machines may need.
+    pub(super) folders: Vec<String>,
+    kernel: Vec<Kernel>,
 }
 
-const KERNELS: [Kernel; 6] = [
-    Kernel {
-        name: "5.10",
-        arch: Arch::Amd64,
-        suite: "bullseye-security",
-        pattern: "^linux-image-5\\.10\\.0-[0-9]+-amd64$",
-    },
-    Kernel {
-        name: "6.1",
-        arch: Arch::Amd64,
-        suite: "bookworm-security",
-        pattern: "^linux-image-6\\.1\\.0-[0-9]+-amd64$",
-    },
-    Kernel {
-        name: "6.12",
-        arch: Arch::Amd64,
-        suite: "bookworm-security",
-        pattern: "^linux-image-6\\.12\\.[0-9]+\\+deb12-amd64$",
-    },
-    Kernel {
-        name: "newest",
-        arch: Arch::Amd64,
-        suite: "trixie-backports",
-        pattern: "^linux-image-[0-9.]+\\+deb13-amd64$",
-    },
-    Kernel {
-        name: "arm64-4k",
-        arch: Arch::Arm64,
-        suite: "bookworm-security",
-        pattern: "^linux-image-6\\.1\\.0-[0-9]+-arm64$",
-    },
-    Kernel {
-        name: "arm64-16k",
-        arch: Arch::Arm64,
-        suite: "bookworm-security",
-        pattern: "^linux-image-6\\.12\\.[0-9]+\\+deb12-arm64-16k$",
-    },
-];
+/// A kernel, named as in the table of machines.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kernel {
+    pub(super) name: String,
+    pub(super) arch: Arch,
+    /// The Debian suite that contains it.
+    suite: String,
+    /// Selects the newest package whose name matches.
+    pattern: String,
+}
+
+pub(super) static TABLE: LazyLock<Table> =
+    LazyLock::new(|| toml::from_str(include_str!("images.toml")).expect("the table is whole"));
 
 /// The kernel with this name.
 pub(super) fn named(name: &str) -> Option<&'static Kernel> {
-    KERNELS.iter().find(|kernel| kernel.name == name)
+    TABLE.kernel.iter().find(|kernel| kernel.name == name)
 }
 
 const MIRROR: &str = "http://deb.debian.org/";
@@ -88,8 +73,8 @@ impl Kernel {
     /// # Errors
     /// If the package source is unreachable or has no such kernel.
     pub(super) fn unpack(&self, shell: &Shell, work: &Path, into: &Path) -> Result<()> {
-        let options = &private_lists(work, self.suite, self.arch)?;
-        let pattern = self.pattern;
+        let options = &private_lists(work, &self.suite, self.arch)?;
+        let pattern = &self.pattern;
         cmd!(shell, "apt-get {options...} --quiet --quiet update").quiet().run()?;
         let search = ["search", "--names-only"];
         let names = cmd!(shell, "apt-cache {options...} {search...} {pattern}").quiet().read()?;

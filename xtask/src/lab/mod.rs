@@ -9,10 +9,11 @@ mod image;
 mod guest;
 mod page;
 
-use crate::document;
-use crate::options;
+use crate::generated;
+use crate::options::at_least;
 use crate::programs::{self, Interrupt};
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 use guest::Booted;
 use image::Images;
 use kernel::Arch;
@@ -26,34 +27,44 @@ use xshell::{Shell, cmd};
 const DOCUMENT: &str = "docs/lab.md";
 
 /// The command's options.
-#[derive(Debug, PartialEq)]
-struct Options {
-    /// Only scenarios whose names contain this text.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Options {
+    /// Run only scenarios with TEXT in their names, and write nothing
+    #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Only the quick scenarios.
+    /// Run only the scenarios of the test command, and write nothing
+    #[arg(long = "quick")]
     is_quick: bool,
-    /// Number of machines to run at a time.
+    /// Number of machines to run at a time
+    #[arg(long, value_name = "N", default_value_t = JOBS, value_parser = at_least::<1>)]
     jobs: usize,
-    /// Where images and the machines' output are kept.
+    /// Keeps images and the machines' output
+    #[arg(long, default_value_os_t = folder())]
     folder: PathBuf,
+}
+
+/// The usual number of machines at a time.
+const JOBS: usize = 2;
+
+/// The usual folder.
+fn folder() -> PathBuf {
+    crate::target().join("lab")
 }
 
 /// Runs the scenarios from the workspace at `root` and writes the results.
 ///
 /// # Errors
 /// If a machine cannot be built, or a scenario fails.
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    let options = parse(root, options)?;
-    let table = scenario::table()?;
-    let chosen = options.choose(&table.machine);
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
+    let chosen = options.choose(&scenario::machines()?);
     ensure!(!chosen.is_empty(), "no such scenario");
     let images = options.images(&chosen)?;
     let done = options.boot(root, &chosen, &images)?;
     if options.is_whole() {
         let built = programs::build(root, &programs::IOASSAY)?;
         let version = programs::own_version(root, &built)?;
-        let text = page::document(&chosen, &done, &table.absent, &programs::date(root)?, &version);
-        document::write(&root.join(DOCUMENT), &text)?;
+        let text = page::rows(&chosen, &done, &programs::date(root)?, &version);
+        generated::write(&root.join(DOCUMENT), "rows", &text)?;
     }
     judge(&chosen, &done)
 }
@@ -64,8 +75,8 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
 /// # Errors
 /// If a scenario fails.
 pub(crate) fn check(root: &Path) -> Result<()> {
-    let options = parse(root, &["--quick"])?;
-    let chosen = options.choose(&scenario::table()?.machine);
+    let options = Options { only: None, is_quick: true, jobs: JOBS, folder: folder() };
+    let chosen = options.choose(&scenario::machines()?);
     let images = match options.images(&chosen) {
         Ok(images) => images,
         Err(error) => {
@@ -197,47 +208,29 @@ fn tell(machine: &Machine, booted: &Result<Booted>) {
     }
 }
 
-fn parse(root: &Path, words: &[&str]) -> Result<Options> {
-    let folder = root.join("target/lab");
-    let mut options = Options { only: None, is_quick: false, jobs: 2, folder };
-    let quick = |word: &&str| *word == "--quick";
-    options.is_quick = words.iter().any(quick);
-    let others: Vec<&str> = words.iter().copied().filter(|word| !quick(word)).collect();
-    options::each(&others, &["--only", "--jobs", "--folder"], |name, value| {
-        match name {
-            "--only" => options.only = Some(value.to_owned()),
-            "--jobs" => options.jobs = value.parse()?,
-            _ => options.folder = value.into(),
-        }
-        Ok(())
-    })?;
-    ensure!(options.jobs > 0, "--jobs 0: one machine at a time is the least");
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{install, options};
+
+    #[test]
+    fn the_document_has_a_place_for_the_rows() {
+        let document = std::fs::read_to_string(crate::root().join(DOCUMENT)).expect("it is ours");
+        assert!(generated::part(&document, "rows").is_ok());
+    }
+
+    #[test]
+    fn the_packages_are_known() {
+        let kernel::Table { needs, arm_needs, .. } = &*kernel::TABLE;
+        install::check_known(needs.iter().chain(arm_needs).map(String::as_str));
+    }
 
     #[test]
     fn options_are_read() {
-        let parse = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
-        };
-        let folder = PathBuf::from("/w/target/lab");
-        let usual = Options { only: None, is_quick: false, jobs: 2, folder: folder.clone() };
-        assert_eq!(parse(""), Ok(usual));
-        let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, folder };
-        assert_eq!(parse("--jobs 1 --quick --only md"), Ok(expected));
-        for (line, expected) in [
-            ("--jobs 0", "one machine at a time"),
-            ("--jobs x", "--jobs x"),
-            ("--only", "--only has no value"),
-            ("--fast 3", "no option `--fast`"),
-        ] {
-            let error = parse(line).expect_err("it is wrong");
-            assert!(error.contains(expected), "{error}");
-        }
+        let usual = Options { only: None, is_quick: false, jobs: 2, folder: folder() };
+        options::check("", &usual);
+        let expected = Options { only: Some("md".into()), is_quick: true, jobs: 1, ..usual };
+        options::check("--jobs 1 --quick --only md", &expected);
+        options::refused::<Options>(&["--jobs 0", "--jobs x", "--only", "--fast 3"]);
     }
 }

@@ -12,18 +12,8 @@ const TABLE: &str = include_str!("scenarios.toml");
 /// The table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Table {
-    pub(super) machine: Vec<Machine>,
-    /// What the lab does not emulate.
-    pub(super) absent: Vec<Absent>,
-}
-
-/// A kind of machine that is not available.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Absent {
-    pub(super) what: String,
-    pub(super) why: String,
+struct Table {
+    machine: Vec<Machine>,
 }
 
 /// A machine. Its scenarios run in it one after another.
@@ -134,9 +124,10 @@ fn usual_run() -> String {
     "run /lab/small.toml .".to_owned()
 }
 
-/// Parses the table.
-pub(super) fn table() -> Result<Table> {
-    toml::from_str(TABLE).context("the table of scenarios")
+/// The machines of the table.
+pub(super) fn machines() -> Result<Vec<Machine>> {
+    let table: Table = toml::from_str(TABLE).context("the table of scenarios")?;
+    Ok(table.machine)
 }
 
 /// The machines with their scenarios that satisfy `is_chosen`; machines without any are dropped.
@@ -273,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_table_is_whole_and_asserts_something_everywhere() {
-        let machines = table().expect("it can be read").machine;
+        let machines = machines().expect("it can be read");
         let all: Vec<&Scenario> = machines.iter().flat_map(|machine| &machine.scenario).collect();
         let mut names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         names.sort_unstable();
@@ -293,7 +284,7 @@ mod tests {
     #[test]
     fn a_machine_without_a_chosen_scenario_does_not_boot() {
         let machines: Table = toml::from_str(
-            "absent = []\n[[machine]]\nkernel = \"6.1\"\n\
+            "[[machine]]\nkernel = \"6.1\"\n\
              [[machine.scenario]]\nname = \"a\"\nabout = \"\"\nprepare = \"\"\n\
              [[machine.scenario]]\nname = \"b\"\nabout = \"\"\nprepare = \"\"\nquick = true\n\
              [[machine]]\nkernel = \"6.12\"\n\

@@ -6,13 +6,14 @@
 
 mod tally;
 
-use crate::programs::{self, Interrupt};
-use crate::{document, generated, options};
-use anyhow::{Context, Result, ensure};
+use crate::options::at_least;
+use crate::stage::Stage;
+use crate::{document, generated, programs};
+use anyhow::{Context, Result};
+use clap::Args;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use tally::{Seen, Tally};
 
 /// The recipe to repeat.
@@ -22,13 +23,16 @@ const RECIPE: &str = include_str!("recipe.toml");
 const DOCUMENT: &str = "METHODOLOGY.md";
 
 /// The command's options.
-#[derive(Debug, PartialEq)]
-struct Options {
-    /// Number of consecutive pairs; needs one more record than that.
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Options {
+    /// Number of consecutive pairs; needs one more record than that
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = at_least::<1>)]
     pairs: usize,
-    /// The directory for test files.
+    /// The directory for test files
+    #[arg(long = "dir", value_name = "DIR", default_value_os_t = crate::target())]
     directory: PathBuf,
-    /// The folder for records. Existing records are reused.
+    /// The folder for records; existing records are reused
+    #[arg(long, default_value_os_t = crate::target().join("repetitions"))]
     records: PathBuf,
 }
 
@@ -37,119 +41,78 @@ struct Options {
 /// # Errors
 /// If a run fails, or the user interrupts it. Finished records are kept, and the next call
 /// continues after them.
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    let options = parse(root, options)?;
-    let program = programs::ioassay(root)?;
+pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     fs::create_dir_all(&options.records).context(options.records.display().to_string())?;
-    let recipe = options.records.join("repetitions.toml");
+    let stage = Stage::new(root, &crate::target(), "repeat")?;
+    let recipe = text(&stage.path("repetitions.toml"));
     fs::write(&recipe, RECIPE)?;
-    let interrupt = Interrupt::watch()?;
     let paths: Vec<PathBuf> = (0..=options.pairs)
         .map(|index| options.records.join(format!("{index:03}.jsonl")))
         .collect();
-    for path in &paths {
-        if !path.exists() {
-            println!("{}", path.display());
-            measure(&program, &recipe, &options.directory, path)?;
-        }
-        interrupt.go_on()?;
+    for record in paths.iter().filter(|path| !path.exists()).map(|path| text(path)) {
+        println!("{record}");
+        let directory = text(&options.directory);
+        stage.ioassay(&["run", "--quiet", "--json", "--record", &record, &recipe, &directory])?;
     }
-    let text = circumstances(root, &program, &paths[0])? + &tally(&program, &paths)?.text();
+    let text = circumstances(root, &stage, &paths[0])? + &tally(&stage, &paths)?.text();
     println!("{text}");
-    let path = root.join(DOCUMENT);
-    let old = fs::read_to_string(&path)?;
-    document::write(&path, &generated::replace(&old, "repetitions", &text)?)
-}
-
-/// Makes one record. Exit status 1 is fine: a doubtful figure is still a figure.
-fn measure(program: &Path, recipe: &Path, directory: &Path, record: &Path) -> Result<()> {
-    let mut command = Command::new(program);
-    command.args(["run", "--quiet", "--json", "--record"]).arg(record).arg(recipe).arg(directory);
-    programs::output(command, 0..=1).map(drop)
+    generated::write(&root.join(DOCUMENT), "repetitions", &text)
 }
 
 /// Compares consecutive records twice: for a user who has only these two, and for a user who has
-/// also kept all earlier ones.
-fn tally(program: &Path, paths: &[PathBuf]) -> Result<Tally> {
+/// also kept all earlier ones. A comparison finds the other records in the folder of its two.
+fn tally(stage: &Stage, paths: &[PathBuf]) -> Result<Tally> {
     let mut tally = Tally::default();
-    let folder = tempfile::tempdir()?;
-    let kept = [folder.path().join("0.jsonl"), folder.path().join("1.jsonl")];
-    let all = tempfile::tempdir()?;
-    let copy = |from: &Path, to: &Path| {
-        fs::copy(from, to).map(drop).with_context(|| format!("copying {}", from.display()))
+    let [alone, among] = ["alone", "among"].map(|name| stage.path(name));
+    fs::create_dir(&alone)?;
+    fs::create_dir(&among)?;
+    let compare = |pair: &[PathBuf], copies: [PathBuf; 2]| {
+        for (from, to) in pair.iter().zip(&copies) {
+            fs::copy(from, to).with_context(|| format!("copying {}", from.display()))?;
+        }
+        let [one, other] = copies.each_ref().map(|path| text(path));
+        let printed = stage.ioassay(&["compare", "--json", &one, &other])?;
+        Ok::<Value, anyhow::Error>(serde_json::from_str(&printed)?)
     };
     for (index, pair) in paths.windows(2).enumerate() {
-        let names = [index, index + 1].map(|index| all.path().join(format!("{index}.jsonl")));
-        for (from, (alone, among)) in pair.iter().zip(kept.iter().zip(&names)) {
-            copy(from, alone)?;
-            copy(from, among)?;
-        }
-        tally.add(Seen { alone: compare(program, &kept)?, among: compare(program, &names)? })?;
+        let copies = |folder: &Path, numbers: [usize; 2]| {
+            numbers.map(|number| folder.join(format!("{number}.jsonl")))
+        };
+        tally.add(Seen {
+            alone: compare(pair, copies(&alone, [0, 1]))?,
+            among: compare(pair, copies(&among, [index, index + 1]))?,
+        })?;
     }
     Ok(tally)
 }
 
-/// Runs `ioassay compare` on two records. It can find no other records than those in their folder.
-fn compare(program: &Path, pair: &[PathBuf; 2]) -> Result<Value> {
-    let none = tempfile::tempdir()?;
-    let mut command = Command::new(program);
-    command.env("XDG_STATE_HOME", none.path()).args(["compare", "--json"]).args(pair);
-    Ok(serde_json::from_str(&programs::read(command, 0..=0)?)?)
-}
-
 /// When, where and with which version the records were made, in a sentence.
-fn circumstances(root: &Path, program: &Path, first: &Path) -> Result<String> {
-    let mut command = Command::new(program);
-    command.args(["report", "--json"]).arg(first);
-    let report: Value = serde_json::from_str(&programs::read(command, 0..=1)?)?;
+fn circumstances(root: &Path, stage: &Stage, first: &Path) -> Result<String> {
+    let report: Value =
+        serde_json::from_str(&stage.ioassay(&["report", "--json", &text(first)])?)?;
     let began = report["began"].as_str().unwrap_or("unknown");
-    let version = programs::own_version(root, program)?;
+    let version = programs::own_version(root, stage.program())?;
     Ok(document::paragraph(&format!(
         "Records from {began} on, by {version}; {}.",
         document::describe(&report)
     )))
 }
 
-fn parse(root: &Path, words: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        pairs: 40,
-        directory: root.join("target"),
-        records: root.join("target/repetitions"),
-    };
-    options::each(words, &["--pairs", "--dir", "--records"], |name, value| {
-        match name {
-            "--pairs" => options.pairs = value.parse()?,
-            "--dir" => options.directory = value.into(),
-            _ => options.records = value.into(),
-        }
-        Ok(())
-    })?;
-    ensure!(options.pairs > 0, "--pairs 0: use at least one pair");
-    Ok(options)
+fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options;
 
     #[test]
     fn options_are_read() {
-        let parse = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            parse(Path::new("/w"), &words).map_err(|error| format!("{error:#}"))
-        };
-        let [directory, records] = ["/w/target", "/w/target/repetitions"].map(PathBuf::from);
-        assert_eq!(parse(""), Ok(Options { pairs: 40, directory, records: records.clone() }));
+        let [directory, records] = [crate::target(), crate::target().join("repetitions")];
+        options::check("", &Options { pairs: 40, directory, records: records.clone() });
         let expected = Options { pairs: 3, directory: "/d".into(), records };
-        assert_eq!(parse("--dir /d --pairs 3"), Ok(expected));
-        for (line, expected) in [
-            ("--pairs x", "--pairs x"),
-            ("--pairs 0", "at least one pair"),
-            ("--dir", "--dir has no value"),
-            ("--fast 3", "no option `--fast`"),
-        ] {
-            let error = parse(line).expect_err("it is wrong");
-            assert!(error.contains(expected), "{error}");
-        }
+        options::check("--dir /d --pairs 3", &expected);
+        options::refused::<Options>(&["--pairs x", "--pairs 0", "--dir", "--fast 3"]);
     }
 }

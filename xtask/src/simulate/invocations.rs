@@ -10,7 +10,6 @@ use assess::invocations::Round;
 use assess::records::Judged;
 use assess::stats::{Estimate, Looks};
 use model::random::Rng;
-use model::record::Record;
 
 /// Numbers of invocations, and of rounds in each.
 const SPLITS: [(usize, usize); 5] = [(3, 3), (4, 3), (5, 2), (6, 2), (5, 4)];
@@ -137,19 +136,11 @@ pub(super) fn wide(sessions: usize) -> Table {
 /// How often two equivalent runs are called different.
 pub(super) fn alike(sessions: usize) -> Table {
     table(sessions, |noise, split, rng, _| {
-        let mut made = || record_of(&noise.run(rng, split), split.0);
+        let mut made = || {
+            let rates: Vec<f64> = noise.run(rng, split).iter().map(|round| round.value).collect();
+            record::of_invocations(&[&rates], split.0 as u32)
+        };
         let versus = assess::compare(Judged::of(&made()), Judged::of(&made()), &[]);
         versus.pairs.iter().any(|pair| pair.comparison.difference == Difference::Different)
     })
-}
-
-/// A record of one case with these rounds.
-fn record_of(run: &[Round], invocations: usize) -> Record {
-    let rates: Vec<f64> = run.iter().map(|round| round.value).collect();
-    let mut record = record::of(&[&rates]);
-    record.header.plan.invocations = invocations as u32;
-    for (trial, round) in record.trials.iter_mut().zip(run) {
-        trial.invocation = round.invocation;
-    }
-    record
 }

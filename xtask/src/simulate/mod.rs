@@ -10,7 +10,7 @@ mod rules;
 mod latencies;
 
 use crate::generated;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use table::Table;
@@ -70,16 +70,8 @@ const ALL: [Simulation; 12] = [
 ];
 
 /// Runs the simulations and writes their tables into the document at `root`.
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<()> {
-    match options {
-        [] => {
-            let path = root.join(DOCUMENT);
-            let document = fs::read_to_string(&path).context(DOCUMENT)?;
-            Ok(fs::write(path, generated::replace(&document, PART, &tables(SESSIONS))?)?)
-        }
-        ["--check"] => check(root),
-        _ => bail!("simulate takes only --check, not `{}`", options.join(" ")),
-    }
+pub(crate) fn run(root: &Path) -> Result<()> {
+    generated::write(&root.join(DOCUMENT), PART, &tables(SESSIONS))
 }
 
 /// Checks that the document's tables agree with a smaller simulation, apart from chance.

@@ -6,7 +6,7 @@ use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
 use crate::summary::ServedBy;
-use model::case::{Cache, Op, ReadWork, WriteEngine, WriteWork};
+use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium, Storage};
 use model::pattern::Pattern;
@@ -25,7 +25,7 @@ pub(super) fn cache_leak(context: &Context) -> Option<Draft> {
 }
 
 /// A copy of a cold source for which the devices read less than was copied. If they read almost
-/// nothing, `copy_file_range` shares the source's blocks, which is no leak.
+/// nothing, `copy_file_range` shares the source's blocks, which is not a leak.
 fn copy_leak(context: &Context) -> Option<Draft> {
     let is_cold = |work: &&WriteWork| work.op == Op::Copy && work.io.cache == Cache::Cold;
     let work = context.write().filter(is_cold)?;
@@ -257,11 +257,61 @@ fn release(os: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
+/// With more of the pages than this in the page cache, the calls were ordinary ones.
+const KEPT_MOST: f64 = 0.5;
+
+/// What a time limit leaves in the page cache: up to two windows of readahead for each thread,
+/// which it has not reached. `None` if readahead is unknown.
+fn fetched_ahead(context: &Context) -> Option<u64> {
+    let storage = context.measured.storage?;
+    let of_devices = || storage.devices.iter().filter_map(|device| device.read_ahead).max();
+    let window = storage.read_ahead.or_else(of_devices)?;
+    Some(window.saturating_mul(2 * u64::from(context.measured.case.threads())))
+}
+
+/// Claimed to leave nothing in the page cache, but pages stayed there (METHODOLOGY.md).
+pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
+    if context.measured.case.cache() != Some(Cache::DontCache) {
+        return None;
+    }
+    let (page, writes) = (context.measured.host.page, context.write());
+    let ahead = if writes.is_some() { 0 } else { fetched_ahead(context)? };
+    let kept = |trial: &Counted| {
+        let (before, after) = (trial.evidence.residency_before?, trial.evidence.residency_after?);
+        // What is not yet written cannot leave. mincore does not tell it apart.
+        let is_synced = writes.is_none_or(|work| work.sync != Sync::None);
+        let waiting = after.dirty.or(is_synced.then_some(0))?;
+        let stayed = after.cached.saturating_sub(before.cached).saturating_sub(waiting);
+        let moved = trial.sample.bytes().min(context.measured.case.file_size()?);
+        Some((stayed.saturating_mul(page).saturating_sub(ahead), moved))
+    };
+    let share = context.total_share(kept).filter(|share| *share > SHARE_NOISE)?;
+    let severity = if share > KEPT_MOST { Severity::Void } else { Severity::Doubt };
+    let cause = match (severity, writes) {
+        (Severity::Void, Some(_)) => {
+            "this file system accepts RWF_DONTCACHE and ignores it for such writes"
+        }
+        (_, Some(_)) => "not all of it was dropped when it had been written",
+        (Severity::Void, None) => "this file system ignores RWF_DONTCACHE, or they were there",
+        (_, None) => "another program or advice brought them there",
+    };
+    let message = format!(
+        "claimed dontcache, but pages with {} of the bytes stayed in the page cache: {cause}",
+        percent(share)
+    );
+    let remedy = match writes {
+        Some(_) => "write a new file, use cache 'direct', or try another kernel or file system",
+        None => "use advice 'none' and a file that nobody else reads, or cache 'direct'",
+    };
+    Draft::new(severity, message, remedy)
+}
+
 /// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
 pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
     let message = format!(
-        "the page cache served {:.0} % of the bytes and a device the rest: the figure is neither's",
+        "the page cache served {:.0} % of the bytes and a device the rest: the figure describes \
+         neither",
         100.0 * context.summary.hit_share?
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";
@@ -281,7 +331,7 @@ pub(super) fn cache_unseen(context: &Context) -> Option<Draft> {
         return None;
     }
     let message = format!(
-        "no probe can see what of the file is in the page cache: only the device counters show \
+        "no probe can see how much of the file is in the page cache: only the device counters show \
          whether it is '{cache}'"
     );
     let remedy = "use your own file, on Linux 6.5 or later, where cachestat(2) is allowed";

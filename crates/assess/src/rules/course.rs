@@ -129,7 +129,7 @@ fn step_within(context: &Context) -> Option<Draft> {
 }
 
 /// The rates of the rounds in order, or of several invocations, whose rounds are not independent;
-/// none with `--sustain`, whose trials are no rounds.
+/// none with `--sustain`, whose trials are not rounds.
 fn rates_of_rounds(context: &Context) -> Option<Vec<f64>> {
     let are_rounds = context.moves() && context.measured.sustain.is_none();
     are_rounds.then(|| context.measured.units())

@@ -1,7 +1,7 @@
 //! Whether the figure shows the tool, the CPU or the trials themselves.
 
 use super::context::{Context, Draft, Overhead, graded};
-use crate::counted::UNAVAILABLE;
+use crate::failure::Failure;
 use crate::finding::Severity;
 use crate::invocations::INVOCATIONS_LEAST;
 use crate::stats::median;
@@ -66,7 +66,7 @@ pub(super) fn cpu_bound(context: &Context) -> Option<Draft> {
     let threads = context.measured.threads_at_work();
     let busiest = threads.min(context.measured.host.parallelism());
     let busy = context.total_share(|trial| {
-        Some((trial.cpu_ns()?, trial.timed_ns.saturating_mul(busiest.into())))
+        Some((trial.working_cpu_ns()?, trial.timed_ns.saturating_mul(busiest.into())))
     })?;
     if busy < CPU_BUSY {
         return None;
@@ -108,7 +108,7 @@ pub(super) fn too_few(context: &Context) -> Option<Draft> {
 }
 
 /// The interval is so wide that the figure is known to no better than a factor of two
-/// (METHODOLOGY.md). With `--sustain`, trials are no rounds.
+/// (METHODOLOGY.md). With `--sustain`, trials are not rounds.
 pub(super) fn wide_interval(context: &Context) -> Option<Draft> {
     let estimate = context.summary.rate()?;
     if !estimate.is_wide() || context.measured.sustain.is_some() {
@@ -134,17 +134,20 @@ const FAILED_VOID: f64 = 0.50;
 /// What this machine can't do is not a failure.
 pub(super) fn failed_trials(context: &Context) -> Option<Draft> {
     let failures = context.measured.failures();
-    let failed = || failures.iter().filter(|(reason, _)| !reason.starts_with(UNAVAILABLE));
+    let failed = || {
+        failures.iter().filter_map(|(failure, trials)| match failure {
+            Failure::Failed(reason) => Some((reason, *trials)),
+            Failure::Unavailable(_) => None,
+        })
+    };
     // Later reasons may only say that the case was not tried again.
     let (reason, _) = failed().next()?;
     let count = failed().map(|(_, trials)| trials).sum::<usize>();
     let all = count + context.measured.all().count();
     let severity =
         if count as f64 >= FAILED_VOID * all as f64 { Severity::Void } else { Severity::Doubt };
-    let message = format!(
-        "{count} of {all} trials failed ({}): the figure is that of the others",
-        reason.strip_prefix("failed: ").unwrap_or(reason)
-    );
+    let message =
+        format!("{count} of {all} trials failed ({reason}): the figure is that of the others");
     Draft::new(severity, message, "find out why they failed, and run again")
 }
 

@@ -5,6 +5,7 @@ mod cache;
 mod origin;
 mod unseen;
 mod effort;
+mod schedule;
 mod pages;
 mod writing;
 mod above;
@@ -27,10 +28,11 @@ use model::host::Storage;
 type Rule = fn(&Context) -> Option<Draft>;
 
 /// The rule of each finding on a case.
-const RULES: [(Code, Rule); 40] = [
+const RULES: [(Code, Rule); 42] = [
     (Code::CacheLeak, cache::cache_leak),
     (Code::NotWarm, cache::not_warm),
     (Code::DirectIgnored, cache::direct_ignored),
+    (Code::CacheKept, cache::cache_kept),
     (Code::PartlyCached, cache::partly_cached),
     (Code::CacheUnseen, cache::cache_unseen),
     (Code::OverRead, cache::over_read),
@@ -50,6 +52,7 @@ const RULES: [(Code, Rule); 40] = [
     (Code::ThrottledWriteback, writing::throttled_writeback),
     (Code::PageSize, pages::page_size),
     (Code::OverheadBound, effort::overhead_bound),
+    (Code::LoadNotHeld, schedule::load_not_held),
     (Code::CpuBound, effort::cpu_bound),
     (Code::Throttled, environment::throttled),
     (Code::Contended, environment::contended),
@@ -83,9 +86,11 @@ pub(crate) fn find(context: &Context) -> Vec<Finding> {
 pub(crate) fn find_among(row: &Row, rows: &[Row], bounds: &Bounds) -> Vec<Finding> {
     let above = above::above_ceiling(row, bounds).map(|fault| fault.named(Code::AboveCeiling));
     let host = host::host_cache(row, rows).map(|fault| fault.named(Code::HostCache));
+    let behind = schedule::generator_behind(row, rows);
+    let behind = behind.map(|fault| fault.named(Code::GeneratorBehind));
     let unknown = caches::cache_size_unknown(row);
     let unknown = unknown.map(|fault| fault.named(Code::CacheSizeUnknown));
-    unknown.into_iter().chain(above).chain(host).collect()
+    unknown.into_iter().chain(above).chain(host).chain(behind).collect()
 }
 
 /// The one finding about the whole run: a hypervisor presents the device that served a case
@@ -125,7 +130,11 @@ mod tests {
             // These are about the run, and about a row among others.
             let is_apart = matches!(
                 code,
-                Code::VirtualDevice | Code::CacheSizeUnknown | Code::AboveCeiling | Code::HostCache
+                Code::VirtualDevice
+                    | Code::CacheSizeUnknown
+                    | Code::AboveCeiling
+                    | Code::HostCache
+                    | Code::GeneratorBehind
             );
             let is_of_control = *code == Code::ControlDiffers;
             let expected = usize::from(!is_apart && !is_of_control);

@@ -87,7 +87,7 @@ pub(super) fn claim(context: &Context) -> Option<(&'static str, Severity)> {
     let reads = context.read().map(|work| work.io.cache);
     let cache = reads.or(context.write().map(|work| work.io.cache))?;
     let severity = match cache {
-        Cache::Direct | Cache::Cold => Severity::Doubt,
+        Cache::Direct | Cache::Cold | Cache::DontCache => Severity::Doubt,
         Cache::Warm | Cache::AsIs => Severity::Note,
     };
     Some((cache.name(), severity))

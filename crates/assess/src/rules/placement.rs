@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const APART_NOTE: f64 = 0.05;
 /// Levels this far apart make the median a lottery (METHODOLOGY.md).
 const APART_DOUBT: f64 = 0.20;
-/// Fewer rounds than this are no level (METHODOLOGY.md).
+/// Fewer rounds than this are not a level (METHODOLOGY.md).
 const LEVEL_LEAST: usize = 3;
 /// Levels that fit the CPUs by chance more often than this are not reported (METHODOLOGY.md).
 const CHANCE_MOST: f64 = 0.01;

@@ -366,7 +366,7 @@ fn the_bus_carries_what_stores_fetch() {
         assert!((bus.median / rate.median - factor).abs() < 1e-9, "{kernel}");
         assert_eq!(bus.low.map(|low| low / factor), rate.low);
     }
-    assert_eq!(assess(&base()).cases[0].bus, None, "a file is no kernel");
+    assert_eq!(assess(&base()).cases[0].bus, None, "a file is not a kernel");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_slow_start_is_a_note() {
     let slow = record(120, rate(20));
     check(slow.clone(), |_| {}, "sound device: StepChange note");
     assert!(message(&slow).starts_with("slow start: 50.0 MB/s until 100 MB, after 2.00 s"));
-    // A later rise is no slow start.
+    // A later rise is not a slow start.
     let late = record(120, rate(60));
     check(late.clone(), |_| {}, "doubtful device: StepChange doubt");
     assert!(message(&late).starts_with("50.0 MB/s until 300 MB, after 6.00 s, then 200 MB/s"));

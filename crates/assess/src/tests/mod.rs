@@ -5,9 +5,12 @@ mod control;
 mod counting;
 mod course;
 mod decisions;
+mod depths;
 mod environment;
 mod memory;
 pub(crate) mod noise;
+mod open_loop;
+mod load;
 mod rounds;
 mod records;
 mod rules;
@@ -47,7 +50,9 @@ fn flawless(work: ReadWork) -> Record {
         let evidence = &mut trial.evidence;
         match cache {
             Cache::Cold => {}
-            Cache::Direct => evidence.residency_after = evidence.residency_before,
+            Cache::Direct | Cache::DontCache => {
+                evidence.residency_after = evidence.residency_before
+            }
             Cache::Warm | Cache::AsIs => {
                 evidence.residency_before = residency(PAGES);
                 evidence.task_read_bytes = Some(0);

@@ -49,7 +49,7 @@ fn a_step_between_rounds() {
     check(record(&levels((8, 1.0), (8, 0.77))), no_op, "doubtful device: StepChange doubt");
     let small = judge(&record(&levels((8, 1.0), (8, 0.83))));
     assert!(!small.contains("StepChange"), "{small}");
-    // Two slow rounds are no level, and noise is no step.
+    // Two slow rounds are not a level, and noise is not a step.
     check(record(&levels((2, 0.6), (12, 1.0))), no_op, "sound device:");
     check(record(&levels((5, 1.0), (5, 1.0))), no_op, "sound device:");
 }
@@ -60,7 +60,7 @@ fn a_ramp_in_the_first_rounds_is_a_slow_start() {
     check(ramp.clone(), no_op, "sound device: StepChange note");
     let text = message(&ramp);
     assert!(text.starts_with("slow start: 537 MB/s in the first 5 of 20 rounds"), "{text}");
-    // A later rise, or a fall, is no slow start.
+    // A later rise, or a fall, is not a slow start.
     check(record(&levels((7, 0.5), (13, 1.0))), no_op, "doubtful device: StepChange doubt");
     check(record(&levels((5, 1.0), (15, 0.5))), no_op, "doubtful device: StepChange doubt");
 }

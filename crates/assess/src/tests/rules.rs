@@ -280,6 +280,21 @@ fn a_trial_whose_file_was_reclaimed_is_left_out() {
 }
 
 #[test]
+fn cache_kept() {
+    let sparing = || flawless(work(Cache::DontCache));
+    let after =
+        |cached| move |r: &mut Record| evidence(r, |e| e.residency_after = residency(cached));
+    check(sparing(), after(0), "sound device:");
+    check(sparing(), after(PAGES / 200), "sound device:");
+    check(sparing(), after(PAGES / 10), "doubtful device: CacheKept doubt");
+    check(sparing(), after(PAGES), "void device: CacheKept void");
+    // Other states do not claim that nothing stays.
+    let mut cold = flawless(work(Cache::Cold));
+    after(PAGES)(&mut cold);
+    assert_eq!(judge(&cold), "sound device:");
+}
+
+#[test]
 fn direct_ignored() {
     let direct = || flawless(work(Cache::Direct));
     let canary = |bypasses| {
@@ -299,7 +314,7 @@ fn direct_ignored() {
     };
     check(direct(), residency_of(0, PAGES), "void device: DirectIgnored void");
     check(direct(), residency_of(0, PAGES / 200), "sound device:");
-    // Pages that an earlier warm trial left in the cache are no evidence.
+    // Pages that an earlier warm trial left in the cache are not evidence.
     check(direct(), residency_of(PAGES, PAGES), "sound device:");
     check(direct(), |r| set_reads(r, 0.7), "void mixed: DirectIgnored void");
     let ram = |r: &mut Record| {
@@ -377,7 +392,7 @@ fn ram() {
     check(flawless(work(Cache::Warm)), in_memory, "sound ram: Ram note");
     check(flawless(work(Cache::AsIs)), in_memory, "sound ram: Ram note");
     check(flawless(work(Cache::Direct)), in_memory, "doubtful ram: Ram doubt");
-    // A memory case claims to read memory, so memory is no finding.
+    // A memory case claims to read memory, so memory is not a finding.
     check(memory(), in_memory, "sound ram:");
 }
 

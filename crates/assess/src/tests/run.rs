@@ -4,6 +4,7 @@ use super::*;
 use crate::answer::Bottleneck;
 use crate::comparison::Difference;
 use crate::decision::Decision;
+use crate::failure::Failure;
 use crate::finding::{Code, Severity, Verdict};
 use crate::summary::CeilingKind;
 use model::case::{Advice, Io};
@@ -463,8 +464,8 @@ fn a_case_without_a_trial_is_void_and_says_why() {
     assert_eq!((case.verdict, case.n, &case.findings[..]), (Verdict::Void, 0, &[][..]));
     assert_eq!((case.throughput, case.served_by, case.of_memory), (None, None, None));
     let failures = [
-        ("failed: the worker died".to_string(), 1),
-        ("unavailable: no io_uring here".to_string(), 9),
+        (Failure::Failed("the worker died".to_string()), 1),
+        (Failure::Unavailable("no io_uring here".to_string()), 9),
     ];
     assert_eq!(case.failures, failures);
 }
@@ -496,7 +497,7 @@ fn some_failures_among_good_trials_are_told() {
         span.end_ns = span.start_ns;
     };
     assert_eq!(judge(&record), "doubtful device: FailedTrials doubt");
-    assert_eq!(assess(&record).cases[0].failures, [("failed: it hung".to_string(), 3)]);
+    assert_eq!(assess(&record).cases[0].failures, [(Failure::Failed("it hung".to_string()), 3)]);
     ended_at_once(&mut record, 3);
     assert_eq!(judge(&record), "doubtful device: TooFew doubt, FailedTrials doubt");
     assert_eq!(assess(&record).cases[0].n, 6);

@@ -63,7 +63,7 @@ fn stalls_tell_what_an_arriving_load_would_wait() {
     assert!(message.contains(expected), "{message}");
 }
 
-/// Other processes interrupt short operations: below 10 ms, that is no stall.
+/// Other processes interrupt short operations: below 10 ms, that is not a stall.
 #[test]
 fn a_stall_is_ten_milliseconds_at_least() {
     let of_micros = |stall_ns: u64| {
@@ -79,7 +79,7 @@ fn a_stall_is_ten_milliseconds_at_least() {
     check(flawless(work(Cache::Warm)), of_micros(30_000_000), "doubtful page-cache: Stalled doubt");
 }
 
-/// With readahead, one operation waits for many: that is no stall.
+/// With readahead, one operation waits for many: that is not a stall.
 #[test]
 fn waiting_for_readahead_is_no_stall() {
     let cold = |pattern| {

@@ -2,6 +2,7 @@
 //! planted fault, and a flaw below its threshold.
 
 use super::*;
+use crate::finding::Code;
 use crate::finding::{Severity, Verdict};
 use crate::summary::Summary;
 use model::case::{Allocation, Fill, Io, Op, Sync, WriteEngine, WriteWork};
@@ -713,6 +714,34 @@ fn direct_writes_that_are_not_direct() {
     };
     check(flawless_write(direct()), canary, "void device: DirectIgnored void");
     check(flawless_write(over()), canary, "sound device:");
+}
+
+#[test]
+fn writes_that_were_to_leave_the_page_cache_and_stay() {
+    let sparing = |work: WriteWork| WriteWork {
+        io: Io { cache: Cache::DontCache, ..work.io },
+        allocation: Allocation::None,
+        ..work
+    };
+    let after = |cached, dirty| {
+        move |r: &mut Record| {
+            evidence(r, |e| {
+                e.residency_after = residency(cached).map(|seen| Residency { dirty, ..seen });
+            });
+        }
+    };
+    let said = |work: WriteWork, cached, dirty| {
+        let mut record = flawless_write(sparing(work));
+        after(cached, dirty)(&mut record);
+        first(&record).findings.iter().any(|found| found.code == Code::CacheKept)
+    };
+    assert!(said(over(), PAGES, Some(0)));
+    assert!(said(over(), PAGES, None));
+    assert!(!said(over(), 0, Some(0)));
+    // What still waits to be written cannot leave, and mincore does not tell it apart.
+    assert!(said(unsynced(), PAGES, Some(PAGES / 2)));
+    assert!(!said(unsynced(), PAGES, Some(PAGES)));
+    assert!(!said(unsynced(), PAGES, None));
 }
 
 #[test]

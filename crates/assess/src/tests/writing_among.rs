@@ -119,7 +119,7 @@ fn writing_is_bounded_by_direct_writing_only() {
     assert_eq!(ceiling(&assess(&record).cases[0]), "none");
     add_write(&mut record, write_case(log(256)), 1.0);
     assert_eq!(ceiling(&assess(&record).cases[0]), "0.80 of device");
-    // A write, however fast, is no ceiling for reads either.
+    // A write, however fast, is not a ceiling for reads either.
     let mut record = record_of(direct());
     add_read(&mut record, ReadWork { io: Io { cache: Cache::Cold, ..reads().io }, ..reads() }, 2.0);
     assert_eq!(ceiling(&last(&record)), "none");

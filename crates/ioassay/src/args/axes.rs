@@ -6,7 +6,8 @@ use model::axis::{AXES, Axis, Domain};
 use std::ffi::OsStr;
 
 /// The heading above the axes in the help.
-pub(crate) const HEADING: &str = "Axes (one value, or several with commas)";
+pub(crate) const HEADING: &str =
+    "Axes (one value, or several with commas; 4k is 4KiB, or 4096 bytes; 4kB is 4000)";
 
 /// The given axes, by name, each with its values.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +47,7 @@ fn flag(axis: &'static Axis) -> Arg {
             Domain::Bytes => "SIZE",
             Domain::Time => "TIME",
             Domain::Count(_) => "N",
+            Domain::Rate => "RATE",
             Domain::Peer | Domain::Names(_) => "NAME",
         })
         .value_delimiter(',')

@@ -41,13 +41,13 @@ pub enum CacheCommand {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Evict each file from the page cache and verify it; does not need root
+    /// Evict each file from the page cache, and verify that; needs no root
     Evict {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Read each file into the page cache and verify it
+    /// Read each file into the page cache, and verify that
     Warm {
         /// The files
         #[arg(required = true)]
@@ -64,13 +64,13 @@ pub enum DataCommand {
     Create {
         /// The file
         file: PathBuf,
-        /// Its size: 256MiB, 1GiB
+        /// Its size, such as 256MiB
         #[arg(long, default_value = "1GiB")]
         size: String,
         /// Seed of its content
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// ContentKind of content: random words, or ints:20 for 4-byte integers below 20, uniformly
+        /// Kind of content: random words, or ints:20 for 4-byte integers below 20, uniformly
         /// distributed
         #[arg(long, default_value_t = ContentKind::Random)]
         content: ContentKind,

@@ -40,8 +40,8 @@ fn each(
     act: impl Fn(&File, Probe) -> Result<Residency>,
 ) -> Result<u8> {
     for path in files {
-        let residency = one(path, &act)
-            .with_context(|| format!("failed to {verb} '{}' in the page cache", path.display()))?;
+        let residency =
+            one(path, &act).with_context(|| format!("failed to {verb} '{}'", path.display()))?;
         say(&describe(path, &residency))?;
     }
     Ok(DONE)

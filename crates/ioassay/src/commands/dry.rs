@@ -4,6 +4,8 @@ use super::question::{Question, Setting};
 use super::{DONE, say};
 use crate::args::{FormArgs, OutputArgs};
 use crate::files;
+use crate::load::Search;
+use crate::recipe::Relative;
 use crate::store;
 use anyhow::{Result, bail};
 use model::case::{Cache, Case, Engine, Sync, Work, WriteEngine};
@@ -19,16 +21,57 @@ use std::time::Duration;
 /// # Errors
 /// If the place does not exist, the plan is impossible, or the name of the record is taken.
 pub fn show(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
-    let setting = Setting::of(question)?;
+    let mut setting = Setting::of(question)?;
+    let loads = setting.loads.clone();
+    let asked = setting.plan.clone();
+    // The rates are not known yet, but their number is, and so is what they need.
+    setting.add_loads(question, nominal(&setting))?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     let needs = needs(question, &setting, output)?;
     let text = if output.form.json {
-        serde_json::to_string_pretty(&serde_json::json!({"plan": setting.plan, "needs": needs}))?
+        let loads: Vec<_> = loads.iter().map(shares).collect();
+        let plan = serde_json::json!({"plan": asked, "loads": loads, "needs": needs});
+        serde_json::to_string_pretty(&plan)?
     } else {
-        report::plan(&setting.plan, style) + &report::needs(&needs, style)
+        report::plan(&asked, style) + &said_loads(&loads, &asked) + &report::needs(&needs, style)
     };
     say(&text)?;
     Ok(DONE)
+}
+
+/// The shares of a closed loop, for programs.
+fn shares(load: &Relative) -> serde_json::Value {
+    serde_json::json!({"closed": load.closed().id(), "rates_percent": load.percents})
+}
+
+/// Cases at rates that may be those of a run: as many as it will have.
+fn nominal(setting: &Setting) -> Vec<Case> {
+    const CLOSED: f64 = 100_000.0;
+    let search = Search::of(&setting.plan);
+    let of = |load: &Relative| {
+        let mut half = |rate: u64| Ok(rate as f64 <= CLOSED / 2.0);
+        search.cases(load, CLOSED, &mut half).unwrap_or_default()
+    };
+    setting.loads.iter().flat_map(of).collect()
+}
+
+/// The rates that are found by short trials first.
+fn said_loads(loads: &[Relative], plan: &Plan) -> String {
+    let Some(load) = loads.first() else { return String::new() };
+    let shares: Vec<String> = load.percents.iter().map(|it| format!("{it} %")).collect();
+    let mut text = format!(
+        "\nmeasured too, at rates that short trials find first\n  {} of what each closed loop \
+         does\n",
+        shares.join(", ")
+    );
+    if !plan.goals.is_empty() {
+        let goals: Vec<String> = plan.goals.iter().map(ToString::to_string).collect();
+        text.push_str(&format!("  4 rates around the one at which {} ceases\n", goals.join(", ")));
+    }
+    if let Some(rate) = plan.at_least {
+        text.push_str(&format!("  {rate} operations per second\n"));
+    }
+    text
 }
 
 /// Refuses forms of results, which a plan does not have. A whole command that ends with `--dry-run`

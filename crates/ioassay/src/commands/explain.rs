@@ -8,6 +8,10 @@ use model::units;
 /// The document that defines the findings, embedded in the program.
 const METHODOLOGY: &str = include_str!("../../../../METHODOLOGY.md");
 
+/// What a reader who has only this section lacks.
+const LEGEND: &str = "† a threshold of ioassay's own, from simulation or measurement.\n\
+                      METHODOLOGY.md defines the terms, and has the other sections.";
+
 /// Explains a finding, or lists all of them.
 ///
 /// # Errors
@@ -16,7 +20,8 @@ pub fn execute(code: Option<&str>) -> Result<u8> {
     match code {
         Some(given) => {
             let code = find(given)?;
-            say(&format!("{code}\n\n{}", section(code).unwrap_or_default()))?;
+            let text = section(code).unwrap_or_default();
+            say(&format!("{code}\n\n{text}\n\n{LEGEND}"))?;
         }
         None => {
             for code in Code::ALL {
@@ -53,7 +58,8 @@ fn section(code: Code) -> Option<&'static str> {
     Some(text[..end].trim())
 }
 
-/// The first sentence of the definition, up to a colon or semicolon, without the leading severity.
+/// The first sentence of the definition, up to a colon or semicolon, without the leading severity
+/// and the marks of thresholds.
 fn first_sentence(section: &str) -> String {
     let paragraph = section.split("\n\n").next().unwrap_or_default();
     let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -61,6 +67,7 @@ fn first_sentence(section: &str) -> String {
         Some((_, rest)) => rest.trim_start(),
         None => &text,
     };
+    let text = text.replace('†', "");
     let end = [". ", ": ", "; "].iter().filter_map(|mark| text.find(mark)).min();
     format!("{}.", text[..end.unwrap_or(text.len())].trim_end_matches(['.', ':']))
 }

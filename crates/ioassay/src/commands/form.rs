@@ -60,7 +60,7 @@ pub fn deliver_as(
 
 fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| {
-        format!("failed to make the folder '{}' for the figures", folder.display())
+        format!("failed to create the folder '{}' for the pictures", folder.display())
     })
 }
 
@@ -91,13 +91,13 @@ fn tell_missing(assessment: &Assessment) -> Result<()> {
 }
 
 fn picture(assessment: &Assessment, name: &str) -> Result<String> {
-    let figures = report::pictures(assessment);
-    if figures.is_empty() {
-        bail!("there is no figure '{name}': this record has nothing to draw");
+    let pictures = report::pictures(assessment);
+    if pictures.is_empty() {
+        bail!("there is no picture '{name}': this record has nothing to draw");
     }
     if name == "list" {
-        let line = |figure: &report::Picture| format!("{:<40} {}\n", figure.name, figure.title);
-        return Ok(figures.iter().map(line).collect());
+        let line = |picture: &report::Picture| format!("{:<40} {}\n", picture.name, picture.title);
+        return Ok(pictures.iter().map(line).collect());
     }
     Ok(report::picture_alone(assessment, name)?)
 }

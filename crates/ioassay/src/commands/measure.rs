@@ -1,5 +1,7 @@
 //! `survey`, `run` and `plan`: from a question to its answer.
 
+mod calibrate;
+
 use super::question::{self, Question, Setting};
 use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
@@ -15,6 +17,7 @@ use crate::stop::Stop;
 use crate::store::{self, Store};
 use crate::worker_process::PATIENCE;
 use anyhow::{Context, Result};
+use calibrate::Probe;
 use model::case::OWN_PEER;
 use model::environment::Environment;
 use model::peer::Peer;
@@ -83,15 +86,38 @@ pub struct Kept {
 pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
     orphans::adopt();
     let Question { target, peers, .. } = question;
-    let setting = Setting::of(question)?;
-    let (plan, source, environment) =
-        (&setting.plan, setting.source.as_ref(), &setting.environment());
+    let mut setting = Setting::of(question)?;
     setting.check_any_asked()?;
     let memory = question.memory.map(MemoryGroup::create).transpose()?;
     output.record.as_deref().map_or(Ok(()), store::check_free)?;
     form::check(&output.form)?;
     let mut progress = if output.quiet { Progress::hidden() } else { Progress::new() };
-    let ready = ready_peers(peers, plan, &progress, stop)?;
+    let ready = ready_peers(peers, &setting.plan, &progress, stop)?;
+    let is_pinned = setting.plan.bound.pin.is_some();
+    let worker = |peer: &str| {
+        let mut command = worker_command(peer, &ready)?;
+        if is_pinned && peer == OWN_PEER {
+            command.arg("--pin");
+        }
+        Ok(command)
+    };
+    if !setting.loads.is_empty() {
+        let found = Probe {
+            question,
+            setting: &setting,
+            worker: &worker,
+            memory: memory.as_ref(),
+            progress: &mut progress,
+            stop,
+        };
+        match found.cases(&setting.loads) {
+            Ok(loads) => setting.add_loads(question, loads)?,
+            Err(_) if stop.is_asked() => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    let (plan, source, environment) =
+        (&setting.plan, setting.source.as_ref(), &setting.environment());
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
     let maker = &Maker { plan, target, source, environment, stay };
     for removed in maker.remove_dead() {
@@ -106,13 +132,7 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
         maker,
         files,
         peers: ready.values().map(|ready| ready.peer.clone()).collect(),
-        worker: &|peer| {
-            let mut command = worker_command(peer, &ready)?;
-            if plan.bound.pin.is_some() && peer == OWN_PEER {
-                command.arg("--pin");
-            }
-            Ok(command)
-        },
+        worker: &worker,
         memory: memory.as_ref(),
     };
     let (record, files) = carry_out(made, output.record.as_deref(), &mut progress, stop)?;

@@ -19,6 +19,7 @@ use crate::manual::completions;
 use crate::stop::survive_file_limit;
 use crate::store;
 use anyhow::{Context, Result};
+use model::host::Host;
 use model::printable::printable;
 use report::{Style, to_terminal};
 use rustix::process::{
@@ -153,8 +154,13 @@ fn serve(pins: bool) -> Result<u8> {
     Ok(DONE)
 }
 
+/// This machine.
+fn this_host() -> Host {
+    Host { no_io_uring: worker::io_uring_refusal(), ..witness::host(kernel::available()) }
+}
+
 fn host(directory: &Path) -> Result<u8> {
-    let host = witness::host(kernel::available());
+    let host = this_host();
     let storage = witness::storage(directory)
         .with_context(|| format!("failed to inspect the storage of '{}'", directory.display()))?;
     let facts = serde_json::json!({ "host": host, "storage": storage });

@@ -59,17 +59,25 @@ fn list(args: &PeersArgs) -> Result<u8> {
     say(&format!("{OWN_PEER:<26} this program's own worker"))?;
     for program in chosen(args, &peers)? {
         let peer = &program.peer;
-        let can: Vec<&str> = (peer.engines.iter().map(|engine| engine.name()))
-            .chain(peer.write_engines.iter().map(|engine| engine.name()))
-            .chain(peer.kernels.iter().map(|kernel| kernel.name()))
-            .collect();
+        let can = [
+            all("reads by", peer.engines.iter().map(|engine| engine.name())),
+            all("writes by", peer.write_engines.iter().map(|engine| engine.name())),
+            all("kernels", peer.kernels.iter().map(|kernel| kernel.name())),
+        ];
+        let can = can.into_iter().flatten().collect::<Vec<String>>().join("; ");
         let state = match &peer.unavailable {
             Some(reason) => format!("unavailable: {reason}"),
             None => program.build.join(" "),
         };
-        say(&format!("{:<26} {:<24} {state}", peer.name, can.join(" ")))?;
+        say(&format!("{:<26} {can:<40}  {state}", peer.name))?;
     }
     Ok(DONE)
+}
+
+/// The names after their `title`; nothing without names.
+fn all<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: Vec<&str> = names.collect();
+    (!names.is_empty()).then(|| format!("{title} {}", names.join(", ")))
 }
 
 fn build(args: &PeersArgs) -> Result<u8> {

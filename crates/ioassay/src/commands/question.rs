@@ -1,5 +1,6 @@
 //! A question from the command line: its subject, its place, and the plan that answers it.
 
+use super::this_host;
 use crate::args::{RunArgs, SurveyArgs};
 use crate::bind;
 use crate::device;
@@ -8,10 +9,12 @@ use crate::files::{Source, Target};
 use crate::fixture;
 use crate::group::{self, Values};
 use crate::peers::Peers;
-use crate::recipe::{self, Changes, Recipe};
+use crate::recipe::{self, Changes, Recipe, Relative};
 use anyhow::{Context, Result, bail};
+use model::axis;
 use model::case::{Case, Op, Work, WriteWork};
 use model::environment::Environment;
+use model::goal::Goal;
 use model::host::{Affinity, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Plan, Role, Skip};
@@ -41,6 +44,10 @@ pub struct Question {
     pub pin: Option<String>,
     /// The NUMA node for processors and memory.
     pub node: Option<u32>,
+    /// What the response times of a load must keep to.
+    pub goals: Vec<Goal>,
+    /// The operations per second at which they must be met.
+    pub at_least: Option<u64>,
     /// Programs that can measure.
     pub peers: Peers,
 }
@@ -56,8 +63,11 @@ pub struct Setting {
     pub source: Option<Source>,
     /// Programs that can measure.
     pub peers: Vec<Peer>,
-    /// The cases to measure, and the skipped ones.
+    /// The cases to measure, and the skipped ones. Of cases with relative rates, it has only the
+    /// closed loops until [`Setting::add_loads`].
     pub plan: Plan,
+    /// Cases whose rates are shares of what a closed loop does.
+    pub loads: Vec<Relative>,
 }
 
 impl Setting {
@@ -72,9 +82,22 @@ impl Setting {
         let source = source_of(question)?;
         let peers = question.peers.facts();
         let environment = Environment { host: &host, storage: storage.as_ref(), peers: &peers };
-        let mut plan = plan_of(question, source.as_ref(), &environment)?;
+        let loads = question.recipe.relatives(&question.changes, &environment)?;
+        let mut plan = plan_of(question, &question.changes, source.as_ref(), &environment)?;
         plan.bound = Affinity { pin, node: question.node };
-        Ok(Setting { host, storage, source, peers, plan })
+        check_goals(&plan, !loads.is_empty())?;
+        Ok(Setting { host, storage, source, peers, plan, loads })
+    }
+
+    /// Adds cases with rates that were found for the relative ones.
+    ///
+    /// # Errors
+    /// If the plan cannot be made.
+    pub fn add_loads(&mut self, question: &Question, loads: Vec<Case>) -> Result<()> {
+        let changes = Changes { loads, seed: Some(self.plan.seed), ..question.changes.clone() };
+        let plan = plan_of(question, &changes, self.source.as_ref(), &self.environment())?;
+        self.plan = Plan { bound: self.plan.bound.clone(), ..plan };
+        Ok(())
     }
 
     /// Where the plan runs.
@@ -113,7 +136,7 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
     }
     let target = target_of(args, &recipe, &mut axes)?;
     let RunArgs { rounds, invocations, seed, no_ceilings, .. } = *args;
-    let changes = Changes { axes, rounds, invocations, seed, no_ceilings };
+    let changes = Changes { axes, rounds, invocations, seed, no_ceilings, loads: Vec::new() };
     Ok(Question {
         recipe,
         changes,
@@ -124,8 +147,41 @@ pub fn of_run(args: &RunArgs) -> Result<Question> {
         memory: args.memory.as_deref().map(units::parse_bytes).transpose()?,
         pin: args.output.pin.clone(),
         node: args.output.node,
+        goals: goals_of(args)?,
+        at_least: args.at_least.as_deref().map(least_of).transpose()?,
         peers: Peers::load(args.peers.as_deref())?,
     })
+}
+
+/// The goals of `--hold`.
+fn goals_of(args: &RunArgs) -> Result<Vec<Goal>> {
+    Ok(args.hold.iter().map(|goal| goal.parse()).collect::<Result<_, _>>()?)
+}
+
+/// The rate of `--at-least`.
+fn least_of(text: &str) -> Result<u64> {
+    match axis::parse_rate(text)? {
+        0 => bail!("--at-least needs a rate, such as 40k"),
+        rate => Ok(rate),
+    }
+}
+
+/// Refuses goals for cases without rates.
+fn check_goals(plan: &Plan, is_relative: bool) -> Result<()> {
+    let has_rates = plan.cases.iter().any(|planned| planned.case.is_open());
+    if !plan.goals.is_empty() && !has_rates && !is_relative {
+        bail!(
+            "--hold is about rates, and '{}' has none: run the recipe load, or add --rate 10%,50%",
+            plan.recipe
+        );
+    }
+    if plan.at_least.is_some() && !is_relative {
+        bail!(
+            "--at-least needs rates that are shares of what a closed loop does: run the recipe \
+             load, or add --rate 10%,50%"
+        );
+    }
+    Ok(())
 }
 
 fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<Target> {
@@ -155,12 +211,15 @@ fn target_of(args: &RunArgs, recipe: &Recipe, axes: &mut group::Axes) -> Result<
 /// The plan for a question at a place.
 fn plan_of(
     question: &Question,
+    changes: &Changes,
     source: Option<&Source>,
     environment: &Environment,
 ) -> Result<Plan> {
-    let Question { recipe, changes, target, sustain, memory, .. } = question;
+    let Question { recipe, target, sustain, memory, .. } = question;
     let mut plan = recipe.plan(changes, environment)?;
     plan.memory_limit = *memory;
+    plan.goals = question.goals.clone();
+    plan.at_least = question.at_least;
     match target {
         // A user's own file is never written, and a file to read has only one size.
         Target::File(_) => refuse(&mut plan, |case| {
@@ -276,13 +335,15 @@ pub fn of_survey(args: &SurveyArgs) -> Result<Question> {
         memory: None,
         pin: args.output.pin.clone(),
         node: args.output.node,
+        goals: Vec::new(),
+        at_least: None,
         peers: Peers::load(None)?,
     })
 }
 
 /// This machine; its available memory is at most the workers' limit.
 fn host_of(question: &Question) -> Host {
-    let host = witness::host(kernel::available());
+    let host = this_host();
     let bounds = [host.memory_available, question.memory];
     Host { memory_available: bounds.into_iter().flatten().min(), ..host }
 }

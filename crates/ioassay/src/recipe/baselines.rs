@@ -1,10 +1,11 @@
 //! The baselines of a recipe: its ceilings.
 
-use super::{Changes, parse};
+use super::{Changes, fallback, parse};
 use anyhow::Result;
 use model::case::WriteWork;
-use model::case::{Cache, Case, Engine, Io, Op, ReadWork, Work};
+use model::case::{Cache, Case, Engine, Io, Op, ReadWork, Touch, Work};
 use model::environment::Environment;
+use model::pattern::Pattern;
 use model::plan::Plan;
 use model::units;
 use std::collections::HashSet;
@@ -26,17 +27,22 @@ pub(super) fn of(plan: &Plan, environment: &Environment) -> Result<Vec<Case>> {
         (asked().any(|case| case.read().is_some()), asked().any(|case| case.write().is_some()));
     let claims_device = asked()
         .filter_map(Case::read)
-        .any(|work| matches!(work.io.cache, Cache::Direct | Cache::Cold));
+        .any(|work| matches!(work.io.cache, Cache::Direct | Cache::Cold | Cache::DontCache));
+    // Rates are bounded by their closed loops, which the run asks for itself.
+    let has_rates = asked().any(Case::is_open);
     let is_wanted = |case: &Case| match &case.work {
-        Work::Memory(_) => true,
+        Work::Memory(_) => !has_rates,
         Work::Write(_) => writes,
-        Work::Read(work) if work.io.cache == Cache::Direct => claims_device,
+        Work::Read(work) if work.io.cache == Cache::Direct => claims_device && !has_rates,
         Work::Read(_) => reads,
     };
     let mut cases = baselines.cases(&Changes::default(), environment)?;
     cases.retain(is_wanted);
     let time = units::parse_time(&baselines.time)?;
     cases.extend(asked().filter_map(Case::write).filter_map(|work| read_beside(work, time)));
+    cases.extend(asked().filter_map(generator));
+    // Nobody asked for their engine: it only has to show what the device gives.
+    fallback::replace(&mut cases, environment.host);
     let is_asked: HashSet<Case> = asked().map(without_time).collect();
     cases.retain(|case| !is_asked.contains(&without_time(case)));
     Ok(cases)
@@ -47,6 +53,20 @@ fn without_time(case: &Case) -> Case {
     let mut case = case.clone();
     *case.time_mut() = Duration::ZERO;
     case
+}
+
+/// A schedule's baseline is this long, if its cases are not shorter.
+const GENERATOR_MOST: Duration = Duration::from_millis(250);
+
+/// The schedule of `case` without any I/O, which shows the generator's own delay (METHODOLOGY.md,
+/// GeneratorBehind).
+fn generator(case: &Case) -> Option<Case> {
+    let io = case.io().filter(|_| case.is_open() && !case.is_null())?;
+    let time = io.time.min(GENERATOR_MOST);
+    let pattern = Pattern::Random;
+    let io = Io { cache: Cache::AsIs, pattern, depth: 1, ops: 0, time, ..*io };
+    let (engine, touch) = (Engine::Null, Touch::None);
+    Some(Case::own(Work::Read(ReadWork { io, engine, touch, ..ReadWork::default() })))
 }
 
 /// Direct reads of the same blocks that `work` writes directly. Writes cannot be twice as fast

@@ -32,7 +32,10 @@ pub fn settle(
         (Some(rounds), None) => Ok((rounds, usual.1.min(rounds))),
         (None, Some(invocations)) => Ok((usual.0.max(invocations), invocations)),
         (Some(rounds), Some(invocations)) if invocations > rounds => {
-            bail!("{invocations} invocations need at least as many rounds, but there are {rounds}")
+            bail!(
+                "{invocations} invocations need at least as many rounds, but there are {rounds}: \
+                 ask for more rounds, or for fewer invocations"
+            )
         }
         (Some(rounds), Some(invocations)) => Ok((rounds, invocations)),
     }

@@ -242,6 +242,8 @@ fn every_finding_is_explained_in_the_words_of_the_methodology() {
         let said = sandbox.says(&["explain", &code.name().to_uppercase()]);
         let (title, section) = said.split_once("\n\n").unwrap();
         assert_eq!(title, code.name());
+        let (section, legend) = section.rsplit_once("\n\n").unwrap();
+        assert!(legend.starts_with('†'), "{said}");
         assert!(methodology.contains(&format!("### {code}\n\n{}\n", section.trim())), "{said}");
     }
     check_refusal(

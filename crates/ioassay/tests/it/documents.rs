@@ -189,7 +189,9 @@ fn commands(document: &str) -> Vec<Vec<String>> {
         let line = line.split(['#', '>']).next().unwrap();
         line.strip_prefix("ioassay ").or(line.strip_prefix("cargo run --release -- "))
     });
-    of_program.map(|words| words.split_whitespace().map(str::to_string).collect()).collect()
+    // No quoted word has a space.
+    let plain = |word: &str| word.trim_matches('\'').to_string();
+    of_program.map(|words| words.split_whitespace().map(plain).collect()).collect()
 }
 
 /// Working sets that fit into the first caches.

@@ -179,7 +179,7 @@ fn ints_are_uniform_and_verified() {
     sandbox.says(&["data", "verify", "ints", "--content", "ints:20"]);
     sandbox.refuses(&["data", "verify", "ints"], &["does not hold random data"]);
     let zeros = ["data", "create", "zeros", "--content", "zeros"];
-    sandbox.refuses(&zeros, &["'zeros' is not a content: write random or ints:20"]);
+    sandbox.refuses(&zeros, &["'zeros' is not a kind of content: write random, or ints:20"]);
 }
 
 #[test]

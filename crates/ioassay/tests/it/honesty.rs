@@ -6,3 +6,4 @@
 mod plant;
 mod storage;
 mod machine;
+mod open;

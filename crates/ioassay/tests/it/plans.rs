@@ -155,7 +155,8 @@ fn of_rounds_and_invocations_the_one_follows_the_other() {
         assert_eq!(settled, expected, "{rounds:?} {invocations:?}");
     }
     let error = recipe::repetitions::settle(Some(2), Some(3), (10, 5)).unwrap_err();
-    assert_eq!(error.to_string(), "3 invocations need at least as many rounds, but there are 2");
+    let expected = "3 invocations need at least as many rounds, but there are 2: ask for";
+    assert!(error.to_string().starts_with(expected), "{error}");
 }
 
 /// A recipe sets the invocations like the command line, which takes precedence.
@@ -347,4 +348,39 @@ fn one_seed_makes_one_plan_and_one_file() {
         || sandbox.says(&["plan", "page-latency", argument(sandbox.directory()), "--seed", "5"]);
     assert_eq!(lasting(&plan()), lasting(&plan()));
     assert!(plan().contains("seed 5"));
+}
+
+#[test]
+fn a_plan_names_the_rates_that_are_found_first() {
+    let sandbox = Sandbox::new();
+    let args = ["plan", "load", ".", "--size=1MiB", "--rate=20%,90%", "--hold=p99<1ms,p50<200us"];
+    let said = sandbox.says(&[&args[..], &["--at-least=3k"]].concat());
+    for part in [
+        "20 %, 90 % of what each closed loop does",
+        "4 rates around the one at which p99<1ms, p50<200us ceases",
+        "3000 operations per second",
+    ] {
+        assert!(said.contains(part), "the plan does not say '{part}': {said}");
+    }
+    let plan = sandbox.json(&[&args[..], &["--at-least=3k", "--no-ceilings", "--json"]].concat());
+    let cases = plan["plan"]["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 1, "no rate is known yet: {plan:#}");
+    assert_eq!(plan["loads"][0]["rates_percent"], serde_json::json!([20, 90]));
+    // The closed loop, two shares, four rates around the bound and the least; ten rounds.
+    assert_eq!(plan["needs"]["trials"], 80, "{plan:#}");
+}
+
+#[test]
+fn a_load_is_measured_at_shares_of_its_closed_loop() {
+    let sandbox = Sandbox::new();
+    let args = ["run", "load", ".", "--size=4MiB", "--engine=pread", "--depth=1", "--cache=as-is"];
+    let few = ["--time=50ms", "--rounds=5", "--invocations=1", "--rate=10%,50%", "--json"];
+    let report = sandbox.json(&[&args[..], &few].concat());
+    let load = &report["loads"][0];
+    let rates = load["rates"].as_array().unwrap();
+    assert_eq!(rates.len(), 2, "{load:#}");
+    assert!(load["closed_iops"]["median"].as_f64().unwrap() > 0.0, "{load:#}");
+    let ratio = rates[1]["rate"].as_f64().unwrap() / rates[0]["rate"].as_f64().unwrap();
+    assert!((ratio - 5.0).abs() < 0.1, "{load:#}");
+    assert_eq!(load["held"], serde_json::Value::Null);
 }

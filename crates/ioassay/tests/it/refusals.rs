@@ -232,3 +232,34 @@ fn a_record_is_made_with_the_folders_of_its_path() {
         .json(&[&run[..], &["--json", "--cache", "as-is", "--record", argument(&path)]].concat());
     sandbox.json(&["report", "--json", argument(&path)]);
 }
+
+#[test]
+fn a_load_that_cannot_be_held_is_refused() {
+    let sandbox = Sandbox::new();
+    for (recipe, args, expected) in [
+        ("load", &["--hold", "1ms"][..], "'1ms' is not a goal such as p99<1ms"),
+        ("load", &["--hold", "p99<1ms,p100<1s"], "'p100<1s' is not a goal"),
+        ("load", &["--hold", "p99<soon"], "'soon' is not a time"),
+        ("load", &["--hold", "p99<1ms", "--at-least", "closed"], "--at-least needs a rate"),
+        ("load", &["--hold", "p99<1ms", "--at-least", "0"], "'0' is not a rate from 1"),
+        ("load", &["--at-least", "5k"], "--hold <GOAL>"),
+        ("load", &["--rate", "0%"], "'0%' is not a share of what a closed loop does"),
+        ("load", &["--rate", "0"], "'0' is not a rate from 1"),
+        ("load", &["--rate", "2000M"], "'2000M' is not a rate from 1"),
+        (
+            "page-latency",
+            &["--hold", "p99<1ms"],
+            "--hold is about rates, and 'page-latency' has none",
+        ),
+        (
+            "page-latency",
+            &["--rate", "1k", "--hold", "p99<1ms", "--at-least", "1k"],
+            "--at-least needs rates that are shares",
+        ),
+    ] {
+        for command in ["run", "plan"] {
+            let args = [&[command, recipe, ".", "--size", "1MiB"], args].concat();
+            sandbox.refuses(&args, &[expected]);
+        }
+    }
+}

@@ -167,7 +167,7 @@ fn a_fio_that_is_killed_fails_its_trial_by_name_and_the_run_goes_on() {
         let is_fio = case["case"]["peer"] == "fio";
         assert_eq!(case["n"], u32::from(!is_fio), "{case}");
         let said = case["failures"].to_string();
-        let expected = "failed: the peer fio: fio was ended by signal 9";
+        let expected = "failed: the peer fio: fio was killed by signal 9";
         assert_eq!(said.contains(expected), is_fio, "{said}");
     }
 }

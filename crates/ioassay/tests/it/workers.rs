@@ -101,7 +101,7 @@ fn check_failure(script: &str, expected: &str) {
     let assessment = assess::assess(&record);
     for summary in &assessment.cases {
         assert_eq!(summary.n, 0);
-        assert!(summary.failures.iter().any(|(reason, _)| reason.contains(expected)));
+        assert!(summary.failures.iter().any(|(reason, _)| reason.to_string().contains(expected)));
     }
     assert_eq!(report::exit_code(&assessment), 1);
 }
@@ -222,7 +222,7 @@ fn a_worker_that_lies_about_the_bytes_is_found_out() {
     assert!(first.findings.iter().any(|finding| finding.code == Code::DigestMismatch));
     assert_eq!((first.verdict, first.digest_verified), (Verdict::Void, Some(false)));
     let reason = &second.failures[0].0;
-    assert!(reason.contains("1048576 bytes for 256 operations of thread 0"), "{reason}");
+    assert!(reason.reason().contains("1048576 bytes for 256 operations of thread 0"), "{reason}");
     assert_eq!((second.verdict, second.n), (Verdict::Void, 0));
     assert_eq!(report::exit_code(&assessment), 1);
 }

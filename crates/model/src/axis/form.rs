@@ -66,6 +66,7 @@ fn property(axis: &Axis, kind: Kind) -> Value {
         Domain::Peer | Domain::Names(_) => ("string", None),
         Domain::Bytes => ("integer", Some(0)),
         Domain::Count(least) => ("integer", Some(least)),
+        Domain::Rate => ("integer", Some(1)),
         Domain::Time => ("number", Some(0)),
     };
     let mut property = json!({ "description": axis.meaning, "type": name });
@@ -76,7 +77,9 @@ fn property(axis: &Axis, kind: Kind) -> Value {
         property["minimum"] = least.into();
     }
     if let Domain::Names(_) = axis.domain {
-        property["enum"] = axis.names(kind).into();
+        let none = axis.is_optional(kind).then_some(Value::Null);
+        let names = axis.names(kind).iter().map(|name| Value::from(*name));
+        property["enum"] = names.chain(none).collect();
     }
     property
 }

@@ -71,6 +71,9 @@ pub(super) const BEGINNINGS: &[(&str, &str)] = &[
     ("append", "appended"),
 ];
 
+/// The label of a case without a rate, beside others with one.
+pub(super) const LOADS: &[(&str, &str)] = &[("closed", "closed loop")];
+
 /// The labels of sync methods, as in the manual.
 pub(super) const SYNCS: &[(&str, &str)] =
     &[("none", "no sync"), ("dsync", "O_DSYNC"), ("sync-file-range", "sync_file_range")];

@@ -1,7 +1,8 @@
 //! The table of axes.
 
-use super::say::{BEGINNINGS, FILLS, LOOPS, SYNCS, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, put, small};
+use super::say::{BEGINNINGS, FILLS, LOADS, LOOPS, SYNCS, Say};
+use super::{Across, Axis, Domain, Usual, Word, count, put, rate, small};
+use crate::arrival::Arrival;
 use crate::case::{Advice, Allocation, Cache, Engine, Fill, Isa, Kernel, Kind, OWN_PEER, Op};
 use crate::case::{Pages, Submission, Sync, Touch, WriteEngine};
 use crate::pattern::{Pattern, Share};
@@ -36,9 +37,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::write("write"),
         across: Across::Insisted,
         say: Say::of("{}").called(&[("sync", "nothing written")]).quiet("write"),
-        get: |case| Some(case.write()?.op.to_string()),
-        set: |case, text| put(case.write_mut().map(|work| &mut work.op), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(write, write_mut, op)
     },
     Axis {
         name: "kernel",
@@ -51,9 +50,7 @@ pub const AXES: &[Axis] = &[
             Some(format!("memory {} {}", work.kernel, work.isa))
         }),
         say: Say::of("{}").called(LOOPS),
-        get: |case| Some(case.memory()?.kernel.to_string()),
-        set: |case, text| put(case.memory_mut().map(|work| &mut work.kernel), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(memory, memory_mut, kernel)
     },
     Axis {
         name: "working_set",
@@ -67,11 +64,7 @@ pub const AXES: &[Axis] = &[
         ],
         usual: Usual::memory("dram"),
         across: Across::Insisted,
-        get: |case| Some(units::bytes(case.memory()?.working_set)),
-        set: |case, text| {
-            put(case.memory_mut().map(|work| &mut work.working_set), units::parse_bytes(text))
-        },
-        ..Axis::PLAIN
+        ..bytes_of!(memory, memory_mut, working_set)
     },
     Axis {
         name: "pages",
@@ -82,9 +75,7 @@ pub const AXES: &[Axis] = &[
         before: Some("huge"),
         word: Word::After("pages:", Some("huge")),
         say: Say::of("{} pages").text("{} pages").quiet("huge"),
-        get: |case| Some(case.memory()?.pages.to_string()),
-        set: |case, text| put(case.memory_mut().map(|work| &mut work.pages), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(memory, memory_mut, pages)
     },
     Axis {
         name: "step",
@@ -136,9 +127,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual { read: Some("warm"), write: Some("as-is"), memory: None },
         across: Across::Insisted,
         say: Say::of("{}").quiet("as-is"),
-        get: |case| Some(case.io()?.cache.to_string()),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.cache), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(io, io_mut, cache)
     },
     Axis {
         name: "pattern",
@@ -154,9 +143,7 @@ pub const AXES: &[Axis] = &[
                 pattern => pattern.to_string(),
             })
         }),
-        get: |case| Some(case.io()?.pattern.to_string()),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.pattern), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(io, io_mut, pattern)
     },
     Axis {
         name: "stride",
@@ -181,9 +168,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual { read: Some("4KiB"), write: Some("1MiB"), memory: None },
         across: Across::Insisted,
         say: Say::of("blocks of {}"),
-        get: |case| Some(units::bytes(case.io()?.block)),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.block), units::parse_bytes(text)),
-        ..Axis::PLAIN
+        ..bytes_of!(io, io_mut, block)
     },
     Axis {
         name: "depth",
@@ -219,15 +204,45 @@ pub const AXES: &[Axis] = &[
         ..Axis::PLAIN
     },
     Axis {
+        name: "rate",
+        flag: "rate",
+        meaning: "Operations per second over all threads, on a schedule that no late one moves",
+        elsewhere: &["rate_iops", "rate-iops", "limitread", "limitwrite"],
+        domain: Domain::Rate,
+        column: Some("rate_per_second"),
+        symbols: &[("closed", "an operation begins when the last one ends")],
+        usual: Usual::files("closed"),
+        before: Some("closed"),
+        absent: Some("closed"),
+        across: Across::Insisted,
+        word: Word::After("rate:", None),
+        say: Say::of("{} operations per second").text("{}/s").called(LOADS).quiet("closed"),
+        get: |case| Some(case.io()?.rate).filter(|rate| *rate > 0).map(|rate| rate.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.rate), rate(text)),
+        ..Axis::PLAIN
+    },
+    Axis {
+        name: "arrival",
+        flag: "arrival",
+        meaning: "Gaps between the operations of a rate",
+        elsewhere: &["rate_process"],
+        domain: Domain::Names(&[(Kind::Read, Arrival::NAMES), (Kind::Write, Arrival::NAMES)]),
+        usual: Usual::files("poisson"),
+        before: Some("poisson"),
+        word: Word::After("", Some("poisson")),
+        say: Say::of("{} arrivals").quiet("poisson"),
+        get: |case| Some(case.io().filter(|io| io.rate > 0)?.arrival.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.arrival), text.parse()),
+        ..Axis::PLAIN
+    },
+    Axis {
         name: "touch",
         flag: "touch",
         meaning: "Operation on the bytes read; count looks for the 4-byte value 10",
         domain: Domain::Names(&[(Kind::Read, Touch::NAMES)]),
         usual: Usual::read("sum"),
         say: Say::of("touch {}").text("touch {}"),
-        get: |case| Some(case.read()?.touch.to_string()),
-        set: |case, text| put(case.read_mut().map(|work| &mut work.touch), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(read, read_mut, touch)
     },
     Axis {
         name: "isa",
@@ -263,9 +278,7 @@ pub const AXES: &[Axis] = &[
         baseline: Some(Usual::read("none")),
         word: Word::After("advice:", Some("none")),
         say: Say::of("advice {}").text("advice {}").called(&[("none", "no advice")]).quiet("none"),
-        get: |case| Some(case.read()?.advice.to_string()),
-        set: |case, text| put(case.read_mut().map(|work| &mut work.advice), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(read, read_mut, advice)
     },
     Axis {
         name: "allocation",
@@ -275,9 +288,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::write("none"),
         word: Word::After("alloc:", None),
         say: Say::of("allocation {}").called(BEGINNINGS).quiet("none"),
-        get: |case| Some(case.write()?.allocation.to_string()),
-        set: |case, text| put(case.write_mut().map(|work| &mut work.allocation), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(write, write_mut, allocation)
     },
     Axis {
         name: "sync",
@@ -289,9 +300,7 @@ pub const AXES: &[Axis] = &[
         across: Across::Insisted,
         word: Word::After("sync:", None),
         say: Say::of("sync {}").called(SYNCS),
-        get: |case| Some(case.write()?.sync.to_string()),
-        set: |case, text| put(case.write_mut().map(|work| &mut work.sync), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(write, write_mut, sync)
     },
     Axis {
         name: "every",
@@ -321,9 +330,7 @@ pub const AXES: &[Axis] = &[
         usual: Usual::write("random"),
         word: Word::After("fill:", Some("random")),
         say: Say::of("fill {}").text("fill {}").called(FILLS).quiet("random"),
-        get: |case| Some(case.write()?.fill.to_string()),
-        set: |case, text| put(case.write_mut().map(|work| &mut work.fill), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(write, write_mut, fill)
     },
     Axis {
         name: "share",
@@ -333,21 +340,18 @@ pub const AXES: &[Axis] = &[
         usual: Usual::files("contiguous"),
         word: Word::After("", Some("contiguous")),
         say: Say::of("share {}").quiet("contiguous"),
-        get: |case| Some(case.io()?.share.to_string()),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.share), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(io, io_mut, share)
     },
     Axis {
         name: "submission",
         flag: "submission",
-        meaning: "How io_uring receives new requests",
+        meaning: "How io_uring is used: plain, batch, fixed, enter and iopoll each add an option",
         domain: Domain::Names(&[(Kind::Read, Submission::NAMES)]),
         usual: Usual::read("enter"),
+        baseline: Some(Usual::read("plain")),
         word: Word::After("", Some("enter")),
         say: Say::of("submission {}").quiet("enter"),
-        get: |case| Some(case.read()?.submission.to_string()),
-        set: |case, text| put(case.read_mut().map(|work| &mut work.submission), text.parse()),
-        ..Axis::PLAIN
+        ..name_of!(read, read_mut, submission)
     },
     Axis {
         name: "ops",
@@ -356,10 +360,7 @@ pub const AXES: &[Axis] = &[
         elsewhere: &["number_ios", "number-ios"],
         domain: Domain::Count(0),
         column: Some("ops_limit"),
-        symbols: &[
-            ("all", "each block once"),
-            ("lane", "the first block and every stride after it"),
-        ],
+        symbols: &[("all", "each block once"), ("lane", "the first block of each stride, once")],
         usual: Usual::files("0"),
         across: Across::Insisted,
         word: Word::After("ops:", Some("0")),
@@ -378,9 +379,7 @@ pub const AXES: &[Axis] = &[
         across: Across::Insisted,
         word: Word::After("of ", None),
         say: Say::of("a file of {}").text("of {}"),
-        get: |case| Some(units::bytes(case.io()?.size)),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.size), units::parse_bytes(text)),
-        ..Axis::PLAIN
+        ..bytes_of!(io, io_mut, size)
     },
     Axis {
         name: "time",

@@ -1,19 +1,14 @@
 //! How much builds of the same loop differ.
 
-use crate::sentence::{Sentence, said_ratio, why_open};
+use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::words;
 use assess::Assessment;
 use assess::builds::Builds;
-use assess::decision::Decision;
 
-/// How much builds of the same loop differ; `None` if only one was measured.
-pub(super) fn answer(
-    assessment: &Assessment,
-    name: &dyn Fn(&str) -> String,
-) -> Option<Vec<Sentence>> {
+/// How much builds of the same loop differ, if several were measured.
+pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
     let all = assessment.builds.iter().filter_map(|builds| said(assessment, builds, name));
-    let sentences: Vec<Sentence> = all.collect();
-    (!sentences.is_empty()).then_some(sentences)
+    vec![all.collect()]
 }
 
 fn said(
@@ -33,15 +28,10 @@ fn said(
         figure(&fastest.id)?
     );
     let ratio = said_ratio(&builds.apart.ratio());
-    Some(Sentence::decided(&builds.apart, |decision| match decision {
-        Decision::Yes => {
-            format!("{figures}, {ratio}: so much the compiler and its options are worth here.")
-        }
-        Decision::No => format!("{figures}, {ratio}: that is no difference that matters."),
-        Decision::Undecided => {
-            format!("{figures}, {ratio}: whether they differ is not decided ({}).", {
-                why_open(&builds.apart)
-            })
-        }
-    }))
+    let words = [
+        "the compiler and its options make that difference here",
+        "that difference does not matter",
+        "it is undecided whether they differ",
+    ];
+    Some(Sentence::decided(&builds.apart, words, |says| format!("{figures}, {ratio}: {says}.")))
 }

@@ -1,6 +1,6 @@
 //! The cost of a commit, and whether the devices flushed.
 
-use crate::sentence::Sentence;
+use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::words::{self, count};
 use crate::writes::{self, sync_name};
 use assess::Assessment;
@@ -20,15 +20,14 @@ fn standing(assessment: &Assessment) -> Vec<(&WriteWork, &Summary)> {
 }
 
 /// The cost of commits and the effect of syncs, from the valid rows.
-pub(super) fn answer(assessment: &Assessment) -> Option<Vec<Sentence>> {
+pub(super) fn answer(assessment: &Assessment) -> Paragraphs {
     let standing = standing(assessment);
     if standing.is_empty() {
-        return Some(vec![Sentence::plain("No sync has a valid figure.")]);
+        return missing("No sync has a valid figure.");
     }
     let cache = writes::said_cache(assessment.storage.as_ref()).map(Sentence::plain);
     let below = [said_commits(&standing), said_flushes(&standing), cache, host_cache(assessment)];
-    let below: Vec<Sentence> = below.into_iter().flatten().collect();
-    (!below.is_empty()).then_some(below)
+    vec![below.into_iter().flatten().collect()]
 }
 
 /// A commit writes a few pages; anything larger is a copy.

@@ -1,33 +1,32 @@
 //! Is counting the 10s of a file faster from storage than in memory?
 
-use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
+use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
 use crate::words::{count, is_virtual, listed};
 use assess::Assessment;
 use assess::counting::{Claim, CountingAnswer, RowRate};
-use assess::decision::{Decided, Decision};
 use assess::summary::Summary;
 use model::case::Engine;
 use model::units;
 
 /// The answer for each size, in sentences.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Vec<String> {
+pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
     if assessment.counting.is_empty() {
-        let none = "There is no answer: it needs a count in memory, or both sides of the claim.";
-        return vec![none.to_string()];
+        return missing(
+            "There is no answer: it needs a count in memory, or both sides of the claim.",
+        );
     }
-    let of_size = |answer: &CountingAnswer| -> Vec<String> {
+    let of_size = |answer: &CountingAnswer| -> Paragraphs {
         let mut sentences = vec![verdict(assessment, answer, name)];
         sentences.extend(ceilings(answer));
         let claims = answer.claims.iter().map(|claim| said_claim(claim, name));
-        let paragraphs = [sentences].into_iter().chain(claims);
-        paragraphs.map(|sentences| paragraph(&sentences, name)).collect()
+        [sentences].into_iter().chain(claims).collect()
     };
-    let all = assessment.counting.iter().flat_map(of_size);
-    all.chain(assessment.counting.iter().map(|answer| counted(assessment, answer.size))).collect()
+    let counts = assessment.counting.iter().map(|answer| vec![counted(assessment, answer.size)]);
+    assessment.counting.iter().flat_map(of_size).chain(counts).collect()
 }
 
 /// The count in files of this size, and how many rows were right.
-fn counted(assessment: &Assessment, size: u64) -> String {
+fn counted(assessment: &Assessment, size: u64) -> Sentence {
     let is_of_size = |summary: &&Summary| {
         let work = summary.case.read().filter(|work| work.engine != Engine::Null);
         summary.n > 0 && work.is_some_and(|work| work.io.size == size)
@@ -36,12 +35,12 @@ fn counted(assessment: &Assessment, size: u64) -> String {
     let number = |is_right| rows().filter(|it| it.digest_verified == Some(is_right)).count();
     let found = rows().filter(|it| it.verdict.stands()).find_map(|it| it.counted);
     let found = found.map_or(String::new(), |found| format!("{found} tens in "));
-    format!(
+    Sentence::plain(format!(
         "{found}{}: {} counted or summed rightly, {} wrongly.",
         units::bytes(size),
         count(number(true), "row"),
         number(false)
-    )
+    ))
 }
 
 fn verdict(
@@ -63,8 +62,8 @@ fn verdict(
     );
     let Some(decided) = &answer.disk_is_faster else {
         let text = format!(
-            "{size}: is this {disk} faster than memory? That is not decided, for memory was not \
-             read with as many threads: {figures}."
+            "{size}: is this {disk} faster than memory? Undecided, because memory was not read \
+             with as many threads: {figures}."
         );
         return Sentence::figures(text, [&device.row]);
     };
@@ -73,12 +72,7 @@ fn verdict(
         None => "read from memory",
     };
     let ratio = said_ratio(&decided.ratio());
-    Sentence::decided(decided, |decision| {
-        let says = match decision {
-            Decision::Yes => "Yes".to_string(),
-            Decision::No => "No".to_string(),
-            Decision::Undecided => format!("That is not decided ({})", why_open(decided)),
-        };
+    Sentence::decided(decided, ["Yes", "No", "Undecided"], |says| {
         format!(
             "{size}: is this {disk} faster than memory? {says}: {figures}, {ratio} of what as many \
              threads {of}."
@@ -103,9 +97,7 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
         sentences.push(rates("Memory is read", &answer.memory_reads));
     }
     if let Some(cache) = &answer.page_cache {
-        let rate = units::rate(cache.throughput.median);
-        let text = format!("The page cache gives up to {rate}.");
-        sentences.push(Sentence::figures(text, [&cache.row]));
+        sentences.push(Sentence::page_cache(&cache.row, cache.throughput.median));
     }
     if answer.fits_caches {
         sentences.push(Sentence::plain(
@@ -115,17 +107,19 @@ fn ceilings(answer: &CountingAnswer) -> Vec<Sentence> {
     sentences
 }
 
+/// Whether a claim holds.
+const HOLDS: [&str; 3] = ["that holds here", "that does not hold here", "that is undecided here"];
+
 /// The claim that started the question, and a fairer comparison.
 fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
-    let first = Sentence::decided(&claim.holds, |decision| {
+    let first = Sentence::decided(&claim.holds, HOLDS, |says| {
         format!(
             "The claim \"io_uring is faster than mmap\", mmap {}: io_uring direct at {} against \
-             one thread that maps the file and faults at {}, {}: {}.",
+             one thread that maps the file and faults at {}, {}: {says}.",
             claim.cache,
             units::rate(claim.uring.throughput.median),
             units::rate(claim.mmap.throughput.median),
             said_ratio(&claim.holds.ratio()),
-            holds(decision, &claim.holds),
         )
     });
     let fairest = claim
@@ -133,24 +127,15 @@ fn said_claim(claim: &Claim, name: &dyn Fn(&str) -> String) -> Vec<Sentence> {
         .iter()
         .max_by(|a, b| a.figure.throughput.median.total_cmp(&b.figure.throughput.median));
     let beside = fairest.map(|fair| {
-        Sentence::decided(&fair.holds, |decision| {
+        Sentence::decided(&fair.holds, HOLDS, |says| {
             format!(
                 "Against the other way to the same file with the highest median ({}, {}) it is {}: \
-                 {}.",
+                 {says}.",
                 name(&fair.figure.row.id),
                 units::rate(fair.figure.throughput.median),
                 said_ratio(&fair.holds.ratio()),
-                holds(decision, &fair.holds),
             )
         })
     });
     [first].into_iter().chain(beside).collect()
-}
-
-fn holds(decision: Decision, decided: &Decided) -> String {
-    match decision {
-        Decision::Yes => "that holds here".to_string(),
-        Decision::No => "that does not hold here".to_string(),
-        Decision::Undecided => format!("that is not decided here ({})", why_open(decided)),
-    }
 }

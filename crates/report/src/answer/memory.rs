@@ -1,6 +1,6 @@
 //! The memory levels that latencies show, and the threads that saturate memory.
 
-use crate::sentence::Sentence;
+use crate::sentence::{Paragraphs, Sentence};
 use crate::words::{count, listed};
 use assess::Assessment;
 use assess::decision::Decision;
@@ -10,12 +10,12 @@ use model::case::Pages;
 use model::units;
 
 /// The memory levels that latencies show.
-pub(super) fn levels(assessment: &Assessment) -> Vec<Vec<Sentence>> {
+pub(super) fn levels(assessment: &Assessment) -> Paragraphs {
     assessment.levels.iter().map(|levels| vec![said_levels(levels)]).collect()
 }
 
 /// The number of threads that saturates memory.
-pub(super) fn saturation(assessment: &Assessment) -> Vec<Vec<Sentence>> {
+pub(super) fn saturation(assessment: &Assessment) -> Paragraphs {
     let mut saturations: Vec<(String, Vec<&Saturation>)> = Vec::new();
     for saturation in &assessment.saturations {
         let found = said_threads(saturation);
@@ -63,7 +63,7 @@ fn said_threads(saturation: &Saturation) -> String {
         (Decision::Yes, Some(1)) => format!("one thread already gets what {most} get"),
         (Decision::Yes, Some(threads)) => format!("{threads} threads get what {most} get"),
         (Decision::No, _) => format!("not saturated by {most}"),
-        _ => format!("whether fewer threads than {} do as well is not decided", {
+        _ => format!("it is undecided whether fewer threads than {} do as well", {
             saturation.most_threads
         }),
     }

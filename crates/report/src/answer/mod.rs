@@ -8,11 +8,12 @@ mod durability;
 mod touches;
 mod commits;
 mod builds;
+mod load;
+mod depth;
 
 use crate::labels::Labels;
-use crate::sentence::{Sentence, beside_lead, paragraph};
+use crate::sentence::{Paragraphs, Sentence, paragraph};
 use crate::style::{Paint, Style};
-use crate::writes::said_rate;
 use crate::{survey, versus};
 use assess::Assessment;
 use assess::decision::Lead;
@@ -37,23 +38,23 @@ pub(crate) fn answer(assessment: &Assessment) -> Vec<String> {
 /// A part of the answer; `labels` names the cases.
 pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Vec<String> {
     let name = &|id: &str| labels.name(id);
-    let paragraphs = |all: Vec<Vec<Sentence>>| -> Vec<String> {
-        all.iter().map(|sentences| paragraph(sentences, name)).collect()
-    };
-    let one = |sentences: Option<Vec<Sentence>>| paragraphs(sentences.into_iter().collect());
-    match part {
-        Answer::Fastest => one(fastest(assessment, name)),
-        Answer::Differences => one(versus::decided(assessment, labels)),
-        Answer::DiskOrMemory => vec![storage::answer(assessment, name)],
+    let paragraphs = match part {
+        Answer::Fastest => fastest(assessment, name),
+        Answer::Differences => versus::decided(assessment, labels),
+        Answer::DiskOrMemory => storage::answer(assessment, name),
         Answer::ReadLatency => reads::answer(assessment, labels),
         Answer::Counts => counting::answer(assessment, name),
-        Answer::Levels => paragraphs(memory::levels(assessment)),
-        Answer::Saturation => paragraphs(memory::saturation(assessment)),
+        Answer::Levels => memory::levels(assessment),
+        Answer::Saturation => memory::saturation(assessment),
         Answer::Durability => durability::answer(assessment, name),
         Answer::Touches => touches::answer(assessment, labels),
-        Answer::Commits => one(commits::answer(assessment)),
-        Answer::Builds => one(builds::answer(assessment, name)),
-    }
+        Answer::Commits => commits::answer(assessment),
+        Answer::Load => load::answer(assessment, labels),
+        Answer::Depth => depth::answer(assessment, labels),
+        Answer::Builds => builds::answer(assessment, name),
+    };
+    let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());
+    said.map(|sentences| paragraph(sentences, name)).collect()
 }
 
 /// The answer below a table on a terminal.
@@ -65,18 +66,13 @@ pub(crate) fn below(assessment: &Assessment, style: &Style) -> String {
 
 /// The fastest valid row for each source of the bytes, and the rows that cannot be told apart from
 /// it.
-fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Option<Vec<Sentence>> {
+fn fastest(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
     let said = |(by, lead): &(ServedBy, Lead)| {
-        let rated = lead.best();
-        let (name_of, rate) = (name(&rated.row.id), said_rate(&rated.rate));
-        let beside = beside_lead(lead, name);
-        let text = format!("Fastest {}: {name_of} at {rate}{beside}.", source(*by));
-        Sentence::led(lead, text)
+        Sentence::fastest(&format!("Fastest {}:", source(*by)), lead, name)
     };
     // A single row cannot be the fastest.
     let several = assessment.fastest.iter().filter(|(_, lead)| lead.of_rows() > 1);
-    let all: Vec<Sentence> = several.map(said).collect();
-    (!all.is_empty()).then_some(all)
+    vec![several.map(said).collect()]
 }
 
 /// Where the bytes came from, or went to.

@@ -2,10 +2,10 @@
 
 use crate::labels::Labels;
 use crate::phrases::joined;
-use crate::sentence::{Sentence, paragraph, said_ratio, why_open};
+use crate::sentence::{Paragraphs, Sentence, said_ratio};
 use crate::words::{self, NONE, listed};
 use assess::Assessment;
-use assess::decision::{Decided, Decision};
+use assess::decision::Decided;
 use assess::summary::Summary;
 use model::case::{Io, ReadWork};
 use model::plan::Role;
@@ -56,11 +56,10 @@ fn iterations(work: &ReadWork) -> String {
 }
 
 /// The time of a read, and for each group, how it changes with the number of iterations.
-pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Vec<String> {
+pub(super) fn answer(assessment: &Assessment, names: &Labels) -> Paragraphs {
     let groups = groups(assessment, names);
     let changes = groups.iter().map(|group| change(group, &assessment.iterations));
-    let all = typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes);
-    all.map(|sentences| paragraph(&sentences, &|id| names.name(id))).collect()
+    typical(&groups).map(|sentence| vec![sentence]).into_iter().chain(changes).collect()
 }
 
 /// The time of a read in the row with the most iterations.
@@ -120,14 +119,12 @@ fn change(group: &Group, questions: &[Decided]) -> Vec<Sentence> {
 /// Whether the throughput depends on the duration.
 fn differs(decided: &Decided) -> Sentence {
     let ratio = said_ratio(&decided.ratio());
-    Sentence::decided(decided, |decision| match decision {
-        Decision::Yes => format!("The throughput depends on how long one reads: {ratio}."),
-        Decision::No => format!("The throughput stays the same: {ratio}."),
-        Decision::Undecided => format!(
-            "It is inconclusive whether the throughput changes ({}): {ratio}.",
-            why_open(decided)
-        ),
-    })
+    let words = [
+        "The throughput depends on the number of reads",
+        "The throughput stays the same",
+        "It is undecided whether the throughput changes",
+    ];
+    Sentence::decided(decided, words, |says| format!("{says}: {ratio}."))
 }
 
 fn stands(summary: &Summary) -> bool {

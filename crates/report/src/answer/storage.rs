@@ -1,6 +1,6 @@
 //! The answer of a survey in words: is this disk faster than memory, and what bounds it?
 
-use crate::sentence::{Sentence, beside_lead, paragraph, said_ratio, why_open};
+use crate::sentence::{Paragraphs, Sentence, beside_lead, said_ratio};
 use crate::words::{count, is_virtual};
 use assess::Assessment;
 use assess::answer::{Answer, Bottleneck, Fastest};
@@ -11,7 +11,7 @@ use model::host::Medium;
 use model::units;
 
 /// The answer in a few sentences, as far as it is known.
-pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> String {
+pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> Paragraphs {
     let mut sentences = match &assessment.answer {
         None => vec![Sentence::plain(
             "There is no answer: it needs a valid figure for one thread reading memory, and one \
@@ -23,14 +23,13 @@ pub(super) fn answer(assessment: &Assessment, name: &dyn Fn(&str) -> String) -> 
         },
     };
     if let Some(answer) = &assessment.answer {
-        sentences.extend(answer.page_cache.as_ref().map(|rated| {
-            let text = format!("The page cache gives up to {}.", units::rate(rated.rate.median));
-            Sentence::figures(text, [&rated.row])
-        }));
+        let page_cache = answer.page_cache.as_ref();
+        sentences
+            .extend(page_cache.map(|rated| Sentence::page_cache(&rated.row, rated.rate.median)));
         sentences.extend(latencies(answer));
     }
     sentences.extend(writing(assessment));
-    paragraph(&sentences, name)
+    vec![sentences]
 }
 
 fn no_device(assessment: &Assessment) -> Sentence {
@@ -40,7 +39,7 @@ fn no_device(assessment: &Assessment) -> Sentence {
             storage.file_system
         ),
         Some(storage) if storage.medium == Medium::Unseen => format!(
-            "What is below {} cannot be seen from here, so no disk can be judged.",
+            "The storage below {} is not visible from here, so no disk can be judged.",
             storage.file_system
         ),
         _ => "No valid figure was served by a device, so this disk cannot be judged.".to_string(),
@@ -66,24 +65,21 @@ fn device(
         said_ratio(&fastest.of_memory.ratio()),
         units::rate(answer.memory.rate.median),
     );
-    let first = Sentence::decided(&fastest.of_memory, |decision| match decision {
-        Decision::Yes => {
-            format!("This {disk} is faster than one thread reading memory: {figures}.")
-        }
-        Decision::No => format!("This {disk} is not faster than memory: {figures}."),
-        Decision::Undecided => format!(
-            "Whether this {disk} is faster than memory is not decided ({}): {figures}.",
-            why_open(&fastest.of_memory)
-        ),
-    });
+    let words = [
+        &format!("This {disk} is faster than one thread reading memory"),
+        &format!("This {disk} is not faster than memory"),
+        &format!("It is undecided whether this {disk} is faster than memory"),
+    ];
+    let words = words.map(String::as_str);
+    let first = Sentence::decided(&fastest.of_memory, words, |says| format!("{says}: {figures}."));
     let all = fastest.of_most.as_ref().filter(|_| fastest.of_memory.decision() != Decision::No);
     let all = all.map(|all| of_most(all, fastest.most_threads));
-    let led = Sentence::led(&fastest.lead, bound(assessment, fastest, disk));
-    let shown = match &fastest.bound {
-        Bottleneck::Device(shown) => Sentence::decided(shown, |_| bound(assessment, fastest, disk)),
-        _ => led,
+    let bound = bound(assessment, fastest, disk);
+    let bound = match &fastest.bound {
+        Bottleneck::Device(shown) => Sentence::figures(bound, shown.rows()),
+        _ => Sentence::led(&fastest.lead, bound),
     };
-    [Some(first), all, Some(shown)].into_iter().flatten().collect()
+    [Some(first), all, Some(bound)].into_iter().flatten().collect()
 }
 
 fn disk(assessment: &Assessment) -> &'static str {
@@ -94,21 +90,19 @@ fn disk(assessment: &Assessment) -> &'static str {
 fn of_most(all: &Decided, threads: u32) -> Sentence {
     let threads = count(threads as usize, "thread");
     let ratio = said_ratio(&all.ratio());
-    Sentence::decided(all, |decision| match decision {
-        Decision::Yes => format!("It is faster than {threads} reading memory too: {ratio}."),
-        Decision::No => format!("It is not faster than {threads} reading memory: {ratio}."),
-        Decision::Undecided => format!(
-            "Whether it is faster than {threads} reading memory is not decided ({}): {ratio}.",
-            why_open(all)
-        ),
-    })
+    let words = [
+        &format!("It is faster than {threads} reading memory too"),
+        &format!("It is not faster than {threads} reading memory"),
+        &format!("It is undecided whether it is faster than {threads} reading memory"),
+    ];
+    Sentence::decided(all, words.map(String::as_str), |says| format!("{says}: {ratio}."))
 }
 
 fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
     match fastest.bound {
         Bottleneck::Limit => format!(
-            "A limit of a control group bounds it (Throttled): what the {disk} gives without it is \
-             not known."
+            "A limit of a control group bounds it (Throttled): without it, the {disk} may be \
+             faster."
         ),
         Bottleneck::Tool => {
             format!("{}'s own overhead bounds it: the {disk} may be faster.", assessment.tool.name)
@@ -120,13 +114,12 @@ fn bound(assessment: &Assessment, fastest: &Fastest, disk: &str) -> String {
             format!("More in flight gave no more: the {disk} or its path bounds it.")
         }
         Bottleneck::LimitOfPart => {
-            "What bounds it is not known: a control group limits a part of the \
-                               array, and the share of that part is unseen."
+            "Its bottleneck is unknown: a control group limits a part of the array, and the share \
+             of that part is unknown too."
                 .to_string()
         }
         Bottleneck::Unknown => {
-            "What bounds it is not known: no sound row shows that more in flight \
-                           gives no more."
+            "Its bottleneck is unknown: no sound row shows that more in flight gives no more."
                 .to_string()
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::labels::Labels;
 use crate::phrases::joined;
-use crate::sentence::{Sentence, paragraph};
+use crate::sentence::{Paragraphs, Sentence, missing};
 use crate::words::{listed, times, times_interval};
 use assess::Assessment;
 use assess::summary::Summary;
@@ -15,16 +15,16 @@ fn find<'a>(assessment: &'a Assessment, id: &str) -> Option<&'a Summary> {
 }
 
 /// The cost of a page of a file, compared with a page of memory.
-pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Vec<String> {
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     if assessment.touching.is_empty() {
-        let none = "There is no answer: it needs valid figures for pages of a file and of \
-                    memory, touched in the same way.";
-        return vec![none.to_string()];
+        return missing(
+            "There is no answer: it needs valid figures for pages of a file and of memory, \
+             touched in the same way.",
+        );
     }
-    let name = |id: &str| labels.name(id);
     let phases = Phase::ALL.iter().filter_map(|phase| said(assessment, *phase, labels));
     let all = phases.chain([intervals(assessment)]).chain(first_touch(assessment));
-    all.map(|sentence| paragraph(&[sentence], &name)).collect()
+    all.map(|sentence| vec![sentence]).collect()
 }
 
 /// The cost of a phase for each way, grouped by the file's cache state.
@@ -49,13 +49,13 @@ fn said(assessment: &Assessment, phase: Phase, labels: &Labels) -> Option<Senten
     };
     let does = match phase {
         Phase::Write => {
-            "To write a byte in each page of the file, until the OS has acknowledged it,"
+            "Writing a byte in each page of the file, until the OS has acknowledged it,"
         }
-        Phase::Read => "To read a byte of each page of the file",
+        Phase::Read => "Reading a byte of each page of the file",
     };
     let all: Vec<String> = caches.iter().map(say).collect();
     let text = format!(
-        "{does} costs so many times what it costs in memory, touched for the second time: {}.",
+        "{does} costs this multiple of a second touch of the page in memory: {}.",
         all.join("; ")
     );
     Some(Sentence::figures(text, of_phase().flat_map(|held| [&held.file, &held.memory])))

@@ -40,13 +40,18 @@ impl Trial<'_> {
 struct Figures<'a>(&'a trials::Figures);
 
 /// The objects in the figures, in order, each with its description.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 5] = [
     (
         "latency_ns",
         "Latency of an operation. Percentiles are null if fewer than 10 operations took \
          longer; all are null if operations were not timed individually.",
     ),
     ("sync_latency_ns", "The latency of separate sync calls."),
+    (
+        "response_ns",
+        "Response times of a case with a rate: from when an operation was due; \
+         18446744073709551615 if it had not begun when the time was up.",
+    ),
     ("spent", "CPU time from the first thread's start to the last thread's end."),
     ("evidence", "The OS counters around the trial; null if not reported."),
 ];

@@ -119,7 +119,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         name: "timed",
         title: "timed",
         unit: Unit::Number,
-        meaning: "how many operations were timed; of what syncs, how many syncs",
+        meaning: "how many operations were timed, or how many syncs",
         legend: "how many operations, or syncs",
         case: Case::Plain(timed),
         ..PLAIN
@@ -173,7 +173,9 @@ pub(crate) const OF_CASES: &[Metric] = &[
         title: "ceiling",
         unit: Unit::Number,
         meaning: "how near the throughput comes to what bounds it",
-        said: Some(words::ceiling_short),
+        legend: "share of what bounds it in this run: memory (mem) or the device (dev)",
+        said: Some(words::ceiling),
+        short: Some(words::ceiling_short),
         ..PLAIN
     },
     Metric {
@@ -188,7 +190,7 @@ pub(crate) const OF_CASES: &[Metric] = &[
         name: "verdict",
         title: "verdict",
         unit: Unit::Text,
-        meaning: "what the figures are worth",
+        meaning: "whether the figures are sound, doubtful or void",
         case: Case::Words(|it, _| words::verdict(it).to_string()),
         ..PLAIN
     },

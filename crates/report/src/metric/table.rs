@@ -130,6 +130,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         json: ("", "durable"),
         said: Some(|it| writes::durable(it).0),
         gauge: Some((THROUGHPUT, |it| rate_labels(it, "durable"))),
+        ..PLAIN
     },
     Metric {
         name: "iops",
@@ -223,6 +224,7 @@ pub(crate) const FIGURES: &[Metric] = &[
         said: Some(said_sync_median),
         legend: "service time (closed loop) of the syncs alone, or of a write with O_DSYNC; ≤ \
                  the longest where they are few",
+        ..PLAIN
     },
     Metric {
         name: "sync_p90",

@@ -67,7 +67,7 @@ pub(super) fn tally(assessment: &Assessment) -> Markup {
         return html! { p.answer { "No case was measured." } };
     }
     html! {
-        ul.tally aria-label="What the figures are worth" {
+        ul.tally aria-label="Cases by verdict" {
             @for (count, word) in &counts {
                 li class=(class(word)) { span.count { (count) } " " (badge(class(word), word)) }
             }

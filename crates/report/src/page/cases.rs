@@ -6,7 +6,6 @@ use crate::answer;
 use crate::metric::{self, Metric, Small};
 use crate::survey;
 use crate::words::{self, NONE};
-use crate::writes;
 use assess::Assessment;
 use assess::summary::Summary;
 use maud::{Markup, html};
@@ -15,14 +14,18 @@ use model::view::Layout;
 use std::collections::HashSet;
 
 /// The metrics that the table shows.
-const SHOWN: [&str; 14] = [
+const SHOWN: [&str; 18] = [
     "throughput",
     "interval",
     "rate",
     "ceiling",
     "served_by",
     "acknowledged",
+    "offered",
+    "begun",
     "iops",
+    "response_p50",
+    "response_p99",
     "p50",
     "p99",
     "sync_p50",
@@ -32,13 +35,18 @@ const SHOWN: [&str; 14] = [
     "rounds",
 ];
 
-const LEGEND: &str = "throughput: median of the rounds, in brackets where the case is void; \
-                      ceiling: how near it comes to what bounds it, measured in the same run; \
-                      p50, p99: service time (closed loop) at the row's depth; ~: fewer than 100 \
-                      operations took longer; MB is 10⁶ bytes, MiB is 2²⁰";
-
-const LEGEND_WRITES: &str = "; acknowledged: until the last write had returned; durable: \
-                             throughput including the final sync, unless contradicted";
+/// Explains the columns and the marks.
+fn legend(assessment: &Assessment, columns: &[&Metric]) -> String {
+    let measured: Vec<&Summary> = assessment.measured().filter(|summary| summary.n > 0).collect();
+    let figures = "throughput: median of the rounds, in brackets where the case is void";
+    let all = [figures.to_string()].into_iter();
+    let all = all.chain(metric::legend(columns, &measured, assessment));
+    // The column of the rate says where the throughput is the durable one.
+    let durable = columns.iter().any(|metric| metric.name == "rate");
+    let durable = durable.then(|| format!("durable: {}", Metric::named("durable").legend));
+    let all: Vec<String> = all.chain(durable).chain([words::UNITS.to_string()]).collect();
+    words::sentence(&all.join("; "))
+}
 
 /// A row for each case; `link` links to its evidence.
 pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> Markup {
@@ -78,8 +86,8 @@ pub(super) fn table(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -> M
             p.hint { "The first " (CASES_MAX) " of " (all) " cases: --csv and --json have all." }
         }
         @if !common.is_empty() { p.hint { "Common to all rows: " (common) "." } }
-        (scroll("Cases, with what they came to and what that is worth", rows))
-        p.hint { (LEGEND) @if writes::any(assessment) { (LEGEND_WRITES) } "." }
+        (scroll("Cases with their figures and verdicts", rows))
+        p.hint { (legend(assessment, &columns)) }
     }
 }
 

@@ -84,8 +84,8 @@ pub(super) fn control(assessment: &Assessment, name: &dyn Fn(&str) -> String) ->
     let Some(control) = &assessment.control else {
         return html! {
             p {
-                "No case was measured twice. With " code { "--control" } " some are: what differs "
-                "between the two is how much this machine cannot decide."
+                "No case was measured twice. " code { "--control" } " measures some twice: the "
+                "difference shows what this machine cannot resolve."
             }
         };
     };

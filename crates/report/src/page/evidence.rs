@@ -73,8 +73,9 @@ fn case(
                     strong { (finding.code) } ": " (words::sentence(&finding.message))
                 }
             }
-            @for (reason, trials) in &summary.failures {
-                p { (badge("void", &count(*trials, "trial"))) " " (words::sentence(reason)) }
+            @for (failure, trials) in &summary.failures {
+                @let said = words::sentence(&failure.to_string());
+                p { (badge("void", &count(*trials, "trial"))) " " (said) }
             }
             (facts(known(summary, assessment)))
             (trials::table(summary))
@@ -202,5 +203,5 @@ fn excluded(excluded: &Excluded) -> String {
         excluded.reasons.iter().map(|(gate, trials)| format!("{gate} {trials}")).collect();
     let rate = units::scaled(excluded.rate_with_them.median);
     let rounds = count(excluded.trials, "round");
-    format!("{rounds} ({}); the rate with them in is {rate}/s", listed(&reasons))
+    format!("{rounds} ({}); the rate with them is {rate}/s", listed(&reasons))
 }

@@ -13,7 +13,7 @@ const OPEN_MAX: usize = 3;
 /// What it means that there are no findings.
 fn nothing(assessment: &Assessment) -> &'static str {
     let any_figure = assessment.measured().any(|summary| summary.n > 0);
-    if any_figure { "Nothing was found." } else { "There is no figure that anything was found on." }
+    if any_figure { "Nothing was found." } else { "Without a figure, there is nothing to judge." }
 }
 
 /// All findings: the severity, the observation, the remedy and the cases of each. Then the notes
@@ -43,7 +43,7 @@ pub(super) fn finding(found: &RunFinding, link: &dyn Fn(&str) -> Markup) -> Mark
             }
             (cases(&found.cases, link))
             p.hint {
-                "What it means and why it is made: " code { "ioassay explain " (finding.code) }
+                "Meaning, cause and fix: " code { "ioassay explain " (finding.code) }
             }
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn failures(assessment: &Assessment, link: &dyn Fn(&str) -> Markup) -
     html! {
         @for (reason, ids, trials) in missed::failures(assessment) {
             article.finding.void {
-                p { strong { (count(trials, "trial")) ": " } (sentence(reason)) }
+                p { strong { (count(trials, "trial")) ": " } (sentence(&reason.to_string())) }
                 (cases(&ids, link))
             }
         }

@@ -24,7 +24,7 @@ const METHOD: &str = "A round measures each case once, in random order. With one
 pub(super) fn said(assessment: &Assessment) -> Markup {
     let storages = [
         ("Storage", &assessment.storage),
-        ("Storage of what is copied", &assessment.source_storage),
+        ("Storage of the copied file", &assessment.source_storage),
     ];
     html! {
         h3 { "Host" }
@@ -96,9 +96,9 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
         Direct::Refused => "refused".to_string(),
         Direct::Accepted { offset_align, bypasses } => {
             let passes = match bypasses {
-                Some(true) => "passes the page cache by",
-                Some(false) => "goes through the page cache all the same",
-                None => "whether it passes the page cache by is not known",
+                Some(true) => "bypasses the page cache",
+                Some(false) => "uses the page cache all the same",
+                None => "unknown whether it bypasses the page cache",
             };
             format!("in multiples of {}; {passes}", units::bytes(offset_align.into()))
         }
@@ -118,7 +118,7 @@ fn storage(storage: &Storage, assessment: &Assessment) -> Vec<(&'static str, Str
         ("free", free),
         ("set up as", storage.devices.iter().map(set_up).collect::<Vec<_>>().join(" · ")),
         ("O_DIRECT", direct),
-        ("page cache told by", probe),
+        ("page cache probed by", probe),
         ("files can be evicted", if storage.evictable { "yes" } else { "no" }.to_string()),
         ("limits", listed(&limits)),
     ]
@@ -172,7 +172,7 @@ pub(super) fn again(assessment: &Assessment) -> Markup {
     let tool = &assessment.tool;
     html! {
         @if tool.command.is_empty() {
-            p { "The record does not tell by which command it was made." }
+            p { "The record does not contain its command." }
         } @else {
             p { "This makes the run again, with the same data and the same orders:" }
             pre tabindex="0" { code { (command::again(assessment)) } }

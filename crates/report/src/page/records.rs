@@ -52,7 +52,7 @@ fn answer(versus: &RecordComparison) -> Markup {
         p.answer { (closing(versus)) }
         @if !against.is_empty() {
             div.warning role="note" {
-                p { strong { "A and B do not measure the same:" } }
+                p { strong { "A and B measure different things:" } }
                 (list(&against, &|text| html! { (sentence(text)) }))
             }
         }

@@ -1,7 +1,7 @@
 //! The trials of a case, one by one.
 
 use super::sheet::scroll;
-use crate::words::{NONE, per_second};
+use crate::words::{self, NONE, per_second};
 use assess::summary::Summary;
 use assess::trials::{Fate, Figures, TrialFigures};
 use maud::{Markup, html};
@@ -13,7 +13,7 @@ const TRIALS_MAX: usize = 40;
 /// A column: its heading and its text for a trial.
 type Column = (&'static str, fn(&Figures) -> Option<String>);
 
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 21] = [
     ("throughput", |trial| {
         trial.throughput.filter(|_| trial.acknowledged.is_none()).map(units::rate)
     }),
@@ -21,6 +21,9 @@ const COLUMNS: [Column; 18] = [
     ("durable", |trial| trial.durable.map(units::rate)),
     ("op/s", |trial| trial.iops.filter(|_| trial.throughput.is_none()).map(per_second)),
     ("bytes", |trial| Some(trial.bytes).filter(|bytes| *bytes > 0).map(units::bytes_rounded)),
+    ("resp. p50", |trial| trial.response_p50_ns.map(response)),
+    ("resp. p99", |trial| trial.response_p99_ns.map(response)),
+    ("unsent", |trial| trial.unsent.map(|unsent| unsent.to_string())),
     ("p50", |trial| trial.p50_ns.map(time)),
     ("p99", |trial| trial.p99_ns.map(time)),
     ("longest", |trial| trial.max_ns.map(time)),
@@ -47,6 +50,10 @@ const COLUMNS: [Column; 18] = [
     }),
     ("stolen", |trial| trial.evidence.steal_ns.filter(|ns| *ns > 0).map(time)),
 ];
+
+fn response(ns: u64) -> String {
+    words::response(Some(ns))
+}
 
 fn time(ns: u64) -> String {
     units::nanoseconds(ns as f64)
@@ -95,7 +102,6 @@ fn fate(fate: &Fate) -> String {
     match fate {
         Fate::Counted => "yes".to_string(),
         Fate::Excluded(gate) => format!("left out: {gate}"),
-        Fate::Unavailable(_) => "unavailable".to_string(),
-        Fate::Failed(_) => "failed".to_string(),
+        Fate::Lost(failure) => failure.name().to_string(),
     }
 }

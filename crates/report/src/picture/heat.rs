@@ -30,7 +30,7 @@ pub(super) fn heat(assessment: &Assessment) -> Vec<Drawing> {
         (Layout::Ladder, _) => Vec::new(),
         (Layout::Pivot, _) if !group.is_empty() => methods(assessment),
         _ if shows_both_rates(&assessment.view) => strategies(assessment).into_iter().collect(),
-        (_, Some(axis)) => rows_by(assessment, axis, *metric).into_iter().collect(),
+        (_, Some(axis)) => rows_by(assessment, axis.name, *metric).into_iter().collect(),
         (_, None) => by_two_axes(assessment, *metric),
     };
     tables.iter().map(Table::draw).collect()
@@ -61,7 +61,7 @@ fn method(block: &Block, assessment: &Assessment) -> Table {
         })
         .collect();
     let has_skips = rows.iter().flat_map(|(_, cells)| cells).any(|it| matches!(it, Cell::Skipped));
-    let skips = if has_skips { "; skip: not measured, for the reason told" } else { "" };
+    let skips = if has_skips { "; skip: not measured" } else { "" };
     let note = format!(
         "throughput, median of the rounds, and the mean idle share of the threads; served by \
          {}{skips}",
@@ -102,9 +102,10 @@ fn strategies(assessment: &Assessment) -> Option<Table> {
     (rows.len() > 1).then(|| Table {
         name: "heat ways to write".to_string(),
         title: "Ways to write, acknowledged and durable".to_string(),
-        note: "acknowledged: until the last write had returned; durable: until the last sync had \
-               returned, where no evidence denies it"
-            .to_string(),
+        note:
+            "acknowledged: until the last write returned; durable: until the last sync returned, \
+               unless contradicted"
+                .to_string(),
         corner: "way".to_string(),
         columns: vec!["acknowledged".to_string(), "durable".to_string()],
         rows,

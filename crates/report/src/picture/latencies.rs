@@ -157,7 +157,7 @@ fn draw(part: &Part<&Summary>, kind: &str, of: Of, names: &Labels) -> Option<Dra
             canvas.text(percentile, place, Anchor::Start, FAINT);
         }
         let middle = ((LEFT + WIDTH - RIGHT) / 2.0, top + PLOT + LINE * 1.8);
-        canvas.text("service time (closed loop)", middle, Anchor::Middle, FAINT);
+        canvas.text(service(&cases), middle, Anchor::Middle, FAINT);
         for (index, (curve, summary)) in curves.iter().zip(&cases).enumerate() {
             let (colour, mark) = key(index);
             let places: Vec<_> =
@@ -205,7 +205,12 @@ fn alt(cases: &[&Summary], own: &[String], of: Of, what: &str) -> String {
     };
     let all: Vec<String> = cases.iter().zip(own).filter_map(said).collect();
     let said = if all.is_empty() { listed(own) } else { all.join("; ") };
-    capital(&format!(
-        "share of {what} that took longer than each service time (closed loop). {said}."
-    ))
+    let service = service(cases);
+    capital(&format!("share of {what} that took longer than each {service}. {said}."))
+}
+
+/// What is drawn along the axis.
+fn service(cases: &[&Summary]) -> &'static str {
+    let are_closed = cases.iter().all(|summary| !summary.case.is_open());
+    if are_closed { "service time (closed loop)" } else { "service time" }
 }

@@ -40,11 +40,11 @@ const GAP: f64 = 5.0;
 const APART: f64 = 11.0;
 
 impl Legend {
-    /// Lays out entries side by side while they fit.
+    /// Lays out entries side by side while they fit. A mark without a text needs no explanation.
     pub(super) fn of(entries: impl IntoIterator<Item = (Key, String)>) -> Legend {
         let (mut placed, mut x, mut y): (Vec<Entry>, f64, f64) = (Vec::new(), 0.0, 0.0);
         let mut height = 0.0f64;
-        for (key, text) in entries {
+        for (key, text) in entries.into_iter().filter(|(_, text)| !text.is_empty()) {
             let lines = wrapped(&text, WIDTH - KEY - GAP - 2.0);
             let wide = lines.iter().map(|line| width(line)).fold(0.0, f64::max);
             let taken = KEY + GAP + wide;

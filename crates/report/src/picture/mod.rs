@@ -14,6 +14,7 @@ mod table;
 mod curves;
 mod heat;
 mod latencies;
+mod loads;
 mod courses;
 mod rounds;
 mod compared;
@@ -126,6 +127,7 @@ fn drawings(assessment: &Assessment) -> Vec<Drawing> {
     let is_heat_first = assessment.view.layout != Layout::Ladder;
     let place = if is_heat_first { 0 } else { drawings.len() };
     drawings.splice(place..place, heat);
+    drawings.extend(loads::loads(assessment));
     drawings.extend(curves::curves(assessment));
     drawings.extend(latencies::latencies(assessment));
     drawings.extend(compared::compared(assessment));

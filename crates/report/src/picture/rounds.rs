@@ -79,7 +79,10 @@ pub(super) fn rounds(assessment: &Assessment) -> Option<Drawing> {
     let entries = [
         Some((Key::Point(SERIES[0], Mark::Dot), "a round that counts".to_string())),
         has(|dot| !dot.counts).then(|| {
-            (Key::Point(SERIES[1], Mark::Ring), "left out, as others disturbed it".to_string())
+            (
+                Key::Point(SERIES[1], Mark::Ring),
+                "left out: other processes disturbed it".to_string(),
+            )
         }),
         has(is_far).then(|| (Key::Point(SERIES[0], Mark::Triangle), "further off".to_string())),
     ];

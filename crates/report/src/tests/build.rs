@@ -5,6 +5,7 @@ use assess::RunFinding;
 use assess::comparison::{Comparison, Difference};
 use assess::decision::{Decided, Lead, Rated};
 use assess::disturbance::Gate;
+use assess::failure::Failure;
 use assess::finding::{Code, Finding, Severity, Verdict};
 use assess::percentile::Percentile;
 use assess::repetition::Repetition;
@@ -156,6 +157,11 @@ fn trials(rate: f64, block: u64, p50: f64) -> Vec<TrialFigures> {
                 sync_p99_ns: None,
                 sync_p99_9_ns: None,
                 sync_max_ns: None,
+                response_p50_ns: None,
+                response_p99_ns: None,
+                response_p99_9_ns: None,
+                response_max_ns: None,
+                unsent: None,
                 span_cpu_ns: Some(120_000_000),
                 span_user_ns: Some(20_000_000),
                 span_system_ns: Some(100_000_000),
@@ -207,6 +213,7 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         iops: Some(estimate(rate / block)),
         ns_per_op: Some(estimate(ns_per_op)),
         latency: latency(ns_per_op * in_flight * 0.96, count),
+        open: None,
         writing: None,
         course: None,
         spent: None,
@@ -374,6 +381,8 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         answer: None,
         levels: Vec::new(),
         saturations: Vec::new(),
+        loads: Vec::new(),
+        depths: Vec::new(),
         counting: Vec::new(),
         writing: None,
         touching: Vec::new(),
@@ -390,7 +399,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
 /// The case where this machine cannot do it.
 pub(super) fn unavailable(summary: &Summary, reason: &str, trials: usize) -> Summary {
     Summary {
-        failures: vec![(format!("unavailable: {reason}"), trials)],
+        failures: vec![(Failure::Unavailable(reason.to_string()), trials)],
         verdict: Verdict::Unavailable,
         ..without_figures(summary)
     }

@@ -1,6 +1,7 @@
 //! Assessments in which a record says what could mean something to who reads a form of it.
 
 use assess::Assessment;
+use assess::failure::Failure;
 use model::host::Storage;
 use model::peer::Peer;
 
@@ -28,7 +29,7 @@ pub(super) fn hostile(mut assessment: Assessment, text: &str) -> Assessment {
     assessment.peers.push(Peer { name: text.to_string(), ..model::zoo::peer() });
     for summary in assessment.cases.iter_mut().chain(&mut assessment.twins) {
         summary.case.peer = format!("{text}x");
-        summary.failures.push((text.to_string(), 1));
+        summary.failures.push((Failure::Failed(text.to_string()), 1));
         for finding in &mut summary.findings {
             say(&mut finding.message);
         }

@@ -5,6 +5,7 @@ use super::build::*;
 use assess::answer::{Answer, Bottleneck, Fastest, RowLatency};
 use assess::decision::{Named, Rated};
 use assess::disturbance::{Excluded, Gate};
+use assess::failure::Failure;
 use assess::finding::{Code, Severity};
 use assess::summary::{ServedBy, Summary};
 use assess::{Assessment, RunFinding};
@@ -193,12 +194,13 @@ pub(crate) fn all_failed() -> Assessment {
         .map(without_figures)
         .collect();
     for summary in &mut cases[..5] {
-        summary.failures = vec![("the worker died: signal 9".to_string(), 10)];
+        summary.failures = vec![(Failure::Failed("the worker died: signal 9".to_string()), 10)];
     }
     for summary in &mut cases[5..12] {
-        summary.failures = vec![("open '/data/zoo': permission denied (EACCES)".to_string(), 9)];
+        summary.failures =
+            vec![(Failure::Failed("open '/data/zoo': permission denied (EACCES)".to_string()), 9)];
     }
-    cases[12].failures = vec![("no answer within 60 s".to_string(), 1)];
+    cases[12].failures = vec![(Failure::Failed("no answer within 60 s".to_string()), 1)];
     assessment("survey", cases)
 }
 
@@ -251,7 +253,7 @@ pub(super) fn methods() -> Assessment {
         }
     }
     cases[14] = without_figures(&cases[14]);
-    cases[14].failures = vec![("the worker died: signal 9".to_string(), 10)];
+    cases[14].failures = vec![(Failure::Failed("the worker died: signal 9".to_string()), 10)];
     cases[19].served_by = Some(ServedBy::Mixed);
     cases[19].hit_share = Some(0.372);
     cases[19] = found(cases[19].clone(), &leak());

@@ -5,6 +5,7 @@ use assess::Assessment;
 use assess::comparison::{Comparison, Difference};
 use assess::course::{Change, TimeSeries};
 use assess::decision::{Lead, Named};
+use assess::failure::Failure;
 use assess::finding::{Code, Finding, Severity};
 use assess::ratio::Ratio;
 use assess::stats::Estimate;
@@ -203,7 +204,7 @@ pub(super) fn strategies() -> Assessment {
     cases[1].course.as_mut().expect("it has one").change = Some(change);
     let failed = without_figures(&cases[12]);
     let reason = "write '/data/zoo': no space left on device (ENOSPC) after 805306368 bytes";
-    cases[12] = Summary { failures: vec![(reason.to_string(), 10)], ..failed };
+    cases[12] = Summary { failures: vec![(Failure::Failed(reason.to_string()), 10)], ..failed };
     cases[6] = found(cases[6].clone(), &steal());
     let reason = "copy_file_range: function not implemented (ENOSYS)";
     cases[16] = unavailable(&cases[16], reason, 10);
@@ -290,7 +291,7 @@ pub(super) fn sustained() -> Assessment {
 pub(super) fn all_failed(recipe: &str, cases: &[Summary]) -> Assessment {
     let reason = "create a file in '/data': read-only file system (EROFS)".to_string();
     let failed = |summary: &Summary| {
-        let failures = vec![(reason.clone(), 10)];
+        let failures = vec![(Failure::Failed(reason.clone()), 10)];
         Summary { failures, ..without_figures(summary) }
     };
     assessment(recipe, cases.iter().map(failed).collect())
@@ -434,7 +435,8 @@ pub(super) fn syncs_of_a_disk() -> Assessment {
     cases[11] = Summary { writing: written(work(), 2.9e6, None).writing, ..cases[11].clone() };
     cases[11] = found(cases[11].clone(), &unflushed);
     cases[10] = without_figures(&cases[10]);
-    cases[10].failures = vec![("write '/data/zoo': input/output error (EIO)".to_string(), 10)];
+    cases[10].failures =
+        vec![(Failure::Failed("write '/data/zoo': input/output error (EIO)".to_string()), 10)];
     let mut assessment = assessment("sync-latency", cases);
     virtual_disk(&mut assessment);
     assessment

@@ -3,6 +3,7 @@
 mod build;
 pub(crate) mod made;
 mod made_memory;
+mod made_open;
 mod made_writing;
 mod hostile;
 mod contract;
@@ -27,13 +28,14 @@ use assess::finding::Verdict;
 use assess::records::{Judged, RecordComparison};
 use assess::strategies::WritingAnswer;
 use insta::assert_snapshot;
+use model::axis::Axis;
 use model::case::{Engine, Work, WriteWork};
 use model::environment::Environment;
 use model::host::{Medium, WriteCache};
 use model::plan::{Plan, Role, Skip};
 use model::record::Record;
 use model::trial::{Outcome, Trial};
-use model::view::View;
+use model::view::{Heading, View};
 use model::zoo;
 use pulldown_cmark::Options;
 use std::time::Duration;
@@ -71,6 +73,9 @@ fn all() -> Vec<Assessment> {
         failed_writes("sync-latency"),
         build::assessment("empty", Vec::new()),
         assess::assess(&zoo::record()),
+        made_open::rates(),
+        made_open::undecided(),
+        made_open::depths(Some(8)),
     ]
 }
 
@@ -259,6 +264,26 @@ fn plan_of_writes() {
 }
 
 #[test]
+fn rates_held_and_not() {
+    assert_snapshot!(text(&made_open::rates(), &PLAIN));
+    assert_eq!(exit_code(&made_open::rates()), 0);
+    assert_eq!(exit_code(&made_open::undecided()), 1, "the least rate is not met");
+    let said = crate::answer::answer(&made_open::undecided());
+    assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn depths_that_are_enough() {
+    let said = |enough| crate::answer::answer(&made_open::depths(enough)).join("\n");
+    assert_snapshot!([Some(8), Some(64), None].map(said).join("\n\n"));
+}
+
+#[test]
+fn rates_held_and_not_in_60_columns() {
+    assert_snapshot!(text(&made_open::rates(), &Style { colour: false, width: 60 }));
+}
+
+#[test]
 fn page_latency() {
     assert_snapshot!(text(&made::pages(), &PLAIN));
 }
@@ -383,7 +408,7 @@ fn without_colour_the_text_is_the_same() {
 fn a_table_with_the_groups_and_columns_that_a_view_asks_for() {
     let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
     let view = View {
-        group: names(&["cache", "block"]),
+        group: ["cache", "block"].map(|axis| Heading::Axis(Axis::named(axis).unwrap())).to_vec(),
         columns: names(&["iops", "p99", "throughput"]),
         ..View::default()
     };
@@ -481,7 +506,7 @@ fn what_durability_costs_is_said_of_the_writes_that_pay_it() {
     assessment.cases[1] = build::found(assessment.cases[1].clone(), &build::steal());
     fastest(&mut assessment, 1, [0.257, 0.251, 0.263]);
     let text = crate::text(&assessment, &wide);
-    let open = "what durability costs is not decided (a figure is doubtful). \
+    let open = "the cost of durability is undecided (a figure is doubtful). \
                 Doubtful: write 64MiB fdatasync (Steal).";
     assert!(text.contains(open), "{text}");
 }
@@ -496,8 +521,8 @@ fn a_sync_that_nobody_sees_is_called_so() {
         text(&assessment, &Style { colour: false, width: 1000 })
     };
     let back = Some(WriteCache::Back);
-    assert!(said(Medium::Unseen, false, back).contains("reached a medium is not known"));
-    assert!(said(Medium::Block, true, back).contains("what the host did is not"));
+    assert!(said(Medium::Unseen, false, back).contains("unknown whether a sync reached a medium"));
+    assert!(said(Medium::Block, true, back).contains("not what the host did"));
     assert!(said(Medium::Block, false, Some(WriteCache::Through)).contains("nothing to flush"));
     let plain = said(Medium::Block, false, back);
     assert!(!plain.contains("nothing to flush") && !plain.contains("the host did"), "{plain}");
@@ -550,9 +575,13 @@ fn the_closing_answer_says_no_more_than_the_interval() {
     for (ratio, pairs, expected) in [
         ([1.3, 1.2, 1.4], 10, "This virtual disk is faster than one thread reading memory"),
         ([1.3, 1.2, 1.4], 10, "It is not faster than 2 threads reading memory: 0.051×"),
-        ([1.0, 0.9, 1.1], 10, "is faster than memory is not decided (the interval is too wide)"),
+        (
+            [1.0, 0.9, 1.1],
+            10,
+            "It is undecided whether this virtual disk is faster than memory (the interval",
+        ),
         ([0.15, 0.1, 0.2], 10, "This virtual disk is not faster than memory"),
-        ([0.15, 0.1, 0.2], 3, "is not decided (too few rounds for an interval)"),
+        ([0.15, 0.1, 0.2], 3, "is faster than memory (too few rounds for an interval)"),
     ] {
         check_closing(of(ratio, pairs), expected);
     }
@@ -560,8 +589,8 @@ fn the_closing_answer_says_no_more_than_the_interval() {
         assessment.cases[9] = build::found(assessment.cases[9].clone(), &build::steal());
         assessment.answer = Some(made::answer(&assessment.cases));
     };
-    check_closing(doubtful, "is faster than memory is not decided (a figure is doubtful)");
-    check_closing(doubtful, "the highest but doubtful: which is fastest is not decided");
+    check_closing(doubtful, "is faster than memory (a figure is doubtful)");
+    check_closing(doubtful, "the highest but doubtful, so the fastest is undecided");
     check_closing(doubtful, "Doubtful: direct 1MiB sequential depth 8 (Steal)");
 }
 
@@ -574,9 +603,9 @@ fn the_closing_answer_names_the_bound() {
         (Bottleneck::Tool, "ioassay's own overhead bounds it: the virtual disk may be faster."),
         (
             Bottleneck::LimitOfPart,
-            "What bounds it is not known: a control group limits a part of the",
+            "Its bottleneck is unknown: a control group limits a part of the",
         ),
-        (Bottleneck::Unknown, "What bounds it is not known: no sound row"),
+        (Bottleneck::Unknown, "Its bottleneck is unknown: no sound row"),
     ] {
         check_closing(|assessment| fastest(assessment).bound = bound.clone(), expected);
     }
@@ -595,7 +624,7 @@ fn the_closing_answer_says_what_is_missing() {
     };
     check_closing(|assessment| assessment.answer = None, "There is no answer");
     check_closing(medium(Medium::Ram), "This directory is memory");
-    check_closing(medium(Medium::Unseen), "What is below ext4 cannot be seen from here");
+    check_closing(medium(Medium::Unseen), "The storage below ext4 is not visible from here");
     check_closing(medium(Medium::Block), "No valid figure was served by a device");
 }
 

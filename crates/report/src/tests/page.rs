@@ -3,6 +3,7 @@
 use super::{all, made, made_writing, two_records};
 use crate::{MARK, page, page_of_records};
 use assess::Assessment;
+use assess::failure::Failure;
 use insta::assert_snapshot;
 use model::plan::Skip;
 use model::record::End;
@@ -193,7 +194,7 @@ fn hostile(text: &str) -> Assessment {
     for summary in &mut assessment.cases {
         summary.id = format!("{text} {}", summary.id);
         summary.case.peer = text.to_string();
-        summary.failures = vec![(text.to_string(), 1)];
+        summary.failures = vec![(Failure::Failed(text.to_string()), 1)];
     }
     for file in &mut assessment.fixtures {
         file.path = text.into();

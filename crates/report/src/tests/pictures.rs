@@ -240,7 +240,11 @@ fn a_step_and_rounds_that_were_left_out_are_drawn() {
     let said = texts(&named(&made_writing::strategies(), "rate-over-time"));
     assert!(said.contains("from 2.60 GB/s to 610 MB/s after 310 ms"), "{said}");
     let rounds = named(&made::rich(), "rounds");
-    assert!(texts(&rounds).contains("left out, as others disturbed it"), "{}", texts(&rounds));
+    assert!(
+        texts(&rounds).contains("left out: other processes disturbed it"),
+        "{}",
+        texts(&rounds)
+    );
 }
 
 #[test]

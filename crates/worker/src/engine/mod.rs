@@ -13,6 +13,7 @@ pub mod ring;
 pub mod uring;
 
 use model::case::{Advice, Cache, ReadWork};
+use rustix::io::ReadWriteFlags;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::num::NonZeroU64;
@@ -53,6 +54,13 @@ pub trait BlockIo {
     /// reached the program. All `length` bytes have arrived: a short or failed operation is an
     /// error.
     fn reap(&mut self) -> io::Result<(usize, &[u8])>;
+
+    /// Waits up to `most_ns` for a submitted block to complete. Returns whether [`BlockIo::reap`]
+    /// would return one without waiting, as far as the engine can know.
+    fn is_ready(&mut self, most_ns: u64) -> io::Result<bool> {
+        let _ = most_ns;
+        Ok(true)
+    }
 
     /// Hands the OS the reaped blocks that the engine still buffers. The loop calls it on engines
     /// that write, before each sync and at the end, with nothing in flight.
@@ -107,6 +115,15 @@ pub fn open(path: &Path, work: &ReadWork) -> Result<File, Obstacle> {
         _ => Obstacle::failed("opening", path, &error),
     })
 }
+
+/// The flags of a call that reads or writes a block.
+pub fn flags(cache: Cache) -> libc::c_int {
+    if cache == Cache::DontCache { libc::RWF_DONTCACHE } else { 0 }
+}
+
+/// For `preadv2` and `pwritev2`: the page cache keeps nothing that the call brings there.
+pub const DONT_CACHE: ReadWriteFlags =
+    ReadWriteFlags::from_bits_retain(libc::RWF_DONTCACHE as libc::c_uint);
 
 /// The part of the file that a thread reads, for advice to the OS; the whole file unless it is one
 /// run.

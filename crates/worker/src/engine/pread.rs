@@ -1,15 +1,15 @@
 //! `pread(2)`: one call per block, one block in flight.
 
-use super::{BlockIo, Range, advise, ended_early, io_error};
+use super::{BlockIo, DONT_CACHE, Range, advise, ended_early, io_error};
 use crate::buffer::Buffers;
 use model::case::{Advice, ReadWork};
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::unix::fs::FileExt;
 
-/// Reads at explicit offsets.
+/// Reads at explicit offsets; with `LEAVES_NOTHING`, by `preadv2(2)` with `RWF_DONTCACHE`.
 #[derive(Debug)]
-pub struct Pread {
+pub struct Pread<const LEAVES_NOTHING: bool> {
     file: File,
     buffers: Buffers,
     work: ReadWork,
@@ -18,15 +18,32 @@ pub struct Pread {
     length: usize,
 }
 
-impl Pread {
+impl<const LEAVES_NOTHING: bool> Pread<LEAVES_NOTHING> {
+    /// What it calls, for errors.
+    const CALL: &str = if LEAVES_NOTHING { "preadv2 with RWF_DONTCACHE" } else { "pread" };
+
     /// An engine for `range` of `file`.
-    pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Pread> {
+    pub fn new(file: File, work: &ReadWork, range: Range) -> io::Result<Self> {
         let buffers = Buffers::new(1, work.io.block as usize)?;
         Ok(Pread { file, buffers, work: *work, range, offset: 0, length: 0 })
     }
 }
 
-impl BlockIo for Pread {
+/// Reads a part of a block.
+#[inline(always)]
+fn read_at<const LEAVES_NOTHING: bool>(
+    file: &File,
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    if LEAVES_NOTHING {
+        let mut buffers = [IoSliceMut::new(buffer)];
+        return Ok(rustix::io::preadv2(file, &mut buffers, offset, DONT_CACHE)?);
+    }
+    file.read_at(buffer, offset)
+}
+
+impl<const LEAVES_NOTHING: bool> BlockIo for Pread<LEAVES_NOTHING> {
     const LOADS_ARE_IO: bool = false;
 
     fn begin_pass(&mut self) -> io::Result<()> {
@@ -49,11 +66,12 @@ impl BlockIo for Pread {
         let mut filled = 0;
         while filled < self.length {
             let buffer = &mut self.buffers.slot_mut(0)[filled..];
-            match self.file.read_at(buffer, self.offset + filled as u64) {
+            let offset = self.offset + filled as u64;
+            match read_at::<LEAVES_NOTHING>(&self.file, buffer, offset) {
                 Ok(0) => return Err(ended_early(self.offset, self.length, filled)),
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(io_error("pread", self.offset, self.length, error)),
+                Err(error) => return Err(io_error(Self::CALL, self.offset, self.length, error)),
             }
         }
         Ok((0, &self.buffers.slot(0)[..self.length]))

@@ -1,6 +1,7 @@
 //! A thread's io_uring: the part that reading, writing and copying share.
 
 use super::Obstacle;
+use io_uring::types::{SubmitArgs, Timespec};
 use io_uring::{IoUring, squeue};
 use model::case::Submission;
 use std::fs::File;
@@ -18,6 +19,8 @@ pub struct Ring {
     untold: usize,
     /// How many operations are submitted per call.
     batch: usize,
+    /// Whether files are registered.
+    has_files: bool,
     /// Whether buffers are registered.
     has_buffers: bool,
 }
@@ -49,21 +52,26 @@ const DRAIN_STEP: Duration = Duration::from_millis(1);
 /// The submission thread sleeps after this long without work.
 const SQPOLL_IDLE_MS: u32 = 100;
 
+/// `IORING_ENTER_GETEVENTS` of `<linux/io_uring.h>`.
+const GET_EVENTS: u32 = 1;
+
 impl Ring {
-    /// A ring for `depth` operations in flight on `files`, which it registers in this order. The
-    /// thread that will use it must call this.
+    /// A ring for `depth` operations in flight on `files`, which it registers in this order if
+    /// `submission` does. The thread that will use it must call this.
     pub fn new(depth: u32, submission: Submission, files: &[&File]) -> Result<Ring, Obstacle> {
-        let ring = build(depth, submission).map_err(unavailable("io_uring_setup"))?;
-        // Some sandboxes forbid only `io_uring_enter`: find out before anything is in flight.
-        // SAFETY: the call passes no memory, and nothing is queued.
-        unsafe { ring.submitter().enter::<libc::sigset_t>(0, 0, 0, None) }
-            .map_err(unavailable("io_uring_enter"))?;
+        let ring = open(depth, submission)?;
         let files: Vec<_> = files.iter().map(|file| file.as_raw_fd()).collect();
-        ring.submitter()
-            .register_files(&files)
-            .map_err(unavailable("registering a file with io_uring"))?;
-        let batch = (depth as usize / BATCHES_IN_DEPTH).max(BATCH_MIN);
-        Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_buffers: false })
+        let has_files = submission.registers();
+        if has_files {
+            ring.submitter()
+                .register_files(&files)
+                .map_err(unavailable("registering a file with io_uring"))?;
+        }
+        let batch = match submission {
+            Submission::Plain => 1,
+            _ => (depth as usize / BATCHES_IN_DEPTH).max(BATCH_MIN),
+        };
+        Ok(Ring { ring, in_flight: 0, untold: 0, batch, has_files, has_buffers: false })
     }
 
     /// Registers `buffers` in this order. Returns whether the OS accepted them.
@@ -104,8 +112,7 @@ impl Ring {
     #[inline]
     pub unsafe fn queue(&mut self, slot: usize, entry: squeue::Entry) -> io::Result<()> {
         let entry = entry.user_data(slot as u64);
-        // SAFETY: the caller guarantees the memory. The files are registered, so the ring keeps
-        // them open.
+        // SAFETY: the caller guarantees the memory. The OS keeps the file of an operation open.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.map_err(|_| io::Error::other("the submission queue is full"))?;
         self.untold += 1;
@@ -134,6 +141,42 @@ impl Ring {
         }
     }
 
+    /// Submits the whole queue and waits up to `most_ns` for a completion. Returns whether there is
+    /// one.
+    #[inline]
+    pub fn is_ready(&mut self, most_ns: u64) -> io::Result<bool> {
+        if self.untold > 0 || self.ring.completion().is_empty() {
+            self.poll(most_ns)?;
+        }
+        Ok(!self.ring.completion().is_empty())
+    }
+
+    fn poll(&mut self, most_ns: u64) -> io::Result<()> {
+        let params = self.ring.params();
+        let (is_polled, can_wait) = (params.is_setup_sqpoll(), params.is_feature_ext_arg());
+        let submitter = self.ring.submitter();
+        let entered = if most_ns > 0 && can_wait {
+            let (seconds, rest) = (most_ns / 1_000_000_000, most_ns % 1_000_000_000);
+            let time = Timespec::new().sec(seconds).nsec(rest as u32);
+            submitter.submit_with_args(1, &SubmitArgs::new().timespec(&time))
+        } else if is_polled {
+            submitter.submit()
+        } else {
+            // With deferred task work, completions arrive only during such a call.
+            // SAFETY: the call passes no memory of its own. `queue`'s caller guarantees the memory
+            // of the queued operations.
+            unsafe { submitter.enter::<libc::sigset_t>(self.untold as u32, 0, GET_EVENTS, None) }
+        };
+        match entered {
+            Ok(_) => self.untold = 0,
+            // The queue was submitted, even if the wait ended without a completion.
+            Err(error) if error.raw_os_error() == Some(libc::ETIME) => self.untold = 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     /// Submits the whole queue and waits for at least `completions` completions.
     #[inline]
     fn tell(&mut self, completions: usize) -> io::Result<()> {
@@ -159,7 +202,8 @@ impl Ring {
     fn unregister(&self) {
         let submitter = self.ring.submitter();
         let buffers = if self.has_buffers { submitter.unregister_buffers() } else { Ok(()) };
-        if let Err(error) = buffers.and_then(|()| submitter.unregister_files()) {
+        let files = || if self.has_files { submitter.unregister_files() } else { Ok(()) };
+        if let Err(error) = buffers.and_then(|()| files()) {
             log::debug!(
                 "cannot release a ring's registered buffers before the OS ends it: {error}"
             );
@@ -167,18 +211,45 @@ impl Ring {
     }
 }
 
+/// Why this OS refuses io_uring to this process; `None` if it does not.
+pub fn refusal() -> Option<String> {
+    match open(1, Submission::Enter) {
+        Ok(_) => None,
+        Err(Obstacle::Unavailable(reason) | Obstacle::Failed(reason)) => Some(reason),
+    }
+}
+
+/// A ring that works, without files.
+fn open(depth: u32, submission: Submission) -> Result<IoUring, Obstacle> {
+    let ring = build(depth, submission).map_err(unavailable("io_uring_setup"))?;
+    // Some sandboxes forbid only `io_uring_enter`: find out before anything is in flight.
+    // SAFETY: the call passes no memory, and nothing is queued.
+    unsafe { ring.submitter().enter::<libc::sigset_t>(0, 0, 0, None) }
+        .map_err(unavailable("io_uring_enter"))?;
+    Ok(ring)
+}
+
 /// A ring with the newest features that this OS supports.
 fn build(depth: u32, submission: Submission) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
     if submission == Submission::Sqpoll {
-        return IoUring::builder().setup_sqpoll(SQPOLL_IDLE_MS).build(entries);
+        // The polling thread may complete a batch before it frees the batch's entries, so there can
+        // be as many entries again.
+        return IoUring::builder().setup_sqpoll(SQPOLL_IDLE_MS).build(2 * entries);
+    }
+    let builder = || {
+        let mut builder = IoUring::builder();
+        if submission == Submission::Iopoll {
+            builder.setup_iopoll();
+        }
+        builder
+    };
+    if !matches!(submission, Submission::Enter | Submission::Iopoll) {
+        return builder().build(entries);
     }
     // DEFER_TASKRUN needs Linux 6.1 and SINGLE_ISSUER 6.0; older kernels fail with EINVAL.
-    let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
-    match deferred {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            IoUring::builder().build(entries)
-        }
+    match builder().setup_single_issuer().setup_defer_taskrun().build(entries) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => builder().build(entries),
         other => other,
     }
 }

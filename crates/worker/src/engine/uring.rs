@@ -1,12 +1,13 @@
 //! io_uring with registered buffers and files: many blocks in flight, reaped in batches.
 
 use super::ring::{Flight, Ring};
-use super::{BlockIo, Obstacle, Range, advise, ended_early, io_error};
+use super::{BlockIo, Obstacle, Range, advise, ended_early, flags, io_error};
 use crate::buffer::Buffers;
-use io_uring::{opcode, types};
-use model::case::{Advice, ReadWork};
+use io_uring::{opcode, squeue, types};
+use model::case::{Advice, Cache, ReadWork};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 
 /// Reads through a ring.
 pub struct Uring {
@@ -16,6 +17,8 @@ pub struct Uring {
     flights: Box<[Flight]>,
     /// Whether the OS accepted the buffers for registration.
     registered: bool,
+    /// The file in a request: its descriptor, or its registered index with the flag for that.
+    target: (types::Fd, squeue::Flags),
     file: File,
     work: ReadWork,
     range: Range,
@@ -30,9 +33,14 @@ impl Uring {
             Obstacle::Failed(format!("allocating {depth} buffers failed: {error}"))
         })?;
         // SAFETY: the buffers never move, and they are dropped after the ring.
-        let registered = unsafe { ring.register((0..depth).map(|slot| buffers.slot(slot)))? };
+        let registered = work.submission.registers()
+            && unsafe { ring.register((0..depth).map(|slot| buffers.slot(slot)))? };
         let flights = vec![Flight::default(); depth].into_boxed_slice();
-        Ok(Uring { ring, buffers, flights, registered, file, work: *work, range })
+        let target = match work.submission.registers() {
+            true => (types::Fd(0), squeue::Flags::FIXED_FILE),
+            false => (types::Fd(file.as_raw_fd()), squeue::Flags::empty()),
+        };
+        Ok(Uring { ring, buffers, flights, registered, target, file, work: *work, range })
     }
 
     /// Queues a read for the rest of the block in `slot`.
@@ -42,12 +50,17 @@ impl Uring {
         // Request a whole block even if the file ends within it: O_DIRECT requires that.
         let buffer = &mut self.buffers.slot_mut(slot)[moved..];
         let (address, length) = (buffer.as_mut_ptr(), buffer.len() as u32);
-        let (file, offset) = (types::Fixed(0), offset + moved as u64);
+        let offset = offset + moved as u64;
+        let flags = flags(self.work.io.cache);
         let entry = if self.registered {
-            opcode::ReadFixed::new(file, address, length, slot as u16).offset(offset).build()
+            opcode::ReadFixed::new(self.target.0, address, length, slot as u16)
+                .offset(offset)
+                .rw_flags(flags)
+                .build()
         } else {
-            opcode::Read::new(file, address, length).offset(offset).build()
+            opcode::Read::new(self.target.0, address, length).offset(offset).rw_flags(flags).build()
         };
+        let entry = entry.flags(self.target.1);
         // SAFETY: the buffers are dropped after the ring. Nobody accesses the buffer of a slot in
         // flight: the loop gets its bytes only when it is reaped.
         unsafe { self.ring.queue(slot, entry) }
@@ -73,6 +86,11 @@ impl BlockIo for Uring {
     }
 
     #[inline]
+    fn is_ready(&mut self, most_ns: u64) -> io::Result<bool> {
+        self.ring.is_ready(most_ns)
+    }
+
+    #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         loop {
             let (slot, read) = self.ring.wait()?;
@@ -82,7 +100,12 @@ impl BlockIo for Uring {
                 Ok(0) => return Err(ended_early(offset, length, moved)),
                 Ok(count) => flight.moved += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(io_error("io_uring read", offset, length, error)),
+                Err(error) => {
+                    let leaves_nothing = self.work.io.cache == Cache::DontCache;
+                    let with = if leaves_nothing { " with RWF_DONTCACHE" } else { "" };
+                    let tried = format!("io_uring read{with}");
+                    return Err(io_error(&tried, offset, length, error));
+                }
             }
             if self.flights[slot].moved >= length {
                 return Ok((slot, &self.buffers.slot(slot)[..length]));

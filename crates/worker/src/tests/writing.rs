@@ -143,6 +143,15 @@ fn all_of(shape: &WriteWork) -> Vec<WriteWork> {
 }
 
 #[test]
+fn calls_that_leave_the_page_cache_empty_write_every_block() {
+    for shape in zoo::write_shapes() {
+        let engine = if shape.io.depth == 1 { WriteEngine::Pwrite } else { WriteEngine::Uring };
+        let io = Io { cache: Cache::DontCache, time: Duration::from_millis(5), ..shape.io };
+        check(&WriteWork { io, engine, ..shape });
+    }
+}
+
+#[test]
 fn every_engine_writes_every_shape() {
     let mut engines_seen = Vec::new();
     for shape in zoo::write_shapes() {

@@ -2,10 +2,10 @@
 
 use super::{Call, Target};
 use crate::engine::ring::{Flight, Ring};
-use crate::engine::{BlockIo, Obstacle};
+use crate::engine::{BlockIo, Obstacle, flags};
 use crate::source::Source;
 use io_uring::{opcode, types};
-use model::case::Submission;
+use model::case::{Io, Submission};
 use std::io;
 
 const URING_WRITE: Call =
@@ -20,16 +20,19 @@ pub struct Uring {
     /// Whether the OS accepted the memory for registration.
     registered: bool,
     target: Target,
+    /// The flags of each write.
+    flags: libc::c_int,
 }
 
 impl Uring {
-    /// A ring for up to `depth` blocks of `source`. The thread that will use it must call this.
-    pub fn new(target: Target, source: Source, depth: u32) -> Result<Uring, Obstacle> {
-        let mut ring = Ring::new(depth, Submission::Enter, &[&target.file])?;
+    /// A ring for as many blocks of `source` in flight as `io` has. The thread that will use it
+    /// must call this.
+    pub fn new(target: Target, source: Source, io: &Io) -> Result<Uring, Obstacle> {
+        let mut ring = Ring::new(io.depth, Submission::Enter, &[&target.file])?;
         // SAFETY: a source's regions never move, and the source is dropped after the ring.
         let registered = unsafe { ring.register(source.regions())? };
-        let flights = vec![Flight::default(); depth as usize].into_boxed_slice();
-        Ok(Uring { ring, source, flights, registered, target })
+        let flights = vec![Flight::default(); io.depth as usize].into_boxed_slice();
+        Ok(Uring { ring, source, flights, registered, target, flags: flags(io.cache) })
     }
 
     /// Queues a write for the rest of the block in `slot`.
@@ -41,9 +44,12 @@ impl Uring {
         let (file, offset) = (types::Fixed(0), offset + moved as u64);
         let entry = if self.registered {
             let region = self.source.region(slot) as u16;
-            opcode::WriteFixed::new(file, address, length, region).offset(offset).build()
+            opcode::WriteFixed::new(file, address, length, region)
+                .offset(offset)
+                .rw_flags(self.flags)
+                .build()
         } else {
-            opcode::Write::new(file, address, length).offset(offset).build()
+            opcode::Write::new(file, address, length).offset(offset).rw_flags(self.flags).build()
         };
         // SAFETY: the source is dropped after the ring. It changes no byte of this block until the
         // next one is made in this slot, and the loop submits only to free slots.
@@ -61,6 +67,11 @@ impl BlockIo for Uring {
         self.flights[slot] = Flight { offset, length, moved: 0 };
         self.queue(slot)?;
         self.ring.tell_batch()
+    }
+
+    #[inline]
+    fn is_ready(&mut self, most_ns: u64) -> io::Result<bool> {
+        self.ring.is_ready(most_ns)
     }
 
     #[inline]

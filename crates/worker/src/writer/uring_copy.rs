@@ -93,6 +93,11 @@ impl BlockIo for UringCopy {
     }
 
     #[inline]
+    fn is_ready(&mut self, most_ns: u64) -> io::Result<bool> {
+        self.ring.is_ready(most_ns)
+    }
+
+    #[inline]
     fn reap(&mut self) -> io::Result<(usize, &[u8])> {
         loop {
             let (slot, answer) = self.ring.wait()?;

@@ -2,6 +2,6 @@
 //! programs, and real or absent differences.
 
 mod resources;
-mod calls;
+pub(super) mod calls;
 mod liars;
 mod comparing;

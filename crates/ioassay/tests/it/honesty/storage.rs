@@ -6,9 +6,12 @@ use super::plant::{
 };
 use crate::mounts::{self, Mounted, PLAIN, Setup, Zram};
 use crate::sandbox::{Sandbox, argument, skip, wait_for};
+use model::evidence::Probe;
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
+use rustix::io::ReadWriteFlags;
 use serde_json::Value;
 use std::fs::File;
+use std::io::IoSlice;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +19,7 @@ use std::time::Duration;
 const MIB: u64 = 1 << 20;
 
 /// Space for a few files.
-const ROOMY: Setup = Setup { size: 256 << 20, ..PLAIN };
+pub(super) const ROOMY: Setup = Setup { size: 256 << 20, ..PLAIN };
 
 /// Direct reads with enough I/Os in flight to hide a slow moment.
 const DIRECT: &str = "[[cases]]\nengine = \"uring\"\ncache = \"direct\"\ndepth = 8\n";
@@ -197,6 +200,53 @@ fn a_disk_in_compressed_memory_is_memory() {
         for case in asked(&report) {
             check_served(case, "ram");
             check_found(case, "Ram", "doubt", &["no device took part"]);
+        }
+    });
+}
+
+// Buffered I/O whose pages stay.
+
+const SPARING: &str =
+    "size = \"64MiB\"\ncache = \"dontcache\"\nblock = \"256KiB\"\ntime = \"1s\"\n";
+
+/// Whether pages that are written again with `RWF_DONTCACHE` stay in the page cache. `None` if
+/// this OS has no such calls.
+fn is_kept(sandbox: &Sandbox) -> Option<bool> {
+    let path = cold_file(sandbox, "kept", MIB);
+    let file = File::options().read(true).write(true).open(path).unwrap();
+    let flag = ReadWriteFlags::from_bits_retain(0x80);
+    rustix::io::pwritev2(&file, &[IoSlice::new(&vec![1; MIB as usize])], 0, flag).ok()?;
+    file.sync_data().unwrap();
+    let seen = witness::page_cache::residency(&file, Probe::Cachestat).ok()?;
+    Some(2 * seen.cached > seen.pages)
+}
+
+#[test]
+fn what_stays_in_the_page_cache_is_no_dontcache() {
+    tried(|| {
+        let test = "what_stays_in_the_page_cache_is_no_dontcache";
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
+            return;
+        }
+        let Some(is_kept) = is_kept(&sandbox) else {
+            return skip(test, "this OS or its file system has no RWF_DONTCACHE");
+        };
+        let groups = format!(
+            "[[cases]]\nengine = [\"pread\", \"uring\"]\n{SPARING}\
+             [[cases]]\nop = \"write\"\nengine = [\"pwrite\", \"uring\"]\n\
+             allocation = [\"none\", \"overwrite\"]\n{SPARING}"
+        );
+        let report = measure(&sandbox, plainly(&sandbox), &groups, &["."]);
+        assert_eq!(asked(&report).len(), 6, "{report:#}");
+        for case in asked(&report) {
+            if case["verdict"] == "unavailable" {
+                assert!(case["failures"].to_string().contains("io_uring"), "{case:#}");
+            } else if case["case"]["allocation"] == "overwrite" && is_kept {
+                check_found(case, "CacheKept", "void", &["RWF_DONTCACHE and ignores it"]);
+            } else {
+                check_silent(case, &["CacheKept", "CacheLeak", "DigestMismatch"]);
+            }
         }
     });
 }

@@ -25,7 +25,11 @@ const LATE: u32 = 600;
 
 /// The program under strace, with a `fault` of pread and real-time priority. Returns `None`, and
 /// reports the skipped test, where that is impossible.
-fn traced(sandbox: &Sandbox, test: &str, fault: Option<&str>) -> Option<Command> {
+pub(in super::super) fn traced(
+    sandbox: &Sandbox,
+    test: &str,
+    fault: Option<&str>,
+) -> Option<Command> {
     let works = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status();
     if !works.is_ok_and(|status| status.success()) {
         skip(test, "strace is missing or forbidden");
@@ -252,6 +256,43 @@ fn what_the_os_refuses_is_done_otherwise_or_not_at_all() {
         check_both(&report(&[NO_CACHESTAT]), "mincore", true);
         check_both(&report(&[NO_URING]), "cachestat", false);
         check_both(&report(&[NO_CACHESTAT, NO_URING]), "mincore", false);
+    });
+}
+
+/// Reads of a device with several in flight, which threads can measure too.
+const DEEP: &str = "fallback = true\n[[cases]]\nengine = \"uring\"\ncache = \"direct\"\n\
+                    block = \"64KiB\"\npattern = [\"sequential\", \"random\"]\ndepth = 8\n\
+                    time = \"300ms\"\n";
+
+#[test]
+fn threads_measure_the_device_where_io_uring_is_refused() {
+    tried(|| {
+        let test = "threads_measure_the_device_where_io_uring_is_refused";
+        let sandbox = Sandbox::new();
+        if !sandbox.is_on_disk(test) {
+            return;
+        }
+        let Some(refuse) = Built::new(test, REFUSE, &[]) else { return };
+        for (calls, engine) in [(&[][..], "uring"), (&[NO_URING][..], "pread")] {
+            let report = measure(&sandbox, refused(&sandbox, &refuse, calls), DEEP, &["."]);
+            let is_refused = engine == "pread";
+            assert_eq!(asked(&report).len(), 2);
+            for case in asked(&report) {
+                check_served(case, "device");
+                check_silent(case, &["CacheLeak", "DigestMismatch"]);
+                let (depth, threads) = if is_refused { (1, 8) } else { (8, 1) };
+                let axes = &case["case"];
+                assert_eq!((&axes["engine"], &axes["depth"]), (&json!(engine), &json!(depth)));
+                assert_eq!(axes["threads"], threads, "{case:#}");
+            }
+            let skips = report["skips"].as_array().unwrap();
+            assert_eq!(skips.len(), if is_refused { 2 } else { 0 });
+            for skip in skips {
+                let reason = skip["reason"].as_str().unwrap();
+                assert!(reason.contains("Operation not permitted"), "{reason}");
+                assert!(reason.contains("threads of pread measure the device"), "{reason}");
+            }
+        }
     });
 }
 

@@ -1,0 +1,43 @@
+//! Why a trial has no figures.
+
+use crate::form::{ByReason, FormOf};
+use std::fmt;
+
+/// Why a trial has no figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// This machine cannot run it, for this reason.
+    Unavailable(String),
+    /// It failed, for this reason.
+    Failed(String),
+}
+
+impl Failure {
+    /// The word for it: `failed` or `unavailable`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Failure::Unavailable(_) => "unavailable",
+            Failure::Failed(_) => "failed",
+        }
+    }
+
+    /// The reason alone.
+    pub fn reason(&self) -> &str {
+        match self {
+            Failure::Unavailable(reason) | Failure::Failed(reason) => reason,
+        }
+    }
+}
+
+/// `failed: it hung`.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.name(), self.reason())
+    }
+}
+
+impl FormOf<(Failure, usize)> for ByReason<String> {
+    fn of((failure, trials): &(Failure, usize)) -> ByReason<String> {
+        ByReason { reason: failure.to_string(), trials: *trials }
+    }
+}

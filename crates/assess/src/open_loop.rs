@@ -1,0 +1,103 @@
+//! The figures of an open loop: what was asked of the storage, what it did, and how long each
+//! operation took from when it was due.
+
+use crate::counted::Counted;
+use crate::form::{As, FormOf};
+use crate::latency::{Each, Latency, Percentiles, UNSENT_NS};
+use crate::measured::Measured;
+use crate::percentile::Percentile;
+use crate::stats::{Estimate, median};
+use model::sample::{Latencies, Sample};
+use model::units::NS_PER_SECOND;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// The results of a case with a rate.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OpenLoop {
+    /// Operations per second that were due.
+    pub offered: Estimate,
+    /// The share of them that were completed before the time of their trial was up, or in flight
+    /// then, 0 to 1.
+    pub achieved: f64,
+    /// Percentiles of the response time.
+    #[serde(flatten, with = "As::<OfResponses>")]
+    pub response: Latency,
+    /// Operations of all trials that were due but had not begun when the time was up.
+    pub unsent: u64,
+    /// Operations due but not completed: the largest number at the end of a tenth of a second,
+    /// median of the rounds. Null if trials are shorter.
+    pub backlog: Option<f64>,
+    /// The share of the threads' time in which they only waited, awake, for an operation to be due,
+    /// 0 to 1. It is not part of the CPU time per operation.
+    pub spin_share: Option<f64>,
+}
+
+/// The published form of response times.
+#[derive(Serialize, JsonSchema)]
+struct OfResponses {
+    /// Response times: from when an operation was due to its completion, or to the completion of
+    /// the sync that made it durable, in nanoseconds. 18446744073709551615 if it had not begun when
+    /// the time was up.
+    response_ns: Percentiles,
+    /// The 95 % intervals of those percentiles.
+    response_ns_intervals: Each<Percentile>,
+}
+
+impl FormOf<Latency> for OfResponses {
+    fn of(latency: &Latency) -> OfResponses {
+        let (response_ns, response_ns_intervals) = latency.forms();
+        OfResponses { response_ns, response_ns_intervals }
+    }
+}
+
+/// The response times of a trial, including those of operations that never began.
+pub(crate) fn responses(sample: &Sample) -> Latencies {
+    let mut all = sample.responses.clone();
+    let unsent = sample.unsent();
+    if unsent > 0 {
+        all.add(&Latencies { counts: vec![(UNSENT_NS, unsent)], max_ns: UNSENT_NS });
+    }
+    all
+}
+
+/// Operations that were due in a trial.
+pub(crate) fn due(sample: &Sample) -> u64 {
+    sample.ops().saturating_add(sample.unsent())
+}
+
+impl OpenLoop {
+    /// The figures of a case; `None` for a closed loop, and without a trial.
+    pub(crate) fn of(measured: &Measured) -> Option<OpenLoop> {
+        let io = measured.case.io().filter(|_| measured.case.is_open())?;
+        let time_ns = io.time.as_nanos() as f64;
+        // A trial that waits for its last operations is longer, but nothing more falls due then.
+        let offered = |trial: &Counted| {
+            let ns = (trial.sample.elapsed_ns() as f64).min(time_ns);
+            (ns > 0.0).then(|| due(trial.sample) as f64 / ns * NS_PER_SECOND)
+        };
+        let samples = || measured.trials.iter().map(|trial| trial.sample);
+        let unsent: u64 = samples().map(Sample::unsent).sum();
+        let all: u64 = samples().map(due).sum();
+        let largest = |trial: &Counted| {
+            let of_threads = trial.sample.spans.iter().map(|span| span.backlog.iter().max());
+            let all = of_threads.map(|most| most.copied().unwrap_or(0)).sum::<u64>();
+            let is_known = trial.sample.spans.iter().any(|span| !span.backlog.is_empty());
+            is_known.then_some(all as f64)
+        };
+        let waits = |trial: &Counted| {
+            let threads = trial.sample.spans.len() as u64;
+            let ns = trial.sample.elapsed_ns().saturating_mul(threads);
+            (ns > 0).then(|| trial.sample.spin_ns() as f64 / ns as f64)
+        };
+        Some(OpenLoop {
+            offered: measured.estimate(offered)?,
+            achieved: (all > 0).then(|| (all - unsent) as f64 / all as f64)?,
+            response: Latency::of(&measured.latencies(|trial| Cow::Owned(responses(trial.sample)))),
+            unsent,
+            backlog: median(&measured.values(largest)),
+            spin_share: median(&measured.values(waits)),
+        })
+    }
+}

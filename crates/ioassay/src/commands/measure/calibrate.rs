@@ -1,0 +1,106 @@
+//! Short trials before a run, which find the rates that it measures.
+
+use super::super::question::{Question, Setting};
+use super::{PreparedRun, carry_out};
+use crate::commands::tell;
+use crate::files::{Files, Maker};
+use crate::fixture::Stay;
+use crate::load::{Search, short_time};
+use crate::progress::Progress;
+use crate::recipe::Relative;
+use crate::stop::Stop;
+use crate::store;
+use anyhow::{Context, Result, bail};
+use model::case::Case;
+use model::plan::{Plan, Planned, Role};
+use model::record::Record;
+use std::process::Command;
+use tempfile::TempDir;
+use witness::MemoryGroup;
+
+/// Rounds of a closed loop, and of each rate that a search tries.
+const ROUNDS: u32 = 3;
+
+/// Measures cases before the run.
+pub(super) struct Probe<'a> {
+    pub(super) question: &'a Question,
+    pub(super) setting: &'a Setting,
+    pub(super) worker: &'a dyn Fn(&str) -> Result<Command, String>,
+    pub(super) memory: Option<&'a MemoryGroup>,
+    pub(super) progress: &'a mut Progress,
+    pub(super) stop: &'a Stop,
+}
+
+impl Probe<'_> {
+    /// The cases of `loads` at the rates that were found for them.
+    ///
+    /// # Errors
+    /// If nothing can be measured here, or the run is stopped.
+    pub(super) fn cases(mut self, loads: &[Relative]) -> Result<Vec<Case>> {
+        let folder = tempfile::tempdir().context("failed to create a folder for short trials")?;
+        let mut files = None;
+        let goals = &self.setting.plan.goals;
+        let search = Search::of(&self.setting.plan);
+        let closed: Vec<Case> = loads.iter().map(Relative::closed).collect();
+        let record = self.measure(closed.clone(), &folder, &mut files)?;
+        let assessment = assess::assess(&record);
+        let mut cases = Vec::new();
+        for (load, closed) in loads.iter().zip(&closed) {
+            let summary = assessment.cases.iter().find(|summary| summary.case == *closed);
+            let iops = summary.filter(|it| it.verdict.stands()).and_then(|it| it.iops);
+            let Some(iops) = iops else {
+                tell(&format!("note: no rates for {}: it has no valid figure", closed.id()))?;
+                continue;
+            };
+            cases.extend(search.cases(load, iops.median, &mut |rate| {
+                let mut case = load.at(rate);
+                *case.time_mut() = short_time(rate, goals, case.time());
+                let record = self.measure(vec![case], &folder, &mut files)?;
+                let met = record.trials.iter().filter(|trial| assess::load::meets(trial, goals));
+                Ok(met.count() * 2 > record.trials.len())
+            })?);
+        }
+        Ok(cases)
+    }
+
+    /// Measures `cases` with `files`, or with new ones.
+    fn measure(
+        &mut self,
+        cases: Vec<Case>,
+        folder: &TempDir,
+        files: &mut Option<Files>,
+    ) -> Result<Record> {
+        let Setting { source, plan: whole, .. } = self.setting;
+        let number = std::fs::read_dir(folder.path())?.count();
+        let mut plan = Plan { rounds: ROUNDS, invocations: 1, ..whole.clone() };
+        plan.seed = whole.seed.wrapping_add(number as u64);
+        plan.skips.clear();
+        plan.cases = cases.into_iter().map(|case| Planned { case, role: Role::Asked }).collect();
+        let environment = &self.setting.environment();
+        let maker = &Maker {
+            plan: &plan,
+            target: &self.question.target,
+            source: source.as_ref(),
+            environment,
+            stay: Stay::Removed,
+        };
+        let made = match files.take() {
+            Some(made) => made,
+            None => maker.make((self.progress, self.stop))?,
+        };
+        let made = PreparedRun {
+            maker,
+            files: made,
+            peers: environment.peers.to_vec(),
+            worker: self.worker,
+            memory: self.memory,
+        };
+        let path = folder.path().join(format!("{number}.jsonl"));
+        let (path, made) = carry_out(made, Some(&path), self.progress, self.stop)?;
+        if self.stop.is_asked() {
+            bail!("stopped before the first trial of the run");
+        }
+        *files = Some(made);
+        store::read(&path)
+    }
+}

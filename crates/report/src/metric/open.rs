@@ -1,0 +1,127 @@
+//! Figures of cases with a rate.
+
+use super::families::{LATENCY, percentile_labels};
+use super::{Case, Metric, PLAIN, Trial, Unit};
+use crate::words;
+use assess::open_loop::OpenLoop;
+use assess::summary::{Latency, Summary};
+
+fn open(summary: &Summary) -> Option<&OpenLoop> {
+    summary.open.as_ref()
+}
+
+fn response(summary: &Summary) -> Option<&Latency> {
+    Some(&open(summary)?.response)
+}
+
+/// In the order of the CSV columns.
+pub(crate) const OPEN: &[Metric] = &[
+    Metric {
+        name: "offered",
+        title: "offered",
+        unit: Unit::PerSecond,
+        meaning: "operations that were due",
+        legend: "operations per second that were due",
+        case: Case::Estimate(|it| Some(open(it)?.offered)),
+        ..PLAIN
+    },
+    Metric {
+        name: "begun",
+        title: "begun",
+        unit: Unit::Percent,
+        meaning: "the share of the due operations that had begun when the time was up",
+        legend: "the share of the due operations that had begun when the time was up",
+        case: Case::Plain(|it| Some(open(it)?.achieved * 100.0)),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_p50",
+        title: "resp. p50",
+        unit: Unit::Nanoseconds,
+        meaning: "response time: from when an operation was due until it was done: median",
+        legend: "response time: from when an operation was due until it was done",
+        case: Case::Percentile(|it| response(it)?.p50),
+        trial: Trial::Whole(|it| it.response_p50_ns),
+        column: "response_p50_ns",
+        json: ("response_ns", "p50"),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "50"))),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_p90",
+        title: "resp. p90",
+        unit: Unit::Nanoseconds,
+        meaning: "90th percentile of the response times",
+        case: Case::Percentile(|it| response(it)?.p90),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "90"))),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_p99",
+        title: "resp. p99",
+        unit: Unit::Nanoseconds,
+        meaning: "99th percentile of the response times",
+        case: Case::Percentile(|it| response(it)?.p99),
+        trial: Trial::Whole(|it| it.response_p99_ns),
+        column: "response_p99_ns",
+        json: ("response_ns", "p99"),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "99"))),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_p99_9",
+        title: "resp. p99.9",
+        unit: Unit::Nanoseconds,
+        meaning: "99.9th percentile of the response times",
+        case: Case::Percentile(|it| response(it)?.p99_9),
+        trial: Trial::Whole(|it| it.response_p99_9_ns),
+        column: "response_p99_9_ns",
+        json: ("response_ns", "p99_9"),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "99.9"))),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_p99_99",
+        title: "resp. p99.99",
+        unit: Unit::Nanoseconds,
+        meaning: "99.99th percentile of the response times",
+        case: Case::Percentile(|it| response(it)?.p99_99),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "99.99"))),
+        ..PLAIN
+    },
+    Metric {
+        name: "response_max",
+        title: "resp. max",
+        unit: Unit::Nanoseconds,
+        meaning: "maximum of the response times",
+        case: Case::Plain(|it| Some(response(it)?.max_ns? as f64)),
+        trial: Trial::Whole(|it| it.response_max_ns),
+        column: "response_max_ns",
+        json: ("response_ns", "max"),
+        gauge: Some((LATENCY, |_| percentile_labels("response", "100"))),
+        said: Some(|it| words::response(response(it).and_then(|it| it.max_ns))),
+        ..PLAIN
+    },
+    Metric {
+        name: "unsent",
+        title: "unsent",
+        unit: Unit::Number,
+        meaning: "operations due that had not begun when the time was up; each counts as later \
+                  than any other",
+        legend: "operations due that had not begun when the time was up",
+        case: Case::Plain(|it| Some(open(it)?.unsent as f64)),
+        trial: Trial::Whole(|it| it.unsent),
+        column: "unsent_operations",
+        json: ("", "unsent"),
+        ..PLAIN
+    },
+    Metric {
+        name: "backlog",
+        title: "backlog",
+        unit: Unit::Number,
+        meaning: "the most operations due but not done at the end of a tenth of a second",
+        legend: "the most operations due but not done at the end of a tenth of a second",
+        case: Case::Plain(|it| open(it)?.backlog),
+        ..PLAIN
+    },
+];

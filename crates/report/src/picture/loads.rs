@@ -1,0 +1,160 @@
+//! Response times by the load that is offered: flat while the storage keeps up, steep where it no
+//! longer does.
+
+use super::Drawing;
+use super::axis::{Axis, frame, labels_width};
+use super::canvas::{Anchor, Canvas, Dash, LINE, MARKS, Mark, WIDTH};
+use super::legend::{Key, Legend, Note};
+use super::palette::{Colour, FAINT, SERIES};
+use crate::labels::Labels;
+use crate::words::{self, listed, per_second};
+use assess::Assessment;
+use assess::latency::UNSENT_NS;
+use assess::load::Load;
+use assess::percentile::Percentile;
+use assess::summary::Latency;
+use model::units;
+
+const PLOT: f64 = 230.0;
+/// Space for the last label below the plot.
+const RIGHT: f64 = 16.0;
+
+/// A percentile along the rates.
+struct Line {
+    label: String,
+    dash: Dash,
+    points: Vec<(f64, Percentile)>,
+}
+
+type Of = fn(&Latency) -> Option<Percentile>;
+const RESPONSES: [(&str, Of); 3] = [
+    ("p50 of the response", |it| it.p50),
+    ("p99 of the response", |it| it.p99),
+    ("p99.9 of the response", |it| it.p99_9),
+];
+
+/// A picture for each load, and one of all if there are several.
+pub(super) fn loads(assessment: &Assessment) -> Vec<Drawing> {
+    let names = Labels::of(assessment);
+    let title = |load: &Load| load.closed.as_ref().map(|closed| names.name(&closed.id));
+    let is_only = assessment.loads.len() == 1;
+    let each = assessment.loads.iter().filter_map(|load| {
+        let of = title(load).filter(|_| !is_only).map_or(String::new(), |of| format!(": {of}"));
+        draw(&format!("Response time by load{of}"), &of_percentiles(assessment, load), &[load])
+    });
+    let all: Vec<&Load> = assessment.loads.iter().collect();
+    let together = (1..=SERIES.len()).contains(&all.len()) && !is_only;
+    let together = together.then(|| {
+        let line = |load: &&Load| Line {
+            label: title(load).unwrap_or_else(|| "load".to_string()),
+            dash: Dash::Whole,
+            points: points(assessment, load, |it| it.p99),
+        };
+        let lines: Vec<Line> = all.iter().map(line).collect();
+        draw("p99 of the response time by load", &lines, &[])
+    });
+    together.flatten().into_iter().chain(each).collect()
+}
+
+/// The percentiles of the response, and one of the service.
+fn of_percentiles(assessment: &Assessment, load: &Load) -> Vec<Line> {
+    let response = RESPONSES.map(|(label, of)| Line {
+        label: label.to_string(),
+        dash: Dash::Whole,
+        points: points(assessment, load, of),
+    });
+    let service = load.rates.iter().filter_map(|rate| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
+        Some((rate.rate as f64, summary.latency.p99?))
+    });
+    let service = Line {
+        label: "p99 of the service".to_string(),
+        dash: Dash::Long,
+        points: service.collect(),
+    };
+    response.into_iter().chain([service]).filter(|line| !line.points.is_empty()).collect()
+}
+
+/// A percentile of the response time at each rate.
+fn points(assessment: &Assessment, load: &Load, of: Of) -> Vec<(f64, Percentile)> {
+    let point = |rate: &assess::load::Rate| {
+        let summary = assessment.cases.iter().find(|summary| summary.id == rate.case.id)?;
+        Some((rate.rate as f64, of(&summary.open.as_ref()?.response)?))
+    };
+    load.rates.iter().filter_map(point).collect()
+}
+
+fn draw(title: &str, lines: &[Line], marked: &[&Load]) -> Option<Drawing> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let times = || points().map(|(_, it)| it.ns).filter(|ns| (1..UNSENT_NS).contains(ns));
+    let (least, most) = (times().min()? as f64, times().max()? as f64);
+    let widest = points().map(|(rate, _)| *rate).fold(0.0, f64::max);
+    let closed = marked.iter().filter_map(|load| load.closed_iops).map(|iops| iops.median);
+    let widest = closed.fold(widest, f64::max);
+    let y = Axis::log(least * 0.8, most * 1.6, units::nanoseconds);
+    let left = labels_width(&y);
+    let note = Note::of(
+        "percentiles with their 95 % intervals; at the upper edge: operations that never began",
+    );
+    let top = note.height() + 10.0;
+    let y = y.between(top + PLOT, top);
+    let x = Axis::from_zero(widest * 1.04, per_second).between(left, WIDTH - RIGHT);
+    let key = |index: usize| (SERIES[index % SERIES.len()], MARKS[index % MARKS.len()]);
+    let entries = lines.iter().enumerate().map(|(index, line)| {
+        let (colour, mark) = key(index);
+        (Key::Line(colour, line.dash, Some(mark)), line.label.clone())
+    });
+    let marks = || marked.iter().flat_map(|load| marks(load));
+    let uprights =
+        marks().map(|(_, dash, label)| (Key::Line(FAINT, dash, None), label.to_string()));
+    let legend = Legend::of(entries.chain(uprights));
+    let height = top + PLOT + LINE * 2.2 + 8.0 + legend.height;
+    let name = title.to_lowercase().replace("p99 of the response time by load", "load p99");
+    Some(Drawing::of(&name, title, alt(lines), height, |canvas| {
+        note.draw(canvas, 0.0);
+        frame(canvas, &x, &y);
+        let middle = ((left + WIDTH) / 2.0, top + PLOT + LINE * 1.8);
+        canvas.text("operations due per second", middle, Anchor::Middle, FAINT);
+        for (rate, dash, _) in marks() {
+            let at = x.at(rate);
+            canvas.line([(at, top), (at, top + PLOT)], dash, FAINT, 1.4);
+        }
+        for (index, line) in lines.iter().enumerate() {
+            draw_line(canvas, line, key(index), &x, &y);
+        }
+        legend.draw(canvas, top + PLOT + LINE * 2.2 + 8.0);
+    }))
+}
+
+/// Upright lines: the highest rate that is kept up with, and that of the closed loop.
+fn marks(load: &Load) -> impl Iterator<Item = (f64, Dash, &'static str)> {
+    let kept = load.kept_up.holds.map(|rate| (rate as f64, Dash::Short, "keeps up with this"));
+    let closed = load.closed_iops.map(|iops| (iops.median, Dash::Long, "closed loop"));
+    kept.into_iter().chain(closed)
+}
+
+fn draw_line(canvas: &Canvas, line: &Line, (colour, mark): (Colour, Mark), x: &Axis, y: &Axis) {
+    let place = |(rate, it): &(f64, Percentile)| (x.at(*rate), y.at(it.ns as f64));
+    let places: Vec<_> = line.points.iter().map(place).collect();
+    for pair in places.windows(2) {
+        canvas.line([pair[0], pair[1]], line.dash, colour, 1.8);
+    }
+    for (point, place) in line.points.iter().zip(&places) {
+        if let (Some(low), Some(high)) = (point.1.low_ns, point.1.high_ns) {
+            let ends = [low, high].map(|ns| (place.0, y.at(ns as f64)));
+            canvas.whiskers(ends, colour);
+        }
+        canvas.mark(mark, *place, colour);
+    }
+}
+
+fn alt(lines: &[Line]) -> String {
+    let said = |line: &Line| {
+        let at = |(rate, it): &(f64, Percentile)| {
+            format!("{} at {}", words::percentile(Some(*it)), per_second(*rate))
+        };
+        let ends = line.points.first().zip(line.points.last());
+        ends.map(|(first, last)| format!("{} goes from {} to {}", line.label, at(first), at(last)))
+    };
+    format!("{}.", listed(&lines.iter().filter_map(said).collect::<Vec<_>>()))
+}
