@@ -11,6 +11,7 @@ use crate::decision::{Contestant, Decided, Lead, lead};
 use crate::depths::{Depths, depths};
 use crate::disturbance::exclude;
 use crate::finding::{Finding, Verdict};
+use crate::interference::{Interference, interferences};
 use crate::iterations::iterations;
 use crate::levels::{Levels, all_levels, last_cache_below};
 use crate::load::{Load, loads};
@@ -94,6 +95,8 @@ pub struct Assessment {
     pub loads: Vec<Load>,
     /// The depth that a device needs, for cases that differ only in it.
     pub depths: Vec<Depths>,
+    /// What other work on the same storage does to a case, for those measured with and without.
+    pub interferences: Vec<Interference>,
     /// All findings, one entry per code, most severe first.
     pub findings: Vec<RunFinding>,
     /// The tool's own overhead in nanoseconds per operation, from the null engine.
@@ -193,6 +196,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         saturations: saturations(&rows),
         loads: loads(&rows, &header.plan),
         depths: depths(&rows),
+        interferences: interferences(&rows),
         findings: findings(rows.iter().chain(&twins), header.storage.as_ref()),
         control,
         overhead_ns,

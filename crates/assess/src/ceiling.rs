@@ -240,6 +240,10 @@ struct Flow {
 impl Flow {
     /// `None` if a row moves no bytes of a file.
     fn of(row: &Row) -> Option<Flow> {
+        // Beside others, a case shows what they leave of a device.
+        if !row.measured.case.beside.is_empty() {
+            return None;
+        }
         let bytes_in_flight = |block: u64, depth: u32, threads: u32| {
             u128::from(block) * u128::from(depth) * u128::from(threads)
         };

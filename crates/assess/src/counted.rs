@@ -5,8 +5,9 @@ use crate::invocations::Round;
 use model::case::{Case, Op};
 use model::evidence::Evidence;
 use model::sample::{Sample, Span};
-use model::trial::{Outcome, ReadBack, Trial};
+use model::trial::{Beside, Outcome, ReadBack, Trial};
 use model::units::NS_PER_SECOND;
+use std::borrow::Cow;
 
 /// Why a trial without an amount or a time does not count.
 const AT_ONCE: &str = "it ended at once or moved no bytes";
@@ -52,13 +53,24 @@ fn wall_ns(sample: &Sample) -> u64 {
     sample.elapsed_ns().max(sample.synced_ns().unwrap_or(0))
 }
 
+/// Whether what an actor read or wrote is correct; `None` if nothing was summed.
+pub(crate) fn is_actor_right(beside: &Beside) -> Option<bool> {
+    let digest = beside.outcome.sample().and_then(Sample::digest);
+    let read = beside.expected_digest.map(|expected| digest == Some(expected));
+    let read_back = beside.read_back.map(|seen| seen.digest == seen.expected);
+    [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
+}
+
 /// A successful trial that counts.
 #[derive(Debug)]
 pub(crate) struct Counted<'a> {
     pub(crate) invocation: u32,
     pub(crate) round: u32,
     pub(crate) sample: &'a Sample,
-    pub(crate) evidence: &'a Evidence,
+    /// Without what the actors beside it did.
+    pub(crate) evidence: Cow<'a, Evidence>,
+    /// What the actors beside it did.
+    pub(crate) beside: &'a [Beside],
     pub(crate) expected_digest: Option<u64>,
     pub(crate) read_back: Option<ReadBack>,
     /// Its [`rate`]: bytes per second, or operations per second if it only calls a sync.
@@ -69,13 +81,18 @@ pub(crate) struct Counted<'a> {
 
 impl<'a> Counted<'a> {
     /// The trial, if it counts; otherwise the reason why not.
-    pub(crate) fn of(case: &Case, trial: &'a Trial) -> Result<Counted<'a>, Failure> {
+    pub(crate) fn of(
+        case: &Case,
+        trial: &'a Trial,
+        evidence: Cow<'a, Evidence>,
+    ) -> Result<Counted<'a>, Failure> {
         match (&trial.outcome, rate(case, trial)) {
             (Outcome::Done(sample), Some(rate)) => Ok(Counted {
                 invocation: trial.invocation,
                 round: trial.round,
                 sample,
-                evidence: &trial.evidence,
+                evidence,
+                beside: &trial.beside,
                 expected_digest: trial.expected_digest,
                 read_back: trial.read_back,
                 rate,
@@ -141,7 +158,8 @@ impl<'a> Counted<'a> {
     pub(crate) fn is_right(&self) -> Option<bool> {
         let read = self.expected_digest.map(|expected| self.sample.digest() == Some(expected));
         let read_back = self.read_back.map(|seen| seen.digest == seen.expected);
-        [read, read_back].into_iter().flatten().reduce(|all, this| all && this)
+        let of_actors = self.beside.iter().filter_map(is_actor_right);
+        [read, read_back].into_iter().flatten().chain(of_actors).reduce(|all, this| all && this)
     }
 
     /// The amount of work, in the units of [`rate`], and the seconds that it took.

@@ -52,7 +52,7 @@ pub(crate) const WARM_LEAST: f64 = 0.999;
 /// each processor.
 pub(crate) fn throttled_parts(measured: &Measured, trial: &Counted) -> Option<(u64, u64)> {
     let processors = measured.threads_at_work().min(measured.host.cores);
-    let evidence = trial.evidence;
+    let evidence = &trial.evidence;
     Some((evidence.throttled_ns?, evidence.window_ns.saturating_mul(processors.into())))
 }
 
@@ -107,7 +107,7 @@ impl Limits {
         let is_above = |parts: Option<(u64, u64)>, most: f64| {
             parts.is_some_and(|(part, whole)| part as f64 > most * whole as f64)
         };
-        let evidence = trial.evidence;
+        let evidence = &trial.evidence;
         if is_above(evidence.steal_ns.zip(evidence.machine_cpu_ns), self.stolen) {
             return Some(Gate::Steal);
         }
@@ -137,7 +137,7 @@ fn rate_of_others(measured: &Measured, trial: &Counted) -> Option<f64> {
 /// came from a device. These are shares of the file, so how much of it a trial read does not
 /// matter. For an overwritten file, only the share before counts.
 fn is_reclaimed(measured: &Measured, trial: &Counted) -> bool {
-    let evidence = trial.evidence;
+    let evidence = &trial.evidence;
     if measured.storage.is_none_or(|storage| storage.medium == Medium::Ram) {
         return false;
     }

@@ -1,5 +1,6 @@
 //! The trials of one case that count.
 
+use crate::beside::own_evidence;
 use crate::caches::Caches;
 use crate::counted::Counted;
 use crate::failure::Failure;
@@ -111,7 +112,9 @@ impl<'a> Measured<'a> {
         let planned = &header.plan.cases[index];
         let (mut trials, mut failed) = (Vec::new(), Vec::new());
         for trial in made {
-            match Counted::of(&planned.case, trial) {
+            let evidence =
+                own_evidence(&header.plan, &planned.case, trial, header.storage.as_ref());
+            match Counted::of(&planned.case, trial, evidence) {
                 Ok(counted) => trials.push(counted),
                 Err(failure) => {
                     let Trial { invocation, round, .. } = **trial;

@@ -187,7 +187,7 @@ pub(crate) fn called_share(measured: &Measured, work: &ReadWork) -> Option<f64> 
 
 /// Whether neither the worker nor any device read anything, as far as known.
 fn read_nothing(trial: &Counted) -> bool {
-    let evidence = trial.evidence;
+    let evidence = &trial.evidence;
     evidence.task_read_bytes.unwrap_or(0) == 0 && evidence.device_read_bytes.unwrap_or(0) == 0
 }
 

@@ -1,5 +1,6 @@
 //! The summary of a case's trials.
 
+use crate::actors::{ActorFigures, actors};
 use crate::counted::{Counted, a_second, only_syncs};
 use crate::disturbance::Excluded;
 use crate::failure::Failure;
@@ -109,6 +110,8 @@ pub struct Summary {
     pub latency: Latency,
     /// The figures of a case with a rate; null for a closed loop.
     pub open: Option<OpenLoop>,
+    /// What the actors beside it did; empty for a case alone.
+    pub beside: Vec<ActorFigures>,
     /// The figures of a writing case; null for others.
     pub writing: Option<Writing>,
     /// The rate over time; null if trials are too short.
@@ -168,7 +171,7 @@ impl Counters {
     fn of(measured: &Measured) -> Counters {
         let median_of = |told: fn(&Usage) -> Option<u64>, seen: fn(&Evidence) -> Option<u64>| {
             let value = |trial: &Counted| {
-                Some(trial.in_span(told(&trial.sample.usage), seen(trial.evidence))? as f64)
+                Some(trial.in_span(told(&trial.sample.usage), seen(&trial.evidence))? as f64)
             };
             median(&measured.values(value)).map(|value| value.round() as u64)
         };
@@ -228,6 +231,7 @@ impl Summary {
                 &measured.latencies(|trial| Cow::Borrowed(&trial.sample.latencies)),
             ),
             open: OpenLoop::of(measured),
+            beside: actors(measured),
             writing: Writing::of(measured),
             course: TimeSeries::of(measured),
             spent: Spent::of(measured),

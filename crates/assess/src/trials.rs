@@ -150,6 +150,6 @@ fn figures(measured: &Measured, trial: &Counted) -> Figures {
         span_cpu_ns: trial.cpu_ns(),
         span_user_ns: split.map(|(user_ns, _)| user_ns.round() as u64),
         span_system_ns: split.map(|(_, system_ns)| system_ns.round() as u64),
-        evidence: trial.evidence.clone(),
+        evidence: trial.evidence.clone().into_owned(),
     }
 }

@@ -294,7 +294,7 @@ impl Writing {
 /// A trial's CPU nanoseconds in user mode and in the kernel. The OS counts the total exactly but
 /// splits it in ticks, so this splits the worker's exact time in the same proportion.
 pub(crate) fn split(trial: &Counted) -> Option<(f64, f64)> {
-    let (told, seen) = (trial.sample.usage, trial.evidence);
+    let (told, seen) = (trial.sample.usage, &trial.evidence);
     let user_ns = trial.in_span(told.user_ns, seen.cpu_user_ns)? as f64;
     let system_ns = trial.in_span(told.system_ns, seen.cpu_system_ns)? as f64;
     let (cpu_ns, all_ns) = (trial.cpu_ns()? as f64, user_ns + system_ns);

@@ -11,7 +11,7 @@ use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::environment::Environment;
 use model::host::Storage;
-use model::plan::Plan;
+use model::plan::{Actor, Plan};
 use report::Room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -39,6 +39,8 @@ pub struct Files {
     sources: BTreeMap<u64, TestFile>,
     /// Files that are overwritten, by size.
     kept: BTreeMap<u64, TestFile>,
+    /// Files of actors, by name.
+    beside: BTreeMap<String, TestFile>,
     /// Where trials create the files they write.
     directory: Option<Rc<Directory>>,
 }
@@ -107,6 +109,11 @@ impl Maker<'_> {
             let file =
                 TestFile::create(directory, Purpose::Write, content(size), Stay::Removed, watch)?;
             files.kept.insert(size, file);
+        }
+        for (actor, size) in needed_actors(plan) {
+            let purpose = Purpose::Beside(&actor.name);
+            let file = TestFile::create(directory, purpose, content(size), Stay::Removed, watch)?;
+            files.beside.insert(actor.name.clone(), file);
         }
         Ok(files)
     }
@@ -183,7 +190,12 @@ impl Files {
         }
     }
 
-    /// All files that stay during the run.
+    /// The file of the actor with this name.
+    pub fn of_actor(&self, name: &str) -> Option<&TestFile> {
+        self.beside.get(name)
+    }
+
+    /// All files of cases that stay during the run.
     pub fn all(&self) -> impl Iterator<Item = &TestFile> {
         self.read.values().chain(self.sources.values()).chain(self.kept.values())
     }
@@ -227,6 +239,13 @@ pub struct Source {
     pub storage: Storage,
 }
 
+/// The actors that a case of `plan` names, with the sizes of their files.
+fn needed_actors(plan: &Plan) -> impl Iterator<Item = (&Actor, u64)> {
+    let is_needed =
+        |actor: &&Actor| plan.cases.iter().any(|it| it.case.beside.contains(&actor.name));
+    plan.actors.iter().filter(is_needed).filter_map(|actor| Some((actor, actor.case.file_size()?)))
+}
+
 /// The sizes of the files that a plan needs.
 #[derive(Debug, Default)]
 struct Needs {
@@ -234,13 +253,16 @@ struct Needs {
     /// Files that are copied.
     copied: BTreeSet<u64>,
     kept: BTreeSet<u64>,
+    /// Those of actors.
+    beside: Vec<u64>,
     /// The largest file that a trial creates.
     made: u64,
 }
 
 impl Needs {
     fn of(plan: &Plan) -> Needs {
-        let mut needs = Needs::default();
+        let beside = needed_actors(plan).map(|(_, size)| size).collect();
+        let mut needs = Needs { beside, ..Needs::default() };
         for planned in &plan.cases {
             match &planned.case.work {
                 Work::Memory(_) => {}
@@ -265,6 +287,6 @@ impl Needs {
 
     /// The sizes of all files in the directory at the same time.
     fn of_target(&self) -> Vec<u64> {
-        self.read.iter().chain(&self.kept).copied().chain([self.made]).collect()
+        self.read.iter().chain(&self.kept).chain(&self.beside).copied().chain([self.made]).collect()
     }
 }

@@ -51,22 +51,25 @@ pub enum Stay {
 
 /// The use of a test file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum Purpose<'a> {
     /// It is read.
     Read,
     /// It is the source of copies.
     Source,
     /// It is overwritten.
     Write,
+    /// The actor with this name reads or overwrites it.
+    Beside(&'a str),
 }
 
-impl Purpose {
+impl Purpose<'_> {
     /// The part of the file's name for this purpose.
-    fn word(self) -> &'static str {
+    fn word(self) -> String {
         match self {
-            Purpose::Read => "read",
-            Purpose::Source => "source",
-            Purpose::Write => "overwrite",
+            Purpose::Read => "read".to_string(),
+            Purpose::Source => "source".to_string(),
+            Purpose::Write => "overwrite".to_string(),
+            Purpose::Beside(actor) => format!("beside-{actor}"),
         }
     }
 }
@@ -89,7 +92,7 @@ impl TestFile {
         let visible = format!("ioassay-{own}-{pid}");
         let nameless = match (stay, purpose) {
             (Stay::Removed, Purpose::Read | Purpose::Source) => directory.create_nameless(),
-            (Stay::Removed, Purpose::Write) | (Stay::Kept, _) => None,
+            (Stay::Removed, Purpose::Write | Purpose::Beside(_)) | (Stay::Kept, _) => None,
         };
         let (file, mut name) = match (nameless, stay) {
             (Some(file), _) => (file, None),

@@ -29,6 +29,7 @@ pub mod files;
 pub mod stage;
 pub mod validation;
 pub mod turns;
+mod beside;
 pub mod run;
 mod schedule;
 pub mod args;

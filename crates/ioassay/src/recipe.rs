@@ -21,8 +21,10 @@
 //! take only axes that files lack, unless the recipe has no file groups. For symbolic values, see
 //! [`crate::symbol`].
 
+mod actors;
 mod fallback;
 mod baselines;
+mod built_in;
 mod file;
 mod relative;
 pub mod repetitions;
@@ -30,6 +32,8 @@ pub mod repetitions;
 use crate::group::{self, Axes, Values};
 use crate::symbol::{OPS_ALL, OPS_LANE, resolve};
 use anyhow::{Context, Result, bail};
+use built_in::unknown;
+pub use built_in::{BUILT_IN, text};
 use model::axis::Axis;
 use model::case::{Case, Kind, Touch};
 use model::content;
@@ -42,23 +46,8 @@ pub use relative::Relative;
 use relative::take_percents;
 use repetitions::USUAL;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The built-in recipes.
-pub const BUILT_IN: &[(&str, &str)] = &[
-    ("survey", include_str!("../../../recipes/survey.toml")),
-    ("page-latency", include_str!("../../../recipes/page-latency.toml")),
-    ("read-methods", include_str!("../../../recipes/read-methods.toml")),
-    ("uring-ladder", include_str!("../../../recipes/uring-ladder.toml")),
-    ("memory", include_str!("../../../recipes/memory.toml")),
-    ("count-tens", include_str!("../../../recipes/count-tens.toml")),
-    ("compilers", include_str!("../../../recipes/compilers.toml")),
-    ("write-strategies", include_str!("../../../recipes/write-strategies.toml")),
-    ("touch-pages", include_str!("../../../recipes/touch-pages.toml")),
-    ("sync-latency", include_str!("../../../recipes/sync-latency.toml")),
-    ("load", include_str!("../../../recipes/load.toml")),
-    ("depth", include_str!("../../../recipes/depth.toml")),
-];
 
 /// A question with its cases, as written in the file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -96,6 +85,9 @@ pub struct Recipe {
     /// Axes of all file groups.
     #[serde(default)]
     pub axes: Axes,
+    /// What runs beside the cases that name it.
+    #[serde(default)]
+    pub actors: BTreeMap<String, Axes>,
     /// Groups of cases.
     pub cases: Vec<Axes>,
 }
@@ -147,25 +139,11 @@ pub fn find(name: &str) -> Result<Recipe> {
     parse(&file::read(name)?).with_context(|| format!("the recipe '{name}' is broken"))
 }
 
-/// The text of a built-in recipe.
-///
-/// # Errors
-/// If no built-in recipe has this name.
-pub fn text(name: &str) -> Result<&'static str> {
-    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
-    found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
-}
-
 /// The view of a plan, or that of the built-in recipe with its name if an older program wrote the
 /// plan without one.
 pub fn view_of(plan: &Plan) -> View {
     let built_in = || Some(parse(text(&plan.recipe).ok()?).ok()?.view);
     plan.view.clone().or_else(built_in).unwrap_or_default()
-}
-
-fn unknown(name: &str) -> units::ParseError {
-    let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
-    units::unknown_name("recipe", name, &known)
 }
 
 /// Parses a recipe.
@@ -180,6 +158,7 @@ pub fn parse(text: &str) -> Result<Recipe> {
     }
     // File axes may apply to reading, writing or both.
     check_axes(&recipe.axes, &names(Kind::Read).chain(names(Kind::Write)).collect::<Vec<_>>())?;
+    actors::check(&recipe)?;
     report::check_columns(&recipe.view)?;
     if recipe.cases.is_empty() || recipe.rounds == Some(0) || recipe.invocations == Some(0) {
         bail!("a recipe needs at least one [[cases]], one round and one invocation");
@@ -206,7 +185,8 @@ impl Recipe {
             |text: &str| -> Result<String> { Ok(units::time(units::parse_time(text)? / 2)) };
         self.size = halve_size(&self.size)?;
         self.time = halve_time(&self.time)?;
-        for group in self.cases.iter_mut().chain([&mut self.axes]) {
+        let groups = self.cases.iter_mut().chain(self.actors.values_mut());
+        for group in groups.chain([&mut self.axes]) {
             for (axis, values) in group.iter_mut() {
                 let list = values.texts();
                 *values = match axis.as_str() {
@@ -348,6 +328,7 @@ impl Recipe {
             plan.skips = fallback::replace(&mut cases, environment.host);
         }
         cases.extend(changes.loads.iter().cloned());
+        actors::add(self, &mut plan, &mut cases, changes, environment)?;
         let counts = |case: &Case| case.read().is_some_and(|work| work.touch == Touch::Count);
         plan.content = match self.content {
             // Random words almost never contain a 10, so counting them would prove nothing.

@@ -1,6 +1,7 @@
 //! Runs a trial: sets the cache state, collects evidence, lets the worker run and collects evidence
 //! again.
 
+use crate::beside::{self, Companion};
 use crate::files::{Files, Maker};
 use crate::fixture::{self, TestFile};
 use crate::guard::Guard;
@@ -84,6 +85,7 @@ impl Turn<'_> {
             evidence: Evidence::default(),
             expected_digest: None,
             read_back: None,
+            beside: Vec::new(),
         }
     }
 }
@@ -95,6 +97,12 @@ impl Run<'_> {
         if let Some(live) = left.couriers.remove(peer) {
             return Ok(live);
         }
+        self.start(peer)
+    }
+
+    /// A new worker of `peer`.
+    #[expect(clippy::result_large_err, reason = "a trial has one outcome")]
+    fn start(&self, peer: &str) -> Result<WorkerProcess, Outcome> {
         let command = (self.worker)(peer).map_err(|reason| Outcome::Unavailable { reason })?;
         let failed = |reason: String| Outcome::Failed { reason };
         let worker = WorkerProcess::start(command, self.stop, self.patience)
@@ -144,17 +152,12 @@ impl Run<'_> {
             }
             Err(outcome) => outcome,
             Ok(mut live) => {
-                let after_write = left.wrote && stage.file().is_some();
-                let outcome = self
-                    .prove_state(case, &stage, after_write)
-                    .and_then(|()| self.perform(&mut live, &job, &stage, &mut trial.evidence));
-                if stage.file().is_some() {
-                    left.wrote = stage.target.is_some();
-                }
+                let outcome = self.act(left, &mut live, &job, &stage, (case, files), &mut trial);
                 match outcome {
                     Ok(outcome) => {
                         left.couriers.insert(case.peer.clone(), live);
-                        validate(&job, outcome, trial.evidence.window_ns)
+                        let outcome = validate(&job, outcome, trial.evidence.window_ns);
+                        beside::outcome_beside(outcome, &trial.beside)
                     }
                     Err(reason) => Outcome::Failed { reason },
                 }
@@ -178,6 +181,48 @@ impl Run<'_> {
             self.read_back(&job, &stage, &mut trial);
         }
         Ok(trial)
+    }
+
+    /// Runs `job` of `case`, with the actors beside it, in the state that it claims. Adds evidence,
+    /// and what the actors did, to `trial`.
+    ///
+    /// # Errors
+    /// As for [`Run::perform`].
+    fn act(
+        &self,
+        left: &mut Left,
+        worker: &mut WorkerProcess,
+        job: &Job,
+        stage: &Stage,
+        (case, files): (&Case, &Files),
+        trial: &mut Trial,
+    ) -> Result<Outcome, String> {
+        let mut companions = Vec::new();
+        for (number, actor) in (0..).zip(self.plan.beside(case)) {
+            let own = match left.beside.pop() {
+                Some(own) => own,
+                None => match self.start(OWN_PEER) {
+                    Ok(own) => own,
+                    Err(outcome) => return Ok(outcome),
+                },
+            };
+            companions.push(Companion::of((actor, number), own, (case, job.seed), files)?);
+        }
+        let after_write = left.wrote && stage.file().is_some();
+        let state = self.prove_state(case, stage, after_write || !companions.is_empty());
+        if stage.file().is_some() {
+            let is_written = |it: &Companion| it.actor.case.write().is_some();
+            left.wrote = stage.target.is_some() || companions.iter().any(is_written);
+        }
+        state?;
+        let outcome = self.perform(worker, job, stage, &mut companions, &mut trial.evidence)?;
+        if !matches!(outcome, Outcome::Done(_)) {
+            // It did not begin, or failed: the actors, which may go on, end with their workers.
+            return Ok(outcome);
+        }
+        let probe = self.storage.and_then(|storage| storage.residency_probe);
+        (trial.beside, left.beside) = beside::finish(companions, probe, self.stop)?;
+        Ok(outcome)
     }
 
     /// The file for `work`, if enough free space remains for other users.
@@ -257,15 +302,21 @@ impl Run<'_> {
         worker: &mut WorkerProcess,
         job: &Job,
         stage: &Stage,
+        companions: &mut [Companion],
         evidence: &mut Evidence,
     ) -> Result<Outcome, String> {
+        if let Some(outcome) = beside::prepare(companions)? {
+            return Ok(outcome);
+        }
         if let Some(outcome) = worker.prepare(job)? {
             return Ok(outcome);
         }
+        beside::begin(companions)?;
         let mut counters = Witness::new(worker.pid(), stage.file(), self.storage);
         let before = counters.before();
         let outcome = worker.perform(job.case.time().saturating_add(slack(&job.case)))?;
         *evidence = witness::counters::between(&before, &counters.after());
+        beside::after(companions);
         // Files and memory held by one worker must not affect the next one, or a cache state.
         worker.dismiss()?;
         Ok(outcome)
@@ -288,6 +339,8 @@ fn not_made(error: &anyhow::Error) -> Outcome {
 pub(crate) struct Left {
     /// Live workers, by peer.
     pub(crate) couriers: BTreeMap<String, WorkerProcess>,
+    /// Live workers of actors.
+    pub(crate) beside: Vec<WorkerProcess>,
     /// Whether the last trial that used a file wrote it.
     pub(crate) wrote: bool,
     /// Whether a file was created and unlinked since the last wait for space.

@@ -86,6 +86,7 @@ impl Run<'_> {
             self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
             // A peer may still act when it is dismissed.
             left_over.couriers.clear();
+            left_over.beside.clear();
             if let Some(complaint) = left_over.complaint(&files) {
                 self.store.append(&Line::End(End::Interrupted))?;
                 bail!(complaint);

@@ -26,7 +26,8 @@ impl Stage<'_> {
             Some(target) => (Some(target), read),
             None => (read, None),
         };
-        Job { case: case.clone(), seed, file, source }
+        // What runs beside it does not concern its worker.
+        Job { case: Case { beside: Vec::new(), ..case.clone() }, seed, file, source }
     }
 
     /// The file whose page cache state is inspected.

@@ -137,7 +137,23 @@ impl WorkerProcess {
     /// # Errors
     /// As for [`WorkerProcess::prepare`].
     pub fn perform(&mut self, time: Duration) -> Result<Outcome, String> {
-        self.say(&Request::Go)?;
+        self.begin()?;
+        self.finish(time)
+    }
+
+    /// Starts the prepared trial.
+    ///
+    /// # Errors
+    /// As for [`WorkerProcess::prepare`].
+    pub fn begin(&mut self) -> Result<(), String> {
+        self.say(&Request::Go)
+    }
+
+    /// Waits for the outcome of a trial that was started.
+    ///
+    /// # Errors
+    /// As for [`WorkerProcess::prepare`].
+    pub fn finish(&mut self, time: Duration) -> Result<Outcome, String> {
         let mut gather = Gather::default();
         let deadline = Deadline::after(time.saturating_add(self.patience));
         loop {

@@ -7,6 +7,7 @@
 mod field;
 mod say;
 mod number;
+mod load;
 mod table;
 mod case;
 mod form;
@@ -65,8 +66,8 @@ pub struct Axis {
 /// The values of an axis.
 #[derive(Debug)]
 pub enum Domain {
-    /// A program that measures.
-    Peer,
+    /// Names that are defined elsewhere.
+    Other,
     /// A name from the list for the kind of work.
     Names(&'static [(Kind, &'static [&'static str])]),
     /// A size in bytes.
@@ -154,7 +155,7 @@ impl Axis {
         flag: "",
         meaning: "",
         elsewhere: &[],
-        domain: Domain::Peer,
+        domain: Domain::Other,
         column: None,
         aliases: &[],
         symbols: &[],
@@ -253,7 +254,7 @@ impl Axis {
     /// Its help: the meaning and the values.
     pub fn help(&self) -> String {
         let example = match self.domain {
-            Domain::Names(_) | Domain::Peer | Domain::Count(_) => None,
+            Domain::Names(_) | Domain::Other | Domain::Count(_) => None,
             Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
             Domain::Rate => Some("500, 40k, 1.5M".to_string()),
             Domain::Time => Some("500ms, 2s".to_string()),
@@ -322,7 +323,7 @@ impl Axis {
             Domain::Time => {
                 units::parse_time(&text).map(|time| Quantity::Seconds(time.as_secs_f64()))
             }
-            Domain::Peer | Domain::Names(_) => return Some(Quantity::Text(text)),
+            Domain::Other | Domain::Names(_) => return Some(Quantity::Text(text)),
         };
         Some(read.unwrap_or(Quantity::Text(text)))
     }

@@ -50,6 +50,8 @@ pub struct Case {
     pub peer: String,
     /// The work.
     pub work: Work,
+    /// The names of the [actors](crate::actor) that use the storage at the same time.
+    pub beside: Vec<String>,
 }
 
 impl Case {
@@ -78,7 +80,7 @@ impl Case {
 
     /// A case for this program's own worker.
     pub fn own(work: Work) -> Case {
-        Case { peer: OWN_PEER.to_string(), work }
+        Case { peer: OWN_PEER.to_string(), work, beside: Vec::new() }
     }
 
     /// The kind of its work.

@@ -519,7 +519,7 @@ mod tests {
         let (host, peers) = (zoo::host(), [zoo::peer()]);
         let environment = Environment { host: &host, storage: None, peers: &peers };
         let refusal = |peer: &str, work: ReadWork| {
-            let case = Case { peer: peer.to_string(), work: Work::Read(work) };
+            let case = Case { peer: peer.to_string(), ..Case::own(Work::Read(work)) };
             environment.refusal(&case).unwrap_or_default()
         };
         assert_eq!(refusal("zebra", zoo::plain()), "");

@@ -16,6 +16,7 @@ pub mod goal;
 pub mod content;
 pub mod pattern;
 pub mod sample;
+pub mod actor;
 pub mod axes;
 pub mod cache;
 pub mod memory;

@@ -1,6 +1,6 @@
 //! The plan: the cases to measure, and skipped cases with reasons.
 
-use crate::case::Case;
+use crate::case::{Allocation, Cache, Case, Op, ReadWork, Work, WriteWork};
 use crate::content::ContentKind;
 use crate::environment::Environment;
 use crate::goal::Goal;
@@ -33,6 +33,42 @@ pub struct Planned {
     pub case: Case,
     /// Why it is in the plan.
     pub role: Role,
+}
+
+/// Work on the same storage, in a file of its own, during the trials of the cases that name it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Actor {
+    /// Its name.
+    pub name: String,
+    /// What it does; its time limit has no effect.
+    pub case: Case,
+}
+
+impl Actor {
+    /// Why it cannot run during the trials of another case, if so. It must be able to go on for as
+    /// long as they do, and its own file must not need a state that they would change.
+    pub fn refusal(&self) -> Option<String> {
+        let reason = match &self.case.work {
+            Work::Memory(_) => "an actor reads or writes a file",
+            _ if self.case.is_null() => "the engine null does not use the storage",
+            _ if !self.case.beside.is_empty() => "actors have no actors beside them",
+            Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. }) if io.ops > 0 => {
+                "a number of operations would end it too early"
+            }
+            Work::Read(ReadWork { io, .. }) | Work::Write(WriteWork { io, .. })
+                if matches!(io.cache, Cache::Warm | Cache::Cold) =>
+            {
+                "only the case itself starts with a warm or cold file: use cache direct, as-is or \
+                 dontcache"
+            }
+            Work::Write(work) if work.op == Op::Copy => "an actor does not copy",
+            Work::Write(work) if work.allocation != Allocation::Overwrite => {
+                "it would end once its file is full: use allocation overwrite"
+            }
+            Work::Read(_) | Work::Write(_) => return None,
+        };
+        Some(format!("the actor '{}': {reason}", self.name))
+    }
 }
 
 /// A requested case that cannot be measured.
@@ -82,6 +118,9 @@ pub struct Plan {
     /// The CPUs and the node that workers are restricted to.
     #[serde(default, skip_serializing_if = "Affinity::is_free")]
     pub bound: Affinity,
+    /// What runs beside the cases that name it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actors: Vec<Actor>,
     /// The cases to measure.
     pub cases: Vec<Planned>,
     /// The skipped cases.
@@ -123,9 +162,15 @@ impl Plan {
             goals: Vec::new(),
             at_least: None,
             bound: Affinity::default(),
+            actors: Vec::new(),
             cases: Vec::new(),
             skips: Vec::new(),
         }
+    }
+
+    /// The actors beside `case`.
+    pub fn beside<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'a Actor> {
+        self.actors.iter().filter(|actor| case.beside.contains(&actor.name))
     }
 
     /// The rounds of each invocation; there is at least one invocation.
@@ -181,7 +226,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Cache, Io, ReadWork, Work};
+    use crate::case::Io;
     use crate::zoo;
 
     #[test]

@@ -152,6 +152,30 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The sample, if it succeeded.
+    pub fn sample(&self) -> Option<&Sample> {
+        match self {
+            Outcome::Done(sample) => Some(sample),
+            Outcome::Unavailable { .. } | Outcome::Failed { .. } => None,
+        }
+    }
+
+    /// The approximate size of what it refers to in memory, in bytes.
+    fn bytes(&self) -> usize {
+        match self {
+            Outcome::Done(sample) => {
+                let spans = sample.spans.iter();
+                let of_span = |span: &Span| size_of::<Span>() + size_of_val(&span.progress[..]);
+                let latencies = [&sample.latencies, &sample.syncs];
+                spans.map(of_span).sum::<usize>()
+                    + latencies.map(|all| size_of_val(&all.counts[..])).iter().sum::<usize>()
+            }
+            Outcome::Unavailable { reason } | Outcome::Failed { reason } => reason.len(),
+        }
+    }
+}
+
 /// One timed execution of a case, with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -173,6 +197,26 @@ pub struct Trial {
     /// What was written, read back after the evidence was collected; `None` if nothing was written.
     #[serde(default)]
     pub read_back: Option<ReadBack>,
+    /// What the actors beside the case did meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+}
+
+/// What an actor did beside a trial. It began before the trial and ended after it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The actor's name.
+    pub name: String,
+    /// Its result, from its own start to its own end.
+    pub outcome: Outcome,
+    /// Its counters in the trial's window, which has no counters of devices or of its file.
+    pub evidence: Evidence,
+    /// The digest that the bytes it read must have; `None` if nothing was summed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_digest: Option<u64>,
+    /// What it wrote, read back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBack>,
 }
 
 /// The result of reading back what was written.
@@ -193,25 +237,13 @@ pub struct ReadBack {
 impl Trial {
     /// Its approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let of_outcome = match &self.outcome {
-            Outcome::Done(sample) => {
-                let spans = sample.spans.iter();
-                let of_span = |span: &Span| size_of::<Span>() + size_of_val(&span.progress[..]);
-                let latencies = [&sample.latencies, &sample.syncs];
-                spans.map(of_span).sum::<usize>()
-                    + latencies.map(|all| size_of_val(&all.counts[..])).iter().sum::<usize>()
-            }
-            Outcome::Unavailable { reason } | Outcome::Failed { reason } => reason.len(),
-        };
-        size_of::<Trial>() + of_outcome
+        let beside = self.beside.iter().map(|it| size_of::<Beside>() + it.outcome.bytes());
+        size_of::<Trial>() + self.outcome.bytes() + beside.sum::<usize>()
     }
 
     /// The sample, if the trial succeeded.
     pub fn sample(&self) -> Option<&Sample> {
-        match &self.outcome {
-            Outcome::Done(sample) => Some(sample),
-            Outcome::Unavailable { .. } | Outcome::Failed { .. } => None,
-        }
+        self.outcome.sample()
     }
 }
 

@@ -49,6 +49,18 @@ pub enum ParseError {
         /// Maximum length in bytes.
         most: usize,
     },
+    /// Not the names of actors.
+    #[error(
+        "'{}' does not name actors: write none, or up to {most} different names of letters, digits \
+         and - with a + between them",
+        given.escape_debug()
+    )]
+    Actors {
+        /// The input.
+        given: String,
+        /// The maximum number.
+        most: usize,
+    },
     /// Not a whole number, or too small.
     #[error("{axis} '{given}' is not a whole number of at least {min}")]
     Number {

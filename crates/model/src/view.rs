@@ -45,6 +45,8 @@ named! {
         Load "load",
         /// How many operations in flight a device needs.
         Depth "depth",
+        /// What other work on the same storage does to a case.
+        Interference "interference",
         /// The differences between builds of one loop.
         Builds "builds",
     }

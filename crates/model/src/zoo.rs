@@ -113,7 +113,8 @@ pub fn cases() -> Vec<Case> {
     let counting = ReadWork { touch: Touch::Count, ..plain() };
     cases.push(file(counting));
     cases.push(file(ReadWork { isa: Isa::Scalar, ..counting }));
-    cases.push(Case { peer: "zebra".to_string(), work: Work::Read(counting) });
+    cases.push(Case { peer: "zebra".to_string(), ..file(counting) });
+    cases.push(Case { beside: vec!["writer".to_string(), "reader".to_string()], ..file(plain()) });
     let write = |work| Case::own(Work::Write(work));
     cases.extend(write_shapes().into_iter().map(write));
     let others = WriteEngine::ALL.iter().copied().filter(|e| *e != WriteEngine::Pwrite);
@@ -289,7 +290,8 @@ pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
     record
 }
 
-fn trial(round: u32) -> Trial {
+/// A trial of [`record`] in this round.
+pub fn trial(round: u32) -> Trial {
     // Rounds differ slightly, as in reality: by at most 1 % around one second.
     let elapsed_ns = 1_000_000_000 + u64::from(round * 7 % 10) * 2_000_000 - 9_000_000;
     let (ops, bytes) = (1024, 1 << 30);
@@ -345,5 +347,6 @@ fn trial(round: u32) -> Trial {
         },
         expected_digest: Some(77),
         read_back: None,
+        beside: Vec::new(),
     }
 }

@@ -118,7 +118,7 @@ pub fn csv_columns() -> Vec<[String; 3]> {
 /// The type of an axis's fields.
 fn kind(axis: &Axis) -> &'static str {
     match axis.domain {
-        Domain::Peer | Domain::Names(_) => Unit::Text.name(),
+        Domain::Other | Domain::Names(_) => Unit::Text.name(),
         Domain::Bytes => Unit::Bytes.name(),
         Domain::Count(_) => Unit::Number.name(),
         Domain::Rate => Unit::PerSecond.name(),
@@ -214,7 +214,7 @@ mod tests {
                 let axis = Axis::named(name).expect("the name comes from an axis");
                 let field = &row[axis.column().as_ref()];
                 let is_number = field.parse::<f64>().is_ok();
-                let is_text = matches!(axis.domain, Domain::Peer | Domain::Names(_));
+                let is_text = matches!(axis.domain, Domain::Other | Domain::Names(_));
                 assert!(is_number != is_text && !field.is_empty(), "{name} {value}: {field}");
             }
         }

@@ -16,6 +16,7 @@ use assess::comparison::Comparison;
 use assess::control::Control;
 use assess::counting::CountingAnswer;
 use assess::depths::Depths;
+use assess::interference::Interference;
 use assess::levels::Levels;
 use assess::load::Load;
 use assess::records::RecordComparison;
@@ -137,6 +138,8 @@ struct Report<'a> {
     loads: &'a [Load],
     /// The depth that a device needs, for cases that differ only in it.
     depths: &'a [Depths],
+    /// What other work on the same storage does to a case, for those measured with and without.
+    interferences: &'a [Interference],
     /// Is disk faster than memory? For each data size that was counted.
     counting: &'a [CountingAnswer],
     /// The fastest way to write; null if no case writes.
@@ -183,6 +186,7 @@ impl Report<'_> {
             saturations: &assessment.saturations,
             loads: &assessment.loads,
             depths: &assessment.depths,
+            interferences: &assessment.interferences,
             counting: &assessment.counting,
             writing: assessment.writing.as_ref(),
             touching: &assessment.touching,

@@ -1,7 +1,7 @@
 //! Where the bytes came from, whether they are right, and noisy neighbors.
 
 use super::context::{Context, Draft, is_many_times};
-use crate::counted::Counted;
+use crate::counted::{Counted, is_actor_right};
 use crate::disturbance::share_of_others;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, called_share, hole_share};
@@ -127,6 +127,9 @@ pub(super) fn loop_cached(context: &Context) -> Option<Draft> {
 
 /// The bytes read, or read back, are not those written. One such trial is enough.
 pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
+    if let Some(fault) = actor_mismatch(context) {
+        return Some(fault);
+    }
     let differs = |trial: &Counted| trial.is_right() == Some(false);
     let first = context.measured.all().find(|trial| differs(trial))?;
     let case = context.measured.case;
@@ -155,6 +158,23 @@ pub(super) fn digest_mismatch(context: &Context) -> Option<Draft> {
         Work::Write(_) => "the worker is wrong, or the storage lost or changed the data",
         Work::Memory(_) => "the worker is wrong, or this machine's memory is",
     };
+    Draft::new(Severity::Void, message, remedy)
+}
+
+/// The bytes that an actor beside the case read, or wrote and were read back, are wrong.
+fn actor_mismatch(context: &Context) -> Option<Draft> {
+    let wrong =
+        |trial: &&Counted| trial.beside.iter().any(|beside| is_actor_right(beside) == Some(false));
+    let first = context.measured.all().find(wrong)?;
+    let actor = first.beside.iter().find(|beside| is_actor_right(beside) == Some(false))?;
+    let message = format!(
+        "the digest of what the actor '{}' read or wrote is wrong in {} of {} trials",
+        actor.name,
+        context.measured.all().filter(wrong).count(),
+        context.measured.all().count()
+    );
+    let remedy =
+        "the storage lost or changed the data while several used it, or the worker is wrong";
     Draft::new(Severity::Void, message, remedy)
 }
 
@@ -199,7 +219,7 @@ fn crossing(context: &Context) -> Option<Draft> {
     }
     let measured = context.measured;
     let share_of_others = |trial: &Counted| {
-        let evidence = trial.evidence;
+        let evidence = &trial.evidence;
         let others = match reads {
             true => {
                 let own = evidence.task_write_bytes?.saturating_mul(measured.writes().most?.into());

@@ -267,7 +267,7 @@ fn goes_through_cache(work: &WriteWork) -> bool {
 /// too, and so are the OS's own threads and, if the worker does not report its spans, the whole
 /// window.
 fn waiting_share(trial: &Counted) -> Option<f64> {
-    let evidence = trial.evidence;
+    let evidence = &trial.evidence;
     let (mut writing_ns, mut syncing_ns) = (0.0, 0.0);
     for span in &trial.sample.spans {
         writing_ns += span.end_ns.saturating_sub(span.start_ns) as f64;

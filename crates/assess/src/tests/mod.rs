@@ -7,6 +7,7 @@ mod course;
 mod decisions;
 mod depths;
 mod environment;
+mod interference;
 mod memory;
 pub(crate) mod noise;
 mod open_loop;
@@ -176,6 +177,7 @@ fn add(record: &mut Record, case: Case, role: Role, bytes: u64, slowness: f64, d
                 evidence,
                 expected_digest,
                 read_back,
+                beside: Vec::new(),
             }
         })
         .collect();

@@ -69,6 +69,7 @@ fn add(record: &mut Record, case: Case, ops: u64, end_ns: u64, synced_ns: Option
             evidence,
             expected_digest,
             read_back,
+            beside: Vec::new(),
         };
         record.trials.push(trial);
     }

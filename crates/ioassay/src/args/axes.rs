@@ -48,7 +48,7 @@ fn flag(axis: &'static Axis) -> Arg {
             Domain::Time => "TIME",
             Domain::Count(_) => "N",
             Domain::Rate => "RATE",
-            Domain::Peer | Domain::Names(_) => "NAME",
+            Domain::Other | Domain::Names(_) => "NAME",
         })
         .value_delimiter(',')
         .action(ArgAction::Append)

@@ -154,7 +154,7 @@ fn awkward_cases(peers: &[Peer]) -> Vec<Case> {
     let others = peers.iter().map(|peer| (&*peer.name, &*peer.engines, &*peer.kernels));
     let mut cases = Vec::new();
     for (peer, engines, kernels) in [own].into_iter().chain(others) {
-        let mut add = |work| cases.push(Case { peer: peer.to_string(), work });
+        let mut add = |work| cases.push(Case { peer: peer.to_string(), ..Case::own(work) });
         for engine in engines.iter().copied().filter(|engine| *engine != Engine::Null) {
             awkward_reads(engine).into_iter().for_each(|work| add(Work::Read(work)));
         }

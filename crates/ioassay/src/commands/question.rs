@@ -220,6 +220,10 @@ fn plan_of(
     plan.memory_limit = *memory;
     plan.goals = question.goals.clone();
     plan.at_least = question.at_least;
+    if !matches!(target, Target::Directory(_)) {
+        let reason = "actors need a directory, in which each gets a file of its own";
+        refuse(&mut plan, |case| (!case.beside.is_empty()).then(|| reason.to_string()));
+    }
     match target {
         // A user's own file is never written, and a file to read has only one size.
         Target::File(_) => refuse(&mut plan, |case| {
@@ -281,6 +285,9 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     plan.invocations = 1;
     plan.cases.retain(|planned| planned.role == Role::Asked);
     refuse(plan, |case| {
+        if !case.beside.is_empty() {
+            return Some("--sustain measures a case alone: use --beside none".to_string());
+        }
         let goes_on = case.write().is_some_and(WriteWork::repeats);
         (!goes_on).then(|| {
             "--sustain writes the same file again and again: use --allocation overwrite --ops 0"

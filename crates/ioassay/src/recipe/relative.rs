@@ -42,9 +42,9 @@ impl Relative {
         self.open.at_rate(rate)
     }
 
-    /// The case in a closed loop.
+    /// The case in a closed loop, alone: what runs beside it must not change the rates.
     pub fn closed(&self) -> Case {
-        self.open.at_rate(0)
+        Case { beside: Vec::new(), ..self.open.at_rate(0) }
     }
 }
 

@@ -18,6 +18,7 @@ mod places;
 mod peers;
 mod tools;
 mod plans;
+mod actors;
 mod axes;
 mod runs;
 mod writing;

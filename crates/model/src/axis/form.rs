@@ -63,7 +63,7 @@ fn of_kind(kind: Kind, meaning: &str) -> Value {
 
 fn property(axis: &Axis, kind: Kind) -> Value {
     let (name, least) = match axis.domain {
-        Domain::Peer | Domain::Names(_) => ("string", None),
+        Domain::Other | Domain::Names(_) => ("string", None),
         Domain::Bytes => ("integer", Some(0)),
         Domain::Count(least) => ("integer", Some(least)),
         Domain::Rate => ("integer", Some(1)),

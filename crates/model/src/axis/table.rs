@@ -1,8 +1,7 @@
 //! The table of axes.
 
-use super::say::{BEGINNINGS, FILLS, LOADS, LOOPS, SYNCS, Say};
-use super::{Across, Axis, Domain, Usual, Word, count, put, rate, small};
-use crate::arrival::Arrival;
+use super::say::{BEGINNINGS, FILLS, LOOPS, SYNCS, Say};
+use super::{Across, Axis, Domain, Usual, Word, count, load, put, small};
 use crate::case::{Advice, Allocation, Cache, Engine, Fill, Isa, Kernel, Kind, OWN_PEER, Op};
 use crate::case::{Pages, Submission, Sync, Touch, WriteEngine};
 use crate::pattern::{Pattern, Share};
@@ -203,38 +202,8 @@ pub const AXES: &[Axis] = &[
         set: |case, text| put(Some(case.threads_mut()), small("threads", text)),
         ..Axis::PLAIN
     },
-    Axis {
-        name: "rate",
-        flag: "rate",
-        meaning: "Operations per second over all threads, on a schedule that no late one moves",
-        elsewhere: &["rate_iops", "rate-iops", "limitread", "limitwrite"],
-        domain: Domain::Rate,
-        column: Some("rate_per_second"),
-        symbols: &[("closed", "an operation begins when the last one ends")],
-        usual: Usual::files("closed"),
-        before: Some("closed"),
-        absent: Some("closed"),
-        across: Across::Insisted,
-        word: Word::After("rate:", None),
-        say: Say::of("{} operations per second").text("{}/s").called(LOADS).quiet("closed"),
-        get: |case| Some(case.io()?.rate).filter(|rate| *rate > 0).map(|rate| rate.to_string()),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.rate), rate(text)),
-        ..Axis::PLAIN
-    },
-    Axis {
-        name: "arrival",
-        flag: "arrival",
-        meaning: "Gaps between the operations of a rate",
-        elsewhere: &["rate_process"],
-        domain: Domain::Names(&[(Kind::Read, Arrival::NAMES), (Kind::Write, Arrival::NAMES)]),
-        usual: Usual::files("poisson"),
-        before: Some("poisson"),
-        word: Word::After("", Some("poisson")),
-        say: Say::of("{} arrivals").quiet("poisson"),
-        get: |case| Some(case.io().filter(|io| io.rate > 0)?.arrival.to_string()),
-        set: |case, text| put(case.io_mut().map(|io| &mut io.arrival), text.parse()),
-        ..Axis::PLAIN
-    },
+    load::RATE,
+    load::ARRIVAL,
     Axis {
         name: "touch",
         flag: "touch",
@@ -342,6 +311,7 @@ pub const AXES: &[Axis] = &[
         say: Say::of("share {}").quiet("contiguous"),
         ..name_of!(io, io_mut, share)
     },
+    load::BESIDE,
     Axis {
         name: "submission",
         flag: "submission",

@@ -10,6 +10,7 @@ mod commits;
 mod builds;
 mod load;
 mod depth;
+mod interference;
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, paragraph};
@@ -51,6 +52,7 @@ pub(crate) fn said(part: Answer, assessment: &Assessment, labels: &Labels) -> Ve
         Answer::Commits => commits::answer(assessment),
         Answer::Load => load::answer(assessment, labels),
         Answer::Depth => depth::answer(assessment, labels),
+        Answer::Interference => interference::answer(assessment, labels),
         Answer::Builds => builds::answer(assessment, name),
     };
     let said = paragraphs.iter().filter(|sentences| !sentences.is_empty());

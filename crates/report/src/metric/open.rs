@@ -14,6 +14,11 @@ fn response(summary: &Summary) -> Option<&Latency> {
     Some(&open(summary)?.response)
 }
 
+fn beside(summary: &Summary) -> Option<f64> {
+    let rates = summary.beside.iter().map(|actor| actor.throughput);
+    rates.reduce(|sum, rate| Some(sum? + rate?))?
+}
+
 /// In the order of the CSV columns.
 pub(crate) const OPEN: &[Metric] = &[
     Metric {
@@ -122,6 +127,15 @@ pub(crate) const OPEN: &[Metric] = &[
         meaning: "the most operations due but not done at the end of a tenth of a second",
         legend: "the most operations due but not done at the end of a tenth of a second",
         case: Case::Plain(|it| open(it)?.backlog),
+        ..PLAIN
+    },
+    Metric {
+        name: "beside",
+        title: "beside it",
+        unit: Unit::BytesPerSecond,
+        meaning: "bytes per second of all actors beside the case",
+        legend: "what the actors beside the case moved meanwhile",
+        case: Case::Plain(beside),
         ..PLAIN
     },
 ];

@@ -3,6 +3,7 @@
 mod build;
 pub(crate) mod made;
 mod made_memory;
+mod made_beside;
 mod made_open;
 mod made_writing;
 mod hostile;
@@ -76,6 +77,7 @@ fn all() -> Vec<Assessment> {
         made_open::rates(),
         made_open::undecided(),
         made_open::depths(Some(8)),
+        made_beside::interference(),
     ]
 }
 
@@ -276,6 +278,11 @@ fn rates_held_and_not() {
 fn depths_that_are_enough() {
     let said = |enough| crate::answer::answer(&made_open::depths(enough)).join("\n");
     assert_snapshot!([Some(8), Some(64), None].map(said).join("\n\n"));
+}
+
+#[test]
+fn alone_and_beside_others() {
+    assert_snapshot!(text(&made_beside::interference(), &PLAIN));
 }
 
 #[test]

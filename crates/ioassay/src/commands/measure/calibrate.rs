@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail};
 use model::case::Case;
 use model::plan::{Plan, Planned, Role};
 use model::record::Record;
+use std::collections::HashSet;
 use std::process::Command;
 use tempfile::TempDir;
 use witness::MemoryGroup;
@@ -42,7 +43,10 @@ impl Probe<'_> {
         let goals = &self.setting.plan.goals;
         let search = Search::of(&self.setting.plan);
         let closed: Vec<Case> = loads.iter().map(Relative::closed).collect();
-        let record = self.measure(closed.clone(), &folder, &mut files)?;
+        let mut each = closed.clone();
+        let mut seen = HashSet::new();
+        each.retain(|case| seen.insert(case.clone()));
+        let record = self.measure(each, &folder, &mut files)?;
         let assessment = assess::assess(&record);
         let mut cases = Vec::new();
         for (load, closed) in loads.iter().zip(&closed) {

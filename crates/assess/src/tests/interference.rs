@@ -1,0 +1,132 @@
+//! Cases of several actors.
+
+use super::*;
+use crate::decision::Decision;
+use crate::interference::{Interference, Timed};
+use crate::latency::UNSENT_NS;
+use model::plan::Actor;
+use model::trial::{Beside, ReadBack};
+
+const MIB: u64 = 1 << 20;
+
+/// Ten rounds of direct reads alone, and ten beside a reader, whose reads the devices count too.
+/// Each operation takes `times` as long, and there are as many fewer of them.
+fn beside(times: u64) -> Record {
+    let mut record = flawless(work(Cache::Direct));
+    let alone = record.header.plan.cases[0].case.clone();
+    record.header.plan.actors =
+        vec![Actor { name: "other".to_string(), case: file_case(work(Cache::Direct)) }];
+    let case = Case { beside: vec!["other".to_string()], ..alone };
+    add(&mut record, case, Role::Asked, FILE / times, 1.0, FILE / times);
+    each(&mut record, |trial| {
+        let round = u64::from(trial.round);
+        let own = if trial.case == 0 { 1 } else { times };
+        let slow = own * (2_000_000 + 1_000 * (round * 7 % 10));
+        sample(trial).latencies =
+            Latencies { counts: vec![(slow / 2, 4_900), (slow, 100)], max_ns: slow };
+        if trial.case == 1 {
+            trial.evidence.device_read_bytes = Some(FILE / times + 400 * MIB);
+            trial.beside = vec![other(400 * MIB)];
+        }
+    });
+    record
+}
+
+/// What the reader did beside a trial.
+fn other(task_read_bytes: u64) -> Beside {
+    let span = Span { end_ns: 2_000_000_000, bytes: 800 * MIB, ops: 800, ..Span::default() };
+    let latencies = Latencies { counts: vec![(2_400_000, 800)], max_ns: 2_400_000 };
+    let sample = Sample { spans: vec![span], latencies, ..Sample::default() };
+    let task_read_bytes = Some(task_read_bytes);
+    Beside {
+        name: "other".to_string(),
+        outcome: Outcome::Done(sample),
+        evidence: Evidence { task_read_bytes, ..Evidence::default() },
+        expected_digest: None,
+        read_back: None,
+    }
+}
+
+fn found(record: &Record) -> Vec<Interference> {
+    assess(record).interferences
+}
+
+#[test]
+fn a_case_is_compared_with_itself_alone() {
+    let found = found(&beside(3));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].timed, Timed::Service);
+    let it = &found[0].beside[0];
+    assert_eq!(it.is_longer(), Decision::Yes);
+    let ratio = it.p99.as_ref().expect("each round has a p99").ratio().median;
+    assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
+    let rate = it.rate.as_ref().expect("it is a closed loop").ratio().median;
+    assert!((rate - 3.0).abs() < 0.2, "{rate}");
+    let actor = &it.actors[0];
+    assert_eq!((actor.name.as_str(), actor.throughput), ("other", Some(400.0 * MIB as f64)));
+    assert_eq!(actor.latency_ns.p50.map(|p50| p50.ns), Some(2_400_000));
+}
+
+#[test]
+fn what_costs_nothing_is_no_longer() {
+    assert_eq!(found(&beside(1))[0].beside[0].is_longer(), Decision::No);
+}
+
+/// Only the case alone tells what the others cost.
+#[test]
+fn nothing_is_said_without_the_case_alone() {
+    let mut record = beside(3);
+    record.trials.retain(|trial| trial.case == 1);
+    assert_eq!(found(&record), []);
+}
+
+#[test]
+fn what_never_began_has_no_ratio() {
+    let mut record = beside(3);
+    each(&mut record, |trial| {
+        let unsent = if trial.round == 3 { 4_000 } else { 0 };
+        let sample = sample(trial);
+        sample.responses = sample.latencies.clone();
+        sample.spans[0].unsent = unsent;
+    });
+    for planned in &mut record.header.plan.cases {
+        planned.case = planned.case.at_rate(1_000);
+    }
+    let it = &found(&record)[0];
+    assert_eq!(it.timed, Timed::Response);
+    assert_eq!((it.beside[0].p99.is_none(), it.beside[0].rate.is_none()), (true, true));
+    assert_eq!(it.beside[0].side.p99_ns, Some(UNSENT_NS));
+}
+
+/// The codes of the findings on the case beside others.
+fn codes(record: &Record) -> Vec<String> {
+    let assessment = assess(record);
+    assessment.cases[1].findings.iter().map(|finding| finding.code.to_string()).collect()
+}
+
+#[test]
+fn reads_of_actors_are_not_foreign_but_those_of_others_are() {
+    let mut record = beside(3);
+    assert!(!codes(&record).contains(&"Foreign".to_string()), "{:?}", codes(&record));
+    // The actor read only a quarter of what the devices did beside the case.
+    each(&mut record, |trial| {
+        trial.beside.iter_mut().for_each(|it| it.evidence.task_read_bytes = Some(100 * MIB));
+    });
+    assert!(codes(&record).contains(&"Foreign".to_string()), "{:?}", codes(&record));
+}
+
+#[test]
+fn wrong_data_of_an_actor_voids_the_case() {
+    let seen = |digest| {
+        let mut record = beside(3);
+        each(&mut record, |trial| {
+            for it in &mut trial.beside {
+                let (bytes, expected, is_past_cache) = (4096, 7, true);
+                it.read_back = Some(ReadBack { bytes, digest, expected, is_past_cache });
+            }
+        });
+        codes(&record)
+    };
+    assert!(!seen(7).contains(&"DigestMismatch".to_string()));
+    assert!(seen(8).contains(&"DigestMismatch".to_string()));
+}

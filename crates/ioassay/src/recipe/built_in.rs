@@ -1,0 +1,36 @@
+//! The recipes of the program.
+
+use anyhow::Result;
+use model::units;
+
+/// The built-in recipes.
+pub const BUILT_IN: &[(&str, &str)] = &[
+    ("survey", include_str!("../../../../recipes/survey.toml")),
+    ("page-latency", include_str!("../../../../recipes/page-latency.toml")),
+    ("read-methods", include_str!("../../../../recipes/read-methods.toml")),
+    ("uring-ladder", include_str!("../../../../recipes/uring-ladder.toml")),
+    ("memory", include_str!("../../../../recipes/memory.toml")),
+    ("count-tens", include_str!("../../../../recipes/count-tens.toml")),
+    ("compilers", include_str!("../../../../recipes/compilers.toml")),
+    ("write-strategies", include_str!("../../../../recipes/write-strategies.toml")),
+    ("touch-pages", include_str!("../../../../recipes/touch-pages.toml")),
+    ("sync-latency", include_str!("../../../../recipes/sync-latency.toml")),
+    ("load", include_str!("../../../../recipes/load.toml")),
+    ("depth", include_str!("../../../../recipes/depth.toml")),
+    ("interference", include_str!("../../../../recipes/interference.toml")),
+];
+
+/// The text of a built-in recipe.
+///
+/// # Errors
+/// If no built-in recipe has this name.
+pub fn text(name: &str) -> Result<&'static str> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text).ok_or_else(|| unknown(name).into())
+}
+
+/// The error for a name that no recipe has.
+pub(super) fn unknown(name: &str) -> units::ParseError {
+    let known: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+    units::unknown_name("recipe", name, &known)
+}

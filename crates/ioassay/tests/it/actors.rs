@@ -1,0 +1,200 @@
+//! Cases of several actors: what runs beside a trial, and proof that it did.
+
+use crate::sandbox::{PROGRAM, Sandbox, argument, text};
+use model::record::Record;
+use model::trial::{Outcome, Trial};
+use std::process::Stdio;
+
+/// Reads beside writes, syncs and other reads, each in a file of its own.
+const CROWD: &str = r#"
+name = "crowd"
+question = "What do others cost?"
+size = "1MiB"
+rounds = 2
+invocations = 2
+time = "20ms"
+ceilings = false
+
+[view]
+columns = ["iops", "p50", "beside"]
+answer = ["interference"]
+
+[actors.writer]
+op = "write"
+cache = "direct"
+block = "64KiB"
+allocation = "overwrite"
+sync = "none"
+
+[actors.log]
+op = "write"
+block = "4KiB"
+allocation = "overwrite"
+every = 1
+
+[actors.reader]
+cache = "direct"
+block = "64KiB"
+
+[[cases]]
+cache = "direct"
+pattern = "random"
+block = "4KiB"
+beside = ["none", "writer", "log+reader"]
+"#;
+
+fn crowd(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String, Record) {
+    std::fs::write(sandbox.path("crowd.toml"), CROWD).unwrap();
+    let record = sandbox.path("crowd.jsonl");
+    let fixed = ["run", "crowd.toml", ".", "--record", argument(&record)];
+    let output = sandbox.ioassay(&[&fixed[..], args].concat());
+    let said = text(&output.stdout) + &text(&output.stderr);
+    (output.status.code(), said, ioassay::store::read(&record).expect("the run kept it"))
+}
+
+fn names(trial: &Trial) -> Vec<&str> {
+    trial.beside.iter().map(|beside| beside.name.as_str()).collect()
+}
+
+#[test]
+fn actors_are_at_work_for_the_whole_of_a_trial() {
+    let sandbox = Sandbox::new();
+    let (_, said, record) = crowd(&sandbox, &[]);
+    assert!(said.contains("beside writer") && said.contains("beside log+reader"), "{said}");
+    assert_eq!(record.trials.len(), 3 * 2);
+    for trial in &record.trials {
+        let of_case: &[&str] = [&[][..], &["writer"], &["log", "reader"]][trial.case];
+        assert_eq!(names(trial), of_case);
+        let sample = trial.sample().expect("it succeeded");
+        let start = sample.spans.iter().map(|span| span.start_ns).min();
+        let end = sample.spans.iter().map(|span| span.end_ns).max();
+        for beside in &trial.beside {
+            let Outcome::Done(its) = &beside.outcome else { panic!("{:?}", beside.outcome) };
+            assert!(its.spans.iter().all(|span| Some(span.start_ns) <= start), "{}", beside.name);
+            assert!(its.spans.iter().all(|span| Some(span.end_ns) >= end), "{}", beside.name);
+        }
+    }
+}
+
+#[test]
+fn what_actors_read_and_write_is_verified() {
+    let sandbox = Sandbox::new();
+    let (_, _, record) = crowd(&sandbox, &[]);
+    let mut verified = Vec::new();
+    for beside in record.trials.iter().flat_map(|trial| &trial.beside) {
+        if let Some(expected) = beside.expected_digest {
+            assert_eq!(beside.outcome.sample().and_then(|it| it.digest()), Some(expected));
+            verified.push(beside.name.as_str());
+        }
+        if let Some(seen) = beside.read_back {
+            assert!(seen.bytes > 0 && seen.digest == seen.expected, "{}", beside.name);
+            verified.push(beside.name.as_str());
+        }
+    }
+    verified.sort_unstable();
+    verified.dedup();
+    assert_eq!(verified, ["log", "reader", "writer"]);
+    let assessment = assess::assess(&record);
+    assert!(assessment.cases.iter().all(|case| case.digest_verified == Some(true)));
+}
+
+#[test]
+fn the_command_line_chooses_the_actors() {
+    let sandbox = Sandbox::new();
+    let (_, _, record) = crowd(&sandbox, &["--beside", "writer+log+reader", "--size", "256KiB"]);
+    let cases: Vec<String> = record.header.plan.cases.iter().map(|it| it.case.id()).collect();
+    assert_eq!(cases, ["pread direct random 4KiB d1 t1 sum beside:writer+log+reader of 256KiB"]);
+    let sizes = record.header.plan.actors.iter().map(|actor| actor.case.file_size());
+    assert!(sizes.eq([Some(256 << 10); 3]));
+}
+
+#[test]
+fn a_run_with_actors_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    crowd(&sandbox, &[]);
+    let mut left: Vec<String> = std::fs::read_dir(sandbox.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["crowd.jsonl", "crowd.toml"]);
+}
+
+/// The actors of the recipe `CROWD` changed, or an axis of the command line.
+#[test]
+fn actors_that_cannot_be_are_refused() {
+    let sandbox = Sandbox::new();
+    let plan = |recipe: &str, args: &[&str]| {
+        std::fs::write(sandbox.path("crowd.toml"), recipe).unwrap();
+        let output = sandbox.ioassay(&[&["plan", "crowd.toml", "."], args].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    for (args, expected) in [
+        (["--beside", "wirter"], "did you mean 'writer'?"),
+        (["--beside", "writer+writer"], "does not name actors"),
+        (["--beside", "a+b+c+d"], "up to 3 different names"),
+        (["--beside", "log/../x"], "does not name actors"),
+    ] {
+        let (code, said) = plan(CROWD, &args);
+        assert!(code == Some(2) && said.contains(expected), "{args:?}: {said}");
+    }
+    for (old, new, expected) in [
+        ("[actors.log]", "[actors.\"a b\"]", "a name has up to 32 letters"),
+        ("every = 1", "evry = 1", "unknown axis 'evry'"),
+        ("every = 1", "every = [1, 2]", "one value for the axis 'every'"),
+        ("every = 1", "rate = \"50%\"", "is not a rate"),
+    ] {
+        let (code, said) = plan(&CROWD.replacen(old, new, 1), &[]);
+        assert!(code == Some(2) && said.contains(expected), "{new}: {said}");
+    }
+    // Of these, only the cases with the actor are skipped.
+    for (old, new, expected) in [
+        ("allocation = \"overwrite\"\nevery", "every", "it would end once its file is full"),
+        ("every = 1", "ops = 5", "a number of operations would end it too early"),
+        ("every = 1", "cache = \"cold\"", "only the case itself starts with a warm or cold file"),
+        ("every = 1", "depth = 9", "the actor 'log': pwrite waits for each block"),
+    ] {
+        let (code, said) = plan(&CROWD.replacen(old, new, 1), &[]);
+        assert!(code == Some(0) && said.contains(expected), "{new}: {said}");
+    }
+}
+
+/// A worker that ends early, as one that is killed, leaves no figure that claims its company.
+#[test]
+fn a_trial_whose_actor_was_killed_has_failed() {
+    let sandbox = Sandbox::new();
+    let recipe = CROWD.replace("\"20ms\"", "\"2s\"").replace("rounds = 2", "rounds = 1");
+    let recipe = recipe.replace("invocations = 2", "invocations = 1");
+    std::fs::write(sandbox.path("long.toml"), recipe).unwrap();
+    let record = sandbox.path("long.jsonl");
+    let args = ["run", "long.toml", ".", "--beside", "writer", "--record", argument(&record)];
+    let mut run = sandbox.start(PROGRAM).args(args).stdout(Stdio::null()).spawn().unwrap();
+    let killed = kill_second_worker(run.id());
+    let status = run.wait().unwrap();
+    assert!(killed, "no trial with two workers at work was seen");
+    let record = ioassay::store::read(&record).expect("the run kept it");
+    let Outcome::Failed { reason } = &record.trials[0].outcome else {
+        panic!("{:?} of {status}", record.trials[0].outcome)
+    };
+    assert!(reason.contains("the actor 'writer': the worker died"), "{reason}");
+}
+
+/// Kills the actor's worker, which is started after the case's, once both have threads at work.
+fn kill_second_worker(coordinator: u32) -> bool {
+    let children = format!("/proc/{coordinator}/task/{coordinator}/children");
+    for _ in 0..2_000 {
+        let list = std::fs::read_to_string(&children).unwrap_or_default();
+        let workers: Vec<u32> =
+            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+        let threads =
+            |pid: &u32| std::fs::read_dir(format!("/proc/{pid}/task")).map(Iterator::count);
+        let are_at_work = workers.iter().all(|pid| threads(pid).is_ok_and(|count| count > 1));
+        if let ([_, actor], true) = (&workers[..], are_at_work) {
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            let pid = rustix::process::Pid::from_raw(*actor as i32).expect("it is a process");
+            return rustix::process::kill_process(pid, rustix::process::Signal::KILL).is_ok();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    false
+}

@@ -1,0 +1,84 @@
+//! What other work on the same storage does to a case.
+
+use crate::labels::Labels;
+use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
+use crate::words::{self, listed, per_second};
+use assess::Assessment;
+use assess::actors::ActorFigures;
+use assess::interference::{Disturbed, Interference, Side, Timed};
+use assess::latency::UNSENT_NS;
+use model::units;
+
+/// A paragraph for each case that was measured alone and beside others.
+pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
+    if assessment.interferences.is_empty() {
+        return missing("No case was measured both alone and beside others.");
+    }
+    let of = |found: &Interference| {
+        let beside = found.beside.iter().flat_map(|it| said_beside(found, it));
+        std::iter::once(said_alone(found, labels)).chain(beside).collect()
+    };
+    assessment.interferences.iter().map(of).collect()
+}
+
+/// What an operation is called for whoever waits for it.
+fn operation(timed: Timed) -> &'static str {
+    match timed {
+        Timed::Response => "a response",
+        Timed::Sync => "a sync",
+        Timed::Service => "an operation",
+    }
+}
+
+fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
+    let alone = &found.alone;
+    let text = format!(
+        "{}: {}, and {} takes {} (p50 and p99).",
+        words::sentence(&labels.name(&alone.case.id)),
+        per_second(alone.iops),
+        operation(found.timed),
+        said_times(alone)
+    );
+    Sentence::figures(text, [&alone.case])
+}
+
+fn said_times(side: &Side) -> String {
+    let [p50, p99] = [side.p50_ns, side.p99_ns].map(words::response);
+    format!("{p50} and {p99}")
+}
+
+/// `Beside writer (412 MB/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as much. …`
+fn said_beside(found: &Interference, it: &Disturbed) -> Vec<Sentence> {
+    let actors: Vec<String> = it.actors.iter().map(said_actor).collect();
+    let is_open = found.timed == Timed::Response;
+    let rate = if is_open { String::new() } else { format!("{}, ", per_second(it.side.iops)) };
+    let figures = format!("Beside {}: {rate}{}.", listed(&actors), said_times(&it.side));
+    let slower = it.rate.as_ref().map(|slower| {
+        let ratio = said_ratio(&slower.ratio());
+        let yes = format!("{ratio} as many operations");
+        let open = format!("more or fewer operations: undecided at {ratio}");
+        Sentence::decided(slower, [&yes, "no more operations", &open], |words| {
+            format!("Alone it does {words}.")
+        })
+    });
+    let longer = it.p99.as_ref().map(|longer| {
+        let ratio = said_ratio(&longer.ratio());
+        let yes = format!("{ratio} as long");
+        let open = format!("longer or not: undecided at {ratio}");
+        Sentence::decided(longer, [&yes, "no longer", &open], |words| {
+            format!("Its p99 is {words}.")
+        })
+    });
+    let late = (it.side.p99_ns == Some(UNSENT_NS)).then(|| {
+        let text = "More than 1 % of its operations had not begun when the time was up.";
+        Sentence::figures(text.to_string(), [&it.side.case])
+    });
+    let figures = Sentence::figures(figures, [&it.side.case]);
+    std::iter::once(figures).chain(slower).chain(longer).chain(late).collect()
+}
+
+fn said_actor(actor: &ActorFigures) -> String {
+    let rate = actor.throughput.map(units::rate);
+    let figures: Vec<String> = rate.into_iter().chain(actor.iops.map(per_second)).collect();
+    format!("{} ({})", actor.name, figures.join(", "))
+}
