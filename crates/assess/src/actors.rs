@@ -5,6 +5,7 @@ use crate::form::{As, FormOf};
 use crate::latency::{Latency, Percentiles};
 use crate::measured::Measured;
 use crate::stats::median;
+use model::plan::Actor;
 use model::sample::{Latencies, Sample};
 use model::trial::Beside;
 use schemars::JsonSchema;
@@ -16,6 +17,8 @@ use serde::Serialize;
 pub struct ActorFigures {
     /// Its name in the recipe.
     pub name: String,
+    /// What it does: the id of its case.
+    pub does: String,
     /// Bytes per second.
     pub throughput: Option<f64>,
     /// Operations per second.
@@ -37,7 +40,11 @@ impl FormOf<Latency> for Percentiles {
 /// The actors beside a case, in the order of its trials.
 pub(crate) fn actors(measured: &Measured) -> Vec<ActorFigures> {
     let Some(first) = measured.trials.first() else { return Vec::new() };
-    first.beside.iter().map(|beside| figures(measured, &beside.name)).collect()
+    let figures = |beside: &Beside| {
+        let actor = measured.actors.iter().find(|actor| actor.name == beside.name)?;
+        Some(figures(measured, actor))
+    };
+    first.beside.iter().filter_map(figures).collect()
 }
 
 fn sample<'a>(trial: &Counted<'a>, name: &str) -> Option<&'a Sample> {
@@ -45,7 +52,8 @@ fn sample<'a>(trial: &Counted<'a>, name: &str) -> Option<&'a Sample> {
     trial.beside.iter().find(is_it)?.outcome.sample()
 }
 
-fn figures(measured: &Measured, name: &str) -> ActorFigures {
+fn figures(measured: &Measured, actor: &Actor) -> ActorFigures {
+    let name = actor.name.as_str();
     let rate = |amount: fn(&Sample) -> u64| {
         let of_trial = |trial: &Counted| {
             let sample = sample(trial, name)?;
@@ -61,6 +69,7 @@ fn figures(measured: &Measured, name: &str) -> ActorFigures {
     };
     ActorFigures {
         name: name.to_string(),
+        does: actor.case.id(),
         throughput: rate(Sample::bytes),
         iops: rate(Sample::ops),
         latency_ns: latency(|sample| &sample.latencies),

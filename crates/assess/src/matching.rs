@@ -2,7 +2,6 @@
 
 use crate::summary::Summary;
 use model::axis::{Across, Axis};
-use model::case::Case;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Two cases that agree in all axes except time and those that `--anyway` ignores.
@@ -46,7 +45,8 @@ pub(crate) fn matches(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
 fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     let key = |summary: &Summary| -> Vec<(&'static str, String)> {
         let axes = summary.case.axes().into_iter();
-        axes.filter(|(axis, _)| across(axis) != Across::Same).collect()
+        let axes = axes.filter(|(axis, _)| across(axis) != Across::Same);
+        axes.chain(definitions(summary)).collect()
     };
     let mut of_key: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (b, summary) in asked_b.iter().enumerate() {
@@ -54,7 +54,7 @@ fn same(asked_a: &[Summary], asked_b: &[Summary]) -> Vec<Match> {
     }
     let found = asked_a.iter().enumerate().filter_map(|(a, summary)| {
         let b = of_key.get_mut(&key(summary))?.pop_front()?;
-        Some(Match { a, b, apart: apart(&summary.case, &asked_b[b].case)? })
+        Some(Match { a, b, apart: apart(summary, &asked_b[b])? })
     });
     found.collect()
 }
@@ -69,7 +69,7 @@ fn near(
     let mut all = Vec::new();
     for &a in free_a {
         for &b in free_b {
-            let apart = apart(&asked_a[a].case, &asked_b[b].case);
+            let apart = apart(&asked_a[a], &asked_b[b]);
             all.extend(apart.map(|apart| Match { a, b, apart }));
         }
     }
@@ -91,11 +91,16 @@ pub(crate) fn across(axis: &str) -> Across {
     Axis::named(axis).map_or(Across::Apart, |axis| axis.across)
 }
 
+/// What the actors beside a case do: in another recipe, their names may stand for other work.
+fn definitions(summary: &Summary) -> impl Iterator<Item = (&'static str, String)> + '_ {
+    summary.beside.iter().map(|actor| ("beside", actor.does.clone()))
+}
+
 /// The differing axes of two cases; `None` if one of them makes the cases incomparable.
-fn apart(a: &Case, b: &Case) -> Option<Vec<(&'static str, String, String)>> {
-    let (axes_a, axes_b) = (a.axes(), b.axes());
+fn apart(a: &Summary, b: &Summary) -> Option<Vec<(&'static str, String, String)>> {
+    let (axes_a, axes_b) = (a.case.axes(), b.case.axes());
     let mut apart = Vec::new();
-    if axes_a.len() != axes_b.len() {
+    if axes_a.len() != axes_b.len() || !definitions(a).eq(definitions(b)) {
         return None;
     }
     for ((axis, in_a), (other, in_b)) in axes_a.into_iter().zip(axes_b) {

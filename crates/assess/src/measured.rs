@@ -10,7 +10,7 @@ use model::case::{Advice, Case, Engine, ReadWork, WriteEngine, WriteWork};
 use model::host::{Fixture, Host, Storage};
 use model::layer::Amplification;
 use model::named;
-use model::plan::Role;
+use model::plan::{Actor, Role};
 use model::record::Record;
 use model::sample::Latencies;
 use model::trial::Trial;
@@ -74,6 +74,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) sustain: Option<Duration>,
     /// The file that was read, if known.
     pub(crate) fixture: Option<&'a Fixture>,
+    /// The actors of the plan.
+    pub(crate) actors: &'a [Actor],
 }
 
 /// A trial that failed.
@@ -135,6 +137,7 @@ impl<'a> Measured<'a> {
             looks: Looks::of(record),
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, record),
+            actors: &header.plan.actors,
         }
     }
 

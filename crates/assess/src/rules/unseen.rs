@@ -61,6 +61,14 @@ fn unseen_sync(context: &Context, storage: &Storage) -> Option<(Severity, String
     let sync = context.write()?.sync.name();
     let devices = storage.flushed_nodes().join(" and ");
     match Durability::of(context.measured) {
+        Durability::Uncounted if !context.measured.case.beside.is_empty() => Some((
+            Severity::Note,
+            format!(
+                "actors beside it sync as well, and a flush belongs to all data before it: no \
+                 counter shows that '{sync}' of this case reached a medium"
+            ),
+            "see the same case alone, whose flushes are its own",
+        )),
         Durability::Uncounted => Some((
             Severity::Doubt,
             format!(

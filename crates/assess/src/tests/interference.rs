@@ -4,6 +4,8 @@ use super::*;
 use crate::decision::Decision;
 use crate::interference::{Interference, Timed};
 use crate::latency::UNSENT_NS;
+use crate::records::Judged;
+use model::case::WriteWork;
 use model::plan::Actor;
 use model::trial::{Beside, ReadBack};
 
@@ -41,7 +43,7 @@ fn other(task_read_bytes: u64) -> Beside {
     Beside {
         name: "other".to_string(),
         outcome: Outcome::Done(sample),
-        evidence: Evidence { task_read_bytes, ..Evidence::default() },
+        evidence: Evidence { task_read_bytes, task_write_bytes: Some(0), ..Evidence::default() },
         expected_digest: None,
         read_back: None,
     }
@@ -129,4 +131,39 @@ fn wrong_data_of_an_actor_voids_the_case() {
     };
     assert!(!seen(7).contains(&"DigestMismatch".to_string()));
     assert!(seen(8).contains(&"DigestMismatch".to_string()));
+}
+
+/// In another recipe, the same name may stand for other work.
+#[test]
+fn cases_beside_other_work_are_not_matched() {
+    let [a, mut b] = [(), ()].map(|()| beside(3));
+    let compared =
+        |a: &Record, b: &Record| crate::compare(Judged::of(a), Judged::of(b), &[]).pairs.len();
+    assert_eq!(compared(&a, &b), 2);
+    let io = b.header.plan.actors[0].case.io_mut().expect("it reads a file");
+    io.block *= 2;
+    assert_eq!(compared(&a, &b), 1);
+}
+
+/// Flushes that devices completed may be those of the actor's syncs. A reader has none.
+#[test]
+fn a_flush_beside_an_actor_that_syncs_proves_nothing() {
+    let check = |actor: Case| {
+        let over = Io { cache: Cache::Direct, ..super::writing::over().io };
+        let work = WriteWork { io: over, ..super::writing::over() };
+        let mut record = super::writing::flawless_write(work);
+        record.header.plan.actors = vec![Actor { name: "other".to_string(), case: actor }];
+        record.header.plan.cases[0].case.beside = vec!["other".to_string()];
+        each(&mut record, |trial| trial.beside = vec![other(0)]);
+        judge(&record)
+    };
+    let synced = |cache| {
+        let work = super::writing::synced_often();
+        super::writing::write_case(WriteWork { io: Io { cache, ..work.io }, ..work })
+    };
+    assert_eq!(check(file_case(work(Cache::Direct))), "sound device:");
+    assert_eq!(check(synced(Cache::Direct)), "sound device: CountersUnseen note");
+    // The OS may write back its pages at any time.
+    let unseen = "doubtful unverified: Unverified doubt, CountersUnseen note";
+    assert_eq!(check(synced(Cache::AsIs)), unseen);
 }

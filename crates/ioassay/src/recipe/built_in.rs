@@ -18,6 +18,8 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("load", include_str!("../../../../recipes/load.toml")),
     ("depth", include_str!("../../../../recipes/depth.toml")),
     ("interference", include_str!("../../../../recipes/interference.toml")),
+    ("oltp", include_str!("../../../../recipes/oltp.toml")),
+    ("lsm", include_str!("../../../../recipes/lsm.toml")),
 ];
 
 /// The text of a built-in recipe.

@@ -34,7 +34,7 @@ fn said_alone(found: &Interference, labels: &Labels) -> Sentence {
     let alone = &found.alone;
     let text = format!(
         "{}: {}, and {} takes {} (p50 and p99).",
-        words::sentence(&labels.name(&alone.case.id)),
+        labels.name(&alone.case.id),
         per_second(alone.iops),
         operation(found.timed),
         said_times(alone)
@@ -69,12 +69,20 @@ fn said_beside(found: &Interference, it: &Disturbed) -> Vec<Sentence> {
             format!("Its p99 is {words}.")
         })
     });
-    let late = (it.side.p99_ns == Some(UNSENT_NS)).then(|| {
-        let text = "More than 1 % of its operations had not begun when the time was up.";
+    let none = it.p99.is_none().then(|| {
+        let text = match it.side.p99_ns {
+            Some(UNSENT_NS) => {
+                "More than 1 % of its operations had not begun when the time was up."
+            }
+            _ => {
+                "Whether its p99 is longer is undecided: in some rounds, it has too few \
+                 operations, or some never began."
+            }
+        };
         Sentence::figures(text.to_string(), [&it.side.case])
     });
     let figures = Sentence::figures(figures, [&it.side.case]);
-    std::iter::once(figures).chain(slower).chain(longer).chain(late).collect()
+    std::iter::once(figures).chain(slower).chain(longer).chain(none).collect()
 }
 
 fn said_actor(actor: &ActorFigures) -> String {

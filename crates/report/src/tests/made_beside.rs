@@ -22,6 +22,7 @@ fn reads(rate: u64, bytes_per_second: f64, actors: &[(&str, f64)]) -> Summary {
     summary.id = summary.case.id();
     let figures = |(name, throughput): &(&str, f64)| ActorFigures {
         name: (*name).to_string(),
+        does: format!("pwrite {name}"),
         throughput: Some(*throughput).filter(|rate| *rate > 0.0),
         iops: Some(if *throughput > 0.0 { throughput / 1e6 } else { 1_210.0 }),
         latency_ns: latency(2.4e6, 4_000),
