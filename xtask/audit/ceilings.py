@@ -60,8 +60,9 @@ def in_flight(case):
 
 
 def flows(row):
-    """Whether a row moves the bytes of a file."""
-    return bool(row.file or (row.write and row.case.op != "sync"))
+    """Whether a row moves the bytes of a file, and has the device to itself."""
+    moves = row.file or (row.write and row.case.op != "sync")
+    return bool(moves) and not row.case.beside
 
 
 def fastest_direct(rows, writes):
@@ -79,7 +80,7 @@ def has_plateau(rows, top):
 def device_read(rows):
     """The row that best shows the device's read rate."""
     def may_be(row):
-        if not row.file or not row.is_served("device"):
+        if not row.file or not flows(row) or not row.is_served("device"):
             return False
         case = row.case
         return in_flight(case) >= MIB if case.is_direct else case.pattern == "sequential"

@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+import beside
 from intervals import Histogram, whole
 
 NS = 1e9
@@ -113,6 +114,7 @@ class Figures:
             told.append(self.digest == self.trial.expected_digest)
         if self.trial.read_back is not None:
             told.append(self.trial.read_back["digest"] == self.trial.read_back["expected"])
+        told.extend(beside.are_right(self.trial.beside))
         return all(told) if told else None
 
     def in_span(self, told, seen):

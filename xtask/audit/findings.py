@@ -339,6 +339,8 @@ def counters_unseen(row):
     if row.medium != "block" or not (row.file or row.write):
         return None
     word = row.durability[0] if row.write else None
+    if word == "uncounted" and row.case.beside:
+        return "note"
     if word in ("uncounted", "cache unknown", "may be through"):
         return "doubt"
     is_still = not topology.counts_bytes(row.storage)

@@ -3,6 +3,8 @@
 import json
 import re
 
+import beside
+
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
          "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
 TIMES = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9,
@@ -90,6 +92,7 @@ class Trial:
         self.done = told if self.fate == "done" else None
         self.told = told
         self.evidence = line.get("evidence") or {}
+        self.beside = line.get("beside") or []
         self.read_back = line.get("read_back")
         self.expected_digest = line.get("expected_digest")
         self.spans = self.done["spans"] if self.done else []
@@ -141,6 +144,10 @@ class Record:
         self.storage = self.header.get("storage")
         self.plan = self.header["plan"]
         self.cases = [Case(row["case"]) for row in self.plan["cases"]]
+        actors = {row["name"]: Case(row["case"]) for row in self.plan.get("actors", [])}
+        for trial in self.trials:
+            case = self.cases[trial.case] if trial.case < len(self.cases) else None
+            trial.evidence = beside.own(trial.evidence, trial.beside, case, actors, self.storage)
         # The size of all last-level caches together, and of the largest; None if unknown.
         self.caches = (self.host.get("last_level_cache"), self.host.get("largest_cache"))
         # Records before 2026-11-23 call a baseline a control.

@@ -240,8 +240,8 @@ mod tests {
     fn a_trial_that_an_actor_missed_a_part_of_has_failed() {
         assert!(matches!(outcome(&[(5, 110), (10, 100)]), Outcome::Done(_)));
         for (spans, expected) in [
-            ([(11, 110), (5, 110)], "the actor 'writer': it began 1ns after the trial did"),
-            ([(5, 99), (5, 110)], "the actor 'writer': it ended 1ns before the trial did"),
+            ([(11, 110), (5, 110)], "the actor 'writer': it began 1.00 ns after the trial did"),
+            ([(5, 99), (5, 110)], "the actor 'writer': it ended 1.00 ns before the trial did"),
         ] {
             assert_eq!(outcome(&spans), Outcome::Failed { reason: expected.to_string() });
         }

@@ -1,0 +1,74 @@
+"""The counters of a trial without what the actors beside its case did."""
+
+import topology
+
+# What a file system may write for a byte, and for a sync.
+WRITES_MOST = 1.25
+METADATA_OF_SYNC = 256 * 2**10
+
+
+def total(values):
+    values = list(values)
+    return None if None in values else sum(values)
+
+
+def less(counter, part):
+    return None if counter is None or part is None else max(0, counter - part)
+
+
+def written(actors, case, storage):
+    """What devices wrote for actors: at most, beside a case that reads; surely, beside another."""
+    least, most = topology.multiples(storage, "writes")
+    writers = [(one, actor) for one, actor in actors if actor.is_write]
+    if case.is_write:
+        if any(not actor.is_direct for _, actor in writers):
+            return None
+        told = total(one["evidence"].get("task_write_bytes") for one, _ in writers)
+        return None if told is None else told * least
+    if most is None:
+        return None
+    amounts = []
+    for one, _ in writers:
+        done, told = one["outcome"].get("done"), one["evidence"].get("task_write_bytes")
+        if done is None or told is None:
+            return None
+        syncs = sum(count for _, count in done["syncs"]["counts"])
+        ops = sum(span["ops"] for span in done["spans"])
+        amounts.append(int(told * WRITES_MOST) + METADATA_OF_SYNC * max(syncs, ops))
+    return sum(amounts) * most
+
+
+def own(evidence, told, case, cases, storage):
+    """The evidence of a trial of `case`; `cases` are those of the actors by name."""
+    actors = [(one, cases.get(one["name"])) for one in told]
+    if not actors:
+        return evidence
+    own = dict(evidence)
+    devices = ("device_read_bytes", "device_reads", "device_write_bytes", "device_writes",
+               "device_flushes")
+    if any(actor is None for _, actor in actors):
+        return own | dict.fromkeys(devices)
+    often = topology.exact(topology.multiples(storage, "reads"))
+    read = total(one["evidence"].get("task_read_bytes") for one, _ in actors)
+    read = None if often is None or read is None else read * often
+    own["device_read_bytes"] = less(own.get("device_read_bytes"), read)
+    own["device_write_bytes"] = less(own.get("device_write_bytes"), written(actors, case, storage))
+    if any(actor.is_read for _, actor in actors):
+        own["device_reads"] = None
+    if any(actor.is_write for _, actor in actors):
+        own["device_writes"] = None
+    if any(actor.claims_durable for _, actor in actors):
+        own["device_flushes"] = None
+    return own
+
+
+def are_right(told):
+    """Whether what each actor read or wrote is right; only those for whom it is known."""
+    for one in told:
+        spans = one["outcome"].get("done", {}).get("spans", [])
+        digests = [span.get("digest") for span in spans]
+        digest = None if None in digests else sum(digests) % 2**64
+        if one.get("expected_digest") is not None:
+            yield digest == one["expected_digest"]
+        if one.get("read_back") is not None:
+            yield one["read_back"]["digest"] == one["read_back"]["expected"]
