@@ -66,7 +66,8 @@ def facts(record, said):
     """Recorded facts, which the report must repeat unchanged."""
     plan, header = record.plan, record.header
     alike = ("tool", "began", "fixtures", "peers")
-    return {**{name: echo(header.get(name), said[name]) for name in alike},
+    resumed = [one["resumed"] for one in record.invocations if one.get("resumed")]
+    return {**{name: echo(header.get(name), said[name]) for name in alike}, "resumed": resumed,
             "host": machine(record.host, said["host"]), "end": record.end, "recipe": plan["recipe"], "rounds": plan["rounds"],
             "seed": plan["seed"], "memory_limit": plan.get("memory_limit"),
             "storage": storage(record.storage, said["storage"]),

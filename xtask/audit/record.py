@@ -113,13 +113,20 @@ class Record:
         self.end = "missing"
         self.unread = 0
         # Each case has one trial per round, and nothing counts after the end.
-        seen, ended = set(), False
+        seen, ended, is_cut = set(), False, False
         for line in lines:
+            was_cut, is_cut = is_cut, False
             try:
                 value = json.loads(line)
             except ValueError:
-                self.unread += bool(line.strip())
+                is_cut = bool(line.strip())
+                self.unread += is_cut
                 continue
+            resumed = "invocation" in value and value["invocation"].get("resumed")
+            if resumed and self.end != "complete":
+                # The run goes on. What was cut off before was measured again.
+                self.end, ended = "missing", False
+                self.unread -= was_cut
             if ended:
                 self.unread += 1
             elif "header" in value:

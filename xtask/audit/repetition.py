@@ -21,7 +21,8 @@ def repetition(record, rows):
                 if one is not None and one.get("between") is not None]
     # If the typical case has no extra variance between invocations, there is nothing to optimize.
     advised = median(best) if betweens and median(betweens) > 0 else None
-    return {"invocations": record.plan.get("invocations", 1),
+    measured = {trial.invocation for trial in record.trials}
+    return {"invocations": max(record.plan.get("invocations", 1), len(measured)),
             "has_new_files": any(one["fixtures"] for one in record.invocations),
             "is_dependence_checked": bool(units) and min(units) >= UNITS_LEAST,
             "invocation_s": invocation_s, "round_s": round_s,
@@ -38,23 +39,20 @@ def best_rounds(estimate, cost):
     return min(max(1, math.ceil(math.sqrt(cost) * within / between)), ADVISED_MOST)
 
 
-def dealt(record):
-    """The rounds of each invocation: the first ones get the remainder."""
-    invocations = max(1, record.plan.get("invocations", 1))
-    each, more = divmod(record.plan["rounds"], invocations)
-    return [each + (number < more) for number in range(invocations)]
-
-
 def costs(record):
     """The median time in seconds of an invocation without its rounds, and of a round; the first
-    invocation only counts for its rounds. None if the record lacks them."""
-    rounds, began, each = dealt(record), 0, []
+    invocation only counts for its rounds, and none that was interrupted or resumed does. None if
+    the record lacks them."""
+    rounds = {}
+    for trial in record.trials:
+        rounds.setdefault(trial.invocation, set()).add(trial.round)
+    before, each = {"number": 0, "at_ms": 0}, []
     for one in record.invocations:
-        length = one["at_ms"] - one["made_ms"] - began
-        began = one["at_ms"]
-        number = one["number"] - 1
-        if length > 0 and 0 <= number < len(rounds) and rounds[number]:
-            each.append(length / 1e3 / rounds[number])
+        length = one["at_ms"] - one["made_ms"] - before["at_ms"]
+        is_whole = not one.get("resumed") and not before.get("resumed")
+        if is_whole and length > 0 and rounds.get(before["number"]):
+            each.append(length / 1e3 / len(rounds[before["number"]]))
+        before = one
     if not each:
         return None, None
     return median(one["made_ms"] / 1e3 for one in record.invocations), median(each)

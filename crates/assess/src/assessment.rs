@@ -29,7 +29,7 @@ use model::case::{Case, ReadWork, Work, WriteWork};
 use model::host::{Affinity, Fixture, Host, Storage};
 use model::peer::Peer;
 use model::plan::{Role, Skip};
-use model::record::{End, Record, Tool};
+use model::record::{End, Record, Resumed, Tool};
 use model::trial::Trial;
 use model::view::View;
 use schemars::JsonSchema;
@@ -119,6 +119,8 @@ pub struct Assessment {
     pub source_storage: Option<Storage>,
     /// Programs that measured, besides this program's own worker.
     pub peers: Vec<Peer>,
+    /// Each time that the run went on after an interruption.
+    pub resumed: Vec<Resumed>,
     /// How the run ended.
     pub end: End,
     /// The parts of the record that could not be read.
@@ -209,6 +211,7 @@ pub(crate) fn assessment(record: &Record, mut rows: Vec<Row>) -> Assessment {
         bound: header.plan.bound.clone(),
         source_storage: header.source_storage.clone(),
         peers: header.peers.clone(),
+        resumed: record.invocations.iter().filter_map(|anew| anew.resumed.clone()).collect(),
         end: record.end.clone(),
         damage: record.damage.clone(),
         cases: rows.into_iter().map(|row| row.summary).collect(),

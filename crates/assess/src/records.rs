@@ -167,6 +167,16 @@ pub fn compare(a: Judged, b: Judged, kept: &[Record]) -> RecordComparison {
     }
 }
 
+/// What differs between the surroundings of two runs: the machine, its setup, the storage, the
+/// program and its peers. What only one of them knows is not a difference.
+pub fn apart(a: &Header, b: &Header) -> Vec<Apart> {
+    let mut list = Vec::new();
+    note_facts(&mut list, &storage_facts(a), &storage_facts(b));
+    note_facts(&mut list, &facts(a), &facts(b));
+    note_known(&mut list, &settings(a), &settings(b));
+    list
+}
+
 /// The requested cases that only one record has.
 fn alone(asked_a: &[Summary], asked_b: &[Summary], matches: &[Match]) -> Vec<LeftOut> {
     let left_out = |cases: &[Summary], taken: BTreeSet<usize>, reason: &str| -> Vec<LeftOut> {

@@ -7,14 +7,15 @@ use crate::middle::median;
 use crate::rounds::UNITS_LEAST;
 use crate::row::Row;
 use model::plan::Role;
-use model::record::Record;
+use model::record::{Invocation, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The repetition within a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Repetition {
-    /// Number of invocations, as planned.
+    /// Number of invocations: as planned, or more if the run was resumed.
     pub invocations: u32,
     /// Whether each had new test files; otherwise only new workers.
     pub has_new_files: bool,
@@ -75,7 +76,7 @@ impl Repetition {
         let spread = usual(&spreads);
         let is_seen = spread.is_some_and(|spread| spread.between > 0.0);
         Repetition {
-            invocations: record.header.plan.invocations,
+            invocations: invocations(record),
             has_new_files: record.invocations.iter().any(|anew| !anew.fixtures.is_empty()),
             spread,
             costs,
@@ -92,17 +93,31 @@ fn usual(spreads: &[Spread]) -> Option<Spread> {
     Some(Spread { between: median(&between)?, within: median(&within) })
 }
 
+/// The planned invocations, or the measured ones if there are more.
+fn invocations(record: &Record) -> u32 {
+    let measured: BTreeSet<u32> = record.trials.iter().map(|trial| trial.invocation).collect();
+    record.header.plan.invocations.max(measured.len() as u32)
+}
+
 /// The costs of invocations and rounds, from when each invocation was ready and how long that took.
-/// Skips the first, because what precedes it is not timed.
+/// Skips the first, because what precedes it is not timed, and rounds that were interrupted.
 fn costs(record: &Record) -> Option<Costs> {
     let anew = &record.invocations;
     let made: Vec<f64> = anew.iter().map(|one| one.made_ms as f64 / 1e3).collect();
-    let plan = &record.header.plan;
+    let mut rounds: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for trial in &record.trials {
+        rounds.entry(trial.invocation).or_default().insert(trial.round);
+    }
+    let is_whole = |one: &Invocation| one.resumed.is_none();
     let round_s = anew.iter().enumerate().filter_map(|(index, next)| {
-        let began_ms = index.checked_sub(1).map_or(0, |before| anew[before].at_ms);
+        let before = index.checked_sub(1).map(|before| &anew[before]);
+        if !is_whole(next) || before.is_some_and(|before| !is_whole(before)) {
+            return None;
+        }
+        let (number, began_ms) = before.map_or((0, 0), |before| (before.number, before.at_ms));
         let ms = next.at_ms.checked_sub(next.made_ms)?.checked_sub(began_ms)?;
-        let rounds = plan.rounds_of(next.number.checked_sub(1)?).len();
-        (ms > 0 && rounds > 0).then(|| ms as f64 / 1e3 / rounds as f64)
+        let rounds = rounds.get(&number)?.len();
+        (ms > 0).then(|| ms as f64 / 1e3 / rounds as f64)
     });
     let round_s = median(&round_s.collect::<Vec<f64>>())?;
     Some(Costs { invocation_s: median(&made)?, round_s })

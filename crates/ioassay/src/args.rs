@@ -197,7 +197,7 @@ pub struct RunsArgs {
 pub struct WatchArgs {
     /// Time from the start of one run to the start of the next: 30s, 10m, 1h. If a run takes
     /// longer, the next follows immediately
-    #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep"])]
+    #[arg(long = "every", value_name = "TIME", conflicts_with_all = ["record", "keep", "resume"])]
     pub interval: String,
     /// Number of runs; without it, runs continue until you stop them
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -335,6 +335,10 @@ pub struct OutputArgs {
     /// Where to keep the record; by default a dated file in the XDG state folder
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Go on with an interrupted run: repeat its command, with its record in place of --record.
+    /// Adds to that record, and measures only what it lacks
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["record", "dry_run"])]
+    pub resume: Option<PathBuf>,
     /// Keep the test file
     #[arg(long)]
     pub keep: bool,
@@ -346,6 +350,9 @@ pub struct OutputArgs {
     #[arg(long, short)]
     pub quiet: bool,
 }
+
+/// Forms of results, which a plan does not have.
+pub const RESULT_FORMS: [&str; 6] = ["markdown", "csv", "svg", "svg_dir", "html", "openmetrics"];
 
 /// The form of a report: a table by default.
 #[derive(Debug, Clone, Args)]

@@ -30,6 +30,8 @@ pub mod stage;
 pub mod validation;
 pub mod turns;
 mod beside;
+mod so_far;
+pub mod resume;
 pub mod run;
 mod schedule;
 pub mod args;

@@ -1,8 +1,8 @@
 //! Help with examples, manual pages and completions, all generated from the definition of the
 //! commands in [`crate::args`].
 
-use crate::args::Cli;
 use crate::args::axes::HEADING;
+use crate::args::{Cli, RESULT_FORMS};
 use crate::recipe::BUILT_IN;
 use anyhow::{Context, Result, anyhow};
 use clap::{Command, CommandFactory};
@@ -165,9 +165,16 @@ pub fn command() -> Command {
     for name in names {
         program = program.mut_subcommand(&name, |command| with_examples(command, &name));
     }
-    // Each run of a watch has its own record and keeps no file, so these options are refused there.
-    program.mut_subcommand("watch", |watch| {
-        watch.mut_arg("record", |arg| arg.hide(true)).mut_arg("keep", |arg| arg.hide(true))
+    // Each run of a watch has its own record and keeps no file; a plan has no results. So these
+    // options are refused there.
+    let program = hide(program, "watch", &["record", "resume", "keep"]);
+    hide(program, "plan", &[&["resume"][..], &RESULT_FORMS].concat())
+}
+
+/// Hides options of a command.
+fn hide(program: Command, of: &str, options: &[&'static str]) -> Command {
+    program.mut_subcommand(of, |command| {
+        options.iter().fold(command, |command, name| command.mut_arg(name, |arg| arg.hide(true)))
     })
 }
 

@@ -6,6 +6,7 @@ use crate::files::{Files, Maker};
 use crate::fixture::{self, TestFile};
 use crate::guard::Guard;
 use crate::progress::Progress;
+use crate::resume::Before;
 use crate::scratch::Scratch;
 use crate::stage::{Stage, has_file};
 use crate::stop::Stop;
@@ -49,6 +50,8 @@ pub struct Run<'a> {
     pub patience: Duration,
     /// The control group that limits the workers' memory, if any.
     pub memory: Option<&'a MemoryGroup>,
+    /// What was measured before the run was interrupted, if it is resumed.
+    pub before: Option<&'a Before>,
 }
 
 /// How long devices may take to become quiet after a trial that wrote (METHODOLOGY.md).

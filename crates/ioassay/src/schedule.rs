@@ -3,12 +3,13 @@
 
 use crate::files::Files;
 use crate::progress::Next;
+use crate::resume::Before;
 use crate::run::{Left, Run, Turn};
+use crate::so_far::SoFar;
 use crate::stage::{Stage, has_file};
 use crate::turns::order_of_round;
 use anyhow::{Result, bail};
-use model::random::{Rng, mix};
-use model::record::{End, Invocation, Line};
+use model::record::{End, Invocation, Line, Resumed};
 use model::trial::Outcome;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -22,20 +23,6 @@ const PAUSE_STEP: Duration = Duration::from_millis(50);
 /// After this many consecutive failures, a case is not tried again: a full disk or a hanging peer
 /// would take the others' time. Its remaining trials are recorded as failed.
 const FAILED_MOST: u32 = 3;
-
-/// The progress of a run.
-struct SoFar {
-    began: Instant,
-    rng: Rng,
-    /// Unfinished cases.
-    open: Vec<usize>,
-    /// The rates of each case.
-    rates: Vec<Vec<f64>>,
-    /// Number of consecutive failures of each case.
-    failed: Vec<u32>,
-    /// Number of finished trials.
-    done: u64,
-}
 
 impl Run<'_> {
     /// Runs all trials, the first ones with `files`. Returns how the run ended, and its last files.
@@ -59,19 +46,20 @@ impl Run<'_> {
 
     /// Runs the invocations one after another, and the rounds within each.
     fn take_turns(&mut self, mut files: Files) -> Result<Files> {
-        let cases = self.plan.cases.len();
-        let mut so_far = SoFar {
-            began: Instant::now(),
-            rng: Rng::new(mix(self.plan.seed)),
-            open: (0..cases).collect(),
-            rates: vec![Vec::new(); cases],
-            failed: vec![0; cases],
-            done: 0,
-        };
+        let before = self.before;
+        let mut so_far =
+            before.map_or_else(|| SoFar::new(self.plan), |before| SoFar::of(&before.record));
         self.progress.rounds_begin();
-        for (invocation, rounds) in (0..).zip(self.plan.rounds_by_invocation()) {
-            if invocation > 0 {
-                files = match self.begin_anew(files, invocation, so_far.began) {
+        if let Some(Before { resumed, made, .. }) = before {
+            self.tell_anew(&files, &so_far, *made, Some(resumed.clone()))?;
+        }
+        let mut is_first = true;
+        for rounds in self.plan.rounds_by_invocation() {
+            if rounds.clone().all(|round| so_far.has_whole(round)) {
+                continue;
+            }
+            if !std::mem::take(&mut is_first) {
+                files = match self.begin_anew(files, &mut so_far) {
                     Ok(files) => files,
                     // Even if something stops the run, the completed trials are valid.
                     Err(_) if self.stop.is_asked() => return Ok(Files::default()),
@@ -82,8 +70,8 @@ impl Run<'_> {
                 };
             }
             // The space of unlinked files may not be free yet.
-            let mut left_over = Left { unlinked: invocation > 0, ..Left::default() };
-            self.invocation(&files, invocation, rounds, &mut left_over, &mut so_far)?;
+            let mut left_over = Left { unlinked: so_far.invocation > 0, ..Left::default() };
+            self.invocation(&files, rounds, &mut left_over, &mut so_far)?;
             // A peer may still act when it is dismissed.
             left_over.couriers.clear();
             left_over.beside.clear();
@@ -99,40 +87,55 @@ impl Run<'_> {
     }
 
     /// Creates everything again for an invocation; the previous one's workers have exited.
-    fn begin_anew(&mut self, old: Files, number: u32, began: Instant) -> Result<Files> {
+    fn begin_anew(&mut self, old: Files, so_far: &mut SoFar) -> Result<Files> {
         let since = Instant::now();
         while since.elapsed() < PAUSE && !self.stop.is_asked() {
             std::thread::sleep(PAUSE_STEP);
         }
         let files = self.maker.make_anew(old, (self.progress, self.stop))?;
+        so_far.invocation += 1;
+        self.tell_anew(&files, so_far, since.elapsed(), None)?;
+        Ok(files)
+    }
+
+    /// Records the start of an invocation that `made` was spent to prepare.
+    fn tell_anew(
+        &mut self,
+        files: &Files,
+        so_far: &SoFar,
+        made: Duration,
+        resumed: Option<Resumed>,
+    ) -> Result<()> {
         let fixtures = match self.maker.makes_anew() {
             true => files.all().map(|file| file.fixture().clone()).collect(),
             false => Vec::new(),
         };
-        let at_ms = began.elapsed().as_millis() as u64;
-        let made_ms = since.elapsed().as_millis() as u64;
-        self.store.append(&Line::Invocation(Invocation { number, at_ms, made_ms, fixtures }))?;
-        Ok(files)
+        let (number, at_ms) = (so_far.invocation, so_far.at_ms());
+        let made_ms = made.as_millis() as u64;
+        let anew = Invocation { number, at_ms, made_ms, fixtures, resumed };
+        self.store.append(&Line::Invocation(anew))
     }
 
-    /// Runs the rounds of an invocation: each open case once per round.
+    /// Runs the rounds of an invocation: each open case once per round, unless it was measured
+    /// before the run was interrupted.
     fn invocation(
         &mut self,
         files: &Files,
-        invocation: u32,
         rounds: Range<u32>,
         left_over: &mut Left,
         so_far: &mut SoFar,
     ) -> Result<()> {
         for round in rounds {
-            let left = u64::from(self.plan.rounds - round);
-            let planned = so_far.done + left * so_far.open.len() as u64;
-            for case in order_of_round(self.plan, &so_far.open, &mut so_far.rng) {
+            let mut order = order_of_round(self.plan, &so_far.open, round);
+            order.retain(|case| !so_far.has(*case, round));
+            let after = u64::from(self.plan.rounds - round - 1) * so_far.open.len() as u64;
+            let planned = so_far.done() + order.len() as u64 + after;
+            for case in order {
                 if self.stop.is_asked() {
                     return Ok(());
                 }
                 let next = Next {
-                    done: so_far.done,
+                    done: so_far.done(),
                     planned,
                     round,
                     rounds: Some(self.plan.rounds),
@@ -140,58 +143,56 @@ impl Run<'_> {
                     rates: &so_far.rates[case],
                 };
                 self.progress.trial(&next);
-                let at_ms = so_far.began.elapsed().as_millis() as u64;
-                let turn = Turn { files, case, invocation, round, at_ms };
-                let failed = &mut so_far.failed[case];
-                if *failed >= FAILED_MOST {
-                    let reason = format!("not tried: the case failed {FAILED_MOST} times in a row");
-                    self.store.append(&Line::Trial(turn.not_done(Outcome::Failed { reason })))?;
-                    so_far.done += 1;
-                    continue;
-                }
-                let mut trial = self.trial(left_over, turn, None)?;
-                *failed = match trial.outcome {
-                    Outcome::Failed { .. } => *failed + 1,
-                    Outcome::Done(_) | Outcome::Unavailable { .. } => 0,
-                };
-                let complaint = left_over.complaint(files);
-                if let Some(reason) = complaint.clone() {
-                    trial.outcome = Outcome::Failed { reason };
-                }
-                if self.stop.is_asked() {
-                    // The trial was cut short, so it is not recorded.
-                    return Ok(());
-                }
-                self.progress.over(&trial);
-                so_far.rates[case].extend(assess::rate(&self.plan.cases[case].case, &trial));
-                self.store.append(&Line::Trial(trial))?;
-                so_far.done += 1;
-                if let Some(complaint) = complaint {
-                    self.store.append(&Line::End(End::Interrupted))?;
-                    bail!(complaint);
-                }
+                self.turn(files, (case, round), left_over, so_far)?;
             }
-            self.close_settled(so_far);
+            if self.stop.is_asked() {
+                return Ok(());
+            }
+            if so_far.invocation == 0 {
+                so_far.close_settled(self.plan);
+            }
             self.progress.judge(self.store.path());
         }
         Ok(())
     }
 
-    /// Closes cases that are settled. A case and its twin end together, because they are compared
-    /// by shared rounds. With several invocations, no case ends early: each must have rounds in all
-    /// of them.
-    fn close_settled(&self, so_far: &mut SoFar) {
-        if self.plan.invocations > 1 {
-            return;
+    /// Runs and records one trial, unless its case failed too often or the run is stopped.
+    fn turn(
+        &mut self,
+        files: &Files,
+        (case, round): (usize, u32),
+        left_over: &mut Left,
+        so_far: &mut SoFar,
+    ) -> Result<()> {
+        let turn =
+            Turn { files, case, invocation: so_far.invocation, round, at_ms: so_far.at_ms() };
+        if so_far.failed[case] >= FAILED_MOST {
+            let reason = format!("not tried: the case failed {FAILED_MOST} times in a row");
+            let trial = turn.not_done(Outcome::Failed { reason });
+            so_far.add(self.plan, &trial);
+            return self.store.append(&Line::Trial(trial));
         }
-        let SoFar { open, rates, .. } = so_far;
-        let is_settled = |case: usize| assess::is_settled(&rates[case], self.plan.precision);
-        let cases = &self.plan.cases;
-        let is_open = |case: usize| {
-            let same = |other: &usize| cases[*other].case == cases[case].case;
-            (0..cases.len()).filter(same).any(|same| !is_settled(same))
+        let mut trial = self.trial(left_over, turn, None)?;
+        so_far.failed[case] = match trial.outcome {
+            Outcome::Failed { .. } => so_far.failed[case] + 1,
+            Outcome::Done(_) | Outcome::Unavailable { .. } => 0,
         };
-        open.retain(|&case| is_open(case));
+        let complaint = left_over.complaint(files);
+        if let Some(reason) = complaint.clone() {
+            trial.outcome = Outcome::Failed { reason };
+        }
+        if self.stop.is_asked() {
+            // The trial was cut short, so it is not recorded.
+            return Ok(());
+        }
+        self.progress.over(&trial);
+        so_far.add(self.plan, &trial);
+        self.store.append(&Line::Trial(trial))?;
+        if let Some(complaint) = complaint {
+            self.store.append(&Line::End(End::Interrupted))?;
+            bail!(complaint);
+        }
+        Ok(())
     }
 
     /// Runs one case after another; each case's trials follow each other without a pause, until its

@@ -1,10 +1,14 @@
 //! Signals that stop a run: it ends properly, removes its files and leaves a valid record.
 
 use anyhow::Result;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The signals that stop a run. Batch systems announce the end of a job with SIGUSR1, SIGUSR2 or
+/// SIGXCPU, if you ask them to.
+const SIGNALS: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU];
 
 /// Whether a signal asked the run to stop.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +24,7 @@ impl Stop {
     /// If the OS refuses to install a handler.
     pub fn on_signals() -> io::Result<Stop> {
         let stop = Stop::default();
-        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        for signal in SIGNALS {
             if signal == SIGHUP && is_ignored(signal) {
                 continue;
             }

@@ -5,20 +5,23 @@ use crate::recipe;
 use anyhow::{Context, Result, bail};
 use model::record::{Header, LINE_BYTES_MAX, Line, Reader, Record, RecordError, VERSION};
 use model::units;
-use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
+use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags, RenameFlags};
+use rustix::fs::{flock, linkat, renameat_with};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A record being written.
+/// A record being written. It is locked, so that no other run resumes it.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     file: File,
+    /// Whether a crash cut off its last line.
+    is_cut: bool,
 }
 
 impl Store {
@@ -33,7 +36,35 @@ impl Store {
         }
         let header = Line::Header { version: VERSION, header }.encode() + "\n";
         let file = create_whole(path, &header).with_context(|| not_created(path))?;
-        Ok(Store { path: path.to_path_buf(), file })
+        let is_alone =
+            lock(&file).with_context(|| format!("failed to lock '{}'", path.display()))?;
+        if !is_alone {
+            bail!("another run has begun to resume the record '{}'", path.display());
+        }
+        Ok(Store { path: path.to_path_buf(), file, is_cut: false })
+    }
+
+    /// Opens an earlier record to append to it; returns what it says, too. Changes nothing yet.
+    ///
+    /// # Errors
+    /// If it is not a record, is in use by a run, or cannot be written.
+    pub fn reopen(path: &Path) -> Result<(Store, Record)> {
+        let failed = || format!("failed to open the record '{}' to resume it", path.display());
+        let flags = OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        let options = options.read(true).append(true).custom_flags(flags);
+        let file = options.open(path).with_context(failed)?;
+        let size = file.metadata().with_context(failed)?;
+        if !size.is_file() {
+            bail!("'{}' is not a regular file: only a file can be resumed", path.display());
+        }
+        if !lock(&file).with_context(failed)? {
+            bail!("a run is writing the record '{}': wait until it has ended", path.display());
+        }
+        let record = read_lines(BufReader::new(file.try_clone().with_context(failed)?), path)?;
+        let mut last = [0];
+        file.read_exact_at(&mut last, size.len().saturating_sub(1)).with_context(failed)?;
+        Ok((Store { path: path.to_path_buf(), file, is_cut: last != *b"\n" }, record))
     }
 
     /// Appends a line. It has reached the OS when this returns, so a crash of this program loses
@@ -42,15 +73,28 @@ impl Store {
     /// # Errors
     /// If it cannot be written.
     pub fn append(&mut self, line: &Line) -> Result<()> {
-        let text = line.encode() + "\n";
+        let end = if self.is_cut { "\n" } else { "" };
+        let text = format!("{end}{}\n", line.encode());
         self.file
             .write_all(text.as_bytes())
-            .with_context(|| format!("failed to write the record '{}'", self.path.display()))
+            .with_context(|| format!("failed to write the record '{}'", self.path.display()))?;
+        self.is_cut = false;
+        Ok(())
     }
 
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Locks a record until this process ends. Returns whether no other process has locked it. Some
+/// network file systems have no locks.
+fn lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) | Err(Errno::NOSYS | Errno::NOTSUP | Errno::NOLCK) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -80,8 +124,12 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// If it cannot be read, is not a record, or is larger than any run makes.
 pub fn read(path: &Path) -> Result<Record> {
     let failed = || format!("failed to read the record '{}'", path.display());
+    read_lines(input::lines(path).with_context(failed)?, path)
+}
+
+fn read_lines(lines: impl BufRead, path: &Path) -> Result<Record> {
     let no_record = || format!("'{}' is not a record", path.display());
-    let mut lines = input::lines(path).with_context(failed)?.take(RECORD_BYTES_MAX + 1);
+    let mut lines = lines.take(RECORD_BYTES_MAX + 1);
     let mut next = || input::line(&mut lines, LINE_BYTES_MAX).with_context(no_record);
     let first = next()?.ok_or(RecordError::Empty).with_context(no_record)?;
     let mut reader = Reader::begin(&first).with_context(no_record)?;
@@ -321,6 +369,49 @@ mod tests {
         for refused in [after(DATED_SECONDS), date(epoch - Duration::from_nanos(1))] {
             assert!(refused.unwrap_err().to_string().contains("1970 to 9999: set it"));
         }
+    }
+
+    #[test]
+    fn what_is_appended_does_not_stick_to_a_line_that_was_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let record = model::zoo::record();
+        let trial = Line::Trial(record.trials[0].clone());
+        let mut first = Store::create(&path, record.header.clone()).unwrap();
+        first.append(&trial).unwrap();
+        let used = Store::reopen(&path).unwrap_err().to_string();
+        assert!(used.contains("a run is writing the record"), "{used}");
+        drop(first);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(bytes.len() - 20);
+        std::fs::write(&path, &bytes).unwrap();
+        let (mut again, read) = Store::reopen(&path).unwrap();
+        assert_eq!((read.trials.len(), read.damage.len()), (0, 1));
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "nothing is changed yet");
+        again.append(&trial).unwrap();
+        again.append(&trial).unwrap();
+        bytes.extend(format!("\n{0}\n{0}\n", trial.encode()).as_bytes());
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+        assert_eq!(read_lines(&bytes[..], &path).unwrap().trials.len(), 1);
+    }
+
+    #[test]
+    fn only_a_record_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("thesis");
+        let check = |expected: &str| {
+            let error = format!("{:#}", Store::reopen(&path).unwrap_err());
+            assert!(error.contains(expected), "{error}");
+        };
+        check("No such file");
+        std::fs::write(&path, "years of work").unwrap();
+        check("thesis' is not a record");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "years of work");
+        std::fs::write(&path, "").unwrap();
+        check("it is empty");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        check("Is a directory");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use model::case::Cache;
 use model::plan::Plan;
-use model::random::Rng;
+use model::random::{Rng, mix};
 
-/// The open cases in random order, grouped by cache state and by whether they write. So a file is
-/// warmed and evicted at most once per round, and writes do not disturb reads. The order of the
-/// groups is random, too.
-pub fn order_of_round(plan: &Plan, open: &[usize], rng: &mut Rng) -> Vec<usize> {
+/// The open cases in the random order of a round, grouped by cache state and by whether they write.
+/// So a file is warmed and evicted at most once per round, and writes do not disturb reads. The
+/// order of the groups is random, too. It depends on the seed and the round only, so that a resumed
+/// run goes on in the same order.
+pub fn order_of_round(plan: &Plan, open: &[usize], round: u32) -> Vec<usize> {
+    let rng = &mut Rng::new(mix(plan.seed ^ mix(u64::from(round))));
     let mut order = open.to_vec();
     rng.shuffle(&mut order);
     let reads = Cache::ALL.iter().map(|cache| (Some(*cache), false));

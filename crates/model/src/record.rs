@@ -1,17 +1,19 @@
 //! A stored run: lines of JSON, first a versioned header, then one line per trial.
 //!
 //! Each trial is appended when it ends, so an interrupted run loses at most one line. The lines
-//! before it stay readable.
+//! before it stay readable. A resumed run appends to the same record: an invocation that says so,
+//! more trials and another end.
+
+mod head;
 
 use crate::host::{Fixture, Host, Storage};
 use crate::peer::Peer;
-use crate::plan::{CASES_MAX, Plan, Planned, Skip, TWINS_MAX};
+use crate::plan::{CASES_MAX, Plan, TWINS_MAX};
 use crate::printable::printable_json;
 use crate::trial::Trial;
+use head::Head;
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// The version that this program writes, and the newest it can read.
@@ -57,12 +59,25 @@ pub struct Header {
 pub struct Invocation {
     /// Its number, from 1.
     pub number: u32,
-    /// The time when it was ready for its first trial, in milliseconds since the run began.
+    /// The time when it was ready for its first trial, in milliseconds since the run began. The
+    /// time between an interruption and its resumption does not count.
     pub at_ms: u64,
     /// The time to prepare it, in milliseconds: the pause and the new files.
     pub made_ms: u64,
     /// The new files; empty if it uses those of the header.
     pub fixtures: Vec<Fixture>,
+    /// What resumed the interrupted run, if this invocation began with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
+}
+
+/// An interrupted run that continues.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// When, as RFC 3339 in UTC.
+    pub began: String,
+    /// The program, and its command line.
+    pub tool: Tool,
 }
 
 /// How a run ended.
@@ -161,10 +176,6 @@ const TOLD_MAX: usize = 100;
 /// The maximum length of a line: the header of a plan of [`CASES_MAX`] cases.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// The maximum length of a line parsed as general JSON, which takes twenty times its size: the
-/// header of a newer version.
-const VALUE_BYTES_MAX: usize = 8 << 20;
-
 /// The maximum number of trials of a case, because some checks take quadratic time. A rate
 /// sustained for two days has 17 000.
 pub const TRIALS_MAX: usize = 20_000;
@@ -196,6 +207,8 @@ pub struct Reader {
     number: usize,
     /// The line number of the end.
     ended: Option<usize>,
+    /// The number of the last line that could not be parsed.
+    broken: Option<usize>,
     /// The number of further damaged lines.
     untold: usize,
     /// The memory taken by the trials, in bytes.
@@ -224,6 +237,7 @@ impl Reader {
             told: HashMap::new(),
             number: 1,
             ended: None,
+            broken: None,
             untold: 0,
             bytes: 0,
         })
@@ -260,9 +274,17 @@ impl Reader {
     }
 
     /// Processes a line after the first. Lines after the end are ignored, because a report at the
-    /// end of the run did not include them.
+    /// end of the run did not include them. Only a run that was interrupted can be resumed.
     fn take(&mut self, line: &str) -> Result<(), String> {
-        let line = serde_json::from_str(line).map_err(|error| format!("is broken: {error}"))?;
+        let line = serde_json::from_str(line).map_err(|error| {
+            self.broken = Some(self.number);
+            format!("is broken: {error}")
+        })?;
+        if matches!(&line, Line::Invocation(anew) if anew.resumed.is_some())
+            && self.record.end != End::Complete
+        {
+            self.resume();
+        }
         if let Some(ended) = self.ended {
             return Err(format!("comes after the end in line {ended} and is ignored"));
         }
@@ -270,7 +292,9 @@ impl Reader {
             Line::Trial(trial) => return self.trial(trial),
             Line::Invocation(invocation) => {
                 let files = size_of_val(&invocation.fixtures[..]);
-                self.bytes += size_of::<Invocation>() + files;
+                let command = invocation.resumed.iter().flat_map(|it| &it.tool.command);
+                let command: usize = command.map(|word| word.len() + size_of::<String>()).sum();
+                self.bytes += size_of::<Invocation>() + files + command;
                 self.record.invocations.push(invocation);
             }
             Line::End(end) => {
@@ -280,6 +304,18 @@ impl Reader {
             Line::Header { .. } => return Err("is a second header".to_string()),
         }
         Ok(())
+    }
+
+    /// The run continues. The line before this one may have been cut off when it was interrupted:
+    /// what it said was measured again.
+    fn resume(&mut self) {
+        (self.record.end, self.ended) = (End::Missing, None);
+        if self.broken == Some(self.number - 1) {
+            match self.untold {
+                0 => drop(self.record.damage.pop()),
+                _ => self.untold -= 1,
+            }
+        }
     }
 
     /// Adds a trial: a case has one in each round.
@@ -315,85 +351,6 @@ fn at_most(what: &'static str, amount: usize, most: usize) -> Result<(), RecordE
         true => Err(RecordError::TooLarge { what, amount, most }),
         false => Ok(()),
     }
-}
-
-/// The first line of a record, as far as it is readable.
-struct Head {
-    header: Header,
-    /// For each case of the recorded plan, its index among the readable cases.
-    places: Vec<Option<usize>>,
-    damage: Vec<String>,
-}
-
-/// Only the version, because a newer header may be unreadable.
-#[derive(Deserialize)]
-struct Versioned {
-    header: Version,
-}
-
-#[derive(Deserialize)]
-struct Version {
-    version: Option<u64>,
-}
-
-/// The first line in a known version.
-#[derive(Deserialize)]
-struct Known {
-    header: Header,
-}
-
-/// The prefixes of the other lines of a record.
-const OTHERS: [&str; 3] = ["{\"trial\":", "{\"invocation\":", "{\"end\":"];
-
-impl Head {
-    fn read(line: &str) -> Result<Head, RecordError> {
-        let is_other = OTHERS.iter().any(|begin| line.starts_with(begin));
-        let no_header = |error: serde_json::Error| RecordError::NoHeader {
-            problem: match is_other {
-                true => "it is another line of a record".to_string(),
-                false => error.to_string(),
-            },
-        };
-        let version = serde_json::from_str::<Versioned>(line).map_err(no_header)?.header.version;
-        if let Some(version) = version.filter(|version| *version > u64::from(VERSION)) {
-            at_most("bytes of a newer header", line.len(), VALUE_BYTES_MAX)?;
-            return Head::newer(serde_json::from_str(line).map_err(no_header)?, version);
-        }
-        let Known { header } = serde_json::from_str(line).map_err(no_header)?;
-        let places = (0..header.plan.cases.len()).map(Some).collect();
-        Ok(Head { header, places, damage: Vec::new() })
-    }
-
-    /// The header of a newer program, without the cases that this one cannot read.
-    fn newer(mut json: Value, version: u64) -> Result<Head, RecordError> {
-        let mut damage = vec![format!(
-            "the record has format version {version}, and this ioassay reads up to {VERSION}: the \
-             report covers only what it understands; update ioassay"
-        )];
-        let cases = keep_known::<Planned>(json.pointer_mut("/header/plan/cases"));
-        let skips = keep_known::<Skip>(json.pointer_mut("/header/plan/skips"));
-        for (what, problems) in [("case", &cases), ("skip", &skips)] {
-            let unknown =
-                (0..).zip(problems).filter_map(|(i, p): (usize, _)| Some((i, p.as_ref()?)));
-            damage.extend(unknown.map(|(i, p)| format!("{what} {i} is not understood: {p}")));
-        }
-        let known = Known::deserialize(json);
-        let Known { header } =
-            known.map_err(|error| RecordError::TooNew { version, problem: error.to_string() })?;
-        let mut kept = 0..;
-        let places = cases.iter().map(|problem| if problem.is_none() { kept.next() } else { None });
-        Ok(Head { header, places: places.collect(), damage })
-    }
-}
-
-/// Removes every item that is not a `T` from a list. Returns the reason for each removed item.
-fn keep_known<T: DeserializeOwned>(list: Option<&mut Value>) -> Vec<Option<String>> {
-    let Some(things) = list.and_then(Value::as_array_mut) else { return Vec::new() };
-    let problem = |thing: &Value| T::deserialize(thing).err().map(|error| error.to_string());
-    let problems: Vec<Option<String>> = things.iter().map(problem).collect();
-    let mut each = problems.iter();
-    things.retain(|_| each.next().is_some_and(Option::is_none));
-    problems
 }
 
 #[cfg(test)]
@@ -520,6 +477,56 @@ mod tests {
         assert_eq!((read.trials, read.end), (record.trials, record.end));
         let late = format!("line {} comes after the end in line {end}", end + 1);
         assert_eq!(damage, [late + " and is ignored"]);
+    }
+
+    /// The lines of a record, and those of an invocation that resumes it.
+    fn resumed(record: &Record) -> (Vec<String>, String) {
+        let lines = text_of(record).split_inclusive('\n').map(str::to_string).collect();
+        let tool = record.header.tool.clone();
+        let resumed = Some(Resumed { began: "2026-11-23T10:00:00Z".to_string(), tool });
+        let (number, at_ms, made_ms, fixtures) = (1, 9_000, 800, Vec::new());
+        let anew = Invocation { number, at_ms, made_ms, fixtures, resumed };
+        (lines, Line::Invocation(anew).encode() + "\n")
+    }
+
+    #[test]
+    fn a_run_that_is_resumed_goes_on_after_its_end() {
+        let mut record = zoo::record();
+        record.end = End::Interrupted;
+        let (mut lines, anew) = resumed(&record);
+        let late = Trial { invocation: 1, round: 10, ..record.trials[0].clone() };
+        lines.extend([anew, Line::Trial(late.clone()).encode() + "\n"]);
+        let (read, damage) = damage_of(&lines);
+        assert_eq!(damage, [""; 0]);
+        assert_eq!((read.end, read.trials.last()), (End::Missing, Some(&late)));
+        assert!(read.invocations[0].resumed.is_some());
+        lines.push(Line::End(End::Complete).encode() + "\n");
+        assert_eq!(Record::decode(&lines.concat()).unwrap().end, End::Complete);
+    }
+
+    /// The half line of a crash says nothing that is missing.
+    #[test]
+    fn a_line_that_was_cut_off_before_the_run_was_resumed_is_no_damage() {
+        let record = zoo::record();
+        let (mut lines, anew) = resumed(&record);
+        lines.pop();
+        let cut = lines.pop().unwrap();
+        lines.push(cut[..cut.len() / 2].to_string() + "\n");
+        assert_eq!(damage_of(&lines).1.len(), 1);
+        lines.extend([anew.clone(), cut.clone()]);
+        let (read, damage) = damage_of(&lines);
+        assert_eq!((read.trials, damage), (record.trials.clone(), Vec::new()));
+        // A broken line elsewhere is damage.
+        lines.insert(2, "?\n".to_string());
+        assert_eq!(damage_of(&lines).1.len(), 1);
+    }
+
+    #[test]
+    fn a_complete_run_does_not_go_on() {
+        let (mut lines, anew) = resumed(&zoo::record());
+        lines.push(anew);
+        let (read, damage) = damage_of(&lines);
+        assert_eq!((read.end, read.invocations.len(), damage.len()), (End::Complete, 0, 1));
     }
 
     #[test]

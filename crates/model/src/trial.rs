@@ -186,7 +186,8 @@ pub struct Trial {
     pub invocation: u32,
     /// The round, numbered from 0 over all invocations.
     pub round: u32,
-    /// When it started, in milliseconds since the start of the run.
+    /// When it started, in milliseconds since the start of the run, without the time between an
+    /// interruption and its resumption.
     pub at_ms: u64,
     /// Its result.
     pub outcome: Outcome,

@@ -285,6 +285,7 @@ pub fn record_of_invocations(invocations: u32, rounds: u32) -> Record {
         at_ms: first(number),
         made_ms: 100,
         fixtures: record.header.fixtures.clone(),
+        resumed: None,
     };
     record.invocations = (1..invocations).map(anew).collect();
     record

@@ -268,8 +268,18 @@ pub(crate) fn below(
     if out.is_empty() { out } else { format!("\n{out}") }
 }
 
-/// Notes: baselines without figures, the warm-up of runtimes, which no figure includes, and
-/// observations about the machine and the storage.
+/// When the run was resumed, if it was.
+fn resumed(assessment: &Assessment) -> Option<String> {
+    let times: Vec<String> = assessment.resumed.iter().map(|one| one.began.clone()).collect();
+    let each = if times.len() > 1 { ", each time" } else { "" };
+    (!times.is_empty()).then(|| {
+        let times = listed(&times);
+        format!("the run was interrupted, and resumed at {times}{each} with a new invocation")
+    })
+}
+
+/// Notes: interruptions, baselines without figures, the warm-up of runtimes, which no figure
+/// includes, and observations about the machine and the storage.
 pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     let mut longest: Vec<(&str, u64)> = Vec::new();
     for summary in &assessment.cases {
@@ -288,7 +298,7 @@ pub(crate) fn notes(assessment: &Assessment) -> Vec<String> {
     };
     let host = assessment.host.notes.iter();
     let storage = assessment.storage.iter().flat_map(|storage| &storage.notes);
-    let unasked = without_figure(assessment).into_iter();
+    let unasked = resumed(assessment).into_iter().chain(without_figure(assessment));
     unasked.chain(longest.iter().map(say)).chain(host.chain(storage).cloned()).collect()
 }
 

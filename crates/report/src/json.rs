@@ -28,7 +28,7 @@ use assess::{Assessment, RunFinding, answer::Answer};
 use case::{Case, Peer, Skip};
 use machine::Host;
 use model::host::{self, Affinity, Fixture};
-use model::record::{End, Tool};
+use model::record::{End, Resumed, Tool};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -99,6 +99,8 @@ struct Report<'a> {
     damage: &'a [String],
     /// The recipe's name.
     recipe: &'a str,
+    /// Each time that the run went on after an interruption.
+    resumed: &'a [Resumed],
     /// The planned rounds, over all invocations.
     rounds: u32,
     /// How the run was repeated within itself.
@@ -167,6 +169,7 @@ impl Report<'_> {
             },
             damage: &assessment.damage,
             recipe: &assessment.recipe,
+            resumed: &assessment.resumed,
             rounds: assessment.rounds,
             repetition: &assessment.repetition,
             seed: assessment.seed,

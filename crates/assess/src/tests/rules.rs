@@ -379,7 +379,9 @@ fn holes_of_a_file_that_was_made_later_count() {
     record.header.plan.invocations = 2;
     let fixtures = record.header.fixtures.clone();
     let (number, at_ms, made_ms) = (1, 9_000, 1_200);
-    record.invocations.push(model::record::Invocation { number, at_ms, made_ms, fixtures });
+    let resumed = None;
+    let anew = model::record::Invocation { number, at_ms, made_ms, fixtures, resumed };
+    record.invocations.push(anew);
     assert_eq!(judge(&record), "sound device:");
     let layout = record.invocations[0].fixtures[0].layout.as_mut();
     layout.expect("the zoo's file has a layout").unwritten = FILE / 10;

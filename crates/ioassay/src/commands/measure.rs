@@ -7,28 +7,29 @@ use super::{DONE, dry, form, tell};
 use crate::args::{OutputArgs, RunArgs, SurveyArgs};
 use crate::builder::{self, Ready};
 use crate::directory::Removed;
-use crate::files::{Files, Maker, Target};
+use crate::files::{Files, Maker, Source, Target};
 use crate::fixture::Stay;
 use crate::orphans;
 use crate::peers::{Peers, Program};
 use crate::progress::Progress;
+use crate::resume::{Before, Interrupted};
 use crate::run::Run;
 use crate::stop::Stop;
 use crate::store::{self, Store};
 use crate::worker_process::PATIENCE;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use calibrate::Probe;
 use model::case::OWN_PEER;
 use model::environment::Environment;
 use model::peer::Peer;
 use model::plan::Plan;
-use model::record::{Header, Record, Tool};
+use model::record::{Header, Record, Resumed, Tool};
 use model::units;
 use report::Style;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use witness::MemoryGroup;
 
 /// `ioassay run`.
@@ -36,7 +37,7 @@ use witness::MemoryGroup;
 /// # Errors
 /// If the question is not understood or cannot be answered here.
 pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
-    answer(&question::of_run(args)?, &args.output, style)
+    answer(question::of_run(args)?, &args.output, style)
 }
 
 /// `ioassay survey`.
@@ -44,7 +45,7 @@ pub fn run(args: &RunArgs, style: &Style) -> Result<u8> {
 /// # Errors
 /// As for [`run`].
 pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
-    answer(&question::of_survey(args)?, &args.output, style)
+    answer(question::of_survey(args)?, &args.output, style)
 }
 
 /// `ioassay plan`.
@@ -53,17 +54,25 @@ pub fn survey(args: &SurveyArgs, style: &Style) -> Result<u8> {
 /// As for [`run`].
 pub fn plan(args: &RunArgs, style: &Style) -> Result<u8> {
     dry::check_form(&args.output.form)?;
+    if args.output.resume.is_some() {
+        bail!("--resume measures, and a plan does not: leave it out");
+    }
     dry::show(&question::of_run(args)?, &args.output, style)
 }
 
 /// Measures the question, keeps the record and prints the report; a dry run prints the plan.
 /// Returns the exit status.
-fn answer(question: &Question, output: &OutputArgs, style: &Style) -> Result<u8> {
+fn answer(mut question: Question, output: &OutputArgs, style: &Style) -> Result<u8> {
     if output.dry_run {
-        return dry::show(question, output, style);
+        return dry::show(&question, output, style);
+    }
+    let interrupted = output.resume.as_deref().map(Interrupted::open).transpose()?;
+    if let Some(Interrupted { record, .. }) = &interrupted {
+        // By default it comes from the clock, which would give another plan.
+        question.changes.seed.get_or_insert(record.header.plan.seed);
     }
     let stop = Stop::on_signals().context("failed to listen for signals")?;
-    stop.status(keep(question, output, &stop).and_then(|kept| match kept {
+    stop.status(keep(&question, interrupted, output, &stop).and_then(|kept| match kept {
         // Nothing was measured: there is no record to judge.
         None => Ok(DONE),
         Some(kept) => judge(&kept, output, style),
@@ -79,11 +88,18 @@ pub struct Kept {
     pub files: Vec<PathBuf>,
 }
 
-/// Measures the question and keeps the record; none if stopped before the first trial.
+/// Measures the question, or what is left of an interrupted run, and keeps the record; none if
+/// stopped before the first trial.
 ///
 /// # Errors
-/// If nothing could be measured: a place that does not exist, is not writable or is too small.
-pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Option<Kept>> {
+/// If nothing could be measured: a place that does not exist, is not writable or is too small; or
+/// if the interrupted run was another one.
+pub fn keep(
+    question: &Question,
+    interrupted: Option<Interrupted>,
+    output: &OutputArgs,
+    stop: &Stop,
+) -> Result<Option<Kept>> {
     orphans::adopt();
     let Question { target, peers, .. } = question;
     let mut setting = Setting::of(question)?;
@@ -101,7 +117,10 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
         }
         Ok(command)
     };
-    if !setting.loads.is_empty() {
+    if let Some(interrupted) = &interrupted {
+        let loads = interrupted.loads(&setting.loads);
+        setting.add_loads(question, loads)?;
+    } else if !setting.loads.is_empty() {
         let found = Probe {
             question,
             setting: &setting,
@@ -116,26 +135,31 @@ pub fn keep(question: &Question, output: &OutputArgs, stop: &Stop) -> Result<Opt
             Err(error) => return Err(error),
         }
     }
-    let (plan, source, environment) =
-        (&setting.plan, setting.source.as_ref(), &setting.environment());
+    let (source, environment) = (setting.source.as_ref(), &setting.environment());
+    let peers = ready.values().map(|ready| ready.peer.clone()).collect();
+    let header = header_of(&setting.plan, environment, source, peers)?;
+    if let Some(interrupted) = &interrupted {
+        interrupted.check(&header, own_file(target).as_deref())?;
+    }
+    // The order of its cases is that of the record.
+    let plan = interrupted.as_ref().map_or(&header.plan, |it| &it.record.header.plan).clone();
     let stay = if output.keep { Stay::Kept } else { Stay::Removed };
-    let maker = &Maker { plan, target, source, environment, stay };
+    let maker = &Maker { plan: &plan, target, source, environment, stay };
     for removed in maker.remove_dead() {
         tell_removed(&removed, output.quiet)?;
     }
+    let since = Instant::now();
     let files = match maker.make((&progress, stop)) {
         // Nothing was measured: there is no record.
         Err(_) if stop.is_asked() => return Ok(None),
         other => other?,
     };
-    let made = PreparedRun {
-        maker,
-        files,
-        peers: ready.values().map(|ready| ready.peer.clone()).collect(),
-        worker: &worker,
-        memory: memory.as_ref(),
+    let into = match interrupted {
+        None => Into::New { path: output.record.as_deref(), header },
+        Some(interrupted) => Into::resumed(interrupted, header, since.elapsed()),
     };
-    let (record, files) = carry_out(made, output.record.as_deref(), &mut progress, stop)?;
+    let made = PreparedRun { maker, files, worker: &worker, memory: memory.as_ref() };
+    let (record, files) = carry_out(made, into, &mut progress, stop)?;
     let stays = files.read().filter(|_| output.keep);
     Ok(Some(Kept { record, files: stays.map(|file| file.fixture().path.clone()).collect() }))
 }
@@ -157,9 +181,9 @@ pub fn measure_record(
         tell_removed(&removed, false)?;
     }
     let files = maker.make((&progress, stop))?;
-    let made =
-        PreparedRun { maker, files, peers: environment.peers.to_vec(), worker, memory: None };
-    let (path, _) = carry_out(made, None, &mut progress, stop)?;
+    let header = header_of(plan, environment, None, environment.peers.to_vec())?;
+    let made = PreparedRun { maker, files, worker, memory: None };
+    let (path, _) = carry_out(made, Into::New { path: None, header }, &mut progress, stop)?;
     store::read(&path)
 }
 
@@ -167,50 +191,93 @@ pub fn measure_record(
 struct PreparedRun<'a> {
     maker: &'a Maker<'a>,
     files: Files,
-    peers: Vec<Peer>,
     worker: &'a dyn Fn(&str) -> Result<Command, String>,
     memory: Option<&'a MemoryGroup>,
 }
 
-/// Runs it. Returns the path of the record (`record`, or a dated path) and the last files.
+/// Where a run is recorded.
+#[expect(clippy::large_enum_variant, reason = "a run has one")]
+enum Into<'a> {
+    /// In a new record with this header: at `path`, or a dated one.
+    New { path: Option<&'a Path>, header: Header },
+    /// In that of an interrupted run.
+    Resumed { store: Store, before: Before },
+}
+
+impl Into<'_> {
+    /// Goes on with a run as in the header `now`; creating its new files took `made`.
+    fn resumed(Interrupted { store, record }: Interrupted, now: Header, made: Duration) -> Self {
+        let resumed = Resumed { began: now.began, tool: now.tool };
+        Into::Resumed { store, before: Before { record, resumed, made } }
+    }
+}
+
+/// Runs it. Returns the path of the record and the last files.
 fn carry_out(
     made: PreparedRun,
-    record: Option<&Path>,
+    into: Into,
     progress: &mut Progress,
     stop: &Stop,
 ) -> Result<(PathBuf, Files)> {
     let Maker { plan, environment, source, .. } = *made.maker;
-    let began = SystemTime::now();
-    let path = match record {
-        Some(path) => path.to_path_buf(),
-        None => store::dated_path(&plan.recipe, began)?,
+    let (mut store, before) = match into {
+        Into::Resumed { store, before } => (store, Some(before)),
+        Into::New { path, mut header } => {
+            let began = SystemTime::now();
+            header.began = store::date(began)?;
+            header.fixtures = made.files.all().map(|file| file.fixture().clone()).collect();
+            let path = match path {
+                Some(path) => path.to_path_buf(),
+                None => store::dated_path(&plan.recipe, began)?,
+            };
+            (Store::create(&path, header)?, None)
+        }
     };
-    let header = Header {
-        tool: tool(),
-        began: store::date(began)?,
-        host: environment.host.clone(),
-        storage: environment.storage.cloned(),
-        source_storage: source.map(|source| source.storage.clone()),
-        fixtures: made.files.all().map(|file| file.fixture().clone()).collect(),
-        plan: plan.clone(),
-        peers: made.peers,
-    };
+    let path = store.path().to_path_buf();
     let run = Run {
         plan,
         maker: made.maker,
         storage: environment.storage,
-        store: &mut Store::create(&path, header)?,
+        store: &mut store,
         progress,
         stop,
         worker: made.worker,
         memory: made.memory,
         source: source.map(|source| &source.storage),
         patience: PATIENCE,
+        before: before.as_ref(),
     };
     let (_, files) = run.carry_out(made.files).with_context(|| {
         format!("the run ended early; completed trials are in '{}'", path.display())
     })?;
     Ok((path, files))
+}
+
+/// The user's own file, if that is measured.
+fn own_file(target: &Target) -> Option<PathBuf> {
+    match target {
+        Target::File(path) => std::path::absolute(path).ok(),
+        Target::Memory | Target::Directory(_) | Target::Device(_) => None,
+    }
+}
+
+/// The header of a run's record, now and without its files.
+fn header_of(
+    plan: &Plan,
+    environment: &Environment,
+    source: Option<&Source>,
+    peers: Vec<Peer>,
+) -> Result<Header> {
+    Ok(Header {
+        tool: tool(),
+        began: store::date(SystemTime::now())?,
+        host: environment.host.clone(),
+        storage: environment.storage.cloned(),
+        source_storage: source.map(|source| source.storage.clone()),
+        fixtures: Vec::new(),
+        plan: plan.clone(),
+        peers,
+    })
 }
 
 /// Builds the peers of `plan`.

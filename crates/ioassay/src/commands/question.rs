@@ -281,6 +281,11 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
     if budget > SUSTAINED_MOST {
         bail!("--sustain takes at most {}", units::time(SUSTAINED_MOST));
     }
+    let asked = plan.cases.iter().filter(|planned| planned.role == Role::Asked);
+    let skipped = plan.skips.iter().map(|skip| &skip.case);
+    if asked.map(|planned| &planned.case).chain(skipped).all(|case| case.write().is_none()) {
+        bail!("--sustain keeps writing, and '{}' writes nothing: leave it out", plan.recipe);
+    }
     plan.sustain = Some(budget);
     plan.invocations = 1;
     plan.cases.retain(|planned| planned.role == Role::Asked);
@@ -289,10 +294,13 @@ fn sustain_plan(plan: &mut Plan, budget: Duration) -> Result<()> {
             return Some("--sustain measures a case alone: use --beside none".to_string());
         }
         let goes_on = case.write().is_some_and(WriteWork::repeats);
-        (!goes_on).then(|| {
-            "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
-                .to_string()
-        })
+        let reason = match case.write() {
+            None => "--sustain keeps writing, and this case writes nothing",
+            Some(_) => {
+                "--sustain writes the same file again and again: use --allocation overwrite --ops 0"
+            }
+        };
+        (!goes_on).then(|| reason.to_string())
     });
     for planned in &mut plan.cases {
         if let Work::Write(work) = &mut planned.case.work {

@@ -46,7 +46,7 @@ fn watch(
     let mut code = DONE;
     for number in 1.. {
         let began = Instant::now();
-        match measure::keep(question, output, stop) {
+        match measure::keep(question, None, output, stop) {
             Ok(None) => break,
             Ok(Some(kept)) => {
                 code = code.max(tell(&kept, &mut trends, number, output, style)?);

@@ -20,6 +20,7 @@ mod tools;
 mod plans;
 mod actors;
 mod axes;
+mod campaigns;
 mod runs;
 mod writing;
 mod destroying;

@@ -79,6 +79,7 @@ fn record_of(script: &str, plan: &Plan) -> Record {
         patience: Duration::from_millis(300),
         memory: None,
         source: None,
+        before: None,
     };
     assert_eq!(run.carry_out(files).unwrap().0, End::Complete);
     let record = store::read(&path).unwrap();

@@ -393,6 +393,7 @@ pub(super) fn assessment(recipe: &str, cases: Vec<Summary>) -> Assessment {
         bound: Affinity::default(),
         source_storage: None,
         peers: Vec::new(),
+        resumed: Vec::new(),
         end: End::Complete,
         damage: Vec::new(),
     }

@@ -1,7 +1,7 @@
 //! Short trials before a run, which find the rates that it measures.
 
 use super::super::question::{Question, Setting};
-use super::{PreparedRun, carry_out};
+use super::{Into, PreparedRun, carry_out, header_of};
 use crate::commands::tell;
 use crate::files::{Files, Maker};
 use crate::fixture::Stay;
@@ -92,15 +92,11 @@ impl Probe<'_> {
             Some(made) => made,
             None => maker.make((self.progress, self.stop))?,
         };
-        let made = PreparedRun {
-            maker,
-            files: made,
-            peers: environment.peers.to_vec(),
-            worker: self.worker,
-            memory: self.memory,
-        };
+        let header = header_of(&plan, environment, source.as_ref(), environment.peers.to_vec())?;
+        let made = PreparedRun { maker, files: made, worker: self.worker, memory: self.memory };
         let path = folder.path().join(format!("{number}.jsonl"));
-        let (path, made) = carry_out(made, Some(&path), self.progress, self.stop)?;
+        let into = Into::New { path: Some(&path), header };
+        let (path, made) = carry_out(made, into, self.progress, self.stop)?;
         if self.stop.is_asked() {
             bail!("stopped before the first trial of the run");
         }

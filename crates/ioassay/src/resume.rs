@@ -1,0 +1,230 @@
+//! An interrupted run that goes on: only with the same plan, on the same machine and storage.
+
+use crate::recipe::Relative;
+use crate::so_far::SoFar;
+use crate::store::Store;
+use anyhow::{Result, bail};
+use assess::records::{Apart, apart};
+use model::case::Case;
+use model::plan::{Plan, Planned};
+use model::record::{End, Header, Line, Record, Resumed};
+use model::units;
+use std::path::Path;
+use std::time::Duration;
+
+/// A run that was interrupted.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// Its record, open and locked.
+    pub store: Store,
+    /// What the record says.
+    pub record: Record,
+}
+
+/// What an interrupted run measured, and how it goes on.
+#[derive(Debug)]
+pub struct Before {
+    /// The record up to now.
+    pub record: Record,
+    /// What resumes it.
+    pub resumed: Resumed,
+    /// How long creating its new files took.
+    pub made: Duration,
+}
+
+/// At most this many differences are named.
+const NAMED_MAX: usize = 8;
+
+impl Interrupted {
+    /// Opens the record of an interrupted run and locks it. If all of its trials are there and only
+    /// the end is missing, this adds the end.
+    ///
+    /// # Errors
+    /// If it is no such record, or nothing is left to measure.
+    pub fn open(path: &Path) -> Result<Interrupted> {
+        let (mut store, record) = Store::reopen(path)?;
+        let (path, plan) = (path.display(), &record.header.plan);
+        let is_whole = || {
+            let so_far = SoFar::of(&record);
+            plan.sustain.is_none() && (0..plan.rounds).all(|round| so_far.has_whole(round))
+        };
+        if record.end == End::Complete {
+            bail!("nothing is left to measure: the record '{path}' is complete");
+        }
+        if plan.sustain.is_some() {
+            bail!(
+                "the record '{path}' is of --sustain, which measures without a pause: begin a new \
+                 run"
+            );
+        }
+        if is_whole() {
+            store.append(&Line::End(End::Complete))?;
+            bail!("nothing is left to measure: the record '{path}' lacked only its end");
+        }
+        Ok(Interrupted { store, record })
+    }
+
+    /// The cases at rates that were found for `loads` when the run began.
+    pub fn loads(&self, loads: &[Relative]) -> Vec<Case> {
+        let is_at_found_rate = |case: &Case| {
+            let rate = case.io().map_or(0, |io| io.rate);
+            let same = |load: &Relative| {
+                // Found rates may have longer trials.
+                let mut found = load.at(rate);
+                *found.time_mut() = case.time();
+                found == *case
+            };
+            rate > 0 && loads.iter().any(same)
+        };
+        let cases = self.record.header.plan.cases.iter().map(|planned| &planned.case);
+        cases.filter(|case| is_at_found_rate(case)).cloned().collect()
+    }
+
+    /// Refuses to go on with the plan and the surroundings of `now`, and with the user's own file,
+    /// if they are not those of the record.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn check(&self, now: &Header, own: Option<&Path>) -> Result<()> {
+        let then = &self.record.header;
+        let mut list = plans_apart(&then.plan, &now.plan);
+        let text = |path: Option<&Path>| {
+            path.map_or("none".to_string(), |path| path.to_string_lossy().into_owned())
+        };
+        let mut files = then.fixtures.iter().filter(|file| file.seed.is_none());
+        let place = |header: &Header| {
+            text(header.storage.as_ref().map(|storage| storage.directory.as_path()))
+        };
+        note(&mut list, "directory", place(then), place(now));
+        let own_then = files.next().map(|file| file.path.as_path());
+        note(&mut list, "your own file", text(own_then), text(own));
+        list.extend(apart(then, now));
+        if list.is_empty() {
+            return Ok(());
+        }
+        let named = list
+            .iter()
+            .take(NAMED_MAX)
+            .map(|Apart { what, a, b, .. }| format!("\n  {what}: {a} in the record, {b} now"));
+        let more = match list.len().saturating_sub(NAMED_MAX) {
+            0 => String::new(),
+            more => format!("\n  and {more} more"),
+        };
+        bail!(
+            "the record '{}' cannot be resumed, because this run would differ from it. Repeat its \
+             command on its machine, or begin a new run{}{more}",
+            self.store.path().display(),
+            named.collect::<String>()
+        )
+    }
+}
+
+fn note(list: &mut Vec<Apart>, what: &str, a: String, b: String) {
+    if a != b {
+        list.push(Apart { what: what.to_string(), a, b, cases: 0 });
+    }
+}
+
+/// What differs between two plans, besides what [`apart`] knows.
+fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
+    let mut list = Vec::new();
+    let facts = |plan: &Plan| {
+        let goals: Vec<String> = plan.goals.iter().map(ToString::to_string).collect();
+        [
+            ("recipe", plan.recipe.clone()),
+            ("seed", plan.seed.to_string()),
+            ("rounds", plan.rounds.to_string()),
+            ("invocations", plan.invocations.to_string()),
+            ("precision", units::percent(plan.precision)),
+            ("goals", if goals.is_empty() { "none".to_string() } else { goals.join(", ") }),
+            ("rate to hold", plan.at_least.map_or("none".to_string(), |rate| rate.to_string())),
+        ]
+    };
+    for ((what, a), (_, b)) in facts(then).into_iter().zip(facts(now)) {
+        note(&mut list, what, a, b);
+    }
+    let text = |planned: &Planned| {
+        format!("{} for {}", planned.case.id(), units::time(planned.case.time()))
+    };
+    let only = |here: &Plan, there: &Plan| -> Vec<String> {
+        let missing = here.cases.iter().filter(|planned| !there.cases.contains(planned));
+        missing.map(text).collect()
+    };
+    let said = |cases: Vec<String>| match &cases[..] {
+        [] => "none".to_string(),
+        [one] => one.clone(),
+        [first, others @ ..] => format!("{first} and {} more", others.len()),
+    };
+    note(&mut list, "other cases", said(only(then, now)), said(only(now, then)));
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    /// An interrupted record in a folder.
+    fn interrupted(of: Record) -> (tempfile::TempDir, Result<Interrupted>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let mut store = Store::create(&path, of.header).unwrap();
+        of.trials.into_iter().for_each(|trial| store.append(&Line::Trial(trial)).unwrap());
+        if of.end != End::Missing {
+            store.append(&Line::End(of.end)).unwrap();
+        }
+        drop(store);
+        let opened = Interrupted::open(&path);
+        (folder, opened)
+    }
+
+    fn cut() -> Record {
+        let mut record = zoo::record();
+        (record.end, _) = (End::Missing, record.trials.pop());
+        record
+    }
+
+    #[test]
+    fn what_differs_is_named() {
+        let (_folder, interrupted) = interrupted(cut());
+        let interrupted = interrupted.unwrap();
+        let header = &interrupted.record.header;
+        interrupted.check(header, None).unwrap();
+        let check = |change: &dyn Fn(&mut Header), expected: &str| {
+            let mut now = header.clone();
+            change(&mut now);
+            let error = interrupted.check(&now, None).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        let own = interrupted.check(header, Some(Path::new("/x"))).unwrap_err().to_string();
+        assert!(own.contains("your own file: none in the record, /x now"), "{own}");
+        check(&|now| now.plan.recipe = "other".to_string(), "recipe: ");
+        check(&|now| now.plan.seed += 1, "seed: ");
+        check(&|now| now.plan.rounds += 1, "rounds: 10 in the record, 11 now");
+        check(&|now| now.plan.invocations += 1, "invocations: ");
+        check(&|now| now.plan.cases[0].case.io_mut().unwrap().size /= 2, "of 512MiB for 1m now");
+        check(&|now| now.plan.cases[0].case.io_mut().unwrap().time *= 2, "for 2m now");
+        check(&|now| now.plan.cases.clear(), "other cases: pread cold");
+        check(&|now| now.host.name.push('x'), "host: ");
+        check(&|now| now.host.os.push('x'), "OS: ");
+        check(&|now| now.host.memory = None, "memory: ");
+        check(&|now| now.tool.version.push('x'), "version of ioassay: ");
+        check(&|now| now.storage.as_mut().unwrap().directory.push("x"), "directory: ");
+        check(&|now| now.storage.as_mut().unwrap().devices.clear(), "devices: ");
+        check(&|now| now.storage.as_mut().unwrap().file_system.push('x'), "file system: ");
+    }
+
+    #[test]
+    fn what_is_complete_or_without_pauses_is_not_resumed() {
+        let refused = |record| interrupted(record).1.unwrap_err().to_string();
+        assert!(refused(zoo::record()).contains("nothing is left"));
+        let mut sustained = cut();
+        sustained.header.plan.sustain = Some(Duration::from_secs(60));
+        assert!(refused(sustained).contains("--sustain"));
+        // It was killed between its last trial and its end.
+        let (folder, opened) = interrupted(Record { end: End::Missing, ..zoo::record() });
+        assert!(opened.unwrap_err().to_string().contains("lacked only its end"));
+        let path = folder.path().join("record");
+        assert_eq!(crate::store::read(&path).unwrap().end, End::Complete);
+    }
+}

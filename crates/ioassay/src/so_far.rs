@@ -1,0 +1,156 @@
+//! What a run has measured so far, before and after an interruption.
+
+use model::plan::Plan;
+use model::record::Record;
+use model::trial::Trial;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// The progress of a run.
+pub(crate) struct SoFar {
+    began: Instant,
+    /// How long the run had lasted when it was interrupted.
+    before: Duration,
+    /// The number of the current invocation, or of the next one if the run is resumed.
+    pub(crate) invocation: u32,
+    /// Unfinished cases.
+    pub(crate) open: Vec<usize>,
+    /// The rates of each case.
+    pub(crate) rates: Vec<Vec<f64>>,
+    /// Number of consecutive failures of each case since the run began or was resumed: its cause
+    /// may be gone.
+    pub(crate) failed: Vec<u32>,
+    /// The cases and rounds of all recorded trials.
+    known: HashSet<(usize, u32)>,
+}
+
+impl SoFar {
+    /// At the start of a run.
+    pub(crate) fn new(plan: &Plan) -> SoFar {
+        let cases = plan.cases.len();
+        SoFar {
+            began: Instant::now(),
+            before: Duration::ZERO,
+            invocation: 0,
+            open: (0..cases).collect(),
+            rates: vec![Vec::new(); cases],
+            failed: vec![0; cases],
+            known: HashSet::new(),
+        }
+    }
+
+    /// Where the interrupted run `record` goes on: in another invocation.
+    pub(crate) fn of(record: &Record) -> SoFar {
+        let plan = &record.header.plan;
+        let mut so_far = SoFar::new(plan);
+        so_far.before = lasted(record);
+        let numbers = record.trials.iter().map(|trial| trial.invocation);
+        let numbers = numbers.chain(record.invocations.iter().map(|anew| anew.number));
+        so_far.invocation = numbers.max().unwrap_or(0).saturating_add(1);
+        let mut trials: Vec<&Trial> = record.trials.iter().collect();
+        trials.sort_by_key(|trial| trial.round);
+        for round in trials.chunk_by(|one, next| one.round == next.round) {
+            round.iter().for_each(|trial| so_far.add(plan, trial));
+            let is_first = round.iter().all(|trial| trial.invocation == 0);
+            if is_first && so_far.has_whole(round[0].round) {
+                so_far.close_settled(plan);
+            }
+        }
+        so_far
+    }
+
+    /// Adds a trial that is recorded.
+    pub(crate) fn add(&mut self, plan: &Plan, trial: &Trial) {
+        self.known.insert((trial.case, trial.round));
+        self.rates[trial.case].extend(assess::rate(&plan.cases[trial.case].case, trial));
+    }
+
+    /// Whether a trial of this case and round is recorded.
+    pub(crate) fn has(&self, case: usize, round: u32) -> bool {
+        self.known.contains(&(case, round))
+    }
+
+    /// Whether each open case has a trial in this round.
+    pub(crate) fn has_whole(&self, round: u32) -> bool {
+        self.open.iter().all(|case| self.has(*case, round))
+    }
+
+    /// The number of recorded trials.
+    pub(crate) fn done(&self) -> u64 {
+        self.known.len() as u64
+    }
+
+    /// The time since the run began, without that between an interruption and its resumption.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.before.saturating_add(self.began.elapsed())
+    }
+
+    /// The same in milliseconds.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Closes cases that are settled. A case and its twin end together, because they are compared
+    /// by shared rounds.
+    pub(crate) fn close_settled(&mut self, plan: &Plan) {
+        let SoFar { open, rates, .. } = self;
+        let is_settled = |case: usize| assess::is_settled(&rates[case], plan.precision);
+        let cases = &plan.cases;
+        let is_open = |case: usize| {
+            let same = |other: &usize| cases[*other].case == cases[case].case;
+            (0..cases.len()).filter(same).any(|same| !is_settled(same))
+        };
+        if plan.invocations <= 1 {
+            open.retain(|&case| is_open(case));
+        }
+    }
+}
+
+/// How long a run lasted, up to the last line of its record.
+fn lasted(record: &Record) -> Duration {
+    let ends = record.trials.iter().map(|trial| {
+        let window = Duration::from_nanos(trial.evidence.window_ns);
+        Duration::from_millis(trial.at_ms).saturating_add(window)
+    });
+    let begins = record.invocations.iter().map(|anew| Duration::from_millis(anew.at_ms));
+    ends.chain(begins).max().unwrap_or(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::zoo;
+
+    #[test]
+    fn a_run_that_is_cut_anywhere_has_the_rest_left() {
+        let whole = zoo::record_of_invocations(3, 2);
+        for cut in 0..=whole.trials.len() {
+            let mut record = whole.clone();
+            record.trials.truncate(cut);
+            record.invocations.retain(|anew| anew.number <= (cut / 2) as u32);
+            let so_far = SoFar::of(&record);
+            let left: Vec<u32> = (0..6).filter(|round| !so_far.has_whole(*round)).collect();
+            assert_eq!(left, (cut as u32..6).collect::<Vec<_>>(), "{cut}");
+            assert_eq!((so_far.done(), so_far.rates[0].len()), (cut as u64, cut));
+            assert!(so_far.invocation > record.trials.last().map_or(0, |last| last.invocation));
+            let last = record.trials.last().map_or(0, |last| last.at_ms);
+            assert!(so_far.at_ms() >= last, "{} {last}", so_far.at_ms());
+        }
+    }
+
+    /// Its rounds differ by 1 %, so the first look settles it.
+    #[test]
+    fn a_case_that_was_settled_stays_so() {
+        let mut record = zoo::record();
+        record.header.plan.rounds = 20;
+        assert_eq!(record.trials.len(), 10);
+        assert!(SoFar::of(&record).open.is_empty());
+        record.trials.pop();
+        assert_eq!(SoFar::of(&record).open, [0]);
+        // Its rounds of two invocations are not those of one.
+        let mut record = zoo::record();
+        record.header.plan.rounds = 20;
+        record.trials.iter_mut().skip(5).for_each(|trial| trial.invocation = 1);
+        assert_eq!(SoFar::of(&record).open, [0]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Runs that are interrupted and resumed.
+
+use crate::sandbox::{PROGRAM, Sandbox, argument, check_refusal, text, wait_for};
+use model::record::{End, Record};
+use model::trial::Trial;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::process::{Child, Stdio};
+
+/// Short trials of four cases, with files to read and to write.
+const RECIPE: &str = "
+name = 'short'
+question = 'Where is it cut?'
+size = '1MiB'
+time = '20ms'
+rounds = 6
+invocations = 3
+ceilings = false
+[[cases]]
+engine = ['pread', 'mmap']
+ops = 0
+[[cases]]
+op = 'write'
+engine = 'pwrite'
+allocation = ['none', 'overwrite']
+";
+
+/// A sandbox with the recipe, which is not in the directory that is measured.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.state().join("short.toml"), RECIPE).unwrap();
+    sandbox
+}
+
+/// The arguments of a run of the recipe.
+fn args(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
+    let recipe = sandbox.state().join("short.toml");
+    let args = [&["run", argument(&recipe), ".", "--quiet"], more].concat();
+    args.into_iter().map(str::to_string).collect()
+}
+
+fn start(sandbox: &Sandbox, more: &[&str]) -> Child {
+    let mut command = sandbox.start(PROGRAM);
+    command.args(args(sandbox, more)).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+fn end(child: &mut Child) -> Option<i32> {
+    wait_for("the end of the run", || child.try_wait().unwrap()).code()
+}
+
+fn record(sandbox: &Sandbox) -> Record {
+    ioassay::store::read(&sandbox.path("record")).unwrap()
+}
+
+/// The number of whole trials in the record; 0 if there is none yet.
+fn trials(sandbox: &Sandbox) -> usize {
+    let text = std::fs::read_to_string(sandbox.path("record")).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with("{\"trial\"") && line.ends_with('}')).count()
+}
+
+fn cells(record: &Record) -> BTreeSet<(usize, u32)> {
+    record.trials.iter().map(|trial| (trial.case, trial.round)).collect()
+}
+
+/// Checks that the record has each case and round once, and nothing else in the directory is left.
+fn check_whole(sandbox: &Sandbox) -> Record {
+    let record = record(sandbox);
+    assert_eq!((&record.end, &record.damage[..]), (&End::Complete, &[][..]));
+    let all: BTreeSet<(usize, u32)> = (0..4).flat_map(|c| (0..6).map(move |r| (c, r))).collect();
+    assert_eq!((record.trials.len(), cells(&record)), (all.len(), all));
+    assert!(record.trials.iter().all(|trial| trial.sample().is_some()), "{record:?}");
+    assert!(record.trials.iter().map(|trial| trial.at_ms).is_sorted());
+    let left: Vec<_> = std::fs::read_dir(sandbox.directory()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    record
+}
+
+/// Kills a run with `signal` after each number of trials, until it is complete.
+fn check_interrupted(signal: Signal, after: &[usize]) {
+    let sandbox = sandbox();
+    let mut option = "--record=record";
+    for (times, after) in after.iter().enumerate() {
+        let mut running = start(&sandbox, &[option]);
+        wait_for("some trials", || (trials(&sandbox) >= *after).then_some(()));
+        send(&running, signal);
+        let code = end(&mut running);
+        let left = record(&sandbox);
+        let expected = if signal == Signal::KILL { End::Missing } else { End::Interrupted };
+        assert_eq!((left.end, code.is_some()), (expected, signal != Signal::KILL), "{times}");
+        option = "--resume=record";
+    }
+    let output = sandbox.start(PROGRAM).args(args(&sandbox, &[option])).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let whole = check_whole(&sandbox);
+    let resumed = whole.invocations.iter().filter(|anew| anew.resumed.is_some());
+    assert_eq!(resumed.count(), after.len());
+    // No invocation has trials from before and after an interruption.
+    let numbers: Vec<u32> = whole.trials.iter().map(|trial| trial.invocation).collect();
+    assert!(numbers.is_sorted() && whole.invocations.is_sorted_by_key(|anew| anew.number));
+    let said = sandbox.says(&["report", "record"]);
+    assert!(said.contains("the run was interrupted, and resumed at 20"), "{said}");
+    let report = sandbox.json(&["report", "--json", "record"]);
+    assert_eq!(report["resumed"].as_array().unwrap().len(), after.len());
+    let invocations = numbers.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!(report["repetition"]["invocations"], invocations.max(3));
+}
+
+#[test]
+fn a_run_that_is_killed_again_and_again_measures_everything_once() {
+    check_interrupted(Signal::KILL, &[1, 7, 8, 19]);
+}
+
+#[test]
+fn a_run_that_is_stopped_again_and_again_measures_everything_once() {
+    check_interrupted(Signal::TERM, &[3, 13]);
+    // Batch systems send this before the end of a job.
+    check_interrupted(Signal::USR1, &[10]);
+}
+
+/// Kills between any two system calls, not only after a trial.
+#[test]
+fn a_run_that_is_killed_at_any_moment_goes_on() {
+    let sandbox = sandbox();
+    let mut option = "--record=record";
+    for ms in [150, 333, 517, 90, 1_250, 777] {
+        let mut running = start(&sandbox, &[option]);
+        std::thread::sleep(std::time::Duration::from_millis(ms));
+        send(&running, Signal::KILL);
+        end(&mut running);
+        if sandbox.path("record").exists() {
+            option = "--resume=record";
+        }
+    }
+    let output = sandbox.start(PROGRAM).args(args(&sandbox, &[option])).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 2)), "{output:?}");
+    check_whole(&sandbox);
+}
+
+/// The record is cut at each of many bytes, as by a crash in the middle of a line.
+#[test]
+fn a_record_that_is_cut_anywhere_is_resumed() {
+    let sandbox = sandbox();
+    let output = sandbox.start(PROGRAM).args(args(&sandbox, &["--record=record"])).output();
+    assert!(output.unwrap().status.success());
+    let bytes = std::fs::read(sandbox.path("record")).unwrap();
+    let header = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    let whole: Vec<Trial> = record(&sandbox).trials;
+    for cut in [header + 1, header + 50, bytes.len() / 2, bytes.len() - 30, bytes.len() - 23] {
+        std::fs::write(sandbox.path("record"), &bytes[..cut]).unwrap();
+        let before = record(&sandbox).trials;
+        assert_eq!(before[..], whole[..before.len()]);
+        let resume = args(&sandbox, &["--resume=record"]);
+        let output = sandbox.start(PROGRAM).args(resume).output().unwrap();
+        let is_whole = before.len() == whole.len();
+        assert_eq!(output.status.code(), Some(if is_whole { 2 } else { 0 }), "{cut}: {output:?}");
+        assert_eq!(check_whole(&sandbox).trials[..before.len()], before);
+    }
+}
+
+#[test]
+fn only_the_same_run_is_resumed() {
+    let sandbox = sandbox();
+    let mut running = start(&sandbox, &["--record=record", "--seed=7"]);
+    wait_for("some trials", || (trials(&sandbox) >= 3).then_some(()));
+    // It still runs.
+    let resume = |more: &[&str]| {
+        let args = args(&sandbox, &[&["--resume=record"], more].concat());
+        sandbox.start(PROGRAM).args(args).output().unwrap()
+    };
+    check_refusal(&resume(&[]), &["a run is writing the record 'record'"]);
+    send(&running, Signal::TERM);
+    assert_eq!(end(&mut running), Some(143));
+    let bytes = std::fs::read(sandbox.path("record")).unwrap();
+    check_refusal(&resume(&["--seed=8"]), &["seed: 7 in the record, 8 now"]);
+    check_refusal(&resume(&["--rounds=9"]), &["rounds: 6 in the record, 9 now"]);
+    check_refusal(&resume(&["--size=2MiB"]), &["other cases: ", "of 1MiB"]);
+    check_refusal(&resume(&["--control"]), &["other cases: none in the record"]);
+    check_refusal(&resume(&["--pin=0"]), &["pinned to CPUs: none in the record, 0 now"]);
+    check_refusal(&resume(&["--record=other"]), &["cannot be used with"]);
+    let other = Sandbox::new();
+    let recipe = sandbox.state().join("short.toml");
+    let elsewhere = argument(other.directory());
+    let resume_there = ["run", argument(&recipe), elsewhere, "--resume=record"];
+    let output = sandbox.start(PROGRAM).args(resume_there).output().unwrap();
+    check_refusal(&output, &["directory: ", "Repeat its command on its machine"]);
+    let another = ["run", "page-latency", ".", "--resume=record"];
+    let output = sandbox.start(PROGRAM).args(another).output().unwrap();
+    check_refusal(&output, &["recipe: short in the record, page-latency now"]);
+    assert_eq!(std::fs::read(sandbox.path("record")).unwrap(), bytes, "nothing was changed");
+    assert_eq!(text(&resume(&[]).stderr), "");
+    check_whole(&sandbox);
+    check_refusal(&resume(&[]), &["nothing is left to measure"]);
+}
+
+#[test]
+fn what_is_no_record_is_not_resumed() {
+    let sandbox = sandbox();
+    std::fs::write(sandbox.path("thesis"), "years of work\n").unwrap();
+    let refuses = |name: &str, expected: &str| {
+        let args = args(&sandbox, &["--resume", name]);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        sandbox.refuses(&args, &[expected]);
+    };
+    refuses("thesis", "'thesis' is not a record");
+    refuses("nothing", "No such file");
+    refuses("/dev/null", "only a file can be resumed");
+    assert_eq!(std::fs::read_to_string(sandbox.path("thesis")).unwrap(), "years of work\n");
+    sandbox.refuses(&["plan", "page-latency", ".", "--resume=thesis"], &["a plan does not"]);
+}
+
+#[test]
+fn what_only_reads_is_not_sustained() {
+    let sandbox = sandbox();
+    let sustained = ["run", "read-methods", ".", "--sustain=1min"];
+    sandbox.refuses(&sustained, &["'read-methods' writes nothing: leave it out"]);
+}
+
+#[test]
+fn the_help_of_a_plan_has_no_option_that_it_refuses() {
+    let help = sandbox().says(&["plan", "--help"]);
+    assert!(help.contains("--json") && help.contains("--record"), "{help}");
+    for option in ["--csv", "--markdown", "--svg", "--html", "--openmetrics", "--resume"] {
+        assert!(!help.contains(option), "{option}: {help}");
+    }
+}
