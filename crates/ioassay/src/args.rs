@@ -244,7 +244,7 @@ pub struct SurveyArgs {
     /// Options shared by all runs.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Seed for the data and all random orders; taken from the clock by default
+    /// Seed for the data and all random orders; by default, the clock's
     #[arg(long)]
     pub seed: Option<u64>,
 }
@@ -306,7 +306,7 @@ pub struct RunArgs {
     /// not compared with a ceiling
     #[arg(long)]
     pub no_ceilings: bool,
-    /// Seed for the data and all random orders; taken from the clock by default
+    /// Seed for the data and all random orders; by default, the clock's
     #[arg(long)]
     pub seed: Option<u64>,
     /// Axes that replace those of the recipe. They come last, because their heading applies to
@@ -335,8 +335,10 @@ pub struct OutputArgs {
     /// Where to keep the record; by default a dated file in the XDG state folder
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Go on with an interrupted run: repeat its command, with its record in place of --record.
-    /// Adds to that record, and measures only what it lacks
+    /// Go on with the interrupted run of this record
+    ///
+    /// Repeat its command, with --resume in place of --record. The run adds to the record, and
+    /// measures only what it lacks.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["record", "dry_run"])]
     pub resume: Option<PathBuf>,
     /// Keep the test file
