@@ -6,7 +6,7 @@ use crate::store::Store;
 use anyhow::{Result, bail};
 use assess::records::{Apart, apart};
 use model::case::Case;
-use model::plan::{Plan, Planned};
+use model::plan::Plan;
 use model::record::{End, Header, Line, Record, Resumed};
 use model::units;
 use std::path::Path;
@@ -128,27 +128,31 @@ fn note(list: &mut Vec<Apart>, what: &str, a: String, b: String) {
 /// What differs between two plans, besides what [`apart`] knows.
 fn plans_apart(then: &Plan, now: &Plan) -> Vec<Apart> {
     let mut list = Vec::new();
+    let text = |case: &Case| format!("{} for {}", case.id(), units::time(case.time()));
+    let listed = |texts: Vec<String>| match &texts[..] {
+        [] => "none".to_string(),
+        texts => texts.join(", "),
+    };
     let facts = |plan: &Plan| {
-        let goals: Vec<String> = plan.goals.iter().map(ToString::to_string).collect();
+        let actors =
+            plan.actors.iter().map(|actor| format!("{} {}", actor.name, text(&actor.case)));
         [
             ("recipe", plan.recipe.clone()),
             ("seed", plan.seed.to_string()),
             ("rounds", plan.rounds.to_string()),
             ("invocations", plan.invocations.to_string()),
             ("precision", units::percent(plan.precision)),
-            ("goals", if goals.is_empty() { "none".to_string() } else { goals.join(", ") }),
+            ("goals", listed(plan.goals.iter().map(ToString::to_string).collect())),
+            ("actors", listed(actors.collect())),
             ("rate to hold", plan.at_least.map_or("none".to_string(), |rate| rate.to_string())),
         ]
     };
     for ((what, a), (_, b)) in facts(then).into_iter().zip(facts(now)) {
         note(&mut list, what, a, b);
     }
-    let text = |planned: &Planned| {
-        format!("{} for {}", planned.case.id(), units::time(planned.case.time()))
-    };
     let only = |here: &Plan, there: &Plan| -> Vec<String> {
         let missing = here.cases.iter().filter(|planned| !there.cases.contains(planned));
-        missing.map(text).collect()
+        missing.map(|planned| text(&planned.case)).collect()
     };
     let said = |cases: Vec<String>| match &cases[..] {
         [] => "none".to_string(),
