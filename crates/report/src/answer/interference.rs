@@ -2,23 +2,23 @@
 
 use crate::labels::Labels;
 use crate::sentence::{Paragraphs, Sentence, missing, said_ratio};
-use crate::words::{self, listed, per_second};
+use crate::words::{self, per_second};
 use assess::Assessment;
 use assess::actors::ActorFigures;
 use assess::interference::{Disturbed, Interference, Side, Timed};
 use assess::latency::UNSENT_NS;
 use model::units;
 
-/// A paragraph for each case that was measured alone and beside others.
+/// A paragraph for each case alone, and one for each set of others beside it.
 pub(super) fn answer(assessment: &Assessment, labels: &Labels) -> Paragraphs {
     if assessment.interferences.is_empty() {
         return missing("No case was measured both alone and beside others.");
     }
     let of = |found: &Interference| {
-        let beside = found.beside.iter().flat_map(|it| said_beside(found, it));
-        std::iter::once(said_alone(found, labels)).chain(beside).collect()
+        let beside = found.beside.iter().map(|it| said_beside(found, it, labels));
+        std::iter::once(vec![said_alone(found, labels)]).chain(beside).collect::<Vec<_>>()
     };
-    assessment.interferences.iter().map(of).collect()
+    assessment.interferences.iter().flat_map(of).collect()
 }
 
 /// What an operation is called for whoever waits for it.
@@ -47,12 +47,12 @@ fn said_times(side: &Side) -> String {
     format!("{p50} and {p99}")
 }
 
-/// `Beside writer (412 MB/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as much. …`
-fn said_beside(found: &Interference, it: &Disturbed) -> Vec<Sentence> {
-    let actors: Vec<String> = it.actors.iter().map(said_actor).collect();
+/// `beside writer (412 MB/s, 393/s): 31.0 k/s, 0.9 ms and 4.1 ms. Alone it does 2.7× as many …`
+fn said_beside(found: &Interference, it: &Disturbed, labels: &Labels) -> Vec<Sentence> {
     let is_open = found.timed == Timed::Response;
     let rate = if is_open { String::new() } else { format!("{}, ", per_second(it.side.iops)) };
-    let figures = format!("Beside {}: {rate}{}.", listed(&actors), said_times(&it.side));
+    let name = labels.name(&it.side.case.id);
+    let figures = format!("{name} ({}): {rate}{}.", said_actors(&it.actors), said_times(&it.side));
     let slower = it.rate.as_ref().map(|slower| {
         let ratio = said_ratio(&slower.ratio());
         let yes = format!("{ratio} as many operations");
@@ -85,8 +85,13 @@ fn said_beside(found: &Interference, it: &Disturbed) -> Vec<Sentence> {
     std::iter::once(figures).chain(slower).chain(longer).chain(none).collect()
 }
 
-fn said_actor(actor: &ActorFigures) -> String {
-    let rate = actor.throughput.map(units::rate);
-    let figures: Vec<String> = rate.into_iter().chain(actor.iops.map(per_second)).collect();
-    format!("{} ({})", actor.name, figures.join(", "))
+/// What actors did: `412 MB/s, 393/s`, each with its name if there are several.
+fn said_actors(actors: &[ActorFigures]) -> String {
+    let said = |actor: &ActorFigures| {
+        let rate = actor.throughput.map(units::rate);
+        let figures: Vec<String> = rate.into_iter().chain(actor.iops.map(per_second)).collect();
+        let name = if actors.len() > 1 { format!("{} ", actor.name) } else { String::new() };
+        format!("{name}{}", figures.join(", "))
+    };
+    actors.iter().map(said).collect::<Vec<_>>().join("; ")
 }
