@@ -153,6 +153,26 @@ mod tests {
         }
     }
 
+    /// With a constant service time, the mean wait is that of M/D/1 (Pollaczek and Khinchine):
+    /// ρ·s/(2·(1 − ρ)). Arrivals that are less random would wait less.
+    #[test]
+    fn a_queue_of_poisson_arrivals_waits_as_long_as_theory_says() {
+        const RATE: u64 = 1_000_000;
+        for share in [0.5, 0.8, 0.9] {
+            let service_ns = share * NS_PER_SECOND / RATE as f64;
+            let mut arrivals = Arrivals::new(RATE, Arrival::Poisson, 0, 1, 3);
+            let (mut free_at, mut waited, n) = (0.0, 0.0, 4_000_000);
+            for _ in 0..n {
+                let due = arrivals.next_ns() as f64;
+                let begins = f64::max(free_at, due);
+                (free_at, waited) = (begins + service_ns, waited + begins - due);
+            }
+            let (mean, expected) =
+                (waited / f64::from(n), service_ns * share / (2.0 - 2.0 * share));
+            assert!((mean / expected - 1.0).abs() < 0.03, "{share}: {mean}, not {expected}");
+        }
+    }
+
     #[test]
     fn even_arrivals_of_all_threads_are_even() {
         for threads in [1, 4] {

@@ -2,10 +2,13 @@
 
 use super::machine::calls::traced;
 use super::plant::{
-    Group, Io, Limit, Planted, check_found, check_near, check_silent, measure, only, quiet, tried,
+    Group, Io, Limit, Planted, check_found, check_near, check_silent, measure, only, quiet, trials,
+    tried,
 };
 use super::storage::ROOMY;
 use crate::sandbox::Sandbox;
+use model::arrival::{Arrival, Arrivals};
+use model::random::mix;
 use serde_json::Value;
 
 /// Six seconds of reads of a small file; the worker stops for one of them.
@@ -39,6 +42,72 @@ fn a_stop_is_what_a_load_on_schedule_meets() {
         assert!(closed["latency_ns"]["max"].as_f64().unwrap() >= 1e9, "{closed:#}");
         assert!(closed["latency_ns"]["p99"].as_f64().unwrap() < 0.1e9, "{closed:#}");
         assert_eq!(closed["open"], Value::Null);
+    });
+}
+
+/// The mean of `[[ns, count], …]`, and the value that half and nine tenths of them do not exceed.
+fn mean_and_percentiles(counts: &Value) -> [f64; 3] {
+    let pairs = counts.as_array().unwrap().iter();
+    let pairs: Vec<(f64, u64)> =
+        pairs.map(|pair| (pair[0].as_f64().unwrap(), pair[1].as_u64().unwrap())).collect();
+    let all = pairs.iter().flat_map(|(ns, count)| std::iter::repeat_n(*ns, *count as usize));
+    of_sorted(&all.collect::<Vec<f64>>())
+}
+
+fn of_sorted(all: &[f64]) -> [f64; 3] {
+    let at = |share: f64| all[(all.len() as f64 * share) as usize];
+    [all.iter().sum::<f64>() / all.len() as f64, at(0.5), at(0.9)]
+}
+
+/// The response times of a queue with one server, which takes `service_ns` for each of the first
+/// `count` arrivals of a trial's schedule (Lindley 1952).
+fn queue(rate: u64, seed: u64, service_ns: f64, count: usize) -> [f64; 3] {
+    let mut arrivals = Arrivals::new(rate, Arrival::Poisson, 0, 1, seed);
+    let mut free_at = 0.0;
+    let mut response = || {
+        let due = arrivals.next_ns() as f64;
+        free_at = f64::max(free_at, due) + service_ns;
+        free_at - due
+    };
+    let mut all: Vec<f64> = (0..count).map(|_| response()).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    of_sorted(&all)
+}
+
+/// Each read takes 4 ms, by strace. Responses are those of a queue with that service time on the
+/// trial's own schedule, at half, 8 and 9 tenths of what the server can do: M/D/1.
+#[test]
+#[ignore = "slow: a part of cargo xtask test"]
+fn responses_are_those_of_a_queue() {
+    const SEED: u64 = 11;
+    tried(|| {
+        let test = "responses_are_those_of_a_queue";
+        let _quiet = quiet();
+        let sandbox = Sandbox::new();
+        let Some(launch) = traced(&sandbox, test, Some("delay_enter=4000")) else {
+            return;
+        };
+        let rates = [118, 190, 213];
+        let case = format!(
+            "[[cases]]\nsize = \"4MiB\"\nengine = \"pread\"\ncache = \"as-is\"\n\
+             block = \"4KiB\"\ntime = \"5s\"\nrate = {rates:?}\n"
+        );
+        measure(&sandbox, launch, &case, &[".", &format!("--seed={SEED}")]);
+        let mut seen = trials(&sandbox);
+        seen.sort_by_key(|trial| trial["case"].as_u64());
+        assert_eq!(seen.len(), rates.len());
+        for (index, (rate, trial)) in (0..).zip(rates.into_iter().zip(&seen)) {
+            let sample = &trial["outcome"]["done"];
+            let [service_ns, ..] = mean_and_percentiles(&sample["latencies"]["counts"]);
+            assert!(service_ns > 4e6, "the delay is there: {service_ns}");
+            let count = sample["spans"][0]["ops"].as_u64().unwrap();
+            let seen = mean_and_percentiles(&sample["responses"]["counts"]);
+            let expected = queue(rate, mix(SEED ^ index), service_ns, count as usize);
+            for (seen, expected) in seen.into_iter().zip(expected) {
+                let off = (seen - expected).abs() / expected;
+                assert!(off < 0.12, "at {rate}/s, {service_ns} ns each: {seen} is not {expected}");
+            }
+        }
     });
 }
 
