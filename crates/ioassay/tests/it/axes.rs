@@ -1,5 +1,5 @@
-//! What it costs to add an axis: `AXIS` adds one to a copy of the source, and the program built from
-//! it has the axis everywhere.
+//! What it costs to add an axis: `AXIS` adds one to a copy of the source, and the program built
+//! from it has the axis everywhere.
 
 use crate::sandbox::Sandbox;
 use serde_json::Value;
