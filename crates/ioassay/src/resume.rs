@@ -98,7 +98,7 @@ impl Interrupted {
         note(&mut list, "directory", place(then), place(now));
         let own_then = files.next().map(|file| file.path.as_path());
         note(&mut list, "your own file", text(own_then), text(own));
-        list.extend(apart(then, now));
+        list.extend(apart(&without_memory(then), &without_memory(now)));
         if list.is_empty() {
             return Ok(());
         }
@@ -117,6 +117,15 @@ impl Interrupted {
             named.collect::<String>()
         )
     }
+}
+
+/// A hypervisor may give a machine more memory while it runs, or take some, so it remains the same
+/// machine with another size.
+fn without_memory(header: &Header) -> Header {
+    let mut header = header.clone();
+    header.host.memory = None;
+    header.host.setup.nodes.iter_mut().for_each(|node| node.memory = None);
+    header
 }
 
 fn note(list: &mut Vec<Apart>, what: &str, a: String, b: String) {
@@ -209,9 +218,13 @@ mod tests {
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().size /= 2, "of 512MiB for 1m now");
         check(&|now| now.plan.cases[0].case.io_mut().unwrap().time *= 2, "for 2m now");
         check(&|now| now.plan.cases.clear(), "other cases: pread cold");
+        let mut grown = header.clone();
+        grown.host.memory = grown.host.memory.map(|bytes| bytes + (1 << 30));
+        grown.host.setup.nodes.iter_mut().for_each(|node| node.memory = None);
+        assert_ne!(&grown.host, &header.host);
+        interrupted.check(&grown, None).unwrap();
         check(&|now| now.host.name.push('x'), "host: ");
         check(&|now| now.host.os.push('x'), "OS: ");
-        check(&|now| now.host.memory = None, "memory: ");
         check(&|now| now.tool.version.push('x'), "version of ioassay: ");
         check(&|now| now.storage.as_mut().unwrap().directory.push("x"), "directory: ");
         check(&|now| now.storage.as_mut().unwrap().devices.clear(), "devices: ");
