@@ -76,6 +76,8 @@ pub(crate) struct Measured<'a> {
     pub(crate) fixture: Option<&'a Fixture>,
     /// The actors of the plan.
     pub(crate) actors: &'a [Actor],
+    /// The workers' memory limit in bytes, including the page cache.
+    pub(crate) memory_limit: Option<u64>,
 }
 
 /// A trial that failed.
@@ -88,6 +90,11 @@ pub(crate) struct Lost {
 }
 
 impl Measured<'_> {
+    /// What the page cache can serve of a zipf pattern within the memory limit.
+    pub(crate) fn cacheable_share(&self) -> Option<f64> {
+        self.case.io()?.cacheable_share(self.memory_limit?)
+    }
+
     /// The write amplification of the watched devices; 1 if the storage is unknown.
     pub(crate) fn writes(&self) -> Amplification {
         self.storage.map_or(Amplification::ONE, Storage::writes)
@@ -138,6 +145,7 @@ impl<'a> Measured<'a> {
             sustain: header.plan.sustain,
             fixture: fixture_of(&planned.case, record),
             actors: &header.plan.actors,
+            memory_limit: header.plan.memory_limit,
         }
     }
 

@@ -91,6 +91,9 @@ pub struct Summary {
     pub served_by: Option<ServedBy>,
     /// The share of bytes that caused no device read, 0 to 1.
     pub hit_share: Option<f64>,
+    /// The largest share of operations that a cache as large as the memory limit can serve, 0 to 1,
+    /// if it always holds the blocks that a zipf pattern uses most; null without either.
+    pub cacheable_share: Option<f64>,
     /// Bytes per second, including mapping, populating and loading. For writes: the durable rate if
     /// claimed, else the acknowledged one. Null for a case that only syncs.
     pub throughput: Option<Estimate>,
@@ -193,13 +196,8 @@ impl Counters {
 impl Summary {
     /// Summarizes the trials of a case, without findings and ceilings.
     pub(crate) fn of(measured: &Measured, id: String) -> Summary {
-        let done = measured.n() > 0;
-        let (served_by, hit_share) = if done {
-            let (served_by, hit_share) = served(measured);
-            (Some(served_by), hit_share)
-        } else {
-            (None, None)
-        };
+        let of_done = (measured.n() > 0).then(|| served(measured));
+        let (served_by, hit_share) = of_done.map_or((None, None), |(by, hit)| (Some(by), hit));
         let estimate = |value: &dyn Fn(&Counted) -> Option<f64>| measured.estimate(value);
         let median_of = |value: &dyn Fn(&Counted) -> Option<f64>| median(&measured.values(value));
         let whole = |value: f64| value.round() as u64;
@@ -214,6 +212,7 @@ impl Summary {
             excluded: Excluded::of(measured),
             served_by,
             hit_share,
+            cacheable_share: measured.cacheable_share(),
             throughput: with_mean_of(
                 estimate(&|trial| (!only_syncs(measured.case)).then_some(trial.rate)),
                 measured.trials.iter().map(Counted::done),

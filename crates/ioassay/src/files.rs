@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::scratch::Scratch;
 use crate::stop::Stop;
 use anyhow::{Result, bail};
-use model::case::{Allocation, Case, Op, Work, WriteEngine, WriteWork};
+use model::case::{Allocation, Cache, Case, Op, Work, WriteEngine, WriteWork};
 use model::content::Content;
 use model::environment::Environment;
 use model::host::Storage;
@@ -96,6 +96,11 @@ impl Maker<'_> {
         let watch = (progress, stop);
         for &size in &needs.read {
             let file = TestFile::create(directory, Purpose::Read, content(size), stay, watch)?;
+            if plan.memory_limit.is_some() {
+                // What this process cached by writing does not count as the workers' memory.
+                let probe = environment.storage.and_then(|storage| storage.residency_probe);
+                file.set_cache(Cache::Direct, probe).map_err(anyhow::Error::msg)?;
+            }
             files.read.insert(size, file);
         }
         for &size in &needs.copied {

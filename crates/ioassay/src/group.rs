@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub type Axes = BTreeMap<String, Values>;
 
 /// One value or a list of them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a text, a number or a list of them")]
 pub enum Values {
     /// A single value.
@@ -17,12 +17,14 @@ pub enum Values {
     List(Vec<Value>),
 }
 
-/// A text or a number: `"4KiB"` or `32`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A text or a number: `"4KiB"`, `32` or `0.99`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "expected a text or a number")]
 pub enum Value {
-    /// A number.
+    /// A whole number.
     Number(u64),
+    /// A number with a fraction.
+    Fraction(f64),
     /// A text.
     Text(String),
 }
@@ -37,6 +39,7 @@ impl Values {
     pub fn texts(&self) -> Vec<String> {
         let text = |value: &Value| match value {
             Value::Number(number) => number.to_string(),
+            Value::Fraction(number) => number.to_string(),
             Value::Text(text) => text.clone(),
         };
         match self {

@@ -14,6 +14,7 @@ mod form;
 
 use crate::case::{Case, Kind};
 use crate::units::{self, ParseError};
+use crate::zipf::Theta;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -76,6 +77,8 @@ pub enum Domain {
     Count(u64),
     /// Operations per second.
     Rate,
+    /// A positive number.
+    Exponent,
     /// A duration.
     Time,
 }
@@ -88,8 +91,8 @@ pub enum Quantity {
     Text(String),
     /// A number of bytes, or a count.
     Whole(u64),
-    /// A duration.
-    Seconds(f64),
+    /// A duration in seconds, or an exponent.
+    Real(f64),
 }
 
 /// A value for each kind of work.
@@ -257,6 +260,7 @@ impl Axis {
             Domain::Names(_) | Domain::Other | Domain::Count(_) => None,
             Domain::Bytes => Some("4k, 1MiB, 256MiB".to_string()),
             Domain::Rate => Some("500, 40k, 1.5M".to_string()),
+            Domain::Exponent => Some("0.6, 0.99, 1.2".to_string()),
             Domain::Time => Some("500ms, 2s".to_string()),
         };
         let names = match self.domain {
@@ -320,9 +324,8 @@ impl Axis {
             Domain::Bytes => units::parse_bytes(&text).map(Quantity::Whole),
             Domain::Count(_) => count(self.name, &text, 0).map(Quantity::Whole),
             Domain::Rate => rate(&text).map(Quantity::Whole),
-            Domain::Time => {
-                units::parse_time(&text).map(|time| Quantity::Seconds(time.as_secs_f64()))
-            }
+            Domain::Time => units::parse_time(&text).map(|time| Quantity::Real(time.as_secs_f64())),
+            Domain::Exponent => text.parse().map(|theta: Theta| Quantity::Real(theta.value())),
             Domain::Other | Domain::Names(_) => return Some(Quantity::Text(text)),
         };
         Some(read.unwrap_or(Quantity::Text(text)))

@@ -6,6 +6,7 @@
 use crate::arrival::Arrival;
 use crate::named;
 use crate::pattern::Pattern;
+use crate::zipf::Theta;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -69,6 +70,9 @@ impl Case {
     pub(crate) fn clear_meaningless(&mut self) {
         if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Strided) {
             io.stride = 1;
+        }
+        if let Some(io) = self.io_mut().filter(|io| io.pattern != Pattern::Zipf) {
+            io.theta = Theta::USUAL;
         }
         if let Some(io) = self.io_mut().filter(|io| io.rate == 0) {
             io.arrival = Arrival::Poisson;

@@ -31,6 +31,7 @@ impl Environment<'_> {
         let any = self.peer_refusal(case).or_else(|| threads_refusal(case));
         any.or_else(|| rate_refusal(case)).or_else(|| match &case.work {
             Work::Read(work) => cut_refusal(&work.io)
+                .or_else(|| zipf_refusal(work))
                 .or_else(|| engine_refusal(work))
                 .or_else(|| self.isa_refusal(work.isa))
                 .or_else(|| self.load_refusal(work))
@@ -141,7 +142,7 @@ fn cut_refusal(io: &Io) -> Option<String> {
             io.threads
         ));
     }
-    if io.ops > blocks {
+    if io.ops > blocks && io.pattern != Pattern::Zipf {
         return Some(format!(
             "{} operations need as many different blocks, but the file has {blocks}",
             io.ops
@@ -205,6 +206,27 @@ fn kernel_refusal(work: &MemoryWork) -> Option<String> {
     }
     let without = !work.kernel.has_vectors() && !matches!(work.isa, Isa::Auto | Isa::Scalar);
     without.then(|| format!("{} uses no vectors: use isa scalar", work.kernel))
+}
+
+/// Blocks that are drawn come more than once, and without an end.
+fn zipf_refusal(work: &ReadWork) -> Option<String> {
+    if work.io.pattern != Pattern::Zipf {
+        return None;
+    }
+    let reason = match work.engine {
+        _ if work.io.cache == Cache::Cold => {
+            "zipf reads blocks again, which are cached by then: use cache 'direct', 'warm' or \
+             'as-is'"
+        }
+        Engine::Load => {
+            "a load reads the whole file, whichever blocks are drawn: use another engine"
+        }
+        _ if !work.io.size.is_multiple_of(work.io.block) => {
+            "zipf draws whole blocks: use a size that is a multiple of the block"
+        }
+        _ => return None,
+    };
+    Some(reason.to_string())
 }
 
 fn engine_refusal(work: &ReadWork) -> Option<String> {

@@ -3,6 +3,7 @@
 use crate::arrival::{Arrival, Arrivals};
 use crate::cache::Cache;
 use crate::pattern::{Order, Pattern, Share, Steps, Visits};
+use crate::zipf::{Theta, Zipf};
 use std::time::Duration;
 
 /// How a file is divided into operations, and in which order threads perform them.
@@ -14,6 +15,8 @@ pub struct Io {
     pub pattern: Pattern,
     /// The step of a strided pattern, in blocks.
     pub stride: u64,
+    /// The exponent of a zipf pattern.
+    pub theta: Theta,
     /// Size of the file in bytes.
     pub size: u64,
     /// Size of an operation in bytes.
@@ -43,6 +46,7 @@ impl Default for Io {
             cache: Cache::AsIs,
             pattern: Pattern::Sequential,
             stride: 1,
+            theta: Theta::USUAL,
             size: 0,
             block: 1,
             depth: 1,
@@ -56,6 +60,9 @@ impl Default for Io {
     }
 }
 
+/// Steps of a pattern that draws blocks: more than any trial takes, so that no draw comes twice.
+const DRAWS: u64 = 1 << 60;
+
 impl Io {
     /// Blocks in the file; the last may be short.
     pub fn blocks(&self) -> u64 {
@@ -64,8 +71,15 @@ impl Io {
 
     /// The blocks that `thread` visits in a trial with `seed`. They are the same in every pass.
     pub fn visits(&self, thread: u32, seed: u64) -> Visits {
-        let order = Order::new(self.pattern, self.blocks(), self.stride, seed);
+        let order = Order::new(self.pattern, self.blocks(), self.stride, self.theta, seed);
         Visits::new(order, self.steps(thread), self.block, self.size)
+    }
+
+    /// The largest share of the operations that a cache of `bytes` can serve if it keeps the same
+    /// blocks: the most used ones. `None` if all blocks are used equally often.
+    pub fn cacheable_share(&self, bytes: u64) -> Option<f64> {
+        let zipf = || Zipf::new(self.blocks(), self.theta, 0);
+        (self.pattern == Pattern::Zipf).then(|| zipf().share_of(bytes / self.block.max(1)))
     }
 
     /// When `thread`'s operations are due in a trial with `seed`; `None` in a closed loop.
@@ -76,7 +90,8 @@ impl Io {
 
     /// `thread`'s steps in a pass.
     pub fn steps(&self, thread: u32) -> Steps {
-        let blocks = if self.ops > 0 { self.ops.min(self.blocks()) } else { self.blocks() };
-        Steps::of(self.share, blocks, u64::from(thread), u64::from(self.threads))
+        let most = if self.pattern == Pattern::Zipf { DRAWS } else { self.blocks() };
+        let steps = if self.ops > 0 { self.ops.min(most) } else { most };
+        Steps::of(self.share, steps, u64::from(thread), u64::from(self.threads))
     }
 }

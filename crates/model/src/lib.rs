@@ -14,6 +14,7 @@ pub mod random;
 pub mod arrival;
 pub mod goal;
 pub mod content;
+pub mod zipf;
 pub mod pattern;
 pub mod sample;
 pub mod actor;

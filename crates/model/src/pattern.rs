@@ -2,9 +2,11 @@
 //!
 //! An order is a bijection from step `k` to block `b`: every block comes exactly once per pass. So
 //! the bytes and the digest of a pass are known, and no "cold" read is the second one of its block.
+//! Only `zipf` draws each block anew. It has no passes, and its bytes are known by drawing again.
 
 use crate::named;
 use crate::random::{Rng, mix};
+use crate::zipf::{Theta, Zipf};
 use std::ops::Range;
 
 named! {
@@ -16,7 +18,14 @@ named! {
         Random "random",
         /// Every `stride`-th block, then the same starting one block later, until all were visited.
         Strided "strided",
+        /// Drawn by Zipf's law, so a few blocks come often.
+        Zipf "zipf",
     }
+}
+
+impl Pattern {
+    /// The names of those in which each block comes once per pass.
+    pub const PASSES: &'static [&'static str] = &["sequential", "random", "strided"];
 }
 
 named! {
@@ -29,7 +38,7 @@ named! {
     }
 }
 
-/// A bijection on the blocks `0..blocks`.
+/// The block of each step: a bijection on `0..blocks`, or draws.
 #[derive(Debug, Clone)]
 pub struct Order {
     blocks: u64,
@@ -40,18 +49,31 @@ pub struct Order {
 enum Sequence {
     Sequential,
     Random(Scramble),
-    Strided { stride: u64, long_lanes: u64, lane: u64 },
+    Strided {
+        stride: u64,
+        long_lanes: u64,
+        lane: u64,
+    },
+    /// The ranks' blocks are as a random order has them: often used ones are not neighbors.
+    Zipf {
+        zipf: Zipf,
+        places: Scramble,
+    },
 }
 
 impl Order {
-    /// The order of `blocks` blocks in `pattern`. `stride` is in blocks, and `seed` determines a
-    /// random order.
+    /// The order of `blocks` blocks in `pattern`. `stride` is in blocks, `theta` is the exponent of
+    /// `zipf`, and `seed` determines a random order.
     ///
     /// # Panics
     /// If `stride` is 0.
-    pub fn new(pattern: Pattern, blocks: u64, stride: u64, seed: u64) -> Order {
+    pub fn new(pattern: Pattern, blocks: u64, stride: u64, theta: Theta, seed: u64) -> Order {
         assert!(stride > 0, "a stride of 0 visits one block for ever");
         let sequence = match pattern {
+            Pattern::Zipf => Sequence::Zipf {
+                zipf: Zipf::new(blocks, theta, seed),
+                places: Scramble::new(blocks, seed),
+            },
             Pattern::Sequential => Sequence::Sequential,
             Pattern::Random => Sequence::Random(Scramble::new(blocks, seed)),
             Pattern::Strided => {
@@ -66,11 +88,17 @@ impl Order {
         self.blocks
     }
 
-    /// The block visited at `step`, which must be below [`Order::blocks`].
+    /// Whether each step draws a block anew.
+    pub fn draws(&self) -> bool {
+        matches!(self.sequence, Sequence::Zipf { .. })
+    }
+
+    /// The block visited at `step`, which must be below [`Order::blocks`] unless blocks are drawn.
     #[inline]
     pub fn block(&self, step: u64) -> u64 {
-        debug_assert!(step < self.blocks, "step {step} is past the pass of {}", self.blocks);
+        debug_assert!(self.draws() || step < self.blocks, "step {step} is past {}", self.blocks);
         match &self.sequence {
+            Sequence::Zipf { zipf, places } => places.apply(zipf.rank(step)),
             Sequence::Sequential => step,
             Sequence::Random(scramble) => scramble.apply(step),
             // The first `long_lanes` lanes have one more block than the others.
@@ -190,13 +218,16 @@ impl Visits {
         (offset, self.block.min(self.size - offset))
     }
 
-    /// Total bytes of the first `ops` visits, over as many passes as necessary; `None` on overflow
-    /// or without blocks.
+    /// Total bytes of the first `ops` visits, over as many passes as necessary; `None` on overflow,
+    /// without blocks, or if blocks are drawn and the last one is short.
     pub fn bytes(&self, ops: u64) -> Option<u64> {
         if self.count() == 0 {
             return (ops == 0).then_some(0);
         }
         let short = self.order.blocks() * self.block - self.size;
+        if self.order.draws() {
+            return ops.checked_mul(self.block).filter(|_| short == 0);
+        }
         let (passes, rest) = (ops / self.count(), ops % self.count());
         // Only the file's last block can be short.
         let visits_last = |mut indexes: Range<u64>| {
@@ -218,7 +249,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn patterns() -> impl Strategy<Value = Pattern> {
-        proptest::sample::select(Pattern::ALL)
+        let passes = |pattern: &Pattern| *pattern != Pattern::Zipf;
+        proptest::sample::select(Pattern::ALL.iter().copied().filter(passes).collect::<Vec<_>>())
     }
 
     proptest! {
@@ -226,7 +258,7 @@ mod tests {
         fn every_block_comes_exactly_once(
             pattern in patterns(), blocks in 1u64..5_000, stride in 1u64..200, seed: u64,
         ) {
-            let order = Order::new(pattern, blocks, stride, seed);
+            let order = Order::new(pattern, blocks, stride, Theta::USUAL, seed);
             let mut seen: Vec<u64> = (0..blocks).map(|step| order.block(step)).collect();
             seen.sort_unstable();
             prop_assert!(seen.into_iter().eq(0..blocks));
@@ -248,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_strided_order_steps_by_the_stride() {
-        let order = Order::new(Pattern::Strided, 7, 3, 0);
+        let order = Order::new(Pattern::Strided, 7, 3, Theta::USUAL, 0);
         let blocks: Vec<u64> = (0..7).map(|step| order.block(step)).collect();
         assert_eq!(blocks, [0, 3, 6, 1, 4, 2, 5]);
     }
@@ -258,7 +290,7 @@ mod tests {
     fn a_random_order_has_no_neighbours() {
         let blocks = 65_536;
         for seed in 0..20 {
-            let order = Order::new(Pattern::Random, blocks, 1, seed);
+            let order = Order::new(Pattern::Random, blocks, 1, Theta::USUAL, seed);
             let near = (1..blocks)
                 .filter(|&step| order.block(step).abs_diff(order.block(step - 1)) <= 16)
                 .count();
@@ -270,7 +302,7 @@ mod tests {
     #[test]
     fn seeds_give_different_orders() {
         let order = |seed| -> Vec<u64> {
-            let order = Order::new(Pattern::Random, 1000, 1, seed);
+            let order = Order::new(Pattern::Random, 1000, 1, Theta::USUAL, seed);
             (0..1000).map(|step| order.block(step)).collect()
         };
         assert_eq!(order(1), order(1));

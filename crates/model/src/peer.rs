@@ -1,6 +1,7 @@
 //! Programs that speak the protocol: this program's own worker, and others in other languages.
 
 use crate::case::{Cache, Case, Engine, Isa, Kernel, MemoryWork, Op, Work, WriteEngine};
+use crate::pattern::Pattern;
 use crate::units;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,6 +66,9 @@ impl Peer {
         }
         if case.cache() == Some(Cache::DontCache) {
             return Some(format!("the peer {} has no cache dontcache", self.name));
+        }
+        if case.io().is_some_and(|io| io.pattern == Pattern::Zipf) {
+            return Some(format!("the peer {} has no pattern zipf", self.name));
         }
         for (axis, value) in case.axes() {
             let Some(known) = self.axes.get(axis).filter(|known| !known.contains(&value)) else {

@@ -71,6 +71,12 @@ pub enum ParseError {
         /// The minimum.
         min: u64,
     },
+    /// Not an exponent of Zipf's law.
+    #[error("'{given}' is not an exponent from 0.001 to 10, such as 0.99")]
+    Theta {
+        /// The given text.
+        given: String,
+    },
     /// Not a rate.
     #[error("'{given}' is not a rate from 1 to 1000000000 per second, such as 500, 40k or 1.5M")]
     Rate {

@@ -271,6 +271,11 @@ impl WriteWork {
             matches!(self.engine, WriteEngine::Write | WriteEngine::Buffered | WriteEngine::Null);
         let is_overwritten = self.allocation == Allocation::Overwrite;
         let reason = match self.allocation {
+            _ if self.io.pattern == Pattern::Zipf => {
+                "blocks drawn by zipf come again, so what was written would not be known: use \
+                 pattern 'random'"
+                    .to_string()
+            }
             Allocation::Append if self.io.threads > 1 || self.io.pattern != Pattern::Sequential => {
                 "appending has one order: sequential, by one thread".to_string()
             }

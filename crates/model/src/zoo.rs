@@ -15,6 +15,7 @@ use crate::record::{End, Header, Invocation, Record, Tool};
 use crate::sample::{Latencies, Sample, Span};
 use crate::setup::Setup;
 use crate::trial::{Outcome, Trial};
+use crate::zipf::Theta;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -105,6 +106,10 @@ pub fn cases() -> Vec<Case> {
     }
     let file = |work| Case::own(Work::Read(work));
     cases.push(file(ReadWork { advice: Advice::Random, touch: Touch::Page, ..plain() }));
+    let drawn = Io { pattern: Pattern::Zipf, ..plain().io };
+    cases.push(file(ReadWork { io: drawn, ..plain() }));
+    let theta = Theta::LEAST;
+    cases.push(file(ReadWork { io: Io { theta, ..drawn }, ..plain() }));
     for arrival in Arrival::ALL.iter().copied() {
         cases.push(file(ReadWork { io: Io { rate: 1000, arrival, ..plain().io }, ..plain() }));
     }

@@ -120,7 +120,7 @@ fn kind(axis: &Axis) -> &'static str {
     match axis.domain {
         Domain::Other | Domain::Names(_) => Unit::Text.name(),
         Domain::Bytes => Unit::Bytes.name(),
-        Domain::Count(_) => Unit::Number.name(),
+        Domain::Count(_) | Domain::Exponent => Unit::Number.name(),
         Domain::Rate => Unit::PerSecond.name(),
         Domain::Time => "seconds",
     }
@@ -152,7 +152,7 @@ fn of_axis(axis: &Axis, summary: &Summary) -> Field {
         None => Field::Empty,
         Some(Quantity::Text(name)) => text(&name),
         Some(Quantity::Whole(whole)) => number(Some(whole)),
-        Some(Quantity::Seconds(seconds)) => number(Some(seconds)),
+        Some(Quantity::Real(real)) => number(Some(real)),
     }
 }
 

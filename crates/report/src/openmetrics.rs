@@ -183,7 +183,7 @@ fn axes(summary: &Summary) -> impl Iterator<Item = (Cow<'static, str>, String)> 
         let value = match axis.quantity(&summary.case)? {
             Quantity::Text(text) => text,
             Quantity::Whole(whole) => whole.to_string(),
-            Quantity::Seconds(seconds) => seconds.to_string(),
+            Quantity::Real(real) => real.to_string(),
         };
         Some((axis.column(), value))
     })

@@ -5,7 +5,7 @@ use crate::counted::Counted;
 use crate::disturbance::WARM_LEAST;
 use crate::finding::Severity;
 use crate::served::{SHARE_NOISE, hit_share, unreached_share};
-use crate::summary::ServedBy;
+use crate::summary::{ServedBy, Summary};
 use model::case::{Cache, Op, ReadWork, Sync, WriteEngine, WriteWork};
 use model::evidence::Residency;
 use model::host::{Direct, Medium, Storage};
@@ -309,10 +309,22 @@ pub(super) fn cache_kept(context: &Context) -> Option<Draft> {
 /// The case claims nothing about the page cache, and it served a part (METHODOLOGY.md).
 pub(super) fn partly_cached(context: &Context) -> Option<Draft> {
     context.claims(Cache::AsIs).filter(|_| context.is_served(&[ServedBy::Mixed]))?;
+    let Summary { hit_share: Some(hit), cacheable_share: most, .. } = context.summary else {
+        return None;
+    };
+    if let Some(most) = most {
+        let message = format!(
+            "the page cache served {} of the bytes; within the memory limit, it could serve at \
+             most {} of this pattern",
+            percent(*hit),
+            percent(*most)
+        );
+        return Draft::new(Severity::Note, message, "none: that is what the case asks");
+    }
     let message = format!(
         "the page cache served {:.0} % of the bytes and a device the rest: the figure describes \
          neither",
-        100.0 * context.summary.hit_share?
+        100.0 * hit
     );
     let remedy = "ask for cache 'warm' or 'cold', which are proved";
     Draft::new(Severity::Doubt, message, remedy)

@@ -296,7 +296,8 @@ fn may_stall(context: &Context) -> bool {
     let reads_alone = |work: &ReadWork| {
         let asks_ahead =
             matches!(work.advice, Advice::WillNeed | Advice::Populate | Advice::TouchAhead);
-        work.io.cache == Cache::Direct || (work.io.pattern == Pattern::Random && !asks_ahead)
+        let is_scattered = matches!(work.io.pattern, Pattern::Random | Pattern::Zipf);
+        work.io.cache == Cache::Direct || (is_scattered && !asks_ahead)
     };
     context.read().is_some_and(|work| is_cached || reads_alone(work))
 }

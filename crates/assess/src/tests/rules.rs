@@ -186,6 +186,26 @@ fn cache_leak_tells_of_compression() {
     assert!(message(&record).contains("compressed"), "{}", message(&record));
 }
 
+/// How much a cache serves of a skewed load is what a case with a memory limit asks.
+#[test]
+fn a_skewed_load_may_be_partly_cached() {
+    let skewed =
+        ReadWork { io: Io { pattern: Pattern::Zipf, ..work(Cache::AsIs).io }, ..work(Cache::AsIs) };
+    let mut record = flawless(skewed);
+    set_reads(&mut record, 0.4);
+    assert_eq!(judge(&record), "doubtful mixed: PartlyCached doubt");
+    assert_eq!(assess(&record).cases[0].cacheable_share, None);
+    record.header.plan.memory_limit = Some(FILE / 4);
+    assert_eq!(judge(&record), "sound mixed: PartlyCached note");
+    let case = &assess(&record).cases[0];
+    let most = case.cacheable_share.expect("zipf has one");
+    assert!(most > 0.25 && most < 1.0, "{most}");
+    let message = &case.findings[0].message;
+    assert!(message.contains("60.0 % of the bytes") && message.contains("at most"), "{message}");
+    record.header.plan.memory_limit = Some(FILE);
+    assert_eq!(assess(&record).cases[0].cacheable_share, Some(1.0));
+}
+
 /// Random readahead may fetch as many bytes as the cache hides.
 #[test]
 fn hits_that_overread_hides_are_found() {

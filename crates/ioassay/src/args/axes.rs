@@ -48,6 +48,7 @@ fn flag(axis: &'static Axis) -> Arg {
             Domain::Time => "TIME",
             Domain::Count(_) => "N",
             Domain::Rate => "RATE",
+            Domain::Exponent => "THETA",
             Domain::Other | Domain::Names(_) => "NAME",
         })
         .value_delimiter(',')

@@ -408,6 +408,33 @@ fn dd_writes_beside_it() {
     }
 }
 
+/// The number of operations decides, not the time, so a slow disk has the same share.
+#[test]
+fn a_cache_serves_of_a_skewed_load_what_fits() {
+    let test = "a_cache_serves_of_a_skewed_load_what_fits";
+    let sandbox = Sandbox::new();
+    if !mounts::is_root(test) || !sandbox.is_on_disk(test) {
+        return;
+    }
+    let recipe = "name = \"skew\"\nquestion = \"q\"\nsize = \"128MiB\"\nrounds = 1\n\
+                  ceilings = false\n[[cases]]\nengine = \"pread\"\ncache = \"as-is\"\n\
+                  pattern = \"zipf\"\ntheta = [0.5, 1, 1.5]\nblock = \"8KiB\"\n\
+                  advice = \"random\"\nops = 50000\ntime = \"10min\"\n";
+    std::fs::write(sandbox.path("skew.toml"), recipe).unwrap();
+    let report = sandbox.json(&["run", "skew.toml", ".", "--memory=32MiB", "--json"]);
+    let cases = report["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 3);
+    let mut before = 0.0;
+    for case in cases {
+        let share = |name: &str| case[name].as_f64().unwrap();
+        let (hits, most) = (share("hit_share"), share("cacheable_share"));
+        assert!(hits > most / 2.0 && hits < most, "{hits} of {most}");
+        assert!(most > before && most < 1.0, "the more skewed, the more of it is cached: {most}");
+        assert_eq!(case["digest_verified"], true);
+        before = most;
+    }
+}
+
 #[test]
 fn a_file_larger_than_the_memory_given_is_not_cached() {
     let test = "a_file_larger_than_the_memory_given_is_not_cached";

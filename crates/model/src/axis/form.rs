@@ -67,7 +67,7 @@ fn property(axis: &Axis, kind: Kind) -> Value {
         Domain::Bytes => ("integer", Some(0)),
         Domain::Count(least) => ("integer", Some(least)),
         Domain::Rate => ("integer", Some(1)),
-        Domain::Time => ("number", Some(0)),
+        Domain::Exponent | Domain::Time => ("number", Some(0)),
     };
     let mut property = json!({ "description": axis.meaning, "type": name });
     if axis.is_optional(kind) {

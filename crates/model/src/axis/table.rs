@@ -133,12 +133,13 @@ pub const AXES: &[Axis] = &[
         flag: "pattern",
         meaning: "Order of the blocks",
         elsewhere: &["rw", "readwrite"],
-        domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::NAMES)]),
+        domain: Domain::Names(&[(Kind::Read, Pattern::NAMES), (Kind::Write, Pattern::PASSES)]),
         usual: Usual::files("sequential"),
         word: Word::Own(|case| {
             let io = case.io()?;
             Some(match io.pattern {
                 Pattern::Strided => format!("{}:{}", io.pattern, io.stride),
+                Pattern::Zipf => format!("{}:{}", io.pattern, io.theta),
                 pattern => pattern.to_string(),
             })
         }),
@@ -156,6 +157,20 @@ pub const AXES: &[Axis] = &[
         say: Say::of("stride {}").text("by {}"),
         get: |case| Some(case.io()?.stride.to_string()),
         set: |case, text| put(case.io_mut().map(|io| &mut io.stride), count("stride", text, 1)),
+        ..Axis::PLAIN
+    },
+    Axis {
+        name: "theta",
+        flag: "theta",
+        meaning: "Exponent of a zipf pattern, from 0.001 to 10",
+        elsewhere: &["random-distribution", "random_distribution"],
+        domain: Domain::Exponent,
+        usual: Usual::read("0.99"),
+        before: Some("0.99"),
+        word: Word::Silent,
+        say: Say::of("theta {}").quiet("0.99"),
+        get: |case| Some(case.io().filter(|io| io.pattern == Pattern::Zipf)?.theta.to_string()),
+        set: |case, text| put(case.io_mut().map(|io| &mut io.theta), text.parse()),
         ..Axis::PLAIN
     },
     Axis {

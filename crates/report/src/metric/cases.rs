@@ -187,6 +187,24 @@ pub(crate) const OF_CASES: &[Metric] = &[
         ..PLAIN
     },
     Metric {
+        name: "hits",
+        title: "hits",
+        unit: Unit::Percent,
+        meaning: "share of the bytes that no device read",
+        legend: "share of the bytes that no device read",
+        case: Case::Plain(|it| Some(it.hit_share? * 100.0)),
+        ..PLAIN
+    },
+    Metric {
+        name: "cacheable",
+        title: "cacheable",
+        unit: Unit::Percent,
+        meaning: "largest share of a zipf pattern that a cache within the memory limit can serve",
+        legend: "the most that a cache within the memory limit could serve of this pattern",
+        case: Case::Plain(|it| Some(it.cacheable_share? * 100.0)),
+        ..PLAIN
+    },
+    Metric {
         name: "verdict",
         title: "verdict",
         unit: Unit::Text,

@@ -207,6 +207,7 @@ pub(super) fn measured(work: ReadWork, served_by: ServedBy, rate: f64) -> Summar
         verdict: Verdict::Sound,
         served_by: Some(served_by),
         hit_share: Some(if served_by == ServedBy::Device { 0.0 } else { 1.0 }),
+        cacheable_share: None,
         throughput: Some(estimate(rate)),
         loaded: None,
         bus: None,
@@ -261,6 +262,7 @@ pub(super) fn memory(kernel: Kernel, threads: u32, rate: f64) -> Summary {
         ceiling: None,
         device_bytes: Some(0),
         hit_share: None,
+        cacheable_share: None,
         ..measured(zoo::plain(), ServedBy::Ram, rate)
     }
 }
@@ -414,6 +416,7 @@ pub(super) fn without_figures(summary: &Summary) -> Summary {
         verdict: Verdict::Void,
         served_by: None,
         hit_share: None,
+        cacheable_share: None,
         throughput: None,
         loaded: None,
         bus: None,

@@ -62,6 +62,7 @@ fn written(work: WriteWork, acknowledged: f64, durable: Option<f64>) -> Summary 
         id: case.id(),
         case,
         hit_share: None,
+        cacheable_share: None,
         writing: Some(writing),
         course: Some(course(acknowledged)),
         spent: Some(spent()),
