@@ -241,11 +241,23 @@ impl Recipe {
     /// # Errors
     /// As for [`Recipe::cases`].
     pub fn relatives(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Relative>> {
+        let complete = |case: &mut Case| {
+            count_blocks(case);
+            if self.falls_back(changes) {
+                fallback::replace(std::slice::from_mut(case), environment.host);
+            }
+        };
         let mut all = Vec::new();
         for sweep in self.sweeps(changes, environment)? {
-            all.extend(Relative::all_of(sweep, count_blocks)?);
+            all.extend(Relative::all_of(sweep, complete)?);
         }
         Ok(all)
+    }
+
+    /// Whether threads of pread measure what io_uring cannot. An engine on the command line is what
+    /// the user wants to know about.
+    fn falls_back(&self, changes: &Changes) -> bool {
+        self.fallback && !changes.axes.contains_key("engine")
     }
 
     fn sweeps(&self, changes: &Changes, environment: &Environment) -> Result<Vec<Sweep>> {
@@ -323,8 +335,7 @@ impl Recipe {
         plan.invocations = invocations;
         plan.view = Some(self.view.clone());
         let mut cases = self.cases(changes, environment)?;
-        // An engine on the command line is what the user wants to know about.
-        if self.fallback && !changes.axes.contains_key("engine") {
+        if self.falls_back(changes) {
             plan.skips = fallback::replace(&mut cases, environment.host);
         }
         cases.extend(changes.loads.iter().cloned());

@@ -33,11 +33,13 @@ fn with_threads(case: &Case) -> Option<Case> {
     let share = if work.io.depth > 1 { Share::Interleaved } else { work.io.share };
     let io = Io { depth: 1, threads, share, ..work.io };
     let (engine, submission) = (Engine::Pread, Submission::Enter);
-    Some(Case::own(Work::Read(ReadWork { io, engine, submission, ..*work })))
+    let work = Work::Read(ReadWork { io, engine, submission, ..*work });
+    Some(Case { work, ..case.clone() })
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::group::Values;
     use crate::recipe::{Changes, find};
     use model::case::Case;
     use model::environment::Environment;
@@ -80,6 +82,22 @@ mod tests {
     }
 
     /// A recipe that compares engines must not measure one under another's name.
+    #[test]
+    fn the_rates_of_a_load_are_found_with_threads_too() {
+        let host = Host { no_io_uring: Some("no".to_string()), ..zoo::host() };
+        let environment = Environment { host: &host, storage: Some(&zoo::storage()), peers: &[] };
+        let relatives = |changes: &Changes| {
+            find("load").expect("it is built in").relatives(changes, &environment).expect("shares")
+        };
+        let expected = "pread direct random 4KiB d1 t32 sum interleaved of 1GiB";
+        let loads = relatives(&Changes::default());
+        assert_eq!((loads.len(), loads[0].closed().id().as_str()), (1, expected));
+        assert_eq!(loads[0].at(500).id(), expected.replace("t32", "t32 rate:500"));
+        let asked = [("engine".to_string(), Values::from_texts(vec!["uring".to_string()]))];
+        let changes = Changes { axes: asked.into(), ..Changes::default() };
+        assert!(relatives(&changes)[0].closed().id().starts_with("uring "), "it was asked for");
+    }
+
     #[test]
     fn only_baselines_are_replaced_where_the_engine_is_the_question() {
         let (with, without) = (plan("read-methods", None), plan("read-methods", Some("no")));

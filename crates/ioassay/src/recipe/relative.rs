@@ -23,7 +23,7 @@ impl Relative {
     ///
     /// # Errors
     /// If a value is invalid for its axis.
-    pub(super) fn all_of(mut sweep: Sweep, complete: fn(&mut Case)) -> Result<Vec<Relative>> {
+    pub(super) fn all_of(mut sweep: Sweep, complete: impl Fn(&mut Case)) -> Result<Vec<Relative>> {
         let percents = take_percents(&mut sweep)?;
         if percents.is_empty() {
             return Ok(Vec::new());
